@@ -1,0 +1,1 @@
+"""Who is responsible for a key, how to reach them, who is alive."""

@@ -1,0 +1,1 @@
+"""The peer: model, languages, rendezvous, subscriber, doors and command line."""

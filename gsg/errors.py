@@ -1,0 +1,72 @@
+"""The errors of the peer and its languages.
+
+    GsgError
+    ├── LocalError          you called us wrongly, or this machine refused
+    │   ├── BadTerm             a value that is no term
+    │   ├── BadText             a script, query or file that does not parse: has line, column and a caret
+    │   ├── Unsupported         understood, and refused by name
+    │   └── DoorClosed          a door could not be opened, or was used after it was closed
+    └── RemoteError         another peer or the network failed
+        ├── PeerUnreachable     nobody answers at that address
+        ├── Refused             a peer understood the request and said no
+        └── PeerMisbehaved      a peer sent what the protocol forbids
+
+Every message says what happened, the value, what was expected and the next step; what a program may want is an attribute.
+"""
+
+from __future__ import annotations
+
+
+class GsgError(Exception):
+    """Anything that this package raises on purpose."""
+
+
+class LocalError(GsgError):
+    """The caller or this machine is at fault: trying the same again will not help."""
+
+
+class BadTerm(LocalError):
+    """A value stands where a term must, and is none."""
+
+
+class BadText(LocalError):
+    """A text does not parse.
+
+    Attributes: ``line`` and ``column`` (from 1), ``source_line`` (the offending line without its newline).
+    """
+
+    def __init__(
+        self, problem: str, *, line: int, column: int = 1, source_line: str = "", what: str = "script"
+    ) -> None:
+        self.problem = problem
+        self.line = line
+        self.column = column
+        self.source_line = source_line
+        where = f"{what} line {line}, column {column}: {problem}"
+        # Tabs are kept so that the caret stands below its character on a terminal.
+        margin = "".join("\t" if character == "\t" else " " for character in source_line[: column - 1])
+        super().__init__(f"{where}\n    {source_line}\n    {margin}^" if source_line else where)
+
+
+class Unsupported(LocalError):
+    """The request is understood and this version does not do it."""
+
+
+class DoorClosed(LocalError):
+    """A door could not be opened, or a closed peer, space or client was used."""
+
+
+class RemoteError(GsgError):
+    """Another peer or the network failed: trying again later may help."""
+
+
+class PeerUnreachable(RemoteError):
+    """Nobody answers at the given address."""
+
+
+class Refused(RemoteError):
+    """A peer understood the request and refused it."""
+
+
+class PeerMisbehaved(RemoteError):
+    """A peer sent bytes that the protocol does not allow."""

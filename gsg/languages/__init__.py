@@ -1,0 +1,1 @@
+"""The languages that a subscription can be written in."""

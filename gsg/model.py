@@ -1,0 +1,307 @@
+"""Terms and tuples: what a fact and an event are made of.
+
+A term is one immutable, hashable object whose Python equality is the identity of the term, so that terms can be keys
+of any dict without an interning table: ``1``, ``"1"`` and ``1.0`` are three terms. To keep that true, the kinds that Python
+confuses are stored in another form: a float is the ``xsd:double`` literal that it prints as, an integer beyond 64 bits the
+``xsd:integer`` literal, a bool the ``xsd:boolean`` literal. :func:`term` goes in, :func:`python_value` comes out.
+
+The kinds (DESIGN section 2): symbol (a Pedro atom), IRI, blank node, string, number, typed or language-tagged literal; and the
+nested terms that only Pedro's syntax writes: compound, list and variable. A tuple is a Python tuple of terms.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
+
+import msgspec
+
+from .errors import BadTerm
+
+XSD = "http://www.w3.org/2001/XMLSchema#"
+XSD_STRING = XSD + "string"
+XSD_INTEGER = XSD + "integer"
+XSD_DOUBLE = XSD + "double"
+XSD_BOOLEAN = XSD + "boolean"
+
+INT_MIN, INT_MAX = -(2**63), 2**63 - 1
+"""Integers in this range travel as integers; others as their ``xsd:integer`` literal (msgpack has 64 bits)."""
+
+
+class Symbol(msgspec.Struct, frozen=True, array_like=True, tag=1, gc=False, cache_hash=True):
+    """A bare name such as ``B1``, ``red`` or ``left-of``; the same thing as a Pedro atom."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+    def n3(self) -> str:
+        """As GSG script writes it: bare where the grammar allows, else in single quotes."""
+        return self.name if _BARE.fullmatch(self.name) else "'" + _escape(self.name, "'") + "'"
+
+
+class IRI(msgspec.Struct, frozen=True, array_like=True, tag=2, gc=False, cache_hash=True):
+    """An internationalised resource identifier (RFC 3987), without its angle brackets."""
+
+    value: str
+
+    def __str__(self) -> str:
+        return self.value
+
+    def n3(self) -> str:
+        """As N-Triples writes it."""
+        return "<" + _IRI_ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04X}", self.value) + ">"
+
+
+class BlankNode(msgspec.Struct, frozen=True, array_like=True, tag=3, gc=False, cache_hash=True):
+    """A node without a name of its own; the label is kept as given."""
+
+    label: str
+
+    def __str__(self) -> str:
+        return self.label
+
+    def n3(self) -> str:
+        """As N-Triples writes it."""
+        return "_:" + self.label
+
+
+class Literal(msgspec.Struct, frozen=True, array_like=True, tag=4, gc=False, cache_hash=True):
+    """An RDF literal with a datatype or a language (RDF 1.1 Concepts, section 3.3); the lexical form is kept.
+
+    As a term, ``Literal("abc")`` is the string ``"abc"`` and ``Literal("5", XSD_INTEGER)`` the integer 5: see :func:`literal`.
+    """
+
+    lexical: str
+    datatype: str = ""
+    language: str = ""
+
+    def __str__(self) -> str:
+        return self.lexical
+
+    def n3(self) -> str:
+        """As N-Triples writes it."""
+        quoted = '"' + _escape(self.lexical, '"') + '"'
+        if self.language:
+            return f"{quoted}@{self.language}"
+        return f"{quoted}^^{IRI(self.datatype).n3()}" if self.datatype else quoted
+
+
+class Variable(msgspec.Struct, frozen=True, array_like=True, tag=5, gc=False, cache_hash=True):
+    """``?x`` in a condition. In an event that came through Pedro's door, a variable of that notification."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+    def n3(self) -> str:
+        """As GSG script writes it."""
+        return "?" + self.name
+
+
+class Compound(msgspec.Struct, frozen=True, array_like=True, tag=6, gc=False, cache_hash=True):
+    """A term inside a tuple that is itself a tuple: Pedro's ``lot(123)`` is ``Compound((Symbol("lot"), 123))``."""
+
+    items: tuple[Term, ...]
+
+    def __str__(self) -> str:
+        return self.n3()
+
+    def n3(self) -> str:
+        """As Pedro writes it in canonical form, with the other kinds as GSG script writes them."""
+        functor, *arguments = self.items
+        return f"{n3(functor)}({', '.join(map(n3, arguments))})"
+
+
+class List(msgspec.Struct, frozen=True, array_like=True, tag=7, gc=False, cache_hash=True):
+    """A Pedro list of at least one item; ``tail`` is ``None`` for a proper list, else the term after the bar."""
+
+    items: tuple[Term, ...]
+    tail: Term | None = None
+
+    def __str__(self) -> str:
+        return self.n3()
+
+    def n3(self) -> str:
+        """As Pedro writes it."""
+        rest = "" if self.tail is None else "|" + n3(self.tail)
+        return "[" + ", ".join(map(n3, self.items)) + rest + "]"
+
+
+Term: TypeAlias = str | int | Symbol | IRI | BlankNode | Literal | Variable | Compound | List
+Tuple: TypeAlias = tuple[Term, ...]
+
+MAX_ARITY = 255
+"""Longest tuple: positions travel as one byte."""
+
+_BARE = re.compile(r"[^\W\d][\w]*(?:-\w+)*")
+_IRI_ESCAPED = re.compile(r'[\x00-\x20<>"{}|^`\\]')
+_ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_CANONICAL_INTEGER = re.compile(r"0|-?[1-9][0-9]*")
+
+
+def _escape(text: str, quote: str) -> str:
+    escapes = _ESCAPES | {quote: "\\" + quote}
+    return "".join(escapes.get(character, character) for character in text)
+
+
+def literal(lexical: str, datatype: str = "", language: str = "") -> Term:
+    """The term for an RDF literal: a ``str`` or ``int`` where one has exactly this lexical form, else a :class:`Literal`."""
+    if language:
+        return Literal(lexical, "", language)
+    if datatype in ("", XSD_STRING):
+        return lexical
+    # The length bound keeps int() away from texts of megabytes; 20 characters hold every 64-bit integer.
+    if datatype == XSD_INTEGER and len(lexical) <= 20 and _CANONICAL_INTEGER.fullmatch(lexical):
+        number = int(lexical)
+        if INT_MIN <= number <= INT_MAX:
+            return number
+    return Literal(lexical, datatype)
+
+
+def _from_int(value: int) -> Term:
+    return value if INT_MIN <= value <= INT_MAX else Literal(str(value), XSD_INTEGER)
+
+
+def _from_float(value: float) -> Term:
+    if math.isnan(value):
+        return Literal("NaN", XSD_DOUBLE)
+    if math.isinf(value):
+        return Literal("INF" if value > 0 else "-INF", XSD_DOUBLE)
+    return Literal(repr(value), XSD_DOUBLE)
+
+
+def _from_literal(value: Literal) -> Term:
+    return literal(value.lexical, value.datatype, value.language)
+
+
+def _same(value: Any) -> Any:  # Any: the identity on whichever kind of term it is registered for
+    return value
+
+
+_FROM_PYTHON: dict[type, Callable[[Any], Term]] = {  # Any: each function takes the type that it is registered under
+    str: _same,
+    int: _from_int,
+    float: _from_float,
+    bool: lambda value: Literal("true" if value else "false", XSD_BOOLEAN),
+    Symbol: _same,
+    IRI: _same,
+    BlankNode: _same,
+    Literal: _from_literal,
+    Variable: _same,
+    Compound: lambda value: Compound(tuple(map(term, value.items))),
+    List: lambda value: List(tuple(map(term, value.items)), None if value.tail is None else term(value.tail)),
+}
+
+
+def _from_rdflib(value: Any) -> Term | None:  # Any: rdflib is imported only by those who use it
+    if type(value).__module__.partition(".")[0] != "rdflib":
+        return None
+    kind = type(value).__name__
+    if kind == "URIRef":
+        return IRI(str(value))
+    if kind == "BNode":
+        return BlankNode(str(value))
+    if kind == "Literal":
+        return literal(str(value), str(value.datatype or ""), value.language or "")
+    if kind == "Variable":
+        return Variable(str(value))
+    return None
+
+
+def term(value: object) -> Term:
+    """The term for a Python value.
+
+    Takes str, int, float, bool, the kinds of this module, and rdflib's URIRef, BNode, Literal and Variable.
+    Raises BadTerm for anything else.
+    """
+    convert = _FROM_PYTHON.get(type(value))
+    if convert is not None:
+        return convert(value)
+    found = _from_rdflib(value)
+    if found is None:
+        raise BadTerm(
+            f"{value!r} of type {type(value).__name__} is no term; expected str, int, float, bool, "
+            "gsg.Symbol, gsg.IRI, gsg.BlankNode, gsg.Literal or a term of rdflib"
+        )
+    return found
+
+
+def python_value(value: Term) -> Term | float:
+    """What a user sees for a stored term: the inverse of :func:`term` for floats and large integers, else the term itself."""
+    if type(value) is Literal:
+        if value.datatype == XSD_DOUBLE:
+            number = _parse_double(value.lexical)
+            return value if number is None or _from_float(number) != value else number
+        if value.datatype == XSD_INTEGER and len(value.lexical) > 18 and _CANONICAL_INTEGER.fullmatch(value.lexical):
+            return int(value.lexical) if len(value.lexical) <= 4300 else value
+    return value
+
+
+def _parse_double(lexical: str) -> float | None:
+    try:
+        return float(lexical)
+    except ValueError:
+        return None
+
+
+def n3(value: Term | float) -> str:
+    """A term as GSG script writes it; IRIs, blank nodes and literals are also N-Triples."""
+    if type(value) is str:
+        return '"' + _escape(value, '"') + '"'
+    if type(value) is int or type(value) is float:
+        return repr(value)
+    shown = python_value(value)  # type: ignore[arg-type]  # str, int and float are handled above
+    return repr(shown) if type(shown) in (int, float) else value.n3()  # type: ignore[union-attr]  # as above
+
+
+def fact(items: Iterable[object]) -> Tuple:
+    """A tuple of constants from Python values.
+
+    Raises BadTerm when an item is no term or is a variable, or the tuple is empty, longer than MAX_ARITY, or is a string
+    (the usual slip of ``insert(("a", "b", "c"))`` for ``insert([("a", "b", "c")])``).
+    """
+    made = event(items)
+    for item in made:
+        if type(item) in _NESTED and not is_ground(item):
+            raise BadTerm(f"{n3(item)} in {show(made)} is not a constant; a fact holds constants only")
+    return made
+
+
+def event(items: Iterable[object]) -> Tuple:
+    """Like :func:`fact`, but variables may stand inside, as in a Pedro notification."""
+    if isinstance(items, str):
+        raise BadTerm(f"{items!r} is a string, not a tuple; a single tuple is given as [(subject, predicate, object)]")
+    made = tuple(map(term, items))
+    if not 0 < len(made) <= MAX_ARITY:
+        raise BadTerm(f"a tuple of {len(made)} terms; expected 1 to {MAX_ARITY}")
+    return made
+
+
+_NESTED = frozenset((Variable, Compound, List))
+
+
+def is_ground(value: Term) -> bool:
+    """Whether no variable stands anywhere in the term."""
+    # A stack, not recursion: nesting is the sender's choice.
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if type(item) is Variable:
+            return False
+        if type(item) is Compound:
+            pending.extend(item.items)
+        elif type(item) is List:
+            pending.extend(item.items)
+            if item.tail is not None:
+                pending.append(item.tail)
+    return True
+
+
+def show(items: Tuple) -> str:
+    """A tuple as GSG script writes it, such as ``(B1, on, B2)``."""
+    return "(" + ", ".join(map(n3, items)) + ")"

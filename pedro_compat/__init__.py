@@ -1,0 +1,1 @@
+"""Pedro: terms, goals and wire protocol as one more door."""

@@ -1,0 +1,1 @@
+"""Match tuples against standing queries."""
