@@ -35,9 +35,7 @@ class BadText(LocalError):
     Attributes: ``line`` and ``column`` (from 1), ``source_line`` (the offending line without its newline).
     """
 
-    def __init__(
-        self, problem: str, *, line: int, column: int = 1, source_line: str = "", what: str = "script"
-    ) -> None:
+    def __init__(self, problem: str, *, line: int, column: int = 1, source_line: str = "", what: str = "script") -> None:
         self.problem = problem
         self.line = line
         self.column = column
