@@ -1,8 +1,8 @@
 """Features: what a tuple has and a condition requires, and the keys that name their rendezvous.
 
-A feature is an arity, a position and the constant there. A template (a condition without its variables' names) is posted under ONE
-feature that it requires, its anchor; a tuple looks up all of its own and so meets every template that could match it
-(DESIGN section 1; the scheme of RDFPeers, Cai and Frank 2004, with position and arity hashed along with the constant).
+A feature is an arity, a position and the constant there. A template (a condition without its variables' names) is posted under
+ONE feature that it requires, its anchor; a tuple looks up all of its own and so meets every template that could match it (DESIGN
+section 1; the scheme of RDFPeers, Cai and Frank 2004, with position and arity hashed along with the constant).
 
 A template without any constant has no anchor: it is posted at every peer, and the tuple meets it at its home, the rendezvous of
 its position 0, and nowhere else.
@@ -11,38 +11,21 @@ its position 0, and nowhere else.
 from __future__ import annotations
 
 from hashlib import sha1
+from typing import TypeAlias
 
 import msgspec
 
+import rete
+
 from .model import Term, Tuple, Variable
+
+Template: TypeAlias = rete.Template[Term]
+"""The definition of an alpha memory over terms."""
 
 HOME = 0
 """The position whose rendezvous speaks for a tuple where only one may."""
 
 _encode = msgspec.msgpack.Encoder().encode
-
-
-class Template(msgspec.Struct, frozen=True, array_like=True, gc=False, cache_hash=True):
-    """The constants that a condition requires: the alpha memory's definition.
-
-    ``pattern`` has one entry per position, ``None`` where anything may stand. ``same`` lists pairs of positions that must hold the
-    same term, each the first and a later place of a repeated variable.
-    """
-
-    pattern: tuple[Term | None, ...]
-    same: tuple[tuple[int, int], ...] = ()
-
-    def matches(self, items: Tuple) -> bool:
-        """Whether a tuple of constants satisfies the template: the plain definition that indexes are tested against."""
-        return (
-            len(items) == len(self.pattern)
-            and all(wanted is None or wanted == item for wanted, item in zip(self.pattern, items, strict=True))
-            and all(items[first] == items[later] for first, later in self.same)
-        )
-
-    def anchors(self) -> tuple[int, ...]:
-        """The positions that it can be anchored at."""
-        return tuple(position for position, wanted in enumerate(self.pattern) if wanted is not None)
 
 
 def positions(items: Tuple) -> tuple[int, ...]:

@@ -1,1 +1,31 @@
-"""Match tuples against standing queries."""
+"""Match tuples against standing queries: signed facts in, signed rows out.
+
+What it is: an incremental matcher after Forgy's Rete (Artificial Intelligence 19, 1982), without token trees: flat tokens, indexed
+alpha memories shared by all queries, negation by counting. What it is not: a rule engine (no actions, no conflict set), a
+store (its owner keeps the facts), or a parser. Constants are opaque: anything hashable whose equality is identity.
+
+Open next: conditions.py (what a query says), then network.py (what happens to one fact, top to bottom).
+"""
+
+from .alpha import TemplateTable
+from .chain import AnyTemplate, chain_of
+from .conditions import MAX_CONDITIONS, WILDCARD, Condition, Group, Template, Variable
+from .errors import BadQuery, ReteError
+from .network import Network
+from .production import Production
+
+__all__ = [
+    "MAX_CONDITIONS",
+    "WILDCARD",
+    "AnyTemplate",
+    "BadQuery",
+    "Condition",
+    "Group",
+    "Network",
+    "Production",
+    "ReteError",
+    "Template",
+    "TemplateTable",
+    "Variable",
+    "chain_of",
+]

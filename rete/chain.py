@@ -1,0 +1,110 @@
+"""From a group of conditions to a chain of joins: pure data, equal for queries that may share nodes.
+
+The chain fixes the order of the joins and the layout of tokens. A token is a flat tuple of bindings; each join appends the
+values of the variables that it binds. Names are gone: two queries that differ in names alone have equal chains and share nodes.
+
+Negated groups come after all joins of their group, so that every variable they may see is bound. A negated group is a chain of its
+own, which starts from the values of just those variables that it mentions (its demand): equal demands are evaluated once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from .conditions import MAX_CONDITIONS, Condition, Group, Template
+from .errors import BadQuery
+
+AnyTemplate: TypeAlias = Template[Any]  # Any: constants are opaque to this package
+
+
+@dataclass(frozen=True, slots=True)
+class JoinSpec:
+    """Join tokens with the facts of one alpha memory.
+
+    ``token_key`` positions of the token equal ``fact_key`` positions of the fact; ``new`` positions of the fact extend the token.
+    """
+
+    template: AnyTemplate
+    token_key: tuple[int, ...]
+    fact_key: tuple[int, ...]
+    new: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NotSpec:
+    """Keep tokens for which the chain, started from the ``demand`` positions of the token, has no result."""
+
+    demand: tuple[int, ...]
+    chain: tuple[JoinSpec | NotSpec, ...]
+
+
+Spec: TypeAlias = JoinSpec | NotSpec
+Estimate: TypeAlias = Callable[[AnyTemplate], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """A whole query as data: ``layout`` names the positions of the last token."""
+
+    specs: tuple[Spec, ...]
+    layout: tuple[str, ...]
+
+
+def chain_of(group: Group, estimate: Estimate) -> Chain:
+    """The chain for a query.
+
+    ``estimate`` tells how many facts a template has now (0 where nothing is known): it decides the order of joins, not the result.
+    Raises BadQuery when the group has no condition, a negated group is empty, or there are more than MAX_CONDITIONS.
+    """
+    count = sum(1 for _ in group.every_condition())
+    if count > MAX_CONDITIONS:
+        raise BadQuery(f"a query of {count} conditions; expected at most {MAX_CONDITIONS}: split it into several")
+    if not group.conditions:
+        raise BadQuery("a query needs at least one condition outside NOT: there is nothing to bind its variables")
+    specs, layout = _specs(group, (), estimate)
+    return Chain(specs, layout)
+
+
+def _specs(group: Group, layout: tuple[str, ...], estimate: Estimate) -> tuple[tuple[Spec, ...], tuple[str, ...]]:
+    specs: list[Spec] = []
+    for condition in _ordered(group.conditions, set(layout), estimate):
+        bound = [(layout.index(name), position) for name, position in condition.variables if name in layout]
+        new = [(name, position) for name, position in condition.variables if name not in layout]
+        specs.append(
+            JoinSpec(
+                template=condition.template,
+                token_key=tuple(place for place, _ in bound),
+                fact_key=tuple(position for _, position in bound),
+                new=tuple(position for _, position in new),
+            )
+        )
+        layout += tuple(name for name, _ in new)
+    for negated in group.negated:
+        if not negated.conditions and not negated.negated:
+            raise BadQuery("an empty NOT group would refuse every row; expected at least one condition in it")
+        mentioned = negated.mentioned()
+        demand = tuple(place for place, name in enumerate(layout) if name in mentioned)
+        inner, _ = _specs(negated, tuple(layout[place] for place in demand), estimate)
+        specs.append(NotSpec(demand, inner))
+    return tuple(specs), layout
+
+
+def _ordered(conditions: tuple[Condition, ...], bound: set[str], estimate: Estimate) -> list[Condition]:
+    """Greedy order: stay connected, then most fixed positions, then fewest facts, then as written."""
+    remaining = list(conditions)
+    ordered = []
+    while remaining:
+
+        def cost(condition: Condition) -> tuple[bool, int, int]:
+            shared = sum(1 for name, _ in condition.variables if name in bound)
+            connected = bool(shared) or not condition.variables or not bound
+            constants = len(condition.template.anchors())
+            return (not connected, -(constants + shared), estimate(condition.template))
+
+        best = min(remaining, key=cost)
+        remaining.remove(best)
+        ordered.append(best)
+        bound.update(name for name, _ in best.variables)
+    return ordered

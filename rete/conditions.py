@@ -1,0 +1,118 @@
+"""What a standing query says: conditions, and groups of conditions with negated groups inside.
+
+A condition is a pattern over tuples of one arity: at each position a constant (any hashable), a :class:`Variable`, or
+:data:`WILDCARD`. Its :class:`Template` is what is left when the variables' names are dismissed (Shvartzshnaider, Ott and Levy,
+"Publish/Subscribe on Top of DHT Using RETE Algorithm", section 3): the definition of an alpha memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+import msgspec
+
+from .errors import BadQuery
+
+MAX_CONDITIONS = 128
+"""Conditions in one query, those of negated groups included. A row's tokens pass down a chain of this length by recursion, so the
+bound keeps the chain well inside Python's stack; a larger query is refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable of a query: equal names mean equal terms."""
+
+    name: str
+
+
+class _Wildcard:
+    """The type of :data:`WILDCARD`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "WILDCARD"
+
+
+WILDCARD = _Wildcard()
+"""Anything may stand here, and nobody asks what."""
+
+Constant = TypeVar("Constant")
+
+
+class Template(msgspec.Struct, Generic[Constant], frozen=True, array_like=True, gc=False, cache_hash=True):
+    """The constants that a condition requires: the definition of an alpha memory.
+
+    ``pattern`` has one entry per position, ``None`` where anything may stand. ``same`` lists pairs of positions that must hold the
+    same term, each the first and a later place of a repeated variable.
+    """
+
+    pattern: tuple[Constant | None, ...]
+    same: tuple[tuple[int, int], ...] = ()
+
+    def matches(self, items: tuple[Constant, ...]) -> bool:
+        """Whether a tuple of constants satisfies the template: the plain definition that every index is tested against."""
+        return (
+            len(items) == len(self.pattern)
+            and all(wanted is None or wanted == item for wanted, item in zip(self.pattern, items, strict=True))
+            and all(items[first] == items[later] for first, later in self.same)
+        )
+
+    def anchors(self) -> tuple[int, ...]:
+        """The positions that hold a constant: those that it can be posted under."""
+        return tuple(position for position, wanted in enumerate(self.pattern) if wanted is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One pattern of a query; ``pattern`` holds constants, variables and wildcards."""
+
+    pattern: tuple[object, ...]
+    template: Template[object] = field(init=False, compare=False, repr=False)
+    variables: tuple[tuple[str, int], ...] = field(init=False, compare=False, repr=False)
+    """Each variable's name with its first position, in order of position."""
+
+    def __post_init__(self) -> None:
+        if not self.pattern:
+            raise BadQuery("a condition of no terms; expected at least one")
+        first: dict[str, int] = {}
+        same = []
+        constants: list[object | None] = []
+        for position, item in enumerate(self.pattern):
+            constants.append(None if isinstance(item, Variable | _Wildcard) else item)
+            if isinstance(item, Variable):
+                if item.name in first:
+                    same.append((first[item.name], position))
+                else:
+                    first[item.name] = position
+        object.__setattr__(self, "template", Template(tuple(constants), tuple(same)))
+        object.__setattr__(self, "variables", tuple(first.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Conditions that hold together, while none of the ``negated`` groups has a solution.
+
+    A negated group sees the variables that its surroundings bind; those that it alone mentions are existential: the group as a
+    whole must have no solution, whatever they are (as in SPARQL's NOT EXISTS, section 8.1 of its recommendation).
+    """
+
+    conditions: tuple[Condition, ...]
+    negated: tuple[Group, ...] = ()
+
+    def variables(self) -> tuple[str, ...]:
+        """The variables that its conditions bind, in order of appearance."""
+        return tuple(dict.fromkeys(name for condition in self.conditions for name, _ in condition.variables))
+
+    def mentioned(self) -> frozenset[str]:
+        """Every variable that stands in it, in negated groups too."""
+        inner = (group.mentioned() for group in self.negated)
+        return frozenset(self.variables()).union(*inner)
+
+    def every_condition(self) -> Iterator[Condition]:
+        """Its conditions and those of its negated groups, at any depth."""
+        yield from self.conditions
+        for group in self.negated:
+            yield from group.every_condition()

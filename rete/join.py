@@ -1,0 +1,125 @@
+"""Joins, and the root that every chain of joins starts from.
+
+A node receives tokens by :meth:`left` with a weight (+1 comes, -1 goes; more where wildcards make equal tokens) and passes longer
+tokens on to its children. Facts come from the right: the network updates every index that the fact hits, then walks the
+waiting buckets from the deepest level up. With L the tokens and R the facts of a join, that order gives dL x Rnew + Lold x dR,
+each pair once, for both signs, even where one fact meets two conditions of the same query.
+
+A node holds no output: its tokens can always be replayed from its parent, so memory is spent only on what joins look up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from .chain import JoinSpec, Spec
+from .index import Index, Token, key_getter
+
+
+class Receiver(Protocol):
+    """Whatever stands below a node: a join, a negation, a production."""
+
+    def left(self, token: Token, weight: int) -> None:
+        """A token comes (positive weight) or goes (negative)."""
+
+
+class Node:
+    """What joins, negations and roots have in common: children, and a level for the order of activation."""
+
+    __slots__ = ("children", "emit", "level", "shared")
+
+    def __init__(self, level: int) -> None:
+        self.level = level
+        """Greater than the level of everything that feeds this node."""
+        self.children: list[Receiver] = []
+        self.shared: dict[Spec, Node] = {}
+        """Children that further queries may join by an equal spec."""
+        self.emit: Any = self._emit_to_all  # Any: one child's bound method stands here, which saves a call per token
+
+    def add_child(self, child: Receiver) -> None:
+        """From now on ``child`` receives what this node emits."""
+        self.children.append(child)
+        self._choose_emit()
+
+    def remove_child(self, child: Receiver) -> None:
+        """``child`` receives nothing any more."""
+        self.children.remove(child)
+        self._choose_emit()
+
+    def _choose_emit(self) -> None:
+        self.emit = self.children[0].left if len(self.children) == 1 else self._emit_to_all
+
+    def _emit_to_all(self, token: Token, weight: int) -> None:
+        for child in self.children:
+            child.left(token, weight)
+
+    def replay(self) -> Iterator[tuple[Token, int]]:
+        """Every token that the node has emitted and not taken back, with its weight."""
+        raise NotImplementedError
+
+
+class Root(Node):
+    """The top of every query: one empty token, always there."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(level=0)
+
+    def replay(self) -> Iterator[tuple[Token, int]]:
+        yield (), 1
+
+
+class Join(Node):
+    """Extend each token by the facts of an alpha memory that agree with it."""
+
+    __slots__ = ("_key_of", "_waiting", "index", "parent", "spec")
+
+    def __init__(self, parent: Node, spec: JoinSpec, index: Index) -> None:
+        super().__init__(parent.level + 1)
+        self.parent = parent
+        self.spec = spec
+        self.index = index
+        self._key_of = key_getter(spec.token_key)
+        self._waiting = index.join_level(self.level)
+
+    def left(self, token: Token, weight: int) -> None:
+        key = self._key_of(token)
+        bucket = self._waiting.get(key)
+        if bucket is None:
+            self._waiting[key] = {(self, token): weight}
+        else:
+            partner = (self, token)
+            count = bucket.get(partner, 0) + weight
+            if count:
+                bucket[partner] = count
+            else:
+                del bucket[partner]
+                if not bucket:
+                    del self._waiting[key]
+        rows = self.index.rows.get(key)
+        if rows:
+            emit = self.emit
+            for extension, count in rows.items():
+                emit(token + extension, count * weight)
+
+    def replay(self) -> Iterator[tuple[Token, int]]:
+        rows = self.index.rows
+        for token, weight in self.parent.replay():
+            for extension, count in rows.get(self._key_of(token), _NOTHING).items():
+                yield token + extension, count * weight
+
+    def forget(self) -> None:
+        """Take the node's tokens out of the shared buckets, before it goes."""
+        for token, _ in self.parent.replay():
+            key = self._key_of(token)
+            bucket = self._waiting[key]
+            # Equal tokens of a wildcard's bag share one entry: the first of them takes it away.
+            bucket.pop((self, token), None)
+            if not bucket:
+                del self._waiting[key]
+        self.index.leave_level(self.level)
+
+
+_NOTHING: dict[Token, int] = {}

@@ -1,0 +1,101 @@
+"""NOT: a token passes while a group of conditions has no solution for it.
+
+The group is a chain of its own below a :class:`Demand`, which is given each distinct combination of the values that the group
+can see, once, however many tokens ask for it. A negation counts the chain's results per demand and acts only when the count
+crosses zero. The chain is deeper than the negation's parent and shallower than its children, so that on one fact the order of
+:mod:`rete.join` holds here as well: first what the fact changes inside the group, for tokens that were there, then tokens that
+the fact brings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .chain import NotSpec
+from .index import Token, tuple_getter
+from .join import Node
+
+
+class _Asked:
+    """One demand: who asks, and how many results the group has for it."""
+
+    __slots__ = ("results", "tokens")
+
+    def __init__(self) -> None:
+        self.tokens: dict[Token, int] = {}
+        self.results = 0
+
+
+class Demand(Node):
+    """The root of a negated group: its tokens are the values that somebody asks the group about."""
+
+    __slots__ = ("asked",)
+
+    def __init__(self, level: int) -> None:
+        super().__init__(level)
+        self.asked: dict[Token, _Asked] = {}
+
+    def replay(self) -> Iterator[tuple[Token, int]]:
+        for demand in self.asked:
+            yield demand, 1
+
+
+class Negation(Node):
+    """Keep the tokens for which the chain below ``demand`` has no result. Its level is set once that chain is built."""
+
+    __slots__ = ("_demand_of", "_width", "demand", "parent", "spec")
+
+    def __init__(self, parent: Node, spec: NotSpec) -> None:
+        super().__init__(parent.level)
+        self.parent = parent
+        self.spec = spec
+        self.demand = Demand(parent.level)
+        self._demand_of = tuple_getter(spec.demand)
+        self._width = len(spec.demand)
+
+    def left(self, token: Token, weight: int) -> None:
+        demand = self._demand_of(token)
+        asked = self.demand.asked.get(demand)
+        if asked is None:
+            # The chain runs before the token is entered: its results are counted, and nothing is taken back that was never emitted.
+            asked = self.demand.asked[demand] = _Asked()
+            self.demand.emit(demand, 1)
+        count = asked.tokens.get(token, 0) + weight
+        if count:
+            asked.tokens[token] = count
+        else:
+            del asked.tokens[token]
+        if not asked.results:
+            self.emit(token, weight)
+        if not asked.tokens:
+            self.demand.emit(demand, -1)
+            del self.demand.asked[demand]
+
+    def result(self, token: Token, weight: int) -> None:
+        """The chain has a result more or fewer."""
+        asked = self.demand.asked[token[: self._width]]
+        before = asked.results
+        asked.results = before + weight
+        if not before:
+            for waiting, count in asked.tokens.items():
+                self.emit(waiting, -count)
+        elif not asked.results:
+            for waiting, count in asked.tokens.items():
+                self.emit(waiting, count)
+
+    def replay(self) -> Iterator[tuple[Token, int]]:
+        for token, weight in self.parent.replay():
+            if not self.demand.asked[self._demand_of(token)].results:
+                yield token, weight
+
+
+class GroupEnd:
+    """The end of a negated group's chain: hands results to the negation."""
+
+    __slots__ = ("_negation",)
+
+    def __init__(self, negation: Negation) -> None:
+        self._negation = negation
+
+    def left(self, token: Token, weight: int) -> None:
+        self._negation.result(token, weight)

@@ -1,0 +1,219 @@
+"""The Rete network: standing queries in, facts in, signed rows out.
+
+What happens to one fact, in three stages:
+
+1. the alpha network names the alpha memories whose templates it matches (:mod:`rete.alpha`);
+2. every index of those memories is updated, then the joins that wait for the fact's key are activated, deepest level first, and
+   tokens run down through joins and negations (:mod:`rete.join`, :mod:`rete.negation`);
+3. productions that were reached hand the net difference of the whole transaction to their listeners (:mod:`rete.production`).
+
+The network does not store facts: whoever owns it does, and is asked by ``facts_of`` when a late query needs those that match a
+template. The owner also sees to it that a fact enters once: facts are a set.
+
+Does not promise: any order of rows within one transaction. Not safe for threads; a listener may call back in (its changes are
+processed after the ones under way).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias
+
+from .alpha import AlphaMemory, TemplateTable
+from .chain import AnyTemplate, Chain, JoinSpec, NotSpec, Spec, chain_of
+from .conditions import Group
+from .errors import BadQuery
+from .index import Bucket, Fact, Token
+from .join import Join, Node, Root
+from .negation import GroupEnd, Negation
+from .production import Listener, Production, Row
+
+FactsOf: TypeAlias = Callable[[AnyTemplate], Iterable[Fact]]
+Estimate: TypeAlias = Callable[[AnyTemplate], int]
+
+
+def _unknown(_: AnyTemplate) -> int:
+    return 0
+
+
+class Network:
+    """Standing queries over facts, kept right through every insertion and retraction.
+
+    ``facts_of(template)`` must give the facts present that match the template; ``estimate(template)`` may tell how many they are.
+    """
+
+    def __init__(self, facts_of: FactsOf, estimate: Estimate = _unknown) -> None:
+        self._facts_of = facts_of
+        self._estimate = estimate
+        self._root = Root()
+        self._memories: TemplateTable[AlphaMemory] = TemplateTable()
+        self._dirty: list[Production] = []
+        """Productions reached by the transaction under way; emptied at its end."""
+
+    def subscribe(self, group: Group, select: Sequence[str], listener: Listener) -> Production:
+        """Add a query; what is there already counts at once (see :meth:`Production.rows`), the listener hears of changes.
+
+        Raises BadQuery for a query that cannot be built, or a selected variable that no condition binds.
+        """
+        chain = chain_of(group, self._estimate)
+        places = _places(chain, select)
+        node = self._extend(self._root, chain.specs)
+        production = Production(node, places, listener, self._dirty)
+        node.add_child(production)
+        return production
+
+    def unsubscribe(self, production: Production) -> None:
+        """Remove a query with every node, index and memory that nobody else shares."""
+        production.take()
+        if production in self._dirty:
+            self._dirty.remove(production)
+        production.node.remove_child(production)
+        self._prune(production.node)
+
+    def change(self, changes: Iterable[tuple[Fact, int]]) -> None:
+        """Facts come (+1) or go (-1), as one transaction: listeners hear the net difference at its end."""
+        matching = self._memories.matching
+        for fact, sign in changes:
+            memories = matching(fact)
+            if memories:
+                self._activate(memories, fact, sign)
+        if self._dirty:
+            self._deliver()
+
+    def change_memory(self, template: AnyTemplate, changes: Iterable[tuple[Fact, int]]) -> None:
+        """Like :meth:`change`, for facts of one alpha memory only: where memories live at other peers, each is fed on its own."""
+        memory = self._memories.get(template)
+        if memory is None:
+            return
+        for fact, sign in changes:
+            self._activate([memory], fact, sign)
+        if self._dirty:
+            self._deliver()
+
+    def flash(self, event: Fact) -> list[tuple[Production, list[tuple[Row, int]]]]:
+        """An event: join it with the facts of this moment and leave no trace.
+
+        Returns the rows that hold with it and not without it, per query. Listeners are not told.
+        """
+        memories = self._memories.matching(event)
+        if not memories:
+            return []
+        self._activate(memories, event, 1)
+        appeared = [(production, production.take()) for production in self._dirty]
+        self._dirty.clear()
+        self._activate(memories, event, -1)
+        for production in self._dirty:
+            production.take()
+        self._dirty.clear()
+        positive = ((production, [change for change in changes if change[1] > 0]) for production, changes in appeared)
+        return [(production, rows) for production, rows in positive if rows]
+
+    def templates(self) -> list[AnyTemplate]:
+        """The templates of the alpha memories in use."""
+        return [memory.template for memory in self._memories]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no node and no alpha memory is left: so it must be when the last query has gone."""
+        return not self._root.children and not self._root.shared and not len(self._memories)
+
+    def _activate(self, memories: list[AlphaMemory], fact: Fact, sign: int) -> None:
+        hits: list[tuple[int, Bucket, Token]] = []
+        for memory in memories:
+            for index in memory.indexes.values():
+                key = index.key_of(fact)
+                extension = index.extension_of(fact)
+                index.add(key, extension, sign)
+                for level, buckets in index.waiting:
+                    bucket = buckets.get(key)
+                    if bucket:
+                        hits.append((level, bucket, extension))
+        if len(hits) > 1:
+            hits.sort(key=_level, reverse=True)
+        for _, bucket, extension in hits:
+            # Emitting reaches deeper levels only, so this bucket does not change under the loop.
+            for (join, token), weight in bucket.items():
+                join.emit(token + extension, weight * sign)
+
+    def _deliver(self) -> None:
+        dirty, self._dirty[:] = self._dirty[:], []
+        for production in dirty:
+            changes = production.take()
+            if changes:
+                production.listener(changes)
+
+    def _extend(self, node: Node, specs: Iterable[Spec]) -> Node:
+        for spec in specs:
+            known = node.shared.get(spec)
+            if known is None:
+                known = self._join(node, spec) if isinstance(spec, JoinSpec) else self._negation(node, spec)
+                node.shared[spec] = known
+            node = known
+        return node
+
+    def _join(self, parent: Node, spec: JoinSpec) -> Join:
+        memory = self._memories.get(spec.template)
+        if memory is None:
+            memory = AlphaMemory(spec.template)
+            self._memories.post(spec.template, memory)
+        index, is_new = memory.acquire(spec.fact_key, spec.new)
+        if is_new:
+            for fact in self._facts_of(spec.template):
+                index.add(index.key_of(fact), index.extension_of(fact), 1)
+        join = Join(parent, spec, index)
+        # No child yet: the tokens are entered where they wait, and nothing is emitted.
+        for token, weight in parent.replay():
+            join.left(token, weight)
+        parent.add_child(join)
+        return join
+
+    def _negation(self, parent: Node, spec: NotSpec) -> Negation:
+        negation = Negation(parent, spec)
+        tail = self._extend(negation.demand, spec.chain)
+        tail.add_child(GroupEnd(negation))
+        negation.level = tail.level + 1
+        for token, weight in parent.replay():
+            negation.left(token, weight)
+        parent.add_child(negation)
+        return negation
+
+    def _prune(self, node: Node) -> None:
+        """Take away nodes without children, from ``node`` upwards."""
+        while not node.children and isinstance(node, Join | Negation):
+            parent = node.parent
+            if isinstance(node, Join):
+                node.forget()
+                self._release(node.spec)
+            else:
+                tail = self._tail(node)
+                tail.children.clear()
+                self._prune(tail)
+            parent.remove_child(node)
+            del parent.shared[node.spec]
+            node = parent
+
+    @staticmethod
+    def _tail(negation: Negation) -> Node:
+        node: Node = negation.demand
+        for spec in negation.spec.chain:
+            node = node.shared[spec]
+        return node
+
+    def _release(self, spec: JoinSpec) -> None:
+        memory = self._memories.get(spec.template)
+        assert memory is not None, "a join holds its alpha memory"
+        memory.release(spec.fact_key, spec.new)
+        if not memory.indexes:
+            self._memories.remove(spec.template)
+
+
+def _level(hit: tuple[int, Bucket, Token]) -> int:
+    return hit[0]
+
+
+def _places(chain: Chain, select: Sequence[str]) -> tuple[int, ...]:
+    missing = [name for name in select if name not in chain.layout]
+    if missing:
+        bound = ", ".join(f"?{name}" for name in chain.layout) or "none"
+        raise BadQuery(f"?{missing[0]} is selected but no condition outside NOT binds it; bound are: {bound}")
+    return tuple(chain.layout.index(name) for name in select)
