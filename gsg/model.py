@@ -152,7 +152,8 @@ def _escape(text: str, quote: str) -> str:
 def literal(lexical: str, datatype: str = "", language: str = "") -> Term:
     """The term for an RDF literal: a ``str`` or ``int`` where one has exactly this lexical form, else a :class:`Literal`."""
     if language:
-        return Literal(lexical, "", language)
+        # RDF 1.1 Concepts, section 3.3: the value space of language tags is in lower case.
+        return Literal(lexical, "", language.lower())
     if datatype in ("", XSD_STRING):
         return lexical
     # The length bound keeps int() away from texts of megabytes; 20 characters hold every 64-bit integer.

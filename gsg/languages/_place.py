@@ -1,0 +1,31 @@
+"""From an offset in a text to an error that shows the place."""
+
+from __future__ import annotations
+
+import re
+
+from ..errors import BadText
+
+WIDEST = 160
+"""Characters of a source line that a message shows: a line may be megabytes long, and a caret further right helps nobody."""
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+
+def bad_text(text: str, position: int, problem: str, *, what: str) -> BadText:
+    """The error for a mistake at an offset of a text whose lines end at ``\\n`` only."""
+    start = text.rfind("\n", 0, position) + 1
+    end = text.find("\n", position)
+    column = position - start + 1
+    source_line = text[start : end if end >= 0 else len(text)].removesuffix("\r")
+    if column > WIDEST:
+        before = printable(text[position - 30 : position])
+        problem, source_line = f"{problem} (after ...{before})", ""
+    elif len(source_line) > WIDEST:
+        source_line = source_line[:WIDEST] + "..."
+    return BadText(problem, line=text.count("\n", 0, position) + 1, column=column, source_line=printable(source_line), what=what)
+
+
+def printable(text: str) -> str:
+    """The text with control characters and surrogates replaced one for one: a terminal shall obey us, not the file in question."""
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)

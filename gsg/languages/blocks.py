@@ -1,0 +1,40 @@
+"""What a GSG script says, block by block."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ..model import Tuple
+from ..query import Query
+
+
+@dataclass(frozen=True, slots=True)
+class Insert:
+    """``INSERT { ... }``: these facts hold from now on."""
+
+    tuples: tuple[Tuple, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """``DELETE { ... }``: these facts hold no longer."""
+
+    tuples: tuple[Tuple, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Notify:
+    """``NOTIFY { ... }``: these events happen now."""
+
+    tuples: tuple[Tuple, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribe:
+    """``SUBSCRIBE { ... }``: a standing query; its variables are those of its conditions outside NOT."""
+
+    query: Query
+
+
+Block: TypeAlias = Insert | Delete | Notify | Subscribe
