@@ -1,0 +1,128 @@
+"""The errors of the overlay.
+
+    DhtError
+    ├── LocalError          you called us wrongly, or this machine refused
+    │   ├── AddressInUse        another program holds the port
+    │   ├── BadContact          an id, host or port that cannot be one, given by the caller
+    │   ├── PayloadTooLarge     a payload longer than a frame may be
+    │   └── NotOpen             an overlay, endpoint or set of links used outside its ``async with``
+    └── RemoteError         another peer or the network failed
+        ├── JoinFailed          nobody answered at any of the addresses
+        ├── PeerUnreachable     a peer could not be dialled, or did not shake hands in time
+        │   └── WrongPeer           another peer answers at that address
+        ├── LinkLost            a link ended: has the reason
+        └── PeerMisbehaved      a peer sent what the protocol forbids
+            ├── BadAnswer           an answer to a query that is not one
+            └── FrameTooLarge       a header that claims more than a frame may hold
+
+Every message says what happened, the value, what was expected and the next step; what a program may want is an attribute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+Address: TypeAlias = tuple[str, int]
+"""A host (name or IP literal) and a port."""
+
+
+def show(host: str, port: int) -> str:
+    """An address as people write it, with brackets around an IPv6 literal."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+class DhtError(Exception):
+    """Anything that this package raises on purpose."""
+
+
+class LocalError(DhtError):
+    """The caller or this machine is at fault: trying the same again will not help."""
+
+
+class AddressInUse(LocalError):
+    """The port is held by another program. Attributes: ``host``, ``port``."""
+
+    def __init__(self, host: str, port: int, problem: str) -> None:
+        self.host = host
+        self.port = port
+        super().__init__(
+            f"cannot listen on {show(host, port)}: {problem}; stop the program that holds it, "
+            "choose another port, or give port 0 to take a free one"
+        )
+
+
+class BadContact(LocalError):
+    """An id, host or port that cannot be one."""
+
+
+class PayloadTooLarge(LocalError):
+    """A payload is longer than a frame may be. Attributes: ``payload_bytes``, ``limit_bytes``."""
+
+    def __init__(self, payload_bytes: int, limit_bytes: int) -> None:
+        self.payload_bytes = payload_bytes
+        self.limit_bytes = limit_bytes
+        super().__init__(f"a payload of {payload_bytes} bytes; expected at most {limit_bytes}; send it in several frames")
+
+
+class NotOpen(LocalError):
+    """An object was used before ``async with`` entered it or after it was left."""
+
+
+class RemoteError(DhtError):
+    """Another peer or the network failed: trying again later may help."""
+
+
+class JoinFailed(RemoteError):
+    """Nobody answered at any of the addresses. Attribute: ``tried``, pairs of address and what went wrong there."""
+
+    def __init__(self, tried: Sequence[tuple[Address, str]]) -> None:
+        self.tried = tuple(tried)
+        lines = "".join(f"\n    {show(*address)}: {problem}" for address, problem in self.tried)
+        super().__init__(
+            "no peer answered, so this one is alone; expected at least one of the addresses to be a running peer; "
+            f"check that it runs and that UDP reaches it, or start without addresses to be the first peer{lines}"
+        )
+
+
+class PeerUnreachable(RemoteError):
+    """A peer could not be dialled, or did not shake hands in time. Attributes: ``host``, ``port``, ``problem``."""
+
+    def __init__(self, host: str, port: int, problem: str) -> None:
+        self.host = host
+        self.port = port
+        self.problem = problem
+        super().__init__(f"no link to the peer at {show(host, port)}: {problem}")
+
+
+class WrongPeer(PeerUnreachable):
+    """Another peer answers at that address. Attribute: ``found``, the id of the one that answers."""
+
+    def __init__(self, host: str, port: int, expected: bytes, found: bytes) -> None:
+        self.found = found
+        super().__init__(host, port, f"peer {found.hex()} answers there; expected {expected.hex()}; look the key up again")
+
+
+class LinkLost(RemoteError):
+    """A link ended. Attribute: ``reason``."""
+
+    def __init__(self, host: str, port: int, reason: str) -> None:
+        self.reason = reason
+        super().__init__(f"the link to the peer at {show(host, port)} is closed: {reason}; ask for a new link")
+
+
+class PeerMisbehaved(RemoteError):
+    """A peer sent what the protocol forbids."""
+
+
+class BadAnswer(PeerMisbehaved):
+    """An answer to a query that does not have the form of one."""
+
+
+class FrameTooLarge(PeerMisbehaved):
+    """A header claims more than a frame may hold. Attributes: ``claimed_bytes``, ``limit_bytes``."""
+
+    def __init__(self, claimed_bytes: int, limit_bytes: int) -> None:
+        self.claimed_bytes = claimed_bytes
+        self.limit_bytes = limit_bytes
+        super().__init__(f"a frame header claims {claimed_bytes} bytes; expected at most {limit_bytes}")

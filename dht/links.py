@@ -1,0 +1,260 @@
+"""All links of one peer: listens, dials, and knows which peer is at the end of each.
+
+    async with Links(id, host, port, rng=rng, on_frames=..., on_lost=...) as links:
+        link = await links.to(contact)
+        link.send(payload)
+
+Leaving the block sends what is unsent, for ``CLOSE_S`` at most, and ends every connection and dial.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import socket
+from collections import Counter
+from collections.abc import Callable
+from ipaddress import ip_address
+from random import Random
+from types import TracebackType
+from typing import Self
+
+from .contacts import Contact, is_reachable_literal
+from .errors import Address, AddressInUse, BadContact, NotOpen, PeerUnreachable, WrongPeer
+from .identity import PeerId
+from .link import Link, LinkState, make_hello
+
+MAX_LINKS = 4096
+"""Connections at once; one more is closed as it comes, and counted."""
+
+CLOSE_S = 5.0
+"""How long leaving waits for the other sides to take what is unsent, in seconds."""
+
+BACKLOG = 1024
+
+
+class Links:
+    """The TCP side of one peer.
+
+    ``host`` is an IP literal to listen at, ``port`` TCP's, 0 takes a free one; ``rng`` draws the number of this start.
+    ``on_frames(link, payloads)`` is called once per read with all the payloads complete in it; ``on_lost(link, reason)`` when a
+    link that had opened has ended; ``on_opened(link)`` when either side's dial succeeded; ``on_congested(link)`` and
+    ``on_drained(link)`` when the caller should stop producing for a link and may go on. Callbacks must not block. When
+    ``on_frames`` raises, its frames count as lost: that is logged, counted in ``counts``, and the link is closed with the reason.
+    """
+
+    def __init__(
+        self,
+        id: PeerId,
+        host: str,
+        port: int,
+        *,
+        rng: Random,
+        on_frames: Callable[[Link, list[bytes]], None],
+        on_lost: Callable[[Link, str], None] | None = None,
+        on_opened: Callable[[Link], None] | None = None,
+        on_congested: Callable[[Link], None] | None = None,
+        on_drained: Callable[[Link], None] | None = None,
+        handshake_s: float = 5.0,
+        max_links: int = MAX_LINKS,
+    ) -> None:
+        self.id = id
+        self.host = host
+        self.port = port
+        """Where this peer listens: right once entered."""
+        self.hello = b""
+        self.counts: Counter[str] = Counter()
+        """How many connections were ended for each reason, and callbacks failed."""
+        self._start_number = rng.getrandbits(64)
+        self._on_frames = on_frames
+        self._on_lost = on_lost
+        self._on_opened = on_opened
+        self._on_congested = on_congested
+        self._on_drained = on_drained
+        self._handshake_s = handshake_s
+        self._max_links = max_links
+        self._server: asyncio.Server | None = None
+        self._group = asyncio.TaskGroup()
+        self._closing = True
+        # Limit: max_links. The value is the timer that ends half a handshake, owned by the link's entry here.
+        self._connections: dict[Link, asyncio.TimerHandle] = {}
+        self._by_peer: dict[PeerId, list[Link]] = {}
+        # Limit: one a peer that a caller asks for; each ends within handshake_s.
+        self._dials: dict[PeerId, asyncio.Task[Link | PeerUnreachable]] = {}
+
+    async def __aenter__(self) -> Self:
+        """Listen. Raises AddressInUse."""
+        loop = asyncio.get_running_loop()
+        try:
+            self._server = await loop.create_server(lambda: Link(self, None), self.host, self.port, backlog=BACKLOG)
+        except OSError as error:
+            if error.errno in (errno.EADDRINUSE, errno.EACCES, errno.EADDRNOTAVAIL):
+                raise AddressInUse(self.host, self.port, error.strerror or str(error)) from None
+            raise
+        self.port = self._server.sockets[0].getsockname()[1]
+        self.hello = make_hello(self.id, self.port, self._start_number)
+        await self._group.__aenter__()
+        self._closing = False
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Stop listening, send what is unsent, end everything."""
+        self._closing = True
+        for dial in list(self._dials.values()):
+            dial.cancel()
+        if self._server is not None:
+            self._server.close()
+        for link in list(self._connections):
+            link.close("this peer stops")
+        try:
+            try:
+                async with asyncio.timeout(CLOSE_S):
+                    for link in list(self._connections):
+                        await link.ended()
+            except TimeoutError:
+                self.counts["links that did not take their last frames"] += len(self._connections)
+        finally:
+            for link in list(self._connections):
+                link.abort("this peer stops")
+            # The group would wrap the caller's own error; only cancellation, which may be the group's doing, is its affair.
+            if kind is not None and issubclass(kind, asyncio.CancelledError):
+                await self._group.__aexit__(kind, error, trace)
+            else:
+                await self._group.__aexit__(None, None, None)
+
+    # What callers ask
+
+    def linked(self, peer: PeerId) -> Link | None:
+        """The link that this side sends on to a peer, or None."""
+        links = self._by_peer.get(peer)
+        return links[0] if links else None
+
+    def all(self) -> list[Link]:
+        """Every open link."""
+        return [link for links in self._by_peer.values() for link in links]
+
+    async def to(self, contact: Contact) -> Link:
+        """The link to a peer: the one there is, else a new one; callers who ask at the same time share the dial.
+
+        Raises PeerUnreachable, WrongPeer when another peer answers there, BadContact for ourselves, NotOpen.
+        """
+        link = self.linked(contact.id)
+        if link is not None:
+            return link
+        if self._closing:
+            raise NotOpen("these links are not open; use them inside `async with Links(...) as links:`")
+        if contact.id == self.id:
+            raise BadContact(f"{contact} is this peer itself; expected another")
+        dial = self._dials.get(contact.id)
+        if dial is None:
+            dial = self._dials[contact.id] = self._group.create_task(self._dial(contact))
+            dial.add_done_callback(lambda _: self._dials.pop(contact.id))
+        try:
+            outcome = await asyncio.shield(dial)
+        except asyncio.CancelledError:
+            if dial.cancelled() and self._closing:
+                raise PeerUnreachable(contact.host, contact.port, "this peer stops") from None
+            raise
+        if isinstance(outcome, Link):
+            return outcome
+        raise outcome
+
+    # Dialling
+
+    async def _dial(self, contact: Contact) -> Link | PeerUnreachable:
+        # An error is returned, not raised: raised, it would end the group that owns this task.
+        loop = asyncio.get_running_loop()
+        link: Link | None = None
+        try:
+            async with asyncio.timeout(self._handshake_s):
+                _, link = await loop.create_connection(
+                    lambda: Link(self, contact), contact.host, contact.port, local_addr=self._source(contact.host)
+                )
+                await link.opened()
+        except TimeoutError:
+            if link is not None:
+                link.abort("no hello in time")
+            return PeerUnreachable(contact.host, contact.port, f"no hello within {self._handshake_s:g} s")
+        except OSError as error:
+            return PeerUnreachable(contact.host, contact.port, error.strerror or str(error))
+        except asyncio.CancelledError:
+            if link is not None:
+                link.abort("this peer stops")
+            raise
+        if link.state is LinkState.OPEN:
+            return link
+        if link.peer.id != contact.id:
+            return WrongPeer(contact.host, contact.port, contact.id, link.peer.id)
+        return PeerUnreachable(contact.host, contact.port, link.reason)
+
+    def _source(self, target: str) -> Address | None:
+        """Dial from where we listen, as the other side takes our host from the connection; unless we listen everywhere."""
+        if not is_reachable_literal(self.host) or (ip_address(self.host).is_loopback and not ip_address(target).is_loopback):
+            return None
+        return (self.host, 0)
+
+    # What links report
+
+    def connected(self, link: Link) -> None:
+        """A connection stands; the hellos are awaited."""
+        loop = asyncio.get_running_loop()
+        self._connections[link] = loop.call_later(self._handshake_s, self._give_up, link)
+        transport = link._transport
+        sock = None if transport is None else transport.get_extra_info("socket")
+        if sock is not None:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        if self._closing or len(self._connections) > self._max_links:
+            self.counts["too many links" if not self._closing else "came while stopping"] += 1
+            link.abort("this peer has no place for another link")
+
+    def opened(self, link: Link) -> None:
+        """The hellos are exchanged."""
+        self._connections[link].cancel()
+        links = self._by_peer.setdefault(link.peer.id, [])
+        for old in [each for each in links if each.start_number != link.start_number]:
+            old.abort("the peer was started anew")
+            links.remove(old)
+        links.append(link)
+        self._guard("on_opened", self._on_opened, link)
+
+    def received(self, link: Link, payloads: list[bytes]) -> None:
+        """Frames came."""
+        try:
+            self._on_frames(link, payloads)
+        except Exception:
+            self.counts["callbacks failed"] += 1
+            logging.getLogger(__name__).exception("on_frames failed for %r, which is closed", link)
+            link.abort("this side failed to take a frame")
+
+    def congested(self, link: Link) -> None:
+        """A link holds more than it should."""
+        self._guard("on_congested", self._on_congested, link)
+
+    def drained(self, link: Link) -> None:
+        """A link may take more again."""
+        self._guard("on_drained", self._on_drained, link)
+
+    def ended(self, link: Link, *, was_open: bool) -> None:
+        """A connection is gone."""
+        self._connections.pop(link).cancel()
+        links = self._by_peer.get(link.peer.id, [])
+        if link in links:
+            links.remove(link)
+        if not links:
+            self._by_peer.pop(link.peer.id, None)
+        if was_open:
+            self._guard("on_lost", self._on_lost, link, link.reason)
+
+    def _give_up(self, link: Link) -> None:
+        self.counts["hello: none in time"] += 1
+        link.abort(f"no hello within {self._handshake_s:g} s")
+
+    def _guard(self, name: str, callback: Callable[..., None] | None, *arguments: object) -> None:
+        if callback is None:
+            return
+        try:
+            callback(*arguments)
+        except Exception:
+            self.counts["callbacks failed"] += 1
+            logging.getLogger(__name__).exception("%s failed for %r", name, arguments[0])

@@ -1,0 +1,289 @@
+"""Datagrams between peers: the ``kademlia`` package's protocol, with its defects mended where they would hurt.
+
+What the package gives: the wire format (a kind, 20 bytes of call id, msgpack), the ``rpc_*`` methods and the routing table. What
+differs here:
+
+* A query is sent again before its peer counts as dead (:mod:`dht.timeouts`); at most 128 are in flight a socket.
+* ``closest`` answers with the answering peer's own id and the exact k closest of all contacts that it knows. ``find_node`` stays
+  for peers that run the package itself.
+* Who asks is believed only after it answered at the address that it asked from.
+* Nothing a datagram holds raises or logs: what is malformed is counted in ``counts``. Nothing is stored for others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from heapq import nsmallest
+from random import Random
+from typing import Any, cast
+
+import msgspec
+from kademlia.node import Node
+from kademlia.protocol import KademliaProtocol
+from kademlia.routing import RoutingTable
+
+from .contacts import Contact, contact_from
+from .errors import Address, BadAnswer
+from .identity import ID_BYTES, PeerId, as_int
+from .timeouts import TRANSMISSIONS, RoundTrip, patience
+
+MAX_CALLS = 128
+"""Queries in flight on one socket; 250 at once were seen to fit a default receive buffer, 500 were not."""
+
+RECEIVE_BUFFER_BYTES = 4 * 1024 * 1024
+"""Asked of the kernel for the socket; it may give less."""
+
+_QUERY, _ANSWER = b"\x00", b"\x01"
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder().decode
+_decode_query = msgspec.msgpack.Decoder(tuple[str, list[Any]]).decode  # Any: each query checks its own arguments
+
+
+class Table(RoutingTable):  # type: ignore[misc]  # the package has no types
+    """The package's routing table, with exact neighbours.
+
+    Its limits: k contacts and 5 k replacements a bucket, and as many buckets as prefixes that it splits.
+    """
+
+    def __init__(self, protocol: Queries, k: int, node: Node) -> None:
+        super().__init__(protocol, k, node)
+        self._all: dict[PeerId, Contact] | None = None
+
+    def all(self) -> dict[PeerId, Contact]:
+        """Every contact, those waiting for a place in a full bucket included."""
+        if self._all is None:
+            self._all = {
+                node.id: Contact(node.id, node.ip, node.port)
+                for bucket in self.buckets
+                for nodes in (bucket.nodes, bucket.replacement_nodes)
+                for node in nodes.values()
+            }
+        return self._all
+
+    def add(self, contact: Contact) -> None:
+        """A contact answered: it becomes the newest of its bucket, or waits for a place there."""
+        self._all = None
+        node = Node(*contact_fields(contact))
+        bucket = self.buckets[self.get_bucket_for(node)]
+        held = bucket.nodes.get(contact.id) or bucket.replacement_nodes.get(contact.id)
+        if held is not None and (held.ip, held.port) != contact.address:
+            bucket.remove_node(held)
+        self.add_contact(node)
+
+    def remove(self, peer: PeerId) -> None:
+        """A contact is gone; the newest that waits takes its place."""
+        self._all = None
+        self.remove_contact(Node(peer))
+
+    def get_bucket_for(self, node: Node) -> int:
+        """The index of the bucket whose range holds the node. (The package's own is off by one at the upper end of a range.)"""
+        return next(index for index, bucket in enumerate(self.buckets) if bucket.has_in_range(node))
+
+    def closest(self, target: bytes, k: int, *, besides: PeerId | None = None) -> list[Contact]:
+        """The k known contacts closest to the target, closest first, without ``besides``."""
+        goal = as_int(target)
+        known = self.all()
+        ids = nsmallest(k + 1, known, key=lambda each: as_int(each) ^ goal)
+        return [known[each] for each in ids if each != besides][:k]
+
+
+def contact_fields(contact: Contact) -> tuple[PeerId, str, int]:
+    """What the package's ``Node`` is made of."""
+    return (contact.id, contact.host, contact.port)
+
+
+class Queries(KademliaProtocol):  # type: ignore[misc]  # the package has no types
+    """One UDP socket: asks, answers, and keeps the routing table.
+
+    ``on_asked`` hears of each peer that asked us something and is not in the table at that address, ``on_doubtful`` of the oldest
+    contact of a full bucket, when a newer one wants its place.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        storage: object,
+        k: int,
+        *,
+        rng: Random,
+        on_asked: Callable[[Contact], None],
+        on_doubtful: Callable[[Contact], Awaitable[None]],
+    ) -> None:
+        super().__init__(node, storage, k)
+        self.k = k
+        self.id: PeerId = node.id
+        self.transport: asyncio.DatagramTransport
+        self.router: Table = Table(self, k, node)
+        self.counts: Counter[str] = Counter()
+        self.round_trip = RoundTrip()
+        self._rng = rng
+        self._on_asked = on_asked
+        self._on_doubtful = on_doubtful
+        # Limit: MAX_CALLS futures; each leaves at its answer, its last timeout or its cancellation.
+        self._pending: dict[bytes, tuple[Address, asyncio.Future[Any]]] = {}  # Any: an undecided answer, checked by the caller
+        self._places = asyncio.Semaphore(MAX_CALLS)
+        self._lost = asyncio.get_running_loop().create_future()
+
+    # Asking
+
+    async def ask(self, address: Address, name: str, *arguments: object, on_slow: Callable[[], None] | None = None) -> object:
+        """The decoded answer to a query, unchecked; None when nothing came back.
+
+        ``on_slow`` is called when the first transmission went unanswered.
+        """
+        loop = asyncio.get_running_loop()
+        async with self._places:
+            call = self._rng.randbytes(20)
+            answer: asyncio.Future[Any] = loop.create_future()  # Any: as above
+            self._pending[call] = (address, answer)
+            datagram = _QUERY + call + _encode((name, arguments))
+            try:
+                for attempt in range(TRANSMISSIONS):
+                    sent_s = loop.time()
+                    self._send(datagram, address)
+                    await asyncio.wait((answer,), timeout=self.round_trip.timeout_s * patience(attempt))
+                    if answer.done():
+                        if attempt == 0:
+                            self.round_trip.sample(loop.time() - sent_s)
+                        return answer.result()
+                    if attempt == 0 and on_slow is not None:
+                        on_slow()
+                return None
+            finally:
+                del self._pending[call]
+
+    async def ask_id(self, address: Address) -> PeerId | None:
+        """The id of whoever listens at an address; None when nobody answers with one."""
+        found = await self.ask(address, "ping", self.id)
+        if isinstance(found, bytes) and len(found) == ID_BYTES:
+            return found
+        if found is not None:
+            self.counts["answers malformed"] += 1
+        return None
+
+    async def ask_closest(
+        self, address: Address, target: bytes, *, on_slow: Callable[[], None] | None = None
+    ) -> tuple[PeerId, list[Contact]] | None:
+        """The id of whoever listens at an address and the contacts that it knows closest to a target; None when it does not answer.
+
+        Raises BadAnswer when it answers with anything else.
+        """
+        found = await self.ask(address, "closest", self.id, target, on_slow=on_slow)
+        if found is None:
+            return None
+        try:
+            if not isinstance(found, list) or len(found) != 2 or not isinstance(found[1], list) or len(found[1]) > self.k:
+                raise BadAnswer(f"{found!r:.80} answers no query for the closest peers; expected an id and up to {self.k} contacts")
+            who = found[0]
+            if not isinstance(who, bytes) or len(who) != ID_BYTES:
+                raise BadAnswer(f"{who!r:.80} is no peer id; expected {ID_BYTES} bytes")
+            return who, [contact_from(each) for each in found[1]]
+        except BadAnswer:
+            self.counts["answers malformed"] += 1
+            raise
+
+    def call_ping(self, node_to_ask: Node) -> Awaitable[None]:
+        """The package asks whether the oldest contact of a full bucket lives; whoever gave ``on_doubtful`` owns the task."""
+        return self._on_doubtful(Contact(node_to_ask.id, node_to_ask.ip, node_to_ask.port))
+
+    # Being asked
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The socket is open."""
+        self.transport = cast(asyncio.DatagramTransport, transport)
+        # A simulated network has no sockets.
+        sock = transport.get_extra_info("socket")
+        if sock is not None:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The socket is closed."""
+        if not self._lost.done():
+            self._lost.set_result(None)
+
+    async def closed(self) -> None:
+        """Wait until the socket is closed."""
+        await asyncio.shield(self._lost)
+
+    def error_received(self, exc: Exception) -> None:
+        """The kernel refused a datagram or heard that nobody listens: the timeout says the same."""
+        self.counts["socket errors"] += 1
+
+    def datagram_received(self, data: bytes, addr: tuple[Any, ...]) -> None:  # Any: IPv6 adds two numbers
+        """One datagram: an answer to our query, a query, or rubbish."""
+        kind = data[:1]
+        call = data[1:21]
+        sender = (addr[0], addr[1])
+        try:
+            if kind == _ANSWER and len(data) > 21:
+                self._answered(call, sender, data[21:])
+            elif kind == _QUERY and len(data) > 21:
+                self._asked(call, sender, data[21:])
+            else:
+                self.counts["datagrams malformed"] += 1
+        except Exception:
+            # Whatever it was that a stranger sent, this peer goes on serving others.
+            self.counts["datagrams malformed"] += 1
+
+    def _answered(self, call: bytes, sender: Address, body: bytes) -> None:
+        pending = self._pending.get(call)
+        if pending is None or pending[0] != sender or pending[1].done():
+            # Late, twice, or from elsewhere than asked.
+            self.counts["answers unexpected"] += 1
+            return
+        pending[1].set_result(_decode(body))
+
+    def _asked(self, call: bytes, sender: Address, body: bytes) -> None:
+        name, arguments = _decode_query(body)
+        if name in ("store", "find_value"):
+            self.counts["storage queries refused"] += 1
+            return
+        if name not in ("ping", "closest", "find_node", "stun"):
+            self.counts["queries unknown"] += 1
+            return
+        answer = getattr(self, f"rpc_{name}")(sender, *arguments)
+        self._send(_ANSWER + call + _encode(answer), sender)
+
+    def _send(self, datagram: bytes, address: Address) -> None:
+        transport = self.transport
+        if not transport.is_closing():
+            try:
+                transport.sendto(datagram, address)
+            except (OSError, ValueError):
+                # An address of another family, say: the timeout says that nobody is there.
+                self.counts["socket errors"] += 1
+
+    def rpc_ping(self, sender: Address, nodeid: object) -> PeerId:
+        """Our id."""
+        self._note(sender, nodeid)
+        return self.id
+
+    def rpc_closest(self, sender: Address, nodeid: object, target: object) -> tuple[PeerId, list[Contact]]:
+        """Our id, and the k contacts that we know closest to the target, without the asker."""
+        asker = self._note(sender, nodeid)
+        return self.id, self.router.closest(_point(target), self.k, besides=asker)
+
+    def rpc_find_node(self, sender: Address, nodeid: object, key: object) -> list[Contact]:
+        """The same contacts, as the package's own peers expect them."""
+        return self.rpc_closest(sender, nodeid, key)[1]
+
+    def welcome_if_new(self, node: Node) -> None:
+        """A node answered the package: it enters the table, and nothing is handed over."""
+        self.router.add(Contact(node.id, node.ip, node.port))
+
+    def _note(self, sender: Address, nodeid: object) -> PeerId:
+        asker = _point(nodeid)
+        if asker != self.id:
+            known = self.router.all().get(asker)
+            if known is None or known.address != sender:
+                self._on_asked(Contact(asker, *sender))
+        return asker
+
+
+def _point(raw: object) -> bytes:
+    if not isinstance(raw, bytes) or len(raw) != ID_BYTES:
+        raise BadAnswer(f"{raw!r:.80} is no id; expected {ID_BYTES} bytes")
+    return raw

@@ -1,0 +1,62 @@
+"""Two whole endpoints over the loopback interface."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from contextlib import closing
+from random import Random
+
+import pytest
+
+from dht import AddressInUse, Endpoint, Link, random_id
+
+
+def endpoint(seed: int, frames: asyncio.Queue[bytes], *, port: int = 0) -> Endpoint:
+    rng = Random(seed)
+
+    def take(link: Link, payloads: list[bytes]) -> None:
+        for payload in payloads:
+            frames.put_nowait(payload)
+
+    return Endpoint(random_id(rng), "127.0.0.1", port, rng=rng, on_frames=take)
+
+
+async def test_two_peers_find_each_other_and_talk_both_ways() -> None:
+    frames_a: asyncio.Queue[bytes] = asyncio.Queue()
+    frames_b: asyncio.Queue[bytes] = asyncio.Queue()
+    async with asyncio.timeout(10), endpoint(1, frames_a) as a, endpoint(2, frames_b) as b:
+        await b.overlay.join([("localhost", a.contact.port)])
+        owners = await b.overlay.owners(a.contact.id, r=2)
+        link = await b.links.to(owners[0])
+
+        link.send(b"question")
+        asked = await frames_a.get()
+        back = a.links.linked(b.contact.id)
+        assert back is not None
+        back.send(b"answer")
+
+        assert owners == (a.contact, b.contact)
+        assert asked == b"question"
+        assert await frames_b.get() == b"answer"
+
+
+async def test_a_port_in_use_is_named_with_what_to_do() -> None:
+    with closing(socket.socket()) as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+
+        with pytest.raises(AddressInUse, match=rf"cannot listen on 127\.0\.0\.1:{port}: .*give port 0 to take a free one"):
+            async with endpoint(1, asyncio.Queue(), port=port):
+                pass
+
+
+async def test_a_udp_port_in_use_is_named_too() -> None:
+    with closing(socket.socket(type=socket.SOCK_DGRAM)) as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+
+        with pytest.raises(AddressInUse, match=rf"127\.0\.0\.1:{port}"):
+            async with endpoint(1, asyncio.Queue(), port=port):
+                pass
