@@ -17,13 +17,17 @@ def bad_text(text: str, position: int, problem: str, *, what: str) -> BadText:
     start = text.rfind("\n", 0, position) + 1
     end = text.find("\n", position)
     column = position - start + 1
-    source_line = text[start : end if end >= 0 else len(text)].removesuffix("\r")
+    source_line = excerpt(text[start : end if end >= 0 else len(text)].removesuffix("\r"), column)
+    if not source_line and column > WIDEST:
+        problem = f"{problem} (after ...{printable(text[position - 30 : position])})"
+    return BadText(problem, line=text.count("\n", 0, position) + 1, column=column, source_line=source_line, what=what)
+
+
+def excerpt(source_line: str, column: int) -> str:
+    """The line as a message shows it: cut where it is long, empty where the column is far beyond."""
     if column > WIDEST:
-        before = printable(text[position - 30 : position])
-        problem, source_line = f"{problem} (after ...{before})", ""
-    elif len(source_line) > WIDEST:
-        source_line = source_line[:WIDEST] + "..."
-    return BadText(problem, line=text.count("\n", 0, position) + 1, column=column, source_line=printable(source_line), what=what)
+        return ""
+    return printable(source_line if len(source_line) <= WIDEST else source_line[:WIDEST] + "...")
 
 
 def printable(text: str) -> str:
