@@ -219,11 +219,13 @@ class Overlay:
         """Look up our own id, a point of each bucket up to our nearest neighbour's, and the regions learned longest ago."""
         own = self.contact.id
         near = await self.lookup(own)
+        targets = self.regions.stale(asyncio.get_running_loop().time() - self._refresh_s, STALE_REGIONS)
         if len(near) >= self._k:
-            for bucket in range(common_prefix_length(own, near[0].id) + 1):
-                await self.lookup(random_id_in_bucket(own, bucket, self._rng))
-        for target in self.regions.stale(asyncio.get_running_loop().time() - self._refresh_s, STALE_REGIONS):
-            await self.lookup(target)
+            # With fewer, the lookup of our own id has met everybody.
+            buckets = range(common_prefix_length(own, near[0].id) + 1)
+            targets.extend(random_id_in_bucket(own, bucket, self._rng) for bucket in buckets)
+        for search in [self._start(self._search(target)) for target in targets]:
+            await self._outcome(search)
 
     def lost(self, peer: PeerId) -> None:
         """The caller found a peer dead: it leaves the table and every cache. ``on_lost`` is not called."""

@@ -1,0 +1,316 @@
+"""A network in memory and in virtual time, under the real code.
+
+    async def main(net: SimNet) -> None:
+        async with Overlay(id, net.host(), 7400, rng=...) as overlay: ...
+
+    simnet.run(main, seed=7, loss=0.05)
+
+Each simulated host is an address; whoever listens at it is that host. The same seed gives the same run, event for event: compare
+``net.digest``. What callbacks raise and nobody catches fails the run. It has no bandwidth, no IPv6, and no real sockets or threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterable
+from hashlib import blake2b
+from ipaddress import ip_address
+from random import Random
+from typing import Any, TypeVar
+
+from ._simloop import SimLoop, Stalled
+from ._simsockets import Datagrams, Stream
+from .errors import Address
+
+__all__ = ["SimNet", "Stalled", "run"]
+
+FIRST_FREE_PORT = 49152
+RETRY_CONNECT_S = 1.0
+
+T = TypeVar("T")
+
+
+class _Bound:
+    """What a server shows as its socket."""
+
+    def __init__(self, address: Address) -> None:
+        self._address = address
+
+    def getsockname(self) -> Address:
+        return self._address
+
+
+class SimServer(asyncio.AbstractServer):
+    """A listening address."""
+
+    def __init__(self, net: SimNet, factory: Callable[[], asyncio.Protocol], address: Address) -> None:
+        self.factory = factory
+        self.address = address
+        self.sockets = (_Bound(address),)
+        self._net = net
+        self._closed = asyncio.Event()
+
+    def close(self) -> None:
+        """Stop listening; connections stay."""
+        self._net.unlisten(self)
+        self._closed.set()
+
+    def is_serving(self) -> bool:
+        """Whether it listens."""
+        return not self._closed.is_set()
+
+    def get_loop(self) -> asyncio.AbstractEventLoop:
+        """The virtual loop."""
+        return self._net.loop
+
+    async def start_serving(self) -> None:
+        """It does so from the beginning."""
+
+    async def serve_forever(self) -> None:
+        """Until closed."""
+        await self._closed.wait()
+
+    async def wait_closed(self) -> None:
+        """Until closed."""
+        await self._closed.wait()
+
+
+class SimNet:
+    """The hosts and what goes on between them.
+
+    ``latency_s`` is the range that each message's delay is drawn from, in seconds; ``loss`` the share of datagrams that vanish.
+    Both may be changed at any time. Hosts that a partition does not name reach everybody.
+    """
+
+    def __init__(self, seed: int, *, latency_s: tuple[float, float] = (0.005, 0.05), loss: float = 0.0) -> None:
+        self.seed = seed
+        self.latency_s = latency_s
+        self.loss = loss
+        self.names: dict[str, str] = {}
+        """Host names that resolve, with their address."""
+        self.counts: Counter[str] = Counter()
+        """How many events of each kind there were."""
+        self.trace: list[tuple[object, ...]] | None = None
+        """Set it to a list to have every event recorded."""
+        self.loop = SimLoop(self)
+        self._rng = Random(seed)
+        self._hash = blake2b(digest_size=16)
+        self._hosts = 0
+        self._next_port: Counter[str] = Counter()
+        self._datagrams: dict[Address, Datagrams] = {}
+        self._servers: dict[Address, SimServer] = {}
+        self._streams: dict[Stream, None] = {}
+        self._held_back: dict[Stream, None] = {}
+        self._down: set[str] = set()
+        self._group: dict[str, int] = {}
+
+    # What tests order
+
+    def host(self) -> str:
+        """An address that no one has had yet: 10.0.0.1, 10.0.0.2, ..."""
+        self._hosts += 1
+        return f"10.{self._hosts >> 16 & 255}.{self._hosts >> 8 & 255}.{self._hosts & 255}"
+
+    def rng(self) -> Random:
+        """A source of randomness of its own for a peer, drawn from the seed."""
+        return Random(self._rng.getrandbits(64))
+
+    def partition(self, groups: Iterable[Iterable[str]]) -> None:
+        """From now on hosts of different groups do not hear each other: datagrams vanish, streams stand still."""
+        self._group = {host: number for number, group in enumerate(groups) for host in group}
+        self.note("partition", self._group)
+
+    def heal(self) -> None:
+        """The partition ends; streams go on with what was under way."""
+        self._group = {}
+        self.note("heal")
+        self._let_go()
+
+    def cut(self, a: str, b: str) -> None:
+        """Break every connection between two hosts, as a router that forgot them would."""
+        self.note("cut", a, b)
+        for stream in list(self._streams):
+            if stream in self._streams and {stream.local[0], stream.remote[0]} == {a, b}:
+                stream.was_reset()
+
+    def crash(self, host: str, *, quietly: bool = False) -> None:
+        """The host stops: its sockets are gone, others' connections to it are reset; ``quietly``, as when its power fails, they
+        are not.
+
+        Tasks of the host's peer go on, cut off; end them if their noise disturbs. :meth:`restart` lets a new peer listen there.
+        """
+        self.note("crash", host)
+        self._down.add(host)
+        for endpoint in [each for each in self._datagrams.values() if each.local[0] == host]:
+            endpoint.close()
+        for server in [each for each in self._servers.values() if each.address[0] == host]:
+            server.close()
+        for stream in list(self._streams):
+            if stream.local[0] == host and stream in self._streams:
+                stream.was_reset()
+                if not quietly and stream.other is not None:
+                    self.loop.call_later(self.delay_s(), stream.other.was_reset)
+
+    def restart(self, host: str) -> None:
+        """The host's network works again; whatever listened there before the crash does not."""
+        self.note("restart", host)
+        self._down.discard(host)
+
+    @property
+    def digest(self) -> str:
+        """A fingerprint of all that happened so far, with its times."""
+        return self._hash.hexdigest()
+
+    # What sockets ask
+
+    def note(self, kind: str, *facts: object) -> None:
+        """Something happened."""
+        event = (round(self.loop.time(), 9), kind, *facts)
+        self.counts[kind] += 1
+        self._hash.update(repr(event).encode())
+        if self.trace is not None:
+            self.trace.append(event)
+
+    def delay_s(self) -> float:
+        """How long the next message takes."""
+        return self._rng.uniform(*self.latency_s)
+
+    def resolve(self, host: str) -> str:
+        """The address of a host by literal or name."""
+        if host in self.names:
+            return self.names[host]
+        if host == "localhost":
+            return "127.0.0.1"
+        try:
+            return str(ip_address(host))
+        except ValueError:
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known") from None
+
+    def separated(self, a: str, b: str) -> bool:
+        """Whether nothing gets from one host to the other."""
+        if a in self._down or b in self._down:
+            return True
+        return a != b and self._group.get(a, -1) != self._group.get(b, -1) and a in self._group and b in self._group
+
+    def holds_back(self, stream: Stream) -> bool:
+        """Whether what is under way to a stream cannot arrive now; it will be asked to try again."""
+        if self.separated(stream.local[0], stream.remote[0]):
+            self._held_back[stream] = None
+            return True
+        return False
+
+    def _let_go(self) -> None:
+        waiting, self._held_back = self._held_back, {}
+        for stream in waiting:
+            self.loop.call_later(self.delay_s(), stream.arrive)
+
+    def reset(self, stream: Stream) -> None:
+        """Tell a stream that its other end is gone."""
+        if not self.separated(stream.local[0], stream.remote[0]):
+            self.loop.call_later(self.delay_s(), stream.was_reset)
+
+    def gone(self, stream: Stream) -> None:
+        """A stream has ended."""
+        self._streams.pop(stream, None)
+        self._held_back.pop(stream, None)
+        self.note("closed", stream.local, stream.remote)
+
+    def send_datagram(self, sender: Datagrams, data: bytes, target: Address) -> None:
+        """Carry one datagram, or lose it."""
+        if self.separated(sender.local[0], target[0]) or self._rng.random() < self.loss:
+            self.note("datagram lost", sender.local, target, len(data))
+            return
+        self.loop.call_later(self.delay_s(), self._deliver, sender.local, data, target)
+
+    def _deliver(self, source: Address, data: bytes, target: Address) -> None:
+        endpoint = self._datagrams.get(target)
+        if endpoint is None or self.separated(source[0], target[0]):
+            self.note("datagram lost", source, target, len(data))
+            return
+        self.note("datagram", source, target, data)
+        endpoint.protocol.datagram_received(data, source)
+
+    async def bind_datagrams(
+        self, factory: Callable[[], asyncio.DatagramProtocol], local: Address | None
+    ) -> tuple[Datagrams, asyncio.DatagramProtocol]:
+        """A bound datagram socket and its protocol."""
+        address = self._take(local or ("127.0.0.1", 0), self._datagrams)
+        protocol = factory()
+        transport = Datagrams(self, protocol, address)
+        self._datagrams[address] = transport
+        protocol.connection_made(transport)
+        return transport, protocol
+
+    def unbind_datagrams(self, transport: Datagrams) -> None:
+        """The port is free again."""
+        if self._datagrams.get(transport.local) is transport:
+            del self._datagrams[transport.local]
+
+    async def listen(self, factory: Callable[[], asyncio.Protocol], host: str | None, port: int | None) -> SimServer:
+        """A listening address."""
+        address = self._take((host or "127.0.0.1", port or 0), self._servers)
+        server = self._servers[address] = SimServer(self, factory, address)
+        return server
+
+    def unlisten(self, server: SimServer) -> None:
+        """The port is free again."""
+        if self._servers.get(server.address) is server:
+            del self._servers[server.address]
+
+    async def connect(
+        self, factory: Callable[[], asyncio.Protocol], host: str, port: int, local: Address | None
+    ) -> tuple[Stream, asyncio.Protocol]:
+        """A connection to a listening address."""
+        here = self._take(local or ("127.0.0.1", 0), {})
+        there = (self.resolve(host), port)
+        await asyncio.sleep(self.delay_s() + self.delay_s())
+        while self.separated(here[0], there[0]):
+            if here[0] in self._down:
+                raise OSError(errno.ENETDOWN, "Network is down")
+            await asyncio.sleep(RETRY_CONNECT_S)
+        server = self._servers.get(there)
+        self.note("connect", here, there, server is not None)
+        if server is None:
+            raise ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused")
+        protocols = (factory(), server.factory())
+        near, far = Stream(self, protocols[0], here, there), Stream(self, protocols[1], there, here)
+        near.other, far.other = far, near
+        self._streams[near] = self._streams[far] = None
+        self.loop.call_soon(protocols[1].connection_made, far)
+        protocols[0].connection_made(near)
+        return near, protocols[0]
+
+    def _take(self, wanted: Address, taken: dict[Address, Any]) -> Address:  # Any: whichever kind of socket
+        host, port = wanted
+        if ip_address(host).is_unspecified:
+            raise OSError(errno.EADDRNOTAVAIL, "a simulated peer listens at its own address; take one from net.host()")
+        if host in self._down:
+            raise OSError(errno.ENETDOWN, "Network is down")
+        if port == 0:
+            self._next_port[host] += 1
+            port = FIRST_FREE_PORT + self._next_port[host]
+        if (host, port) in taken:
+            raise OSError(errno.EADDRINUSE, "Address already in use")
+        return (host, port)
+
+
+def run(
+    main: Callable[[SimNet], Coroutine[Any, Any, T]],  # Any: as coroutines have it
+    *,
+    seed: int,
+    latency_s: tuple[float, float] = (0.005, 0.05),
+    loss: float = 0.0,
+) -> T:
+    """Run ``main(net)`` to its end in a new network and return what it returns.
+
+    Raises Stalled when nothing can happen any more, and an ExceptionGroup of what callbacks raised that nobody caught.
+    """
+    net = SimNet(seed, latency_s=latency_s, loss=loss)
+    with asyncio.Runner(loop_factory=lambda: net.loop) as runner:
+        result = runner.run(main(net))
+    if net.loop.errors:
+        raise BaseExceptionGroup(f"callbacks failed in the simulation with seed {seed}", net.loop.errors)
+    return result
