@@ -3,29 +3,55 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# Arguments for demo and soak, such as make demo ARGS=--keep.
+ARGS ?=
 
-.PHONY: demo test check soak format bench clean
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test check soak format bench clean
+
+help: ## show this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 # The stamp is written last, so that an interrupted installation is begun again.
 $(STAMP): pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "Python 3.11 or newer is needed: install it, or name one with make PYTHON=/path/to/python3.11"; exit 1; }
+	@command -v $(PYTHON) >/dev/null 2>&1 && $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "Python 3.11 or newer is needed: install it, or name one with make PYTHON=/path/to/python3.11"; exit 1; }
 	@if command -v uv >/dev/null 2>&1; then \
-		uv venv -q --allow-existing --python "$$(command -v $(PYTHON))" $(VENV) && uv pip install -q --python $(BIN)/python -e '.[test]'; \
+		uv venv -q --allow-existing --python "$$(command -v $(PYTHON))" $(VENV) && \
+		uv pip install -q --python $(BIN)/python -e '.[test]'; \
 	else \
-		$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "Python's venv module is needed: install it (Debian: apt-get install python3-venv)"; exit 1; }; \
-		$(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install -q --disable-pip-version-check -e '.[test]'; \
+		$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
+			echo "Python's venv module is needed: install it (Debian and Ubuntu: apt-get install python3-venv)"; exit 1; }; \
+		$(PYTHON) -m venv $(VENV) && \
+		$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[test]'; \
 	fi
 	@touch $@
 
-test: $(STAMP)
+demo: $(STAMP) ## eight peers on this machine, from nothing to rows (ARGS=--keep leaves them running)
+	$(BIN)/python examples/demo.py $(ARGS)
+
+test: $(STAMP) ## the test suite, under four minutes
 	$(BIN)/python -m pytest
 
-check: $(STAMP)
+check: $(STAMP) ## format, lint, types, import arrows
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest tests/test_imports.py
 
-format: $(STAMP)
+soak: $(STAMP) ## all film data through eight peers, compared with an oracle (minutes)
+	$(BIN)/python benchmarks/films.py --peers 8 $(ARGS)
+
+bench: $(STAMP) ## the matcher beside py_rete and CLIPS (minutes)
+	@if command -v uv >/dev/null 2>&1; then uv pip install -q --python $(BIN)/python -e '.[bench]'; \
+	else $(BIN)/python -m pip install -q --disable-pip-version-check -e '.[bench]'; fi
+	$(BIN)/python benchmarks/rete.py $(ARGS)
+
+format: $(STAMP) ## rewrite the code in the house's layout
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+clean: ## remove what was installed and cached
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
