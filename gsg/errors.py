@@ -4,7 +4,9 @@
     ├── LocalError          you called us wrongly, or this machine refused
     │   ├── BadTerm             a value that is no term
     │   ├── BadText             a script, query or file that does not parse: has line, column and a caret
+    │   ├── BadQuery            a query that parses and can have no meaning
     │   ├── Unsupported         understood, and refused by name
+    │   ├── Overrun             the reader was too slow: events were dropped, and how many
     │   └── DoorClosed          a door could not be opened, or was used after it was closed
     └── RemoteError         another peer or the network failed
         ├── PeerUnreachable     nobody answers at that address
@@ -44,6 +46,18 @@ class BadText(LocalError):
         # Tabs are kept so that the caret stands below its character on a terminal.
         margin = "".join("\t" if character == "\t" else " " for character in source_line[: column - 1])
         super().__init__(f"{where}\n    {source_line}\n    {margin}^" if source_line else where)
+
+
+class BadQuery(LocalError):
+    """A query that parses and can have no meaning: nothing binds a variable, or it is too large."""
+
+
+class Overrun(LocalError):
+    """A bounded queue was full and something had to go; ``lost`` says how many."""
+
+    def __init__(self, problem: str, *, lost: int) -> None:
+        super().__init__(problem)
+        self.lost = lost
 
 
 class Unsupported(LocalError):

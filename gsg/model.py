@@ -254,18 +254,23 @@ def n3(value: Term | float) -> str:
     """A term as GSG script writes it; IRIs, blank nodes and literals are also N-Triples."""
     if type(value) is str:
         return '"' + _escape(value, '"') + '"'
-    if type(value) is int or type(value) is float:
-        return repr(value)
-    shown = python_value(value)  # type: ignore[arg-type]  # str, int and float are handled above
-    return repr(shown) if type(shown) in (int, float) else value.n3()  # type: ignore[union-attr]  # as above
+    if type(value) is float:
+        value = _from_float(value)
+    shown = python_value(value)  # type: ignore[arg-type]  # a float is a Literal by now
+    # Infinity and NaN have no number syntax: Python's inf and nan would be read as symbols.
+    if type(shown) is int or (type(shown) is float and math.isfinite(shown)):
+        return repr(shown)
+    return value.n3()  # type: ignore[union-attr]  # str, int and float are handled above
 
 
 def fact(items: Iterable[object]) -> Tuple:
     """A tuple of constants from Python values.
 
-    Raises BadTerm when an item is no term or is a variable, or the tuple is empty, longer than MAX_ARITY, or is a string
+    Raises BadTerm when an item is no term or holds a variable, or the tuple is empty, longer than MAX_ARITY, or is a string
     (the usual slip of ``insert(("a", "b", "c"))`` for ``insert([("a", "b", "c")])``).
     """
+    if type(items) is tuple and items and len(items) <= MAX_ARITY and _AS_THEY_ARE.issuperset(map(type, items)):
+        return items
     made = event(items)
     for item in made:
         if type(item) in _NESTED and not is_ground(item):
@@ -275,14 +280,16 @@ def fact(items: Iterable[object]) -> Tuple:
 
 def event(items: Iterable[object]) -> Tuple:
     """Like :func:`fact`, but variables may stand inside, as in a Pedro notification."""
-    if isinstance(items, str):
-        raise BadTerm(f"{items!r} is a string, not a tuple; a single tuple is given as [(subject, predicate, object)]")
+    if isinstance(items, str) or not isinstance(items, Iterable):
+        raise BadTerm(f"{items!r} is not a tuple; a single tuple is given as [(subject, predicate, object)]")
     made = tuple(map(term, items))
     if not 0 < len(made) <= MAX_ARITY:
         raise BadTerm(f"a tuple of {len(made)} terms; expected 1 to {MAX_ARITY}")
     return made
 
 
+_AS_THEY_ARE = frozenset((str, Symbol, IRI, BlankNode))
+"""Kinds of which every value is a term already: most tuples pass without a look at each item."""
 _NESTED = frozenset((Variable, Compound, List))
 
 

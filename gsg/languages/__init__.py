@@ -1,1 +1,37 @@
-"""The languages that a subscription can be written in."""
+"""The languages that a subscription can be written in, and the blocks of a script.
+
+A language is a module with ``parse_query(text) -> Query``; it is imported when it is first used. Open next: script.py.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+from ..errors import Unsupported
+from ..query import Query
+from .blocks import Block, Delete, Insert, Notify, Subscribe
+
+LANGUAGES = {"gsg": "gsg.languages.script"}
+"""Name of each language, and the module that reads it."""
+
+
+def parse_query(text: str, language: str = "gsg") -> Query:
+    """A standing query from its text.
+
+    Raises Unsupported for a language that is not known, BadText and BadQuery for a text that is no query of it.
+    """
+    module = LANGUAGES.get(language)
+    if module is None:
+        raise Unsupported(f"unknown language {language!r}; known are: {', '.join(sorted(LANGUAGES))}")
+    query: Query = importlib.import_module(module).parse_query(text)
+    return query
+
+
+def parse_script(text: str) -> tuple[Block, ...]:
+    """The blocks of a GSG script, in order. Raises BadText or BadQuery: a script is right as a whole or not at all."""
+    from .script import parse
+
+    return parse(text)
+
+
+__all__ = ["LANGUAGES", "Block", "Delete", "Insert", "Notify", "Subscribe", "parse_query", "parse_script"]

@@ -1,0 +1,68 @@
+"""The differences of one subscription that nobody has read yet: bounded, and never silently short.
+
+At the limit, differences of the same row are merged into their sum, which loses no row: what is read afterwards still leads
+from what was read before to the answer. Events cannot be merged; if merging does not make room, the oldest events go, and
+the next read raises Overrun with their number.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+
+from .errors import Overrun
+from .rows import Change, Row, Sign
+
+LIMIT = 100_000
+"""Differences kept unread per subscription unless the subscriber says otherwise."""
+
+
+class Backlog:
+    """A bounded queue of differences."""
+
+    __slots__ = ("_changes", "_limit", "_lost_events", "_room_until")
+
+    def __init__(self, limit: int = LIMIT) -> None:
+        self._changes: deque[Change] = deque()
+        self._limit = limit
+        self._room_until = limit
+        self._lost_events = 0
+
+    def __len__(self) -> int:
+        return len(self._changes)
+
+    def extend(self, changes: Iterable[Change]) -> None:
+        """Keep differences until they are read."""
+        self._changes.extend(changes)
+        if len(self._changes) > self._room_until:
+            self._merge()
+
+    def popleft(self) -> Change | None:
+        """The oldest difference, or None. Raises Overrun once after events were lost."""
+        if self._lost_events:
+            lost, self._lost_events = self._lost_events, 0
+            raise Overrun(
+                f"{lost} events were dropped because {self._limit} differences were waiting to be read; "
+                "rows that are state are complete: go on reading, read faster, or subscribe with a higher limit",
+                lost=lost,
+            )
+        return self._changes.popleft() if self._changes else None
+
+    def _merge(self) -> None:
+        sums: dict[Row, int] = {}
+        events: list[Change] = []
+        for sign, row in self._changes:
+            if sign is Sign.EVENT:
+                events.append((sign, row))
+            else:
+                sums[row] = sums.get(row, 0) + sign
+        room = max(0, self._limit - len(sums))
+        if len(events) > room:
+            self._lost_events += len(events) - room
+            events = events[len(events) - room :]
+        self._changes.clear()
+        for row, total in sorted(sums.items(), key=lambda entry: entry[1]):
+            self._changes.extend([(Sign.PLUS if total > 0 else Sign.MINUS, row)] * abs(total))
+        self._changes.extend(events)
+        # An answer larger than the limit is kept whole; merging again waits until as much has come once more.
+        self._room_until = max(self._limit, 2 * len(self._changes))

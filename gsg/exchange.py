@@ -1,0 +1,241 @@
+"""Messages over links: requests, their answers, and what goes without one.
+
+A channel is one link that speaks :mod:`gsg.messages`. The peer itself is reached by a channel too, which is a queue: every code
+path is the same whether a rendezvous is this peer or another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable
+from typing import TypeAlias, TypeVar
+
+import dht
+
+from .errors import PeerMisbehaved, PeerUnreachable, Refused
+from .messages import Done, Failed, Loads, Message, PeerStatus, decode, encode
+
+log = logging.getLogger(__name__)
+
+ANSWER_TIMEOUT_S = 30.0
+"""How long an answer may take before its peer counts as unreachable: for peers that hang, since a broken link tells at once."""
+
+Answer: TypeAlias = Done | Failed | Loads | PeerStatus
+_ANSWERS = (Done, Failed, Loads, PeerStatus)
+Wanted = TypeVar("Wanted", bound=Answer)
+OnMessage: TypeAlias = "Callable[[Channel, Message], None]"
+
+
+class Channel:
+    """One way to a peer. ``pending`` has the requests that wait for an answer; whoever asks bounds how many they are."""
+
+    def __init__(self, contact: dht.Contact) -> None:
+        self.contact = contact
+        self.pending: dict[int, asyncio.Future[Answer]] = {}
+        self._requests = 0
+
+    def send(self, message: Message) -> None:
+        """Send without waiting. Raises PeerUnreachable when the link is gone."""
+        raise NotImplementedError
+
+    @property
+    def congested(self) -> bool:
+        """Whether more is queued than the link takes at once: whoever produces should stop, and await :meth:`drained`."""
+        return False
+
+    async def drained(self) -> None:
+        """Wait until the link takes more. Raises PeerUnreachable when it breaks."""
+
+    def ask(self, make: Callable[[int], Message]) -> asyncio.Future[Answer]:
+        """Send ``make(request number)``; the future is the answer, or PeerUnreachable when the link breaks."""
+        self._requests += 1
+        number = self._requests
+        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self.pending[number] = future
+        try:
+            self.send(make(number))
+        except PeerUnreachable as error:
+            del self.pending[number]
+            future.set_exception(error)
+        return future
+
+    def answered(self, answer: Answer) -> None:
+        """An answer has come; one to nothing (its asker gave up) is nothing."""
+        future = self.pending.pop(answer.request, None)
+        if future is not None and not future.done():
+            future.set_result(answer)
+
+    def broken(self, reason: str) -> None:
+        """The link is gone, and with it every answer that was to come."""
+        pending, self.pending = self.pending, {}
+        for future in pending.values():
+            if not future.done():
+                future.set_exception(PeerUnreachable(f"the link to {show(self.contact)} broke before it answered: {reason}"))
+                # Whoever asked may have been cancelled meanwhile: an exception that nobody fetches is no news then.
+                future.exception()
+
+
+def show(contact: dht.Contact) -> str:
+    """A peer as people write it."""
+    return f"{contact.host}:{contact.port}"
+
+
+class _RemoteChannel(Channel):
+    def __init__(self, link: dht.Link, traffic: Traffic) -> None:
+        super().__init__(link.peer)
+        self._link = link
+        self._traffic = traffic
+
+    def send(self, message: Message) -> None:
+        payload = encode(message)
+        self._traffic.messages += 1
+        self._traffic.bytes += len(payload)
+        try:
+            self._link.send(payload)
+        except dht.RemoteError as error:
+            raise PeerUnreachable(str(error)) from None
+
+    @property
+    def congested(self) -> bool:
+        return self._link.congested
+
+    async def drained(self) -> None:
+        try:
+            await self._link.drained()
+        except dht.DhtError as error:
+            raise PeerUnreachable(str(error)) from None
+
+
+class _OwnChannel(Channel):
+    """The way to ourselves. Unbounded by itself: what is queued here was produced by a caller who awaits its answer."""
+
+    def __init__(self, contact: dht.Contact, deliver: Callable[[Channel, list[Message]], None]) -> None:
+        super().__init__(contact)
+        self._deliver = deliver
+        self._queue: deque[Message] = deque()
+
+    def send(self, message: Message) -> None:
+        if not self._queue:
+            asyncio.get_running_loop().call_soon(self._drain)
+        self._queue.append(message)
+
+    def _drain(self) -> None:
+        messages = list(self._queue)
+        self._queue.clear()
+        self._deliver(self, messages)
+
+
+class Traffic:
+    """What was sent to other peers, since the start."""
+
+    __slots__ = ("bytes", "malformed", "messages")
+
+    def __init__(self) -> None:
+        self.messages = 0
+        self.bytes = 0
+        self.malformed = 0
+        """Frames that were no message: each ended its link."""
+
+
+class Exchange:
+    """The channels of a peer.
+
+    ``on_message(channel, message)`` gets everything that is no answer; ``on_batch()`` is called after the messages of one read, so
+    that what they caused goes out together; ``on_broken(channel, reason)`` when a link is gone.
+    """
+
+    def __init__(
+        self,
+        own: dht.Contact,
+        *,
+        on_message: OnMessage,
+        on_batch: Callable[[], None],
+        on_broken: Callable[[Channel, str], None],
+    ) -> None:
+        self.traffic = Traffic()
+        self.own: Channel = _OwnChannel(own, self._deliver)
+        self._own_id = own.id
+        self._on_message = on_message
+        self._on_batch = on_batch
+        self._on_broken = on_broken
+        self._channels: dict[dht.Link, Channel] = {}
+        self._links: dht.Links | None = None
+
+    def attach(self, links: dht.Links) -> None:
+        """Use these links from now on; give them :meth:`frames` and :meth:`lost` as callbacks."""
+        self._links = links
+
+    async def channel(self, contact: dht.Contact) -> Channel:
+        """The way to a peer, dialled if need be. Raises PeerUnreachable."""
+        if contact.id == self._own_id:
+            return self.own
+        assert self._links is not None, "attach() comes first"
+        try:
+            link = await self._links.to(contact)
+        except dht.DhtError as error:
+            raise PeerUnreachable(str(error)) from None
+        return self._of(link)
+
+    async def ask(self, contact: dht.Contact, make: Callable[[int], Message], wanted: type[Wanted]) -> Wanted:
+        """Ask a peer and wait. Raises PeerUnreachable, or Refused with its reason."""
+        channel = await self.channel(contact)
+        return await answer_of(channel, channel.ask(make), wanted)
+
+    @property
+    def links(self) -> int:
+        """Links to other peers that have spoken or been spoken to."""
+        return len(self._channels)
+
+    def frames(self, link: dht.Link, payloads: list[bytes]) -> None:
+        """Everything complete that one read brought."""
+        channel = self._of(link)
+        try:
+            messages = [decode(payload) for payload in payloads]
+        except PeerMisbehaved as error:
+            self.traffic.malformed += 1
+            log.warning("link to %s ended: %s", show(link.peer), error)
+            link.abort(str(error))
+            return
+        self._deliver(channel, messages)
+
+    def lost(self, link: dht.Link, reason: str) -> None:
+        """The link is gone."""
+        channel = self._channels.pop(link, None)
+        if channel is not None:
+            channel.broken(reason)
+            self._on_broken(channel, reason)
+
+    def _of(self, link: dht.Link) -> Channel:
+        channel = self._channels.get(link)
+        if channel is None:
+            channel = self._channels[link] = _RemoteChannel(link, self.traffic)
+        return channel
+
+    def _deliver(self, channel: Channel, messages: list[Message]) -> None:
+        for message in messages:
+            if isinstance(message, _ANSWERS):
+                channel.answered(message)
+            else:
+                self._on_message(channel, message)
+        self._on_batch()
+
+
+async def answer_of(channel: Channel, future: asyncio.Future[Answer], wanted: type[Wanted]) -> Wanted:
+    """Wait for an answer of one kind.
+
+    Raises PeerUnreachable after ANSWER_TIMEOUT_S, Refused with the peer's reason, PeerMisbehaved for an answer of another kind.
+    """
+    try:
+        async with asyncio.timeout(ANSWER_TIMEOUT_S):
+            answer = await future
+    except TimeoutError:
+        if not future.cancelled():
+            raise
+        raise PeerUnreachable(f"{show(channel.contact)} did not answer within {ANSWER_TIMEOUT_S:.0f} s") from None
+    if isinstance(answer, Failed):
+        raise Refused(f"{show(channel.contact)} refused: {answer.reason}")
+    if not isinstance(answer, wanted):
+        raise PeerMisbehaved(f"{show(channel.contact)} answered with {type(answer).__name__}; expected {wanted.__name__}")
+    return answer

@@ -1,0 +1,111 @@
+"""The subscriber's side of a feed: one alpha memory, kept equal to what its rendezvous holds.
+
+    waiting ──first part──> loading ──last part──> live ──hole in the sequence, or a gap──> waiting
+                                                    ^
+                                                    └── deltas, in sequence
+
+A snapshot replaces what was there; it is expressed as differences, so that a re-synchronised feed costs its readers only what
+changed meanwhile. Deltas that come before the snapshot is whole belong to an older one and are not looked at.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TypeAlias
+
+from .messages import Deltas, Snapshot
+from .model import Tuple
+
+Differences: TypeAlias = list[tuple[Tuple, int]]
+
+
+class FeedState(Enum):
+    """How a feed stands."""
+
+    WAITING = "waiting"
+    LOADING = "loading"
+    LIVE = "live"
+
+
+class SequenceHole(Exception):
+    """Deltas are missing: the feed has to be resumed by a fresh snapshot."""
+
+
+class AlphaFeed:
+    """The facts of one template from one rendezvous."""
+
+    __slots__ = ("_expected", "_parts", "facts", "number", "state")
+
+    def __init__(self, number: int, facts: dict[Tuple, None] | None = None) -> None:
+        self.number = number
+        self.facts: dict[Tuple, None] = {} if facts is None else facts
+        """What the rendezvous held when last heard; of an earlier feed where this one takes its place."""
+        self.state = FeedState.WAITING
+        self._parts: dict[Tuple, None] = {}
+        self._expected = 0
+
+    def snapshot(self, part: Snapshot) -> Differences | None:
+        """One part of a snapshot; the differences to what was there once it is whole, None before."""
+        if part.first:
+            self._parts = {}
+            self.state = FeedState.LOADING
+        elif self.state is not FeedState.LOADING:
+            return None
+        self._parts.update(dict.fromkeys(part.facts))
+        if not part.last:
+            return None
+        before, self.facts, self._parts = self.facts, self._parts, {}
+        self.state = FeedState.LIVE
+        self._expected = part.sequence
+        gone: Differences = [(fact, -1) for fact in before if fact not in self.facts]
+        return gone + [(fact, 1) for fact in self.facts if fact not in before]
+
+    def deltas(self, deltas: Deltas) -> Differences:
+        """Facts that came and went. Raises SequenceHole, and waits for a snapshot, when some are missing."""
+        if self.state is not FeedState.LIVE or deltas.sequence < self._expected:
+            return []
+        if deltas.sequence > self._expected:
+            self.state = FeedState.WAITING
+            raise SequenceHole
+        self._expected += 1
+        changes: Differences = []
+        facts = self.facts
+        for fact, sign in zip(deltas.facts, deltas.signs, strict=False):
+            # The rendezvous sends each change once; a repetition would corrupt counts, so it is not taken on trust.
+            if sign > 0 and fact not in facts:
+                facts[fact] = None
+                changes.append((fact, 1))
+            elif sign < 0 and fact in facts:
+                del facts[fact]
+                changes.append((fact, -1))
+        return changes
+
+
+RECENT_EVENTS = 8_192
+"""Events remembered per publisher to tell repetitions; an event reaches a subscriber once per rendezvous, within moments."""
+RECENT_PUBLISHERS = 4_096
+"""Publishers remembered; beyond, the one unheard of for the longest is forgotten."""
+
+
+class RecentEvents:
+    """Which events were seen: the same event arrives by every rendezvous that has a matching template."""
+
+    __slots__ = ("_by_publisher",)
+
+    def __init__(self) -> None:
+        self._by_publisher: dict[bytes, dict[int, None]] = {}
+
+    def is_new(self, publisher: bytes, number: int) -> bool:
+        """Whether the event was not seen before; it is from now on."""
+        seen = self._by_publisher.pop(publisher, None)
+        if seen is None:
+            seen = {}
+            if len(self._by_publisher) >= RECENT_PUBLISHERS:
+                del self._by_publisher[next(iter(self._by_publisher))]
+        self._by_publisher[publisher] = seen
+        if number in seen:
+            return False
+        seen[number] = None
+        if len(seen) > RECENT_EVENTS:
+            del seen[next(iter(seen))]
+        return True

@@ -1,0 +1,214 @@
+"""What peers say to each other: frozen structs, msgpack on the wire, one per frame.
+
+    publisher  -> rendezvous    Publish, Flash                      answered by Done or Failed
+    subscriber -> rendezvous    AskLoads, InsertCondition,          answered by Loads; Snapshot...; Failed
+                                RemoveCondition, Resume
+    rendezvous -> subscriber    Snapshot, Deltas, Happened, Gap
+    anybody    -> anybody       AskStatus                           answered by PeerStatus
+
+``request`` numbers an exchange on one link; a feed's number is the subscriber's. Sequence numbers count the messages of a feed from
+its snapshot on, so that a hole is noticed.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import msgspec
+
+from .errors import PeerMisbehaved
+from .features import Template
+from .model import Term, Tuple
+
+
+class _Message(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    pass
+
+
+class Event(_Message, frozen=True):
+    """A tuple that is true for a moment. ``text`` is the line that a Pedro client sent, for doors that forward it byte for byte."""
+
+    number: int
+    """The publisher's count: with its id it names the event wherever it arrives."""
+    items: Tuple
+    text: str | None = None
+
+
+class Test(_Message, frozen=True):
+    """A condition beyond constants that one tuple decides: ``name`` says who understands ``source``."""
+
+    name: str
+    source: str
+
+
+class Publish(_Message, tag=1, frozen=True):
+    """Facts come (sign 1) or go (-1), each under the positions (bytes of ``places``) whose keys the receiver holds."""
+
+    request: int
+    sign: int
+    facts: list[Tuple]
+    places: list[bytes]
+
+
+class Flash(_Message, tag=2, frozen=True):
+    """Events, each under the positions whose keys the receiver holds."""
+
+    request: int
+    publisher: bytes
+    events: list[Event]
+    places: list[bytes]
+
+
+class Done(_Message, tag=3, frozen=True):
+    """The request was carried out."""
+
+    request: int
+    count: int = 0
+    """Of a Publish: how many facts it changed under their position 0."""
+
+
+class Failed(_Message, tag=4, frozen=True):
+    """The request was refused."""
+
+    request: int
+    reason: str
+
+
+class Feature(_Message, frozen=True):
+    """What names a rendezvous: see :mod:`gsg.features`."""
+
+    arity: int
+    position: int
+    constant: Term
+
+
+class AskLoads(_Message, tag=5, frozen=True):
+    """How many facts and templates lie under each of these features?"""
+
+    request: int
+    features: list[Feature]
+
+
+class Loads(_Message, tag=6, frozen=True):
+    """(facts, templates) for each feature asked for."""
+
+    request: int
+    loads: list[tuple[int, int]]
+
+
+class InsertCondition(_Message, tag=7, frozen=True):
+    """Post a template under its anchor (a position, or -1: it has no constant and is posted everywhere) and feed me its facts.
+
+    With ``events_only`` no facts are fed; with ``exclusive`` it is refused while anybody else has the same template there.
+    """
+
+    request: int
+    feed: int
+    template: Template
+    anchor: int
+    test: Test | None = None
+    events_only: bool = False
+    exclusive: bool = False
+
+
+class RemoveCondition(_Message, tag=8, frozen=True):
+    """End a feed; the template goes with its last feed."""
+
+    feed: int
+
+
+class Resume(_Message, tag=9, frozen=True):
+    """Send the snapshot of a feed anew: after a gap, or when the subscriber saw a hole in the sequence."""
+
+    feed: int
+
+
+class Snapshot(_Message, tag=10, frozen=True):
+    """Stored facts that match, one part of them; ``last`` is the end-of-stored mark, after which Deltas count from ``sequence``."""
+
+    feed: int
+    facts: list[Tuple]
+    first: bool
+    last: bool
+    sequence: int
+
+
+class Deltas(_Message, tag=11, frozen=True):
+    """Facts of a feed that came and went, in order; ``signs`` holds 1 or -1 for each."""
+
+    feed: int
+    sequence: int
+    facts: list[Tuple]
+    signs: list[int]
+
+
+class Happened(_Message, tag=12, frozen=True):
+    """An event that the templates of these feeds match."""
+
+    publisher: bytes
+    event: Event
+    feeds: list[int]
+
+
+class Gap(_Message, tag=13, frozen=True):
+    """Deltas of this feed were not kept because the link could not take them: ask for a Resume when you can read again."""
+
+    feed: int
+
+
+class AskStatus(_Message, tag=14, frozen=True):
+    """How are you?"""
+
+    request: int
+
+
+class PeerStatus(_Message, tag=15, frozen=True):
+    """What a peer holds and has done; counts since it started."""
+
+    request: int
+    peer: bytes
+    address: str
+    facts: int
+    """Distinct facts held."""
+    entries: int
+    """Facts under keys: a fact held under two keys counts twice."""
+    keys: int
+    templates: int
+    feeds: int
+    links: int
+    published: int
+    """Tuples that clients published through this peer."""
+    sent_messages: int
+    sent_bytes: int
+    matched: int
+    """Tuples forwarded to subscribers."""
+
+
+Message: TypeAlias = (
+    Publish
+    | Flash
+    | Done
+    | Failed
+    | AskLoads
+    | Loads
+    | InsertCondition
+    | RemoveCondition
+    | Resume
+    | Snapshot
+    | Deltas
+    | Happened
+    | Gap
+    | AskStatus
+    | PeerStatus
+)
+
+encode = msgspec.msgpack.Encoder().encode
+_decoder: msgspec.msgpack.Decoder[Message] = msgspec.msgpack.Decoder(Message)
+
+
+def decode(payload: bytes) -> Message:
+    """A message from a frame's payload. Raises PeerMisbehaved for anything else."""
+    try:
+        return _decoder.decode(payload)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        raise PeerMisbehaved(f"a frame of {len(payload)} bytes is no message of this protocol: {error}") from None

@@ -1,0 +1,388 @@
+"""A peer: what happens to one published tuple, top to bottom.
+
+1. A user calls :meth:`Peer.insert`; the tuple is checked (:mod:`gsg.model`) and its features are computed (:mod:`gsg.features`).
+2. The publisher finds the owner of each feature's key and sends each owner one message with all of its tuples
+   (:mod:`gsg.publisher`, :mod:`gsg.owners`, :mod:`gsg.exchange`).
+3. At the owner, the rendezvous enters it under the key, finds the templates that match and adds it to the feeds of their
+   subscribers (:mod:`gsg.rendezvous`).
+4. At a subscriber's peer the feed updates its alpha memory, the Rete network joins, and rows come out as signed differences
+   (:mod:`gsg.subscriber`, :mod:`rete`).
+
+This module is the shell around those: it owns the sockets and the tasks, and hands messages to whom they concern.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Coroutine, Iterable, Sequence
+from random import Random, SystemRandom
+from types import TracebackType
+from typing import Self
+
+import dht
+
+from . import model
+from .backlog import LIMIT
+from .errors import DoorClosed, PeerUnreachable, Refused
+from .exchange import Channel, Exchange, show
+from .features import Template
+from .languages import Delete, Insert, Notify, parse_query, parse_script
+from .live import LiveSubscription
+from .messages import (
+    AskLoads,
+    AskStatus,
+    Deltas,
+    Done,
+    Failed,
+    Flash,
+    Gap,
+    Happened,
+    InsertCondition,
+    Loads,
+    Message,
+    PeerStatus,
+    Publish,
+    RemoveCondition,
+    Resume,
+    Snapshot,
+    Test,
+)
+from .model import Tuple
+from .owners import Owners
+from .predicates import compile_test
+from .publisher import Publisher
+from .query import Query
+from .rendezvous import Feed, Rendezvous
+from .rows import Row, Sign, changes_of
+from .subscriber import Listening, OnEvent, Standing, Subscriber
+from .subscription import Callback
+
+log = logging.getLogger(__name__)
+
+
+class Peer:
+    """One peer of the overlay; an async context manager.
+
+    ``listen`` is the address for other peers (TCP and UDP on one port, 0 takes a free one), ``join`` the addresses of peers to
+    enter the overlay by, none for the first peer. Entering raises DoorClosed when the port is taken, PeerUnreachable when nobody
+    answers at the addresses to join.
+    """
+
+    def __init__(
+        self,
+        listen: tuple[str, int] = ("127.0.0.1", 0),
+        join: Sequence[tuple[str, int]] = (),
+        *,
+        peer_id: bytes | None = None,
+        rng: Random | None = None,
+    ) -> None:
+        rng = SystemRandom() if rng is None else rng
+        self._join = tuple(join)
+        self._endpoint = dht.Endpoint(
+            dht.random_id(rng) if peer_id is None else peer_id,
+            *listen,
+            rng=rng,
+            on_frames=lambda link, payloads: self._exchange.frames(link, payloads),
+            on_lost_link=lambda link, reason: self._exchange.lost(link, reason),
+            on_discovered=self._peer_discovered,
+            on_lost_peer=self._peer_lost,
+        )
+        self._rendezvous = Rendezvous(compile_test)
+        self._group = asyncio.TaskGroup()
+        self._running: set[asyncio.Task[None]] = set()
+        """Tasks of this peer: one per feed under repair, snapshot under way or congested link; leaving cancels them."""
+        self._open = False
+        self._exchange: Exchange
+        self._owners: Owners
+        self._publisher: Publisher
+        self._subscriber: Subscriber
+        self._subscriptions: dict[LiveSubscription, Standing] = {}
+        self._congested: set[Channel] = set()
+
+    async def __aenter__(self) -> Self:
+        try:
+            await self._endpoint.__aenter__()
+        except dht.LocalError as error:
+            raise DoorClosed(str(error)) from None
+        self._exchange = Exchange(self.contact, on_message=self._message, on_batch=self._flush, on_broken=self._channel_broken)
+        self._exchange.attach(self._endpoint.links)
+        self._owners = Owners(self._endpoint.overlay)
+        self._publisher = Publisher(self.contact.id, self._owners, self._exchange)
+        self._subscriber = Subscriber(self._owners, self._exchange, self._start_task)
+        await self._group.__aenter__()
+        self._open = True
+        try:
+            await self._endpoint.overlay.join(self._join)
+        except dht.DhtError as error:
+            await self.__aexit__(None, None, None)
+            raise PeerUnreachable(str(error)) from None
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._open = False
+        for subscription in self._subscriptions:
+            subscription.ended(None)
+        self._subscriptions.clear()
+        for task in list(self._running):
+            task.cancel()
+        try:
+            # The caller's own error is the caller's: the group is to wait for our tasks, not to wrap it.
+            await self._group.__aexit__(None, None, None)
+        finally:
+            await self._endpoint.__aexit__(None, None, None)
+
+    @property
+    def contact(self) -> dht.Contact:
+        """How other peers reach this one."""
+        return self._endpoint.contact
+
+    # --- what users ask ---------------------------------------------------------------------------------------------------
+
+    async def insert(self, tuples: Iterable[Iterable[object]]) -> int:
+        """Make tuples true; returns how many were not true before, once every rendezvous has acknowledged.
+
+        Raises BadTerm, and sends nothing, when any of them is no tuple of constants; PeerUnreachable when some were not
+        acknowledged.
+        """
+        return await self._opened().facts(1, [model.fact(items) for items in tuples])
+
+    async def retract(self, tuples: Iterable[Iterable[object]]) -> int:
+        """Make tuples untrue; returns how many were true. Raises like :meth:`insert`."""
+        return await self._opened().facts(-1, [model.fact(items) for items in tuples])
+
+    async def notify(self, tuples: Iterable[Iterable[object]]) -> None:
+        """Events, in order: each joins with the facts of its moment wherever somebody subscribed. Raises like :meth:`insert`."""
+        await self._opened().events([(model.fact(items), None) for items in tuples])
+
+    async def run(self, script: str) -> list[LiveSubscription]:
+        """Run a GSG script, block by block; returns the subscriptions that its SUBSCRIBE blocks made, in order.
+
+        Raises BadText or BadQuery, and applies nothing, when any part of the script is wrong.
+        """
+        made = []
+        for block in parse_script(script):
+            if isinstance(block, Insert):
+                await self.insert(block.tuples)
+            elif isinstance(block, Delete):
+                await self.retract(block.tuples)
+            elif isinstance(block, Notify):
+                await self.notify(block.tuples)
+            else:
+                made.append(await self.subscribe_query(block.query))
+        return made
+
+    async def subscribe(
+        self, text: str, language: str = "gsg", callback: Callback | None = None, *, limit: int = LIMIT
+    ) -> LiveSubscription:
+        """A standing query; returns when its first answer is complete. Its rows come first, as ``+`` differences.
+
+        Raises BadText or BadQuery for a query that cannot be, Unsupported for an unknown language, PeerUnreachable when a
+        rendezvous does not answer.
+        """
+        return await self.subscribe_query(parse_query(text, language), callback, limit=limit)
+
+    async def subscribe_query(self, query: Query, callback: Callback | None = None, *, limit: int = LIMIT) -> LiveSubscription:
+        """Like :meth:`subscribe`, for a query that was parsed already."""
+        self._opened()
+        names = query.select
+
+        def flashed(rows: list[tuple[Tuple, int]]) -> None:
+            subscription.deliver((Sign.EVENT, Row.of(names, values)) for values, weight in rows for _ in range(weight))
+
+        async def close() -> None:
+            if self._subscriptions.pop(subscription, None) is not None:
+                self._subscriber.unsubscribe(standing)
+
+        subscription = LiveSubscription(
+            names,
+            rows_now=lambda: Counter({Row.of(names, values): times for values, times in standing.rows().items()}),
+            on_close=close,
+            callback=callback,
+            limit=limit,
+        )
+        standing = await self._subscriber.subscribe(query, lambda rows: subscription.deliver(changes_of(names, rows)), flashed)
+        self._subscriptions[subscription] = standing
+        subscription.deliver(changes_of(names, list(standing.rows().items())))
+        return subscription
+
+    async def status(self) -> list[PeerStatus]:
+        """How this peer and every peer it knows are doing, itself first; peers that do not answer are left out."""
+        self._opened()
+
+        async def ask(contact: dht.Contact) -> PeerStatus | None:
+            try:
+                return await self._exchange.ask(contact, AskStatus, PeerStatus)
+            except (PeerUnreachable, Refused):
+                return None
+
+        answers = await asyncio.gather(*(ask(contact) for contact in self._owners.everybody()))
+        return [answer for answer in answers if answer is not None]
+
+    # --- what doors ask ---------------------------------------------------------------------------------------------------
+
+    async def flash(self, events: Sequence[tuple[Tuple, str | None]], *, via: Sequence[int] | None = None) -> None:
+        """Events with the text that they came as; ``via`` limits the positions whose rendezvous they go by."""
+        await self._opened().events(events, via=via)
+
+    async def listen(
+        self, template: Template, on_event: OnEvent, *, anchor: int, test: Test | None = None, exclusive: bool = False
+    ) -> Listening:
+        """Hear of events that match a template and pass its test; see :meth:`gsg.subscriber.Subscriber.listen`."""
+        self._opened()
+        return await self._subscriber.listen(template, on_event, anchor=anchor, test=test, exclusive=exclusive)
+
+    def end_listening(self, listening: Listening) -> None:
+        """Hear no more of what :meth:`listen` began."""
+        self._subscriber.end_listening(listening)
+
+    # --- what other peers ask ---------------------------------------------------------------------------------------------
+
+    def _message(self, channel: Channel, message: Message) -> None:
+        try:
+            match message:
+                case Publish():
+                    _check_places(message.facts, message.places)
+                    changed = self._rendezvous.publish(message.sign, message.facts, message.places)
+                    channel.send(Done(message.request, changed))
+                case Flash():
+                    _check_places([event.items for event in message.events], message.places)
+                    self._rendezvous.flash(message.publisher, message.events, message.places)
+                    channel.send(Done(message.request))
+                case Deltas():
+                    self._subscriber.deltas(message)
+                case Happened():
+                    self._subscriber.happened(message)
+                case Snapshot():
+                    self._subscriber.snapshot(message)
+                case Gap():
+                    self._subscriber.gap(message)
+                case AskLoads():
+                    channel.send(Loads(message.request, self._rendezvous.loads(message.features)))
+                case InsertCondition():
+                    feed = self._rendezvous.insert_condition(channel, message)
+                    channel.send(Done(message.request))
+                    self._send_snapshot(channel, feed)
+                case RemoveCondition():
+                    self._rendezvous.remove_condition(channel, message.feed)
+                case Resume():
+                    known = self._rendezvous.feed(channel, message.feed)
+                    if known is not None:
+                        self._send_snapshot(channel, known)
+                case AskStatus():
+                    channel.send(self._own_status(message.request))
+        except Refused as error:
+            request = getattr(message, "request", None)
+            if request is not None:
+                channel.send(Failed(request, str(error)))
+        except PeerUnreachable:
+            log.debug("answer to %s not sent: the link is gone", show(channel.contact))
+
+    def _send_snapshot(self, channel: Channel, feed: Feed) -> None:
+        if feed.events_only:
+            self._rendezvous.release(feed)
+            return
+        parts = self._rendezvous.snapshot(feed)
+        for sent, part in enumerate(parts):
+            if channel.congested:
+                self._start_task(self._send_rest(channel, feed, parts[sent:]))
+                return
+            channel.send(part)
+        self._rendezvous.release(feed)
+
+    async def _send_rest(self, channel: Channel, feed: Feed, parts: list[Snapshot]) -> None:
+        for part in parts:
+            await channel.drained()
+            if self._rendezvous.feed(channel, feed.number) is not feed:
+                return
+            channel.send(part)
+        self._rendezvous.release(feed)
+        self._flush()
+
+    def _flush(self) -> None:
+        """Send what the messages of one read have caused."""
+        for subscriber, message in self._rendezvous.take():
+            assert isinstance(subscriber, Channel)
+            try:
+                subscriber.send(message)
+            except PeerUnreachable:
+                continue  # its feeds end when the loss of the link is told
+            if subscriber.congested and subscriber not in self._congested:
+                self._congested.add(subscriber)
+                self._rendezvous.hold(subscriber)
+                self._start_task(self._release(subscriber))
+
+    async def _release(self, subscriber: Channel) -> None:
+        try:
+            await subscriber.drained()
+        finally:
+            self._congested.discard(subscriber)
+        for feed in self._rendezvous.feeds_of(subscriber):
+            self._rendezvous.release(feed)
+        self._flush()
+
+    def _own_status(self, request: int) -> PeerStatus:
+        rendezvous, traffic = self._rendezvous, self._exchange.traffic
+        return PeerStatus(
+            request,
+            peer=self.contact.id,
+            address=show(self.contact),
+            facts=rendezvous.facts(),
+            entries=rendezvous.entries(),
+            keys=rendezvous.keys(),
+            templates=rendezvous.templates(),
+            feeds=rendezvous.feeds(),
+            links=self._exchange.links,
+            published=self._publisher.published,
+            sent_messages=traffic.messages,
+            sent_bytes=traffic.bytes,
+            matched=rendezvous.matched,
+        )
+
+    # --- peers and links that come and go ---------------------------------------------------------------------------------
+
+    def _channel_broken(self, channel: Channel, reason: str) -> None:
+        self._rendezvous.drop(channel)
+        if self._open:
+            self._subscriber.broken(channel)
+
+    def _peer_discovered(self, contact: dht.Contact) -> None:
+        if self._open:
+            self._owners.forget()
+            self._subscriber.discovered(contact)
+
+    def _peer_lost(self, contact: dht.Contact) -> None:
+        if self._open:
+            self._owners.forget()
+
+    def _opened(self) -> Publisher:
+        if not self._open:
+            raise DoorClosed("this peer is not running; use it inside `async with gsg.Peer(...) as peer:`")
+        return self._publisher
+
+    def _start_task(self, work: Coroutine[None, None, None]) -> None:
+        if not self._open:
+            work.close()
+            return
+        task = self._group.create_task(_logging_failure(work))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+
+
+async def _logging_failure(work: Coroutine[None, None, None]) -> None:
+    """One failing background task must not take the peer with it."""
+    try:
+        await work
+    except PeerUnreachable as error:
+        log.info("given up: %s", error)
+    except Exception:
+        log.exception("background work failed")
+
+
+def _check_places(tuples: Sequence[Tuple], places: Sequence[bytes]) -> None:
+    if len(tuples) != len(places):
+        raise Refused(f"{len(tuples)} tuples with {len(places)} places; expected as many")
+    for items, there in zip(tuples, places, strict=True):
+        if not there or max(there) >= len(items):
+            raise Refused(f"a tuple of {len(items)} terms under positions {list(there)}; expected positions that it has")

@@ -1,0 +1,174 @@
+"""Publishing: tuples to features, features to owners, one message per owner with all of its tuples.
+
+A publish has two phases. Sending happens under a lock, call after call, so that the tuples of one publisher reach each
+rendezvous in the order published. Waiting for the answers does not: several publishes are under way at once, as many as their
+callers start.
+
+A rendezvous that cannot be reached is dropped from every cache, its successor is looked up, and the tuples that concern it are
+sent there, at most ATTEMPTS times in all. Sending twice is harmless: facts are a set, and events carry a number.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeAlias
+
+import dht
+
+from .errors import BadTerm, PeerUnreachable
+from .exchange import Answer, Channel, Exchange, answer_of
+from .features import positions
+from .messages import Done, Event, Flash, Message, Publish, encode
+from .model import Tuple, show
+from .owners import Owners
+from .placement import places_by_owner
+
+ATTEMPTS = 3
+"""How often a tuple is sent before its publisher is told that it did not arrive."""
+CHUNK_TUPLES = 1_000
+CHUNK_BYTES = 1024 * 1024
+"""A message is cut at so many tuples or bytes, whichever comes first: a rendezvous answers others between two messages."""
+MAX_TUPLE_BYTES = 1024 * 1024
+"""The longest tuple, as encoded: far from a frame's limit, and more than a fact should be."""
+
+Places: TypeAlias = Mapping[int, bytes]
+"""By the number of a tuple in its batch, the positions under which it has yet to arrive."""
+
+
+@dataclass(slots=True)
+class _Parcel:
+    """One message: its receiver, the tuples' numbers in the batch, and for each the positions that the receiver holds."""
+
+    owner: dht.Contact
+    numbers: list[int] = field(default_factory=list)
+    places: list[bytes] = field(default_factory=list)
+    size_bytes: int = 0
+
+    def add_to(self, missed: dict[int, bytes]) -> None:
+        """The parcel did not arrive."""
+        for number, places in zip(self.numbers, self.places, strict=True):
+            missed[number] = missed.get(number, b"") + places
+
+
+MakeMessage: TypeAlias = Callable[[_Parcel, int], Message]
+Sent: TypeAlias = tuple[_Parcel, Channel, "asyncio.Future[Answer]"]
+
+
+class Publisher:
+    """Publishes for one peer."""
+
+    def __init__(self, own_id: bytes, owners: Owners, exchange: Exchange) -> None:
+        self._own_id = own_id
+        self._owners = owners
+        self._exchange = exchange
+        self._sending = asyncio.Lock()
+        """Held while one batch is sent; those who wait are the callers of publish, who bound how many they are."""
+        self._events = 0
+        self.published = 0
+        """Tuples that were acknowledged, since the start."""
+
+    async def facts(self, sign: int, facts: Sequence[Tuple]) -> int:
+        """Make facts true (1) or untrue (-1); returns how many changed, once every rendezvous has acknowledged.
+
+        Raises BadTerm before anything is sent, PeerUnreachable or Refused when some were not acknowledged.
+        """
+
+        def make(parcel: _Parcel, request: int) -> Message:
+            return Publish(request, sign, [facts[number] for number in parcel.numbers], parcel.places)
+
+        return await self._publish(facts, {number: bytes(positions(fact)) for number, fact in enumerate(facts)}, make)
+
+    async def events(self, events: Sequence[tuple[Tuple, str | None]], *, via: Sequence[int] | None = None) -> None:
+        """Send events, each a tuple and the text it came as (None for none); returns once every rendezvous has forwarded them.
+
+        ``via`` names the positions whose rendezvous to go by, for all of them alike; otherwise all positions that hold a constant.
+        Raises like :meth:`facts`.
+        """
+        numbered = [Event(self._events + count, items, text) for count, (items, text) in enumerate(events, 1)]
+        self._events += len(numbered)
+
+        def make(parcel: _Parcel, request: int) -> Message:
+            return Flash(request, self._own_id, [numbered[number] for number in parcel.numbers], parcel.places)
+
+        places = {number: bytes(positions(items) if via is None else via) for number, (items, _) in enumerate(events)}
+        await self._publish([items for items, _ in events], places, make)
+
+    async def _publish(self, tuples: Sequence[Tuple], places: Places, make: MakeMessage) -> int:
+        sizes = [_size_bytes(items) for items in tuples]
+        changed = 0
+        for attempt in range(1, ATTEMPTS + 1):
+            async with self._sending:
+                sent, missed, problem = await self._send(tuples, sizes, places, make)
+            for parcel, channel, answer in sent:
+                try:
+                    changed += (await answer_of(channel, answer, Done)).count
+                except PeerUnreachable as error:
+                    problem = error
+                    self._owners.lost(parcel.owner.id)
+                    parcel.add_to(missed)
+            if not missed:
+                break
+            if attempt == ATTEMPTS:
+                raise PeerUnreachable(f"{len(missed)} of {len(tuples)} tuples were not acknowledged: {problem}")
+            places = missed
+        self.published += len(tuples)
+        return changed
+
+    async def _send(
+        self, tuples: Sequence[Tuple], sizes: Sequence[int], places: Places, make: MakeMessage
+    ) -> tuple[list[Sent], dict[int, bytes], PeerUnreachable | None]:
+        """Send all parcels: what was sent, what could not be, and why."""
+        sent: list[Sent] = []
+        missed: dict[int, bytes] = {}
+        problem: PeerUnreachable | None = None
+        for parcel in await self._parcels(tuples, sizes, places):
+            try:
+                channel = await self._exchange.channel(parcel.owner)
+                if channel.congested:
+                    await channel.drained()
+            except PeerUnreachable as error:
+                problem = error
+                self._owners.lost(parcel.owner.id)
+                parcel.add_to(missed)
+                continue
+            sent.append((parcel, channel, channel.ask(partial(make, parcel))))
+        return sent, missed, problem
+
+    async def _parcels(self, tuples: Sequence[Tuple], sizes: Sequence[int], places: Places) -> list[_Parcel]:
+        """The messages to send, in order for each owner."""
+        features = [
+            [(len(items), position, items[position]) for position in there]
+            for number, there in places.items()
+            for items in (tuples[number],)
+        ]
+        owners = await self._owners.of(feature for some in features for feature in some)
+        done: list[_Parcel] = []
+        filling: dict[bytes, _Parcel] = {}
+        for (number, there), some in zip(places.items(), features, strict=True):
+            contacts = [owners[feature] for feature in some]
+            for owner_id, positions_there in places_by_owner(there, [contact.id for contact in contacts]).items():
+                parcel = filling.get(owner_id)
+                if parcel is None:
+                    owner = next(contact for contact in contacts if contact.id == owner_id)
+                    parcel = filling[owner_id] = _Parcel(owner)
+                parcel.numbers.append(number)
+                parcel.places.append(positions_there)
+                parcel.size_bytes += sizes[number]
+                if len(parcel.numbers) >= CHUNK_TUPLES or parcel.size_bytes >= CHUNK_BYTES:
+                    done.append(filling.pop(owner_id))
+        return done + list(filling.values())
+
+
+def _size_bytes(items: Tuple) -> int:
+    try:
+        size = len(encode(items))
+    except (UnicodeEncodeError, RecursionError) as error:
+        raise BadTerm(f"a tuple of {len(items)} terms cannot be encoded: {error}; expected text without lone surrogates") from None
+    if size > MAX_TUPLE_BYTES:
+        raise BadTerm(
+            f"tuple {show(items)[:60]}... has {size} bytes; expected at most {MAX_TUPLE_BYTES}: publish a reference to it"
+        )
+    return size

@@ -1,0 +1,361 @@
+"""The rendezvous: where facts and templates that share a key meet. One peer is the rendezvous of many keys.
+
+What happens to a tuple here, under each of its positions whose key this peer holds:
+
+1. it is entered under the key (a fact; an event is not), and nothing more happens if it was there already;
+2. the templates posted under that key are asked, by one look-up per shape, and under position 0 also those without constants;
+3. it is added to the feed of each subscriber of each template that matches.
+
+Equal templates of several subscribers are stored once. Matching happens under the template's own anchor only, so a fact that
+reaches this peer under two keys is fed once. Nothing here waits or sends: the owner of this object calls :meth:`take` and sends
+what it gets; ``Subscriber`` handles are opaque to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TypeAlias
+
+import rete
+
+from .errors import Refused
+from .features import HOME, Template
+from .messages import Deltas, Event, Feature, Gap, Happened, InsertCondition, Message, Snapshot, Test
+from .model import Term, Tuple, Variable
+from .placement import NOWHERE
+
+Subscriber: TypeAlias = Hashable
+"""Whoever a feed goes to: for a peer, the link to the subscriber's peer."""
+Predicate: TypeAlias = Callable[[Tuple, "str | None"], bool]
+CompileTest: TypeAlias = Callable[[Test], Predicate]
+"""Turns a condition's test into a function of a tuple and the text that it came as. Raises Refused for one it does not know."""
+Key: TypeAlias = tuple[int, int, Term]
+
+SNAPSHOT_FACTS = 2_000
+"""Facts in one Snapshot message."""
+HELD_DELTAS = 20_000
+"""Deltas kept for a feed whose subscriber cannot take them now. Beyond, they are dropped and the feed is marked with a gap: the
+subscriber is told, and gets a fresh snapshot when it asks."""
+
+
+class Feed:
+    """One subscriber's share in one template."""
+
+    __slots__ = ("_facts", "_signs", "anchor", "events_only", "gap", "held", "number", "posted", "sequence", "subscriber")
+
+    def __init__(self, subscriber: Subscriber, asked: InsertCondition, posted: Posted, anchor: Key | None) -> None:
+        self.subscriber = subscriber
+        self.number = asked.feed
+        self.events_only = asked.events_only
+        self.posted = posted
+        self.anchor = anchor
+        self.sequence = 0
+        self.held = True
+        """While held, deltas are kept here: the link is congested, or the snapshot is still under way."""
+        self.gap = False
+        self._facts: list[Tuple] = []
+        self._signs: list[int] = []
+
+    def add(self, fact: Tuple, sign: int) -> bool:
+        """Keep a delta; whether it is the first since the last message."""
+        if self.gap:
+            return False
+        if len(self._facts) >= HELD_DELTAS and self.held:
+            self.gap = True
+            self._facts, self._signs = [], []
+            return False
+        self._facts.append(fact)
+        self._signs.append(sign)
+        return len(self._facts) == 1
+
+    def take(self) -> Message | None:
+        """The message for what was kept, if the feed may speak."""
+        if self.held:
+            return None
+        if self.gap:
+            return Gap(self.number)
+        if not self._facts:
+            return None
+        message = Deltas(self.number, self.sequence, self._facts, self._signs)
+        self.sequence += 1
+        self._facts, self._signs = [], []
+        return message
+
+    def restart(self) -> None:
+        """Forget what was kept: a snapshot that includes it is about to be sent."""
+        self.gap = False
+        self._facts, self._signs = [], []
+
+
+class Posted:
+    """A template under one anchor, with the test that goes with it, and its feeds."""
+
+    __slots__ = ("feeds", "predicate", "template", "test")
+
+    def __init__(self, template: Template, test: Test | None, predicate: Predicate | None) -> None:
+        self.template = template
+        self.test = test
+        self.predicate = predicate
+        self.feeds: dict[tuple[Subscriber, int], Feed] = {}
+
+
+class _Stand:
+    """What is posted under one key: templates without a test by look-up, and with a test one list per template."""
+
+    __slots__ = ("by_test", "table")
+
+    def __init__(self) -> None:
+        self.table: rete.TemplateTable[list[Posted]] = rete.TemplateTable()
+        self.by_test: dict[tuple[Template, Test | None], Posted] = {}
+
+
+class Rendezvous:
+    """Facts and templates by key, and the feeds that join them."""
+
+    def __init__(self, compile_test: CompileTest) -> None:
+        self._compile_test = compile_test
+        self._facts: dict[Key, dict[Tuple, None]] = {}
+        self._stands: dict[Key, _Stand] = {}
+        self._everywhere = _Stand()
+        """Templates without constants: matched under the tuple's home."""
+        self._feeds: dict[tuple[Subscriber, int], Feed] = {}
+        self._of_subscriber: dict[Subscriber, dict[int, Feed]] = {}
+        self._dirty: list[Feed] = []
+        self._happened: list[tuple[Subscriber, Message]] = []
+        self.matched = 0
+        """Tuples forwarded to subscribers, since the start."""
+        self.failed_tests = 0
+        """Tests that raised, since the start: such a tuple does not match."""
+
+    # --- publishers -------------------------------------------------------------------------------------------------------
+
+    def publish(self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes]) -> int:
+        """Facts come (1) or go (-1) under their places; returns how many changed under their home."""
+        changed_homes = 0
+        change = self._enter if sign > 0 else self._leave
+        for fact, positions in zip(facts, places, strict=True):
+            for position in positions:
+                key = (len(fact), position, fact[position])
+                if change(key, fact):
+                    changed_homes += position == HOME
+                    stand = self._stands.get(key)
+                    if stand is not None:
+                        self._feed(stand, fact, sign)
+                    if position == HOME and self._everywhere.by_test:
+                        self._feed(self._everywhere, fact, sign)
+        return changed_homes
+
+    def flash(self, publisher: bytes, events: Sequence[Event], places: Sequence[bytes]) -> None:
+        """Events pass under their places: matched, forwarded, not kept."""
+        for event, positions in zip(events, places, strict=True):
+            items = event.items
+            reached: dict[Subscriber, list[int]] = {}
+            for position in positions:
+                stand = self._stands.get((len(items), position, items[position]))
+                if stand is not None:
+                    self._reach(stand, event, reached)
+                if position == HOME and self._everywhere.by_test:
+                    self._reach(self._everywhere, event, reached)
+            for subscriber, feeds in reached.items():
+                self._happened.append((subscriber, Happened(publisher, event, feeds)))
+                self.matched += 1
+
+    def _enter(self, key: Key, fact: Tuple) -> bool:
+        facts = self._facts.get(key)
+        if facts is None:
+            self._facts[key] = {fact: None}
+            return True
+        before = len(facts)
+        facts[fact] = None
+        return len(facts) != before
+
+    def _leave(self, key: Key, fact: Tuple) -> bool:
+        facts = self._facts.get(key)
+        if facts is None or fact not in facts:
+            return False
+        del facts[fact]
+        if not facts:
+            del self._facts[key]
+        return True
+
+    def _feed(self, stand: _Stand, fact: Tuple, sign: int) -> None:
+        for postings in stand.table.matching(fact):
+            for posted in postings:
+                if posted.predicate is None or self._passes(posted.predicate, fact, None):
+                    for feed in posted.feeds.values():
+                        if feed.events_only:
+                            continue
+                        self.matched += 1
+                        if feed.add(fact, sign):
+                            self._dirty.append(feed)
+
+    def _reach(self, stand: _Stand, event: Event, reached: dict[Subscriber, list[int]]) -> None:
+        for postings in stand.table.matching(event.items):
+            for posted in postings:
+                if posted.predicate is None or self._passes(posted.predicate, event.items, event.text):
+                    for feed in posted.feeds.values():
+                        reached.setdefault(feed.subscriber, []).append(feed.number)
+
+    def _passes(self, predicate: Predicate, items: Tuple, text: str | None) -> bool:
+        try:
+            return predicate(items, text)
+        except Exception:  # a test is a stranger's: whatever it does, the tuple does not match and the peer goes on
+            self.failed_tests += 1
+            return False
+
+    # --- subscribers ------------------------------------------------------------------------------------------------------
+
+    def loads(self, features: Iterable[Feature]) -> list[tuple[int, int]]:
+        """(facts, templates) under each feature."""
+        found = []
+        for feature in features:
+            key = (feature.arity, feature.position, feature.constant)
+            stand = self._stands.get(key)
+            found.append((len(self._facts.get(key, ())), len(stand.by_test) if stand is not None else 0))
+        return found
+
+    def insert_condition(self, subscriber: Subscriber, asked: InsertCondition) -> Feed:
+        """Post a template for a subscriber; the feed is held until its snapshot has been sent (:meth:`snapshot`, :meth:`release`).
+
+        Raises Refused when the request makes no sense, its test is unknown, or it is exclusive and the place is taken.
+        """
+        key = _anchor_key(asked)
+        if (subscriber, asked.feed) in self._feeds:
+            raise Refused(f"feed {asked.feed} is in use already; expected a new number")
+        predicate = None if asked.test is None else self._compile_test(asked.test)
+        stand = self._everywhere if key is None else self._stands.get(key)
+        if stand is None:
+            assert key is not None
+            stand = self._stands[key] = _Stand()
+        posted = stand.by_test.get((asked.template, asked.test))
+        if posted is not None and asked.exclusive:
+            raise Refused("somebody has this already")
+        if posted is None:
+            posted = stand.by_test[asked.template, asked.test] = Posted(asked.template, asked.test, predicate)
+            postings = stand.table.get(asked.template)
+            if postings is None:
+                stand.table.post(asked.template, [posted])
+            else:
+                postings.append(posted)
+        feed = Feed(subscriber, asked, posted, key)
+        posted.feeds[subscriber, asked.feed] = feed
+        self._feeds[subscriber, asked.feed] = feed
+        self._of_subscriber.setdefault(subscriber, {})[asked.feed] = feed
+        return feed
+
+    def snapshot(self, feed: Feed) -> list[Snapshot]:
+        """The stored facts that match the feed's template, in parts; deltas from now on are kept until :meth:`release`."""
+        feed.restart()
+        feed.held = True
+        posted = feed.posted
+        matches, predicate = posted.template.matches, posted.predicate
+        facts = [
+            fact
+            for fact in self._stored(feed.anchor)
+            if matches(fact) and (predicate is None or self._passes(predicate, fact, None))
+        ]
+        parts = [facts[start : start + SNAPSHOT_FACTS] for start in range(0, len(facts), SNAPSHOT_FACTS)] or [[]]
+        return [Snapshot(feed.number, part, index == 0, index == len(parts) - 1, feed.sequence) for index, part in enumerate(parts)]
+
+    def feed(self, subscriber: Subscriber, number: int) -> Feed | None:
+        """A subscriber's feed, if it has one of this number."""
+        return self._feeds.get((subscriber, number))
+
+    def hold(self, subscriber: Subscriber) -> None:
+        """The subscriber's link is congested: keep its deltas until :meth:`release_all`."""
+        for feed in self._of_subscriber.get(subscriber, {}).values():
+            feed.held = True
+
+    def release(self, feed: Feed) -> None:
+        """The feed may speak: its snapshot has been sent, or its link has room."""
+        feed.held = False
+        self._dirty.append(feed)
+
+    def feeds_of(self, subscriber: Subscriber) -> list[Feed]:
+        """All feeds of a subscriber."""
+        return list(self._of_subscriber.get(subscriber, {}).values())
+
+    def remove_condition(self, subscriber: Subscriber, number: int) -> None:
+        """End a feed, and its template if that was the last one. An unknown number is nothing: it may have ended meanwhile."""
+        feed = self._feeds.pop((subscriber, number), None)
+        if feed is None:
+            return
+        of_subscriber = self._of_subscriber[subscriber]
+        del of_subscriber[number]
+        if not of_subscriber:
+            del self._of_subscriber[subscriber]
+        posted = feed.posted
+        del posted.feeds[subscriber, number]
+        feed.restart()
+        if posted.feeds:
+            return
+        stand = self._everywhere if feed.anchor is None else self._stands[feed.anchor]
+        del stand.by_test[posted.template, posted.test]
+        postings = stand.table.get(posted.template)
+        assert postings is not None, "a posted template is in its table"
+        postings.remove(posted)
+        if not postings:
+            stand.table.remove(posted.template)
+        if feed.anchor is not None and not stand.by_test:
+            del self._stands[feed.anchor]
+
+    def drop(self, subscriber: Subscriber) -> None:
+        """The subscriber is gone: its feeds end."""
+        for number in list(self._of_subscriber.get(subscriber, ())):
+            self.remove_condition(subscriber, number)
+
+    def take(self) -> list[tuple[Subscriber, Message]]:
+        """What is to be sent, in order; empty when nothing has happened since the last call."""
+        messages = self._happened
+        self._happened = []
+        if self._dirty:
+            dirty, self._dirty = self._dirty, []
+            for feed in dirty:
+                message = feed.take()
+                if message is not None:
+                    messages.append((feed.subscriber, message))
+        return messages
+
+    # --- figures ----------------------------------------------------------------------------------------------------------
+
+    def facts(self) -> int:
+        """Distinct facts held; walks them all."""
+        return len({fact for facts in self._facts.values() for fact in facts})
+
+    def entries(self) -> int:
+        """Facts under keys: a fact held under two keys counts twice."""
+        return sum(map(len, self._facts.values()))
+
+    def keys(self) -> int:
+        """Keys that have facts or templates."""
+        return len(self._facts.keys() | self._stands.keys())
+
+    def templates(self) -> int:
+        """Templates stored; those of several subscribers count once."""
+        return sum(len(stand.by_test) for stand in self._stands.values()) + len(self._everywhere.by_test)
+
+    def feeds(self) -> int:
+        """Feeds to subscribers."""
+        return len(self._feeds)
+
+    def _stored(self, anchor: Key | None) -> Iterable[Tuple]:
+        if anchor is not None:
+            return self._facts.get(anchor, ())
+        return (fact for (_, position, _), facts in self._facts.items() if position == HOME for fact in facts)
+
+
+def _anchor_key(asked: InsertCondition) -> Key | None:
+    """The key that the condition is posted under; None for everywhere. Raises Refused when the anchor is no constant of it."""
+    pattern = asked.template.pattern
+    arity = len(pattern)
+    if not pattern or any(not 0 <= first < later < arity for first, later in asked.template.same):
+        raise Refused(f"template {asked.template!r} repeats positions that it does not have")
+    if any(type(constant) is Variable for constant in pattern):
+        raise Refused(f"template {asked.template!r} holds a variable; expected constants and nothing")
+    if asked.anchor == NOWHERE and not asked.template.anchors():
+        return None
+    if asked.anchor in asked.template.anchors():
+        constant = pattern[asked.anchor]
+        assert constant is not None
+        return (arity, asked.anchor, constant)
+    raise Refused(f"position {asked.anchor} is no constant of template {asked.template!r}; expected one of its anchors")

@@ -1,0 +1,124 @@
+"""The engine embedded in one process, without a network: the same facts, queries and rows as over an overlay of peers.
+
+It is also the yardstick: what peers answer is right when it equals what one space answers that was told the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import rete
+
+from . import model
+from .backlog import LIMIT
+from .errors import DoorClosed
+from .languages import Delete, Insert, Notify, parse_query, parse_script
+from .model import Tuple
+from .query import Query, refusing_bad_queries
+from .store import FactStore
+from .subscription import Callback, Subscription
+
+
+class Space:
+    """A tuple space in this process. Not safe for threads: call it from one.
+
+    Tuples are iterables of terms; a term is a str, int, float, a term of this package, or one of rdflib's.
+    """
+
+    def __init__(self) -> None:
+        self._store = FactStore()
+        self._network = rete.Network(self._store.matching, self._store.count)
+        self._flashing: dict[rete.Production, Subscription] = {}
+        self._closed = False
+
+    def insert(self, tuples: Iterable[Iterable[object]]) -> int:
+        """Make tuples true, all in one transaction; returns how many were not true before.
+
+        Raises BadTerm, and inserts nothing, when any of them is no tuple of constants.
+        """
+        facts = [model.fact(items) for items in tuples]
+        add = self._opened().add
+        return self._change([(fact, 1) for fact in facts if add(fact)])
+
+    def retract(self, tuples: Iterable[Iterable[object]]) -> int:
+        """Make tuples untrue, all in one transaction; returns how many were true. Raises BadTerm like :meth:`insert`."""
+        facts = [model.fact(items) for items in tuples]
+        remove = self._opened().remove
+        return self._change([(fact, -1) for fact in facts if remove(fact)])
+
+    def notify(self, tuples: Iterable[Iterable[object]]) -> None:
+        """Events, one after the other: each joins with the facts of this moment, its rows are reported once, and no trace is left.
+
+        Raises BadTerm, and notifies of nothing, when any of them is no tuple of constants.
+        """
+        self._opened()
+        for event in [model.fact(items) for items in tuples]:
+            for production, rows in self._network.flash(event):
+                self._flashing[production]._flashed(rows)
+
+    def run(self, script: str) -> list[Subscription]:
+        """Run a GSG script, block by block; returns the subscriptions that its SUBSCRIBE blocks made, in order.
+
+        Raises BadText or BadQuery, and applies nothing, when any part of the script is wrong.
+        """
+        made = []
+        for block in parse_script(script):
+            if isinstance(block, Insert):
+                self.insert(block.tuples)
+            elif isinstance(block, Delete):
+                self.retract(block.tuples)
+            elif isinstance(block, Notify):
+                self.notify(block.tuples)
+            else:
+                made.append(self._subscribe(block.query, None, LIMIT))
+        return made
+
+    def subscribe(self, text: str, language: str = "gsg", callback: Callback | None = None, *, limit: int = LIMIT) -> Subscription:
+        """A standing query. Rows that hold already come first, as ``+`` differences.
+
+        ``callback(sign, row)`` is called for each difference; without it they are kept for iteration, at most ``limit`` (see
+        :mod:`gsg.backlog`). Raises BadText or BadQuery for a query that cannot be, Unsupported for an unknown language.
+        """
+        return self._subscribe(parse_query(text, language), callback, limit)
+
+    def close(self) -> None:
+        """End the space and all of its subscriptions."""
+        for subscription in list(self._flashing.values()):
+            subscription.close()
+        self._closed = True
+
+    def __contains__(self, items: Iterable[object]) -> bool:
+        return model.fact(items) in self._store
+
+    def __len__(self) -> int:
+        """How many facts there are."""
+        return len(self._store)
+
+    def __enter__(self) -> Space:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _opened(self) -> FactStore:
+        if self._closed:
+            raise DoorClosed("this space is closed; make a new gsg.Space()")
+        return self._store
+
+    def _change(self, changes: list[tuple[Tuple, int]]) -> int:
+        self._network.change(changes)
+        return len(changes)
+
+    def _subscribe(self, query: Query, callback: Callback | None, limit: int) -> Subscription:
+        self._opened()
+
+        def close() -> None:
+            del self._flashing[production]
+            self._network.unsubscribe(production)
+
+        subscription = Subscription(query, rows_now=lambda: production.rows(), on_close=close, callback=callback, limit=limit)
+        with refusing_bad_queries():
+            production = self._network.subscribe(query.group, query.select, subscription._changed)
+        self._flashing[production] = subscription
+        subscription._changed(list(production.rows().items()))
+        return subscription

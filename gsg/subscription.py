@@ -1,0 +1,89 @@
+"""A subscription of an embedded space: the answer now, and the differences since."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias
+
+from .backlog import LIMIT, Backlog
+from .model import Tuple
+from .query import Query
+from .rows import Change, Row, Sign, changes_of
+
+log = logging.getLogger(__name__)
+
+Callback: TypeAlias = Callable[[Sign, Row], object]
+
+
+class Subscription:
+    """A standing query. Made by :meth:`gsg.Space.subscribe`.
+
+    ``rows()`` is the answer at this moment. Iterating gives the differences that have come and were not read yet, oldest first, the
+    rows of the beginning included, and ends when there is none (a space has no other thread that more could come from). With
+    a callback, differences go there instead.
+    """
+
+    def __init__(
+        self,
+        query: Query,
+        *,
+        rows_now: Callable[[], Counter[Tuple]],
+        on_close: Callable[[], None],
+        callback: Callback | None = None,
+        limit: int = LIMIT,
+    ) -> None:
+        self.query = query
+        self.variables = query.select
+        """The names of a row, in order of appearance."""
+        self.failures = 0
+        """How often the callback has raised; each is logged with its subscription."""
+        self._rows_now = rows_now
+        self._on_close = on_close
+        self._callback = callback
+        self._backlog = Backlog(limit)
+        self._closed = False
+
+    def rows(self) -> Counter[Row]:
+        """The rows that hold now, each with how often (more than once only where wildcards hide the difference)."""
+        if self._closed:
+            return Counter()
+        names = self.variables
+        return Counter({Row.of(names, values): count for values, count in self._rows_now().items()})
+
+    def __iter__(self) -> Iterator[Change]:
+        """The unread differences. Raises Overrun where events had to be dropped."""
+        while (change := self._backlog.popleft()) is not None:
+            yield change
+
+    def close(self) -> None:
+        """End the subscription: its memory is freed, nothing more comes. Closing twice is allowed."""
+        if not self._closed:
+            self._closed = True
+            self._on_close()
+
+    def __enter__(self) -> Subscription:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _changed(self, rows: list[tuple[Tuple, int]]) -> None:
+        self._report(changes_of(self.variables, rows))
+
+    def _flashed(self, rows: list[tuple[Tuple, int]]) -> None:
+        names = self.variables
+        self._report((Sign.EVENT, Row.of(names, values)) for values, weight in rows for _ in range(weight))
+
+    def _report(self, changes: Iterable[Change]) -> None:
+        if self._callback is None:
+            self._backlog.extend(changes)
+            return
+        for sign, row in changes:
+            try:
+                self._callback(sign, row)
+            except Exception:
+                # One subscriber's mistake must not keep the others from their rows.
+                self.failures += 1
+                log.exception("callback of subscription %s failed on %s %s", self.query, sign, row)
