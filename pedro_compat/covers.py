@@ -1,0 +1,218 @@
+"""Covering: whether a subscription wants a notification (paper 3.3): ``T = N, Q`` succeeds.
+
+A head is taken apart once, by argument: constants are compared, the first occurrence of a variable is bound without the occurs
+check (nothing can contain it yet), the rest is unified. A body is compiled by :mod:`.goals`. After each test all bindings are
+undone, so subscriptions and notifications are used again and again, by one thread.
+
+:func:`compile_test` is how a rendezvous peer gets here: from a text that says everything, to a function.
+"""
+
+from __future__ import annotations
+
+from gsg.errors import BadTerm
+from gsg.features import Template
+from gsg.model import MAX_ARITY, Symbol, Tuple
+from gsg.model import Term as GsgTerm
+
+from .dialect import DIALECTS, PAPER, Dialect
+from .errors import BadLine, BadSubscription
+from .goals import TEST, Instruction, Test, compile_goal, solve
+from .syntax import parse
+from .terms import Term, Var, is_cons, text_of
+from .tuples import from_tuple, to_tuple
+from .unification import MAX_STEPS, Exhausted, TypeFault, Work, unify
+from .writing import NumberedNames, write
+
+COMMANDS = frozenset(("subscribe", "unsubscribe", "register", "deregister", "p2pmsg"))
+"""Functors of commands in any arity: never notifications, also where another door made the tuple (facts, section 3)."""
+
+
+class Subscription:
+    """A head and a body, ready to be tested.
+
+    ``type_faults`` and ``exhausted`` count the tests that failed because a goal met a term of the wrong kind, or because the bounds
+    of :mod:`.unification` and :mod:`.arithmetic` were reached. ``constants`` are the top-level arguments that are constants, by
+    their position in the tuple, as terms of the space: for an index that looks further than the functor. A notification that has
+    a variable there is covered as well where the dialect binds it.
+    """
+
+    def __init__(self, head: Term, body: Term, dialect: Dialect) -> None:
+        self.head = head
+        self.body = body
+        self.dialect = dialect
+        self.type_faults = 0
+        self.exhausted = 0
+        self._work = Work()
+        code = compile_goal(body, dialect, self._work)
+        self._code: list[Instruction] = code
+        self._tests: list[Test] | None = [test for _, test in code] if all(what == TEST for what, _ in code) else None
+        self._arguments: list[tuple[int, Term]] = []
+        self._firsts: list[tuple[int, Var]] = []
+        self._constants: list[tuple[int, type, Term]] = []
+        if type(head) is tuple:
+            self._take_apart(head)
+        self.constants: tuple[tuple[int, GsgTerm], ...] = tuple(
+            # Zero is left out: 0.0 and -0.0 unify, and are two terms of the space.
+            (position, to_tuple(("f", value))[1])
+            for position, kind, value in self._constants
+            if not (kind is float and value == 0)
+        )
+
+    def _take_apart(self, head: tuple[Term, ...]) -> None:
+        uses = _uses(("covers", head, self.body))
+        for position, argument in enumerate(head[1:], start=1):
+            if type(argument) is Var:
+                if uses[argument] == 1:
+                    continue
+                if all(argument is not variable for _, variable in self._firsts):
+                    self._firsts.append((position, argument))
+                    continue
+            elif type(argument) is not tuple:
+                self._constants.append((position, type(argument), argument))
+                continue
+            self._arguments.append((position, argument))
+
+    def covers(self, term: Term) -> bool:
+        """Whether the notification unifies with the head and the body then holds."""
+        head = self.head
+        if type(head) is tuple and (type(term) is not tuple or len(term) != len(head) or term[0] != head[0]):
+            return False
+        work = self._work
+        work.steps = MAX_STEPS
+        try:
+            if not self._unifies(term, work):
+                return False
+            if self._tests is None:
+                return solve(self._code, work)
+            return all(test() for test in self._tests)
+        except TypeFault:
+            self.type_faults += 1
+            return False
+        except Exhausted:
+            self.exhausted += 1
+            return False
+        finally:
+            if work.trail:
+                work.undo(0)
+            for _, variable in self._firsts:
+                variable.ref = None
+
+    def _unifies(self, term: Term, work: Work) -> bool:
+        if type(self.head) is not tuple:
+            return unify(self.head, term, work)
+        assert type(term) is tuple
+        for position, kind, value in self._constants:
+            found = term[position]
+            if type(found) is not kind:
+                if type(found) is not Var or not unify(found, value, work):
+                    return False
+            elif found != value:
+                return False
+        for position, variable in self._firsts:
+            variable.ref = term[position]
+        return all(unify(argument, term[position], work) for position, argument in self._arguments)
+
+    def source(self) -> str:
+        """The text from which :func:`compile_test` makes this test: the same one whatever the variables are called."""
+        return f"{self.dialect.name} {write(('covers', self.head, self.body), NumberedNames())}"
+
+
+def _uses(term: Term) -> dict[Var, int]:
+    counts: dict[Var, int] = {}
+    pending = [term]
+    while pending:
+        item = pending.pop()
+        if type(item) is Var:
+            counts[item] = counts.get(item, 0) + 1
+        elif type(item) is tuple:
+            pending.extend(item[1:])
+    return counts
+
+
+def compile_subscription(head: Term, body: Term, dialect: Dialect = PAPER) -> Subscription:
+    """A subscription from its head and body.
+
+    Raises BadSubscription for a goal that the dialect does not have and for a head that no notification is: a number, a string,
+    and a list where lists are none.
+    """
+    if type(head) is not str and type(head) is not Var and type(head) is not tuple:
+        raise BadSubscription(f"the head {write(head)} is no notification; expected an atom, a compound or a variable")
+    if is_cons(head) and not dialect.lists_are_notifications:
+        raise BadSubscription(f"the head is a list, which is no notification in Pedro {dialect.name}; put it inside a compound")
+    return Subscription(head, body, dialect)
+
+
+def template(subscription: Subscription) -> Template | None:
+    """What every tuple has that the subscription covers: its functor and arity.
+
+    ``None`` where no constant of the tuple is known: a head that is a variable, a list, or a stand-in such as ``'$iri'(X)``.
+    """
+    head = subscription.head
+    if type(head) is str:
+        return Template((Symbol(text_of(head)),))
+    if type(head) is not tuple or is_cons(head) or len(head) > MAX_ARITY:
+        return None
+    functor = head[0]
+    assert type(functor) is str
+    # '$iri'(X) and its like: their tuples do not begin with that symbol (tuples.py).
+    if functor.startswith("'$"):
+        return None
+    return Template((Symbol(text_of(functor)), *[None] * (len(head) - 1)))
+
+
+class CoverTest:
+    """The test of one subscription, for tuples; what :func:`compile_test` makes."""
+
+    __slots__ = ("subscription",)
+
+    def __init__(self, subscription: Subscription) -> None:
+        self.subscription = subscription
+
+    def __call__(self, items: Tuple, line: str | None = None) -> bool:
+        """Whether the tuple is covered; ``line`` is the notification as it was sent, where it came through Pedro's door."""
+        term = _notification(items, line, self.subscription.dialect)
+        if term is None or (type(term) is tuple and term[0] in COMMANDS):
+            return False
+        return self.subscription.covers(term)
+
+
+def compile_test(source: str) -> CoverTest:
+    """The test that :meth:`Subscription.source` describes: the dialect's name and ``covers(Head, Body)``.
+
+    Raises BadLine or BadSubscription when it does not.
+    """
+    name, _, text = source.partition(" ")
+    dialect = DIALECTS.get(name)
+    if dialect is None:
+        raise BadSubscription(f"there is no dialect {name!r} of Pedro; expected {' or '.join(DIALECTS)}")
+    made = parse(text, dialect)
+    if type(made) is not tuple or len(made) != 3 or made[0] != "covers":
+        raise BadSubscription("the source of a test is no covers(Head, Body); make it with Subscription.source")
+    return CoverTest(compile_subscription(made[1], made[2], dialect))
+
+
+_last: dict[str, tuple[str | Tuple, Term | None]] = {}
+"""Dialect's name -> the notification read last and its term: many subscriptions test the same one. One entry for each dialect."""
+
+
+def _notification(items: Tuple, line: str | None, dialect: Dialect) -> Term | None:
+    said: str | Tuple = items if line is None else line
+    last = _last.get(dialect.name)
+    if last is not None and (last[0] is said or (type(said) is str and type(last[0]) is str and last[0] == said)):
+        return last[1]
+    term = _read(items, line, dialect)
+    _last[dialect.name] = (said, term)
+    return term
+
+
+def _read(items: Tuple, line: str | None, dialect: Dialect) -> Term | None:
+    frozen = not dialect.notification_variables_bind
+    try:
+        if line is not None:
+            return parse(line, dialect, frozen=frozen)
+    except BadLine:
+        pass  # said in another dialect, whose operators this one does not have: the tuple says the same
+    try:
+        return from_tuple(items, frozen=frozen)
+    except BadTerm:
+        return None
