@@ -9,7 +9,7 @@ A thin shell: sockets and the routing table are in :mod:`dht.queries` (over the 
 
 * every ``probe_s`` it asks the contact heard of longest ago who it knows, which shows whether that one lives and brings news of
   others; and it calls at one old address, so that the parts of a network that was cut meet again;
-* every ``refresh_s`` it looks up its own id and the regions learned longest ago.
+* every ``refresh_s`` it looks up its own id, a point of one bucket, and the regions learned longest ago.
 
 A peer counts as known only after it answered, and at the address that answered last. Keys and ids are points of one space, 20
 bytes.
@@ -52,7 +52,7 @@ GRAVE_S = 10.0
 MAX_GRAVES = 1024
 """Dead peers remembered; the oldest is dropped for a new one."""
 
-STALE_REGIONS = 8
+STALE_REGIONS = 4
 """Regions looked up again in one refresh."""
 
 for _name in ("kademlia", "rpcudp"):
@@ -213,19 +213,30 @@ class Overlay:
                 tried.append((address, problem))
         if len(tried) == len(wanted):
             raise JoinFailed(tried)
-        await self.refresh()
+        near = await self.lookup(self.contact.id)
+        for search in [self._search_bucket(bucket) for bucket in self._buckets(near)]:
+            await self._outcome(search)
 
     async def refresh(self) -> None:
-        """Look up our own id, a point of each bucket up to our nearest neighbour's, and the regions learned longest ago."""
-        own = self.contact.id
-        near = await self.lookup(own)
-        targets = self.regions.stale(asyncio.get_running_loop().time() - self._refresh_s, STALE_REGIONS)
-        if len(near) >= self._k:
-            # With fewer, the lookup of our own id has met everybody.
-            buckets = range(common_prefix_length(own, near[0].id) + 1)
-            targets.extend(random_id_in_bucket(own, bucket, self._rng) for bucket in buckets)
-        for search in [self._start(self._search(target)) for target in targets]:
+        """Look up our own id, a point of one bucket, and the regions learned longest ago."""
+        near = await self.lookup(self.contact.id)
+        searches = [
+            self._start(self._search(target))
+            for target in self.regions.stale(asyncio.get_running_loop().time() - self._refresh_s, STALE_REGIONS)
+        ]
+        buckets = self._buckets(near)
+        if buckets:
+            searches.append(self._search_bucket(self._rng.choice(buckets)))
+        for search in searches:
             await self._outcome(search)
+
+    def _buckets(self, near: tuple[Contact, ...]) -> range:
+        """The buckets up to our nearest neighbour's: those that may hold peers whom the lookup of our own id did not meet."""
+        return range(common_prefix_length(self.contact.id, near[0].id) + 1 if len(near) >= self._k else 0)
+
+    def _search_bucket(self, bucket: int) -> asyncio.Task[Found]:
+        # For the sake of the table; nobody asked for a key there, so its region is not worth keeping fresh.
+        return self._start(self._search(random_id_in_bucket(self.contact.id, bucket, self._rng), learn=False))
 
     def lost(self, peer: PeerId) -> None:
         """The caller found a peer dead: it leaves the table and every cache. ``on_lost`` is not called."""
@@ -266,7 +277,7 @@ class Overlay:
                 raise NotOpen("this overlay was closed while it looked a key up") from None
             raise
 
-    async def _search(self, target: bytes) -> Found:
+    async def _search(self, target: bytes, *, learn: bool = True) -> Found:
         async with self._search_places:
             asking = self._asking
             lookup = Lookup(target, asking.router.closest(target, self._k), own=self.contact.id, k=self._k)
@@ -306,7 +317,7 @@ class Overlay:
                     query.cancel()
             found = lookup.result
             assert found is not None
-            if found.complete:
+            if learn and found.complete:
                 self._learn(target, found.contacts)
             return found
 

@@ -24,7 +24,7 @@ from kademlia.node import Node
 from kademlia.protocol import KademliaProtocol
 from kademlia.routing import RoutingTable
 
-from .contacts import Contact, contact_from
+from .contacts import Contact, contacts_from
 from .errors import Address, BadAnswer
 from .identity import ID_BYTES, PeerId, as_int
 from .timeouts import TRANSMISSIONS, RoundTrip, patience
@@ -173,12 +173,9 @@ class Queries(KademliaProtocol):  # type: ignore[misc]  # the package has no typ
         if found is None:
             return None
         try:
-            if not isinstance(found, list) or len(found) != 2 or not isinstance(found[1], list) or len(found[1]) > self.k:
-                raise BadAnswer(f"{found!r:.80} answers no query for the closest peers; expected an id and up to {self.k} contacts")
-            who = found[0]
-            if not isinstance(who, bytes) or len(who) != ID_BYTES:
-                raise BadAnswer(f"{who!r:.80} is no peer id; expected {ID_BYTES} bytes")
-            return who, [contact_from(each) for each in found[1]]
+            if not isinstance(found, list) or len(found) != 2:
+                raise BadAnswer(f"{found!r:.80} answers no query for the closest peers; expected an id and contacts")
+            return _point(found[0]), contacts_from(found[1], limit=self.k)
         except BadAnswer:
             self.counts["answers malformed"] += 1
             raise

@@ -152,12 +152,13 @@ class Regions:
 
     def stale(self, before: float, limit: int) -> list[bytes]:
         """Targets of up to ``limit`` regions learned before that time, oldest first: look them up again."""
-        old: list[bytes] = []
+        # A thin subtree and its target are two regions of one lookup.
+        old: dict[int, None] = {}
         for region in self._ordered.values():
             if len(old) == limit or region.learned_s >= before:
                 break
-            old.append(region.target.to_bytes(ID_BITS // 8, "big"))
-        return old
+            old[region.target] = None
+        return [target.to_bytes(ID_BITS // 8, "big") for target in old]
 
     def clear(self) -> None:
         """Remember nothing: every key needs a lookup again."""

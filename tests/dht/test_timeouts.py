@@ -1,0 +1,36 @@
+"""How long to wait is learned from the answers."""
+
+from __future__ import annotations
+
+from dht.timeouts import CEILING_S, FLOOR_S, INITIAL_S, RoundTrip
+
+
+def test_the_first_wait_is_half_a_second() -> None:
+    assert RoundTrip().timeout_s == INITIAL_S == 0.5
+
+
+def test_quick_steady_answers_shorten_it_to_the_floor() -> None:
+    trip = RoundTrip()
+
+    for _ in range(50):
+        trip.sample(0.001)
+
+    assert trip.timeout_s == FLOOR_S
+
+
+def test_slow_answers_lengthen_it_to_the_ceiling() -> None:
+    trip = RoundTrip()
+
+    for _ in range(50):
+        trip.sample(3.0)
+
+    assert trip.timeout_s == CEILING_S
+
+
+def test_answers_that_vary_leave_room_above_their_mean() -> None:
+    trip = RoundTrip()
+
+    for taken_s in (0.1, 0.2) * 50:
+        trip.sample(taken_s)
+
+    assert 0.2 < trip.timeout_s < 0.5
