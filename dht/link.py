@@ -20,7 +20,7 @@ from __future__ import annotations
 import asyncio
 from enum import Enum
 from struct import Struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from .contacts import Contact
 from .errors import FrameTooLarge, LinkLost
@@ -221,7 +221,8 @@ class Link(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The connection stands; the dialler speaks first."""
-        assert isinstance(transport, asyncio.Transport)
+        # uvloop's transports have asyncio's methods without being of its class.
+        transport = cast(asyncio.Transport, transport)
         self._transport = transport
         transport.set_write_buffer_limits(high=HIGH_WATER_BYTES, low=LOW_WATER_BYTES)
         self._links.connected(self)

@@ -1,1 +1,101 @@
-"""The peer: model, languages, rendezvous, subscriber, doors and command line."""
+"""The Global Semantic Graph router: publish/subscribe by content, without a server in the middle.
+
+What it is: a tuple space of peers, in one process (:class:`Space`), over many (:class:`Peer`), or from outside (:func:`connect`).
+Applications make facts true and untrue and notify of events; a subscription is a standing query whose rows come and go.
+What it is not: a database (no updates by query), a message queue (nothing waits for those who are not there).
+
+Open next: space.py for the verbs, peer.py for what happens to one published tuple, top to bottom.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .errors import (
+    BadQuery,
+    BadTerm,
+    BadText,
+    DoorClosed,
+    GsgError,
+    LocalError,
+    Overrun,
+    PeerMisbehaved,
+    PeerUnreachable,
+    Refused,
+    RemoteError,
+    Unsupported,
+)
+
+if TYPE_CHECKING:
+    from .client import Client, connect
+    from .files import load
+    from .live import LiveSubscription
+    from .model import IRI, BlankNode, Literal, Symbol, n3
+    from .peer import Peer
+    from .rows import Row, Sign
+    from .space import Space
+    from .subscription import Subscription
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "IRI",
+    "BadQuery",
+    "BadTerm",
+    "BadText",
+    "BlankNode",
+    "Client",
+    "DoorClosed",
+    "GsgError",
+    "Literal",
+    "LiveSubscription",
+    "LocalError",
+    "Overrun",
+    "Peer",
+    "PeerMisbehaved",
+    "PeerUnreachable",
+    "Refused",
+    "RemoteError",
+    "Row",
+    "Sign",
+    "Space",
+    "Subscription",
+    "Symbol",
+    "Unsupported",
+    "connect",
+    "load",
+    "n3",
+]
+
+# Imported when first used: the command's --help, and a program that only embeds a space, do not wait for the rest.
+_HOMES = {
+    "IRI": "model",
+    "BlankNode": "model",
+    "Client": "client",
+    "Literal": "model",
+    "LiveSubscription": "live",
+    "Peer": "peer",
+    "Row": "rows",
+    "Sign": "rows",
+    "Space": "space",
+    "Subscription": "subscription",
+    "Symbol": "model",
+    "connect": "client",
+    "load": "files",
+    "n3": "model",
+}
+
+
+def __getattr__(name: str) -> Any:  # Any: whichever of the public names is asked for
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'gsg' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f".{home}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

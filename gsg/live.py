@@ -54,17 +54,25 @@ class LiveSubscription:
         return len(self._backlog)
 
     async def __aiter__(self) -> AsyncIterator[Change]:
-        while True:
-            change = self._backlog.popleft()
-            if change is not None:
-                yield change
-            elif self._ended:
+        while batch := await self.batch(1):
+            yield batch[0]
+
+    async def batch(self, most: int) -> list[Change]:
+        """The oldest differences, at most so many; waits for the first, and is empty when the subscription was closed.
+
+        Raises what else ended the subscription, and Overrun where events had to be dropped.
+        """
+        while not len(self._backlog):
+            if self._ended:
                 if self._error is not None:
                     raise self._error
-                return
-            else:
-                self._news.clear()
-                await self._news.wait()
+                return []
+            self._news.clear()
+            await self._news.wait()
+        taken: list[Change] = []
+        while len(taken) < most and (change := self._backlog.popleft()) is not None:
+            taken.append(change)
+        return taken
 
     async def close(self) -> None:
         """End the subscription: nothing more comes. Closing twice is allowed."""

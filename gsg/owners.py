@@ -54,6 +54,15 @@ class Owners:
                 raise PeerUnreachable(str(error)) from None
         return owners[0]
 
+    def shares(self, samples: int) -> dict[bytes, float]:
+        """The fraction of all keys that each peer is responsible for, estimated from so many keys spread evenly by hash."""
+        counts: dict[bytes, int] = {}
+        for number in range(samples):
+            owners = self._overlay.owners_now(key(1, 0, number))
+            if owners:
+                counts[owners[0].id] = counts.get(owners[0].id, 0) + 1
+        return {peer: count / samples for peer, count in counts.items()}
+
     def everybody(self) -> list[dht.Contact]:
         """All peers that this one knows of, itself included."""
         return [self._overlay.contact, *self._overlay.contacts()]

@@ -61,6 +61,9 @@ from .subscription import Callback
 
 log = logging.getLogger(__name__)
 
+SHARE_SAMPLES = 4_096
+"""Keys looked up, in the cache of owners, to estimate who is responsible for how many."""
+
 
 class Peer:
     """One peer of the overlay; an async context manager.
@@ -219,6 +222,11 @@ class Peer:
 
         answers = await asyncio.gather(*(ask(contact) for contact in self._owners.everybody()))
         return [answer for answer in answers if answer is not None]
+
+    def shares(self) -> dict[bytes, float]:
+        """The fraction of all keys that each known peer is responsible for, by peer id; good to about one per cent."""
+        self._opened()
+        return self._owners.shares(SHARE_SAMPLES)
 
     # --- what doors ask ---------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,44 @@
+"""The command ``gsg``. This is where doors are put together; each command's module is imported when it is called.
+
+Open next: peer.py (start a peer), publish.py, subscribe.py, status.py.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+import gsg
+
+# Short helps stand here so that `gsg --help` imports no command.
+_COMMANDS = {
+    "peer": "Start a peer in the foreground.",
+    "publish": "Publish the tuples of a file, or retract them.",
+    "subscribe": "Print the rows of a standing query as they come and go.",
+    "status": "Show the peers, what each holds and how the load is spread.",
+}
+
+
+class _LazyGroup(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f".{cmd_name}", __name__).command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+
+@click.command(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(gsg.__version__, prog_name="gsg")
+def main() -> None:
+    """The Global Semantic Graph router: publish/subscribe by content, peer to peer.
+
+    Start a peer with `gsg peer`; publish, subscribe and look at it from other terminals.
+    """

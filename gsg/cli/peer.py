@@ -1,0 +1,98 @@
+"""``gsg peer``: a peer in the foreground, with the doors that were asked for."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import logging
+import signal
+
+import click
+
+from .talking import parse_address, run
+
+DEFAULT_LISTEN = "127.0.0.1:8471"
+DEFAULT_HTTP = "127.0.0.1:8470"
+
+YOUNG_OBJECTS = 50_000
+"""The cyclic garbage collector's first threshold in a peer's process. What a peer stores has no cycles; with Python's default the
+collector walked it over and over, which cost 1.6 times the mean (notes: matching)."""
+
+
+@click.command(short_help="Start a peer in the foreground.")
+@click.option(
+    "--listen",
+    default=DEFAULT_LISTEN,
+    show_default=True,
+    metavar="HOST:PORT",
+    help="Where other peers reach this one, by TCP and UDP; port 0 takes a free one.",
+)
+@click.option(
+    "--join", "joins", multiple=True, metavar="HOST:PORT", help="A peer to enter the overlay by; may be given several times."
+)
+@click.option(
+    "--http",
+    default=DEFAULT_HTTP,
+    show_default=True,
+    metavar="HOST:PORT",
+    help="The HTTP door for gsg publish, subscribe and status; 'none' for none.",
+)
+@click.option(
+    "--pedro", default=None, metavar="HOST:PORT", help="The door for Pedro clients (Pedro's own port is 4550). [default: none]"
+)
+@click.option("-v", "--verbose", count=True, help="Say more on standard error; twice for all there is.")
+def command(listen: str, joins: tuple[str, ...], http: str, pedro: str | None, verbose: int) -> None:
+    """Start a peer in the foreground; Ctrl-C stops it.
+
+    \b
+    The first peer of an overlay:   gsg peer
+    One more on the same machine:   gsg peer --listen :0 --http :0 --join 127.0.0.1:8471
+    """
+    logging.basicConfig(
+        level=(logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)],
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+    )
+    gc.freeze()
+    gc.set_threshold(YOUNG_OBJECTS, 20, 50)
+    try:
+        import uvloop
+    except ImportError:
+        pass
+    else:
+        asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
+    run(
+        _serve(
+            parse_address(listen, option="--listen"),
+            [parse_address(join, option="--join") for join in joins],
+            None if http == "none" else parse_address(http, option="--http"),
+            None if pedro is None else parse_address(pedro, option="--pedro"),
+        )
+    )
+
+
+async def _serve(
+    listen: tuple[str, int], joins: list[tuple[str, int]], http: tuple[str, int] | None, pedro: tuple[str, int] | None
+) -> None:
+    from ..peer import Peer
+
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    async with contextlib.AsyncExitStack() as doors:
+        peer = await doors.enter_async_context(Peer(listen, joins))
+        contact = peer.contact
+        click.echo(f"peer {contact.id.hex()[:12]} listens on {contact.host}:{contact.port}")
+        if http is not None:
+            from ..http import HttpDoor
+
+            http_door = await doors.enter_async_context(HttpDoor(peer, *http))
+            click.echo(f"http door at {http_door.url}")
+        if pedro is not None:
+            from pedro_compat import PedroDoor
+
+            pedro_door = await doors.enter_async_context(PedroDoor(peer, *pedro))
+            click.echo(f"pedro door at {pedro_door.host}:{pedro_door.port}")
+        click.echo("ready; Ctrl-C stops")
+        await stop.wait()
+        click.echo("stopping")

@@ -1,0 +1,59 @@
+"""Progress of a long publication, on standard error where that is a terminal."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import IO, TYPE_CHECKING, Self
+
+import click
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+
+class PublishProgress:
+    """Counts acknowledged tuples; draws a bar on a terminal and says the sum at the end.
+
+    ``raw`` is the file being read, whose position in ``size_bytes`` is how far we are; without a size only the count is shown.
+    """
+
+    def __init__(self, title: str, raw: IO[bytes], size_bytes: int | None, *, quiet: bool) -> None:
+        self.done = 0
+        """Tuples acknowledged."""
+        self._title = title
+        self._raw = raw
+        self._size_bytes = size_bytes
+        self._quiet = quiet
+        self._bar: Progress | None = None
+        self._started_s = time.perf_counter()
+
+    def __enter__(self) -> Self:
+        if not self._quiet and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+            columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[said]}"))
+            self._bar = Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True)
+            self._bar.start()
+            self._bar.add_task(self._title, total=self._size_bytes, said="")
+        return self
+
+    def acknowledged(self, tuples: int) -> None:
+        """So many more have arrived for good."""
+        self.done += tuples
+        if self._bar is not None:
+            at = self._raw.tell() if self._size_bytes is not None else 0
+            self._bar.update(self._bar.task_ids[0], completed=at, said=f"{self.done:,} tuples")
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+        if self._quiet or (kind is not None and not issubclass(kind, BaseException)):
+            return
+        if kind is None:
+            seconds = time.perf_counter() - self._started_s
+            click.echo(f"{self.done:,} tuples acknowledged in {seconds:.1f} s ({self.done / max(seconds, 1e-9):,.0f}/s)", err=True)
+        else:
+            click.echo(f"{self.done:,} tuples were acknowledged before this stopped", err=True)

@@ -1,0 +1,150 @@
+"""``gsg publish``: the tuples of a file, through a peer's HTTP door."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import os
+import sys
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
+
+import click
+
+from ..errors import GsgError, LocalError, Unsupported
+from .progress import PublishProgress
+from .talking import peer_option, run
+
+if TYPE_CHECKING:
+    from ..client import Client
+    from ..model import Tuple
+
+BATCH = 1_000
+"""Tuples in one request."""
+UNDER_WAY = 8
+"""Requests that are sent before the first of them is answered."""
+
+Send: TypeAlias = "Callable[[list[Tuple]], Coroutine[Any, Any, object]]"  # Any: what a coroutine yields to the loop
+
+
+@click.command(short_help="Publish the tuples of a file, or retract them.")
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+@click.option(
+    "--format", "format_name", type=click.Choice(["nt", "ttl", "gsg"]), help="What the file holds. [default: by its suffix]"
+)
+@click.option("--retract", is_flag=True, help="Retract what the file would insert.")
+@click.option("-q", "--quiet", is_flag=True, help="Neither progress nor a summary.")
+@peer_option
+def command(file: Path, format_name: str | None, retract: bool, quiet: bool, url: str) -> None:
+    """Publish the tuples of FILE ('-' for standard input) as facts.
+
+    FILE is N-Triples (.nt), Turtle (.ttl), either of them gzipped (.gz), or a GSG script (.gsg). A script is checked as a whole
+    before any of it is sent; the other formats are published as they are read, and an error says how many tuples before it were
+    acknowledged.
+    """
+    run(_publish(file, format_name, retract, quiet, url))
+
+
+async def _publish(file: Path, format_name: str | None, retract: bool, quiet: bool, url: str) -> None:
+    from ..client import connect
+    from ..files import format_of, read_tuples
+
+    if format_name is None:
+        if str(file) == "-":
+            raise Unsupported("standard input has no suffix; say --format nt, --format ttl or --format gsg")
+        format_name = format_of(file)
+    name = "standard input" if str(file) == "-" else file.name
+    with _opened(file) as (stream, raw, size_bytes):
+        async with connect(url) as client:
+            with PublishProgress(name, raw, size_bytes, quiet=quiet) as progress:
+                if format_name == "gsg":
+                    await _script(client, stream, name, retract, progress)
+                else:
+                    send: Send = client.retract if retract else client.insert
+                    await _in_batches(read_tuples(stream, format_name, name=name), send, progress)
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[tuple[IO[bytes], IO[bytes], int | None]]:
+    """The stream to read, the file under it and that file's size (None where it has none)."""
+    if str(file) == "-":
+        yield sys.stdin.buffer, sys.stdin.buffer, None
+        return
+    try:
+        raw = file.open("rb")
+    except OSError as error:
+        raise LocalError(f"cannot read {file}: {(error.strerror or str(error)).lower()}") from None
+    with raw:
+        size_bytes = os.fstat(raw.fileno()).st_size
+        yield (gzip.GzipFile(fileobj=raw) if file.suffix == ".gz" else raw), raw, size_bytes  # type: ignore[misc]  # reads bytes
+
+
+async def _script(client: Client, stream: IO[bytes], name: str, retract: bool, progress: PublishProgress) -> None:
+    from ..languages import Delete, Insert, Subscribe
+    from ..languages.script import parse
+
+    try:
+        text = stream.read().decode()
+    except UnicodeDecodeError as error:
+        raise LocalError(f"cannot read {name}: byte {error.start} is not UTF-8") from None
+    blocks = parse(text, what=name)
+    for block in blocks:
+        if isinstance(block, Subscribe):
+            raise Unsupported(f"{name} holds a SUBSCRIBE block, which has nobody to read it here; use gsg subscribe --file")
+        if retract and not isinstance(block, Insert):
+            raise Unsupported(f"{name} holds more than INSERT blocks, and only those can be retracted")
+    for block in blocks:
+        if isinstance(block, Subscribe):
+            continue
+        send: Send = client.notify
+        if isinstance(block, Insert | Delete):
+            send = client.insert if isinstance(block, Insert) != retract else client.retract
+        await _in_batches(block.tuples, send, progress)
+
+
+async def _in_batches(tuples: Iterable[Tuple], send: Send, progress: PublishProgress) -> None:
+    """Send in order, UNDER_WAY requests at once; whatever goes wrong, what was sent is waited for and counted."""
+    under_way: deque[tuple[int, asyncio.Task[object]]] = deque()
+
+    async def settle() -> None:
+        count, task = under_way.popleft()
+        await task
+        progress.acknowledged(count)
+
+    try:
+        for batch in _batches(tuples):
+            under_way.append((len(batch), asyncio.get_running_loop().create_task(send(batch))))
+            # One turn of the loop, so that the request leaves before the next is read.
+            await asyncio.sleep(0)
+            if len(under_way) >= UNDER_WAY:
+                await settle()
+    finally:
+        # After a mistake in the file, what was sent before it still counts; after a failed request, so does what follows.
+        failure: BaseException | None = None
+        while under_way:
+            try:
+                await settle()
+            except GsgError as error:
+                failure = failure or error
+        if failure is not None and sys.exc_info()[1] is None:
+            raise failure
+
+
+def _batches(tuples: Iterable[Tuple]) -> Iterator[list[Tuple]]:
+    """Batches in order; a mistake among the tuples is raised after the batch of all that came before it."""
+    batch: list[Tuple] = []
+    try:
+        for items in tuples:
+            batch.append(items)
+            if len(batch) >= BATCH:
+                yield batch
+                batch = []
+    except GsgError:
+        if batch:
+            yield batch
+        raise
+    if batch:
+        yield batch

@@ -1,0 +1,33 @@
+"""``gsg status``: the peers, what each holds and how the load is spread."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from .talking import peer_option, run
+
+
+@click.command(short_help="Show the peers, what each holds and how the load is spread.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+@peer_option
+def command(as_json: bool, url: str) -> None:
+    """Show the peers that a peer knows, what each holds and which share of all keys it is responsible for."""
+    run(_status(as_json, url))
+
+
+async def _status(as_json: bool, url: str) -> None:
+    from ..client import connect
+
+    async with connect(url) as client:
+        report = await client.report()
+    if as_json:
+        click.echo(json.dumps(report.as_dict(), indent=2))
+        return
+    from .tables import PEERS_LEGEND, console, peers_table
+
+    output = console()
+    output.print(f"{len(report.peers)} peers known to {report.peers[0].address}")
+    output.print(peers_table(report))
+    output.print(PEERS_LEGEND, style="dim")

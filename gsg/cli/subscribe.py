@@ -1,0 +1,76 @@
+"""``gsg subscribe``: the rows of a standing query, as they come and go."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..errors import LocalError
+from .talking import peer_option, run
+
+if TYPE_CHECKING:
+    from ..rows import Row, Sign
+
+BATCH = 1_000
+"""Rows written at once, when so many have come."""
+
+
+@click.command(short_help="Print the rows of a standing query as they come and go.")
+@click.argument("text", required=False)
+@click.option("--file", "file", type=click.Path(path_type=Path), help="Read the query from a file instead.")
+@click.option("--language", default="gsg", show_default=True, help="What the query is written in.")
+@click.option("--jsonl", is_flag=True, help="One JSON object a line: sign, and row as an object of N-Triples terms.")
+@click.option("--snapshot", is_flag=True, help="Print the rows that hold now and leave.")
+@click.option("--count", type=click.IntRange(min=1), help="Leave after so many rows.")
+@peer_option
+def command(text: str | None, file: Path | None, language: str, jsonl: bool, snapshot: bool, count: int | None, url: str) -> None:
+    """Print the rows of the query TEXT, one a line: + it has become true, - it has stopped being true, ! it was true at an event.
+
+    \b
+    gsg subscribe '(?film, <http://example.org/film/directedBy>, ?who)'
+    gsg subscribe '(?x, ^on, ?y), NOT { (?y, ^color, red) }' --jsonl
+    """
+    if (text is None) == (file is None):
+        raise click.UsageError("give the query as TEXT, or its file with --file")
+    run(_subscribe(text, file, language, jsonl, snapshot, count, url))
+
+
+async def _subscribe(
+    text: str | None, file: Path | None, language: str, jsonl: bool, snapshot: bool, count: int | None, url: str
+) -> None:
+    from ..client import connect
+
+    query = _read(file) if text is None and file is not None else text or ""
+    write = _jsonl if jsonl else _plain
+    async with connect(url) as client, await client.subscribe(query, language) as subscription:
+        stored = subscription.pending
+        left = stored if snapshot else count
+        if snapshot and count is not None:
+            left = min(stored, count)
+        while left is None or left > 0:
+            batch = await subscription.batch(BATCH if left is None else min(left, BATCH))
+            if not batch:
+                return
+            click.echo("\n".join(write(sign, row) for sign, row in batch))
+            if left is not None:
+                left -= len(batch)
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise LocalError(f"cannot read {file}: {error}") from None
+
+
+def _plain(sign: Sign, row: Row) -> str:
+    return f"{sign} {row}"
+
+
+def _jsonl(sign: Sign, row: Row) -> str:
+    from ..model import n3
+
+    return json.dumps({"sign": str(sign), "row": {name: n3(row[name]) for name in row}}, ensure_ascii=False)

@@ -1,0 +1,51 @@
+"""What the commands that talk to a peer share: its address, running to an end, and saying what went wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+import click
+
+from ..errors import GsgError, LocalError
+
+DEFAULT_PEER = "http://127.0.0.1:8470"
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])  # Any: a click callback of any signature
+
+peer_option: Callable[[Decorated], Decorated] = click.option(
+    "--peer",
+    "url",
+    envvar="GSG_PEER",
+    default=DEFAULT_PEER,
+    show_default=True,
+    show_envvar=True,
+    metavar="URL",
+    help="The HTTP door of the peer to talk to.",
+)
+
+
+def run(work: Coroutine[Any, Any, None]) -> None:  # Any: what a coroutine yields to the loop
+    """Run to the end; exit 1 with the message of an error of ours, 130 on Ctrl-C, 0 when the reader of our output has gone."""
+    try:
+        asyncio.run(work)
+    except GsgError as error:
+        click.echo(f"gsg: {error}", err=True)
+        sys.exit(2 if isinstance(error, LocalError) else 1)
+    except KeyboardInterrupt:
+        sys.exit(128 + signal.SIGINT)
+    except BrokenPipeError:
+        # As filters do: `gsg subscribe ... | head` is no failure. The descriptor goes, so that nothing is flushed to it at exit.
+        sys.stdout = open("/dev/null", "w")  # noqa: SIM115  # stays open until the process ends
+        sys.exit(0)
+
+
+def parse_address(text: str, *, option: str, default_host: str = "127.0.0.1") -> tuple[str, int]:
+    """HOST:PORT, [IPV6]:PORT, :PORT or PORT. Raises click's usage error, which names the option."""
+    host, _, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]") or default_host
+    if not port.isascii() or not port.isdigit() or int(port) > 65535:
+        raise click.BadParameter(f"{text!r} is no address; expected HOST:PORT such as 127.0.0.1:8470", param_hint=option)
+    return host, int(port)

@@ -1,0 +1,267 @@
+"""A client of a peer's HTTP door, with the verbs of :class:`gsg.Peer`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from itertools import count
+from types import TracebackType
+from typing import Self, TypeAlias, TypeVar
+from urllib.parse import urlsplit
+
+import msgspec
+from websockets.asyncio.client import ClientConnection
+from websockets.asyncio.client import connect as websocket_connect
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
+
+from . import model
+from .backlog import LIMIT
+from .errors import DoorClosed, GsgError, LocalError, PeerMisbehaved, PeerUnreachable
+from .http.protocol import (
+    MAX_MESSAGE_BYTES,
+    TUPLES_PER_REQUEST,
+    AskReport,
+    Done,
+    Ended,
+    Failed,
+    Insert,
+    Notify,
+    Reply,
+    Report,
+    Request,
+    Retract,
+    Rows,
+    Subscribe,
+    Subscribed,
+    Unsubscribe,
+    UpToDate,
+    error_of,
+)
+from .languages import Delete as DeleteBlock
+from .languages import Insert as InsertBlock
+from .languages import Notify as NotifyBlock
+from .languages import parse_script
+from .languages.query_text import write_query
+from .live import LiveSubscription
+from .model import Tuple
+from .rows import Change, Row, Sign
+from .subscription import Callback
+
+DEFAULT_URL = "http://127.0.0.1:8470"
+OPEN_TIMEOUT_S = 5.0
+Wanted = TypeVar("Wanted", bound=Reply)
+MakeRequest: TypeAlias = Callable[[int, list[Tuple]], Request]
+
+
+class _Stream:
+    """A subscription of the client, as its rows arrive."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.names: tuple[str, ...] = ()
+        self.rows: Counter[Row] = Counter()
+        self.first: list[Change] = []
+        """Rows until the answer is complete."""
+        self.complete: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.subscription: LiveSubscription | None = None
+
+    def arrived(self, message: Rows) -> None:
+        changes: list[Change] = []
+        for sign, values in zip(message.signs, message.values, strict=False):
+            row = Row.of(self.names, values)
+            changes.append((Sign(sign), row))
+            if sign:
+                self.rows[row] += sign
+                if not self.rows[row]:
+                    del self.rows[row]
+        if self.subscription is None:
+            self.first.extend(changes)
+        else:
+            self.subscription.deliver(changes)
+
+
+class Client:
+    """A connection to a peer; an async context manager. Made by :func:`connect`."""
+
+    def __init__(self, url: str = DEFAULT_URL) -> None:
+        self.url = url
+        self._websocket: ClientConnection | None = None
+        self._numbers = count(1)
+        self._waiting: dict[int, asyncio.Future[Reply]] = {}
+        """Requests under way: bounded by the callers who await them."""
+        self._streams: dict[int, _Stream] = {}
+        self._reader: asyncio.Task[None] | None = None
+        self._encode = msgspec.msgpack.Encoder().encode
+        self._lost: GsgError | None = None
+
+    async def __aenter__(self) -> Self:
+        """Connect. Raises PeerUnreachable, or LocalError for a URL that is none."""
+        parts = urlsplit(self.url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise LocalError(f"{self.url!r} is no address of a peer; expected one like {DEFAULT_URL}")
+        target = f"{'wss' if parts.scheme == 'https' else 'ws'}://{parts.netloc}/v1"
+        try:
+            self._websocket = await websocket_connect(
+                target, max_size=MAX_MESSAGE_BYTES, compression=None, open_timeout=OPEN_TIMEOUT_S, proxy=None
+            )
+        except (OSError, TimeoutError, InvalidHandshake, InvalidURI, EOFError) as error:
+            problem = str(error) or "no answer"
+            raise PeerUnreachable(
+                f"no peer answers at {self.url}: {problem}; start one with `gsg peer`, or name another with --peer URL or GSG_PEER"
+            ) from None
+        self._reader = asyncio.get_running_loop().create_task(self._read())
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Leave; every subscription ends. Closing twice is allowed."""
+        if self._websocket is not None:
+            self._end(DoorClosed("this client is closed"))
+            await self._websocket.close()
+            assert self._reader is not None
+            await self._reader
+
+    async def insert(self, tuples: Iterable[Iterable[object]]) -> int:
+        """Make tuples true; see :meth:`gsg.Peer.insert`."""
+        return await self._publish([model.fact(items) for items in tuples], Insert)
+
+    async def retract(self, tuples: Iterable[Iterable[object]]) -> int:
+        """Make tuples untrue; see :meth:`gsg.Peer.retract`."""
+        return await self._publish([model.fact(items) for items in tuples], Retract)
+
+    async def notify(self, tuples: Iterable[Iterable[object]]) -> None:
+        """Events; see :meth:`gsg.Peer.notify`."""
+        await self._publish([model.fact(items) for items in tuples], Notify)
+
+    async def run(self, script: str) -> list[LiveSubscription]:
+        """Run a GSG script; see :meth:`gsg.Peer.run`. The whole script is checked before any of it is sent."""
+        made = []
+        for block in parse_script(script):
+            if isinstance(block, InsertBlock):
+                await self.insert(block.tuples)
+            elif isinstance(block, DeleteBlock):
+                await self.retract(block.tuples)
+            elif isinstance(block, NotifyBlock):
+                await self.notify(block.tuples)
+            else:
+                made.append(await self.subscribe(write_query(block.query)))
+        return made
+
+    async def subscribe(
+        self, text: str, language: str = "gsg", callback: Callback | None = None, *, limit: int = LIMIT
+    ) -> LiveSubscription:
+        """A standing query; returns when its first answer is complete. See :meth:`gsg.Peer.subscribe`."""
+        number = next(self._numbers)
+        stream = self._streams[number] = _Stream(text)
+        try:
+            await self._ask(Subscribe(number, text, language), Subscribed)
+            await stream.complete
+        except BaseException:
+            self._streams.pop(number, None)
+            raise
+
+        async def close() -> None:
+            self._streams.pop(number, None)
+            if self._lost is None:
+                await self._ask(Unsubscribe(next(self._numbers), number), Done)
+
+        stream.subscription = LiveSubscription(
+            stream.names, rows_now=lambda: Counter(stream.rows), on_close=close, callback=callback, limit=limit
+        )
+        stream.subscription.deliver(stream.first)
+        stream.first = []
+        return stream.subscription
+
+    async def report(self) -> Report:
+        """How the peer and those it knows are doing."""
+        return await self._ask(AskReport(next(self._numbers)), Report)
+
+    async def _publish(self, tuples: list[Tuple], make: MakeRequest) -> int:
+        parts = [tuples[start : start + TUPLES_PER_REQUEST] for start in range(0, len(tuples), TUPLES_PER_REQUEST)]
+        changed = 0
+        for part in parts:
+            changed += (await self._ask(make(next(self._numbers), part), Done)).count
+        return changed
+
+    async def _ask(self, request: Request, wanted: type[Wanted]) -> Wanted:
+        if self._websocket is None:
+            raise DoorClosed("this client is not connected; use it inside `async with gsg.connect(url) as client:`")
+        if self._lost is not None:
+            raise self._lost
+        future = self._waiting[request.request] = asyncio.get_running_loop().create_future()
+        try:
+            await self._websocket.send(self._encode(request))
+            reply = await future
+        except ConnectionClosed as error:
+            raise self._lost or PeerUnreachable(f"the peer at {self.url} is gone: {error}") from None
+        finally:
+            self._waiting.pop(request.request, None)
+        if isinstance(reply, Failed):
+            raise error_of(reply)
+        if not isinstance(reply, wanted):
+            raise PeerMisbehaved(f"the peer answered {type(request).__name__} with {type(reply).__name__}")
+        return reply
+
+    async def _read(self) -> None:
+        assert self._websocket is not None
+        decode = msgspec.msgpack.Decoder(Reply).decode
+        try:
+            async for data in self._websocket:
+                self._received(decode(data if isinstance(data, bytes) else data.encode()))
+        except ConnectionClosed as error:
+            # 1001 and 1012: the peer goes away, or is started anew (RFC 6455, section 7.4.1, and the registry of its codes).
+            leaves = error.rcvd is not None and error.rcvd.code in (1001, 1012)
+            self._end(PeerUnreachable(f"the peer at {self.url} {'has stopped' if leaves else f'is lost: {error}'}"))
+        except msgspec.MsgspecError as error:
+            self._end(PeerMisbehaved(f"the peer at {self.url} sent what is no reply: {error}"))
+            await self._websocket.close()
+        else:
+            self._end(PeerUnreachable(f"the peer at {self.url} has stopped"))
+
+    def _received(self, reply: Reply) -> None:
+        stream = self._streams.get(reply.request)
+        if isinstance(reply, Rows):
+            if stream is not None:
+                stream.arrived(reply)
+        elif isinstance(reply, UpToDate):
+            if stream is not None and not stream.complete.done():
+                stream.complete.set_result(None)
+        elif isinstance(reply, Ended):
+            self._streams.pop(reply.request, None)
+            if stream is not None:
+                _end_stream(stream, error_of(reply.why))
+        else:
+            if isinstance(reply, Subscribed) and stream is not None:
+                stream.names = reply.variables
+            future = self._waiting.get(reply.request)
+            if future is not None and not future.done():
+                future.set_result(reply)
+
+    def _end(self, error: GsgError) -> None:
+        if self._lost is not None:
+            return
+        self._lost = error
+        for future in self._waiting.values():
+            if not future.done():
+                future.set_exception(error)
+        streams, self._streams = self._streams, {}
+        for stream in streams.values():
+            _end_stream(stream, error)
+
+
+def _end_stream(stream: _Stream, error: GsgError) -> None:
+    if stream.subscription is not None:
+        stream.subscription.ended(None if isinstance(error, DoorClosed) else error)
+    elif not stream.complete.done():
+        stream.complete.set_exception(error)
+
+
+@asynccontextmanager
+async def connect(url: str = DEFAULT_URL) -> AsyncIterator[Client]:
+    """A client of the peer at ``url``: ``async with gsg.connect() as client``. Raises PeerUnreachable."""
+    async with Client(url) as client:
+        yield client

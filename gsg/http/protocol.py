@@ -1,0 +1,153 @@
+"""What clients and a peer say to each other over the WebSocket at ``/v1``.
+
+One message a frame: msgpack in binary frames, the same arrays as JSON in text frames; a connection is answered in the kind of
+its first frame. Every request has a number of the client's choice and is answered by Done, Failed, Subscribed or Report with
+that number. Requests are carried out in order; up to UNANSWERED of them are under way at once.
+
+    client -> peer      Insert, Retract, Notify, Subscribe, Unsubscribe, AskReport
+    peer -> client      Done, Failed, Subscribed, then Rows... UpToDate Rows... ; Ended; Report
+
+Terms are arrays of a kind and its fields, as in :mod:`gsg.model`: ``[1, name]`` a symbol, ``[2, iri]``, ``[3, label]`` a blank
+node, ``[4, lexical, datatype, language]`` a literal; strings and 64-bit integers are themselves.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import msgspec
+
+from .. import errors
+from ..messages import PeerStatus
+from ..model import Tuple
+
+UNANSWERED = 16
+"""Requests of one client that are carried out at once. Beyond, the peer stops reading from that client until one is answered."""
+TUPLES_PER_REQUEST = 1_000
+"""Tuples that this package's client puts in one request."""
+ROWS_PER_MESSAGE = 1_000
+MAX_MESSAGE_BYTES = 16 * 1024 * 1024
+"""The longest WebSocket message, both ways; a longer one ends the connection with code 1009."""
+
+
+class _Message(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    request: int
+
+
+class Insert(_Message, tag=1, frozen=True):
+    """Make tuples true."""
+
+    tuples: list[Tuple]
+
+
+class Retract(_Message, tag=2, frozen=True):
+    """Make tuples untrue."""
+
+    tuples: list[Tuple]
+
+
+class Notify(_Message, tag=3, frozen=True):
+    """Events."""
+
+    tuples: list[Tuple]
+
+
+class Subscribe(_Message, tag=4, frozen=True):
+    """A standing query; its rows come under this request's number."""
+
+    text: str
+    language: str = "gsg"
+
+
+class Unsubscribe(_Message, tag=5, frozen=True):
+    """End the subscription that was made by request ``subscription``."""
+
+    subscription: int
+
+
+class AskReport(_Message, tag=6, frozen=True):
+    """How are this peer and those it knows?"""
+
+
+class Done(_Message, tag=10, frozen=True):
+    """Carried out; ``count`` tuples changed."""
+
+    count: int = 0
+
+
+class Failed(_Message, tag=11, frozen=True):
+    """Not carried out. ``kind`` is the class of :mod:`gsg.errors`; line and column (from 1) are of a BadText, else 0."""
+
+    kind: str
+    problem: str
+    line: int = 0
+    column: int = 0
+    source_line: str = ""
+    lost: int = 0
+    """Of an Overrun: how many events."""
+
+
+class Subscribed(_Message, tag=12, frozen=True):
+    """The query stands; rows that hold already follow, then UpToDate."""
+
+    variables: tuple[str, ...]
+
+
+class Rows(_Message, tag=13, frozen=True):
+    """Differences, oldest first: sign (1, -1, or 0 for an event's row) and values in the order of the variables."""
+
+    signs: list[int]
+    values: list[Tuple]
+
+
+class UpToDate(_Message, tag=14, frozen=True):
+    """The rows sent are the answer; what follows are its changes."""
+
+
+class Ended(_Message, tag=15, frozen=True):
+    """The subscription has ended without being asked to; Failed's fields say why."""
+
+    why: Failed
+
+
+class Report(_Message, tag=16, frozen=True):
+    """How the peers are, this one first; ``shares`` is the fraction of all keys that each is responsible for."""
+
+    peers: list[PeerStatus]
+    shares: list[float]
+
+    def as_dict(self) -> dict[str, list[dict[str, object]]]:
+        """For JSON: ``peers``, each with its fields by name."""
+        return {
+            "peers": [
+                {"peer": peer.peer.hex(), "share": share}
+                | {name: getattr(peer, name) for name in peer.__struct_fields__ if name not in ("peer", "request")}
+                for peer, share in zip(self.peers, self.shares, strict=True)
+            ]
+        }
+
+
+Request: TypeAlias = Insert | Retract | Notify | Subscribe | Unsubscribe | AskReport
+Reply: TypeAlias = Done | Failed | Subscribed | Rows | UpToDate | Ended | Report
+
+
+def failed(request: int, error: errors.GsgError) -> Failed:
+    """The message for an error."""
+    if isinstance(error, errors.BadText):
+        return Failed(request, "BadText", error.problem, error.line, error.column, error.source_line)
+    lost = error.lost if isinstance(error, errors.Overrun) else 0
+    return Failed(request, type(error).__name__, str(error), lost=lost)
+
+
+def error_of(message: Failed) -> errors.GsgError:
+    """The error that a message tells of; the nearest class of ours where the peer knows kinds that we do not."""
+    if message.kind == "BadText":
+        return errors.BadText(
+            message.problem, line=message.line, column=message.column, source_line=message.source_line, what="subscription"
+        )
+    if message.kind == "Overrun":
+        return errors.Overrun(message.problem, lost=message.lost)
+    kind = getattr(errors, message.kind, None)
+    if isinstance(kind, type) and issubclass(kind, errors.GsgError):
+        return kind(message.problem)
+    return errors.RemoteError(f"{message.kind}: {message.problem}")
