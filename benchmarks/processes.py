@@ -1,0 +1,83 @@
+"""Peers in processes of their own, on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import platform
+import re
+import signal
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+READY_S = 30.0
+"""How long a peer may take to say that it is ready."""
+
+
+@dataclass(slots=True)
+class PeerProcess:
+    """A running `gsg peer`."""
+
+    process: asyncio.subprocess.Process
+    listen: str
+    url: str
+    pedro: str
+
+    def peak_memory_bytes(self) -> int:
+        """The most memory that the process has had resident so far (0 where the system does not tell)."""
+        try:
+            status = Path(f"/proc/{self.process.pid}/status").read_text()
+        except OSError:
+            return 0
+        found = re.search(r"VmHWM:\s+(\d+) kB", status)
+        return int(found[1]) * 1024 if found else 0
+
+
+async def start(*, join: str | None = None, pedro: bool = False) -> PeerProcess:
+    """Start one peer on free ports and wait until it is ready. Raises RuntimeError with what it said when it is not."""
+    arguments = ["--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"]
+    if join is not None:
+        arguments += ["--join", join]
+    if pedro:
+        arguments += ["--pedro", "127.0.0.1:0"]
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", "from gsg.cli import main; main()", "peer", *arguments, stdout=asyncio.subprocess.PIPE
+    )
+    assert process.stdout is not None
+    said = ""
+    async with asyncio.timeout(READY_S):
+        while not said.endswith("stops\n"):
+            line = (await process.stdout.readline()).decode()
+            if not line:
+                raise RuntimeError(f"a peer ended with status {await process.wait()}: {said}")
+            said += line
+    listen, url, door = (
+        re.search(pattern, said) for pattern in (r"listens on (\S+)", r"http door at (\S+)", r"pedro door at (\S+)")
+    )
+    assert listen is not None
+    assert url is not None
+    return PeerProcess(process, listen[1], url[1], door[1] if door is not None else "")
+
+
+@contextlib.asynccontextmanager
+async def peers(count: int, *, pedro: bool = False) -> AsyncIterator[list[PeerProcess]]:
+    """So many peers in one overlay; leaving stops them."""
+    running: list[PeerProcess] = []
+    try:
+        for _ in range(count):
+            running.append(await start(join=running[0].listen if running else None, pedro=pedro))
+        yield running
+    finally:
+        for one in running:
+            with contextlib.suppress(ProcessLookupError):
+                one.process.send_signal(signal.SIGINT)
+        for one in running:
+            await one.process.wait()
+
+
+def machine() -> str:
+    """The machine, for a figure to stand beside."""
+    return f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
