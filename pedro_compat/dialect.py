@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Dialect:
     """What one reading of Pedro allows. There are two instances: ``PAPER`` and ``V1_14``."""
 
@@ -40,6 +40,9 @@ class Dialect:
     """The functor that an address must have; ``None``: any of two arguments."""
     unsubscribe_acks_id: bool
     """Whether ``unsubscribe(7)`` is answered by 7 instead of 1."""
+
+    def __repr__(self) -> str:
+        return f"<Pedro {self.name}>"
 
 
 _INFIX = {

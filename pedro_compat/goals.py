@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Generator, Mapping
+from itertools import count
 from typing import Any
 
 from .arithmetic import FUNCTIONS, Number, evaluate
@@ -184,17 +185,19 @@ def _split(arguments: list[Term], dialect: Dialect, work: Work) -> Instruction:
         rest = dereferenced(whole)
         if rest != NIL and not is_cons(rest):
             return
+        length = _length(front, work)
         binds_freely = not has_variables(rest, work)
         # The front grows at its end: its last tail is a variable of ours, bound to [] for the solution at hand.
         end = Var("_")
         taken: Term = end
-        while True:
+        for place in count():
             end.ref = NIL
             work.spend(1)
-            if _takes(back, rest, binds_freely, work) and _takes(front, taken, binds_freely, work):
+            # A front of known length leaves one place to split at.
+            if length in (None, place) and _takes(back, rest, binds_freely, work) and _takes(front, taken, binds_freely, work):
                 yield
             work.undo(height)
-            if not (type(rest) is tuple and is_cons(rest)):
+            if place == length or not (type(rest) is tuple and is_cons(rest)):
                 return
             last = Var("_")
             end.ref = (CONS, rest[1], last)
@@ -202,6 +205,17 @@ def _split(arguments: list[Term], dialect: Dialect, work: Work) -> Instruction:
             rest = dereferenced(rest[2])
 
     return CHOOSE, choices
+
+
+def _length(part: Term, work: Work) -> int | None:
+    """The length of a proper list, or ``None``."""
+    length = 0
+    cell = dereferenced(part)
+    while type(cell) is tuple and is_cons(cell):
+        work.spend(1)
+        length += 1
+        cell = dereferenced(cell[2])
+    return length if type(cell) is str and cell == NIL else None
 
 
 def _takes(part: Term, value: Term, freely: bool, work: Work) -> bool:

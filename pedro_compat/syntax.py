@@ -121,7 +121,7 @@ class _Parser:
         """
         dialect, tokens = self.dialect, self.tokens
         infix, prefix = dialect.infix, dialect.prefix
-        if not dialect.operators_stand_alone and len(tokens) == 1 and (tokens[0] in infix or unquoted(tokens[0]) in infix):
+        if not dialect.operators_stand_alone and len(tokens) == 1 and _plain(tokens[0]) in infix:
             self.refuse(f"the operator {tokens[0]} stands alone; expected a term", 0)
         tokens.append("")
         at = 0
@@ -228,7 +228,7 @@ class _Parser:
                         self.refuse("the line ends inside brackets", at - 1)
                     return term
                 opens = token == "-("
-                name = "-" if opens else unquoted(token) if token[0] == "'" else token
+                name = "-" if opens else _plain(token)
                 found = infix.get(name)
                 if found is None:
                     self.refuse(f"{_named(token)} where an operator or the end must stand", at - 1)
@@ -261,6 +261,10 @@ def _applied(operator: _Operator, term: Term, items: list[Term]) -> Term:
     if name == "-" and (type(term) is int or type(term) is float):
         return -term
     return (name, term)
+
+
+def _plain(token: str) -> str:
+    return unquoted(token) if token[:1] == "'" else token
 
 
 def _named(token: str) -> str:
