@@ -103,6 +103,8 @@ class Peer:
         self._subscriber: Subscriber
         self._subscriptions: dict[LiveSubscription, Standing] = {}
         self._congested: set[Channel] = set()
+        self._done: list[tuple[Channel, Done]] = []
+        """Answers to publishers, due at the end of the read under way."""
 
     async def __aenter__(self) -> Self:
         try:
@@ -253,11 +255,11 @@ class Peer:
                 case Publish():
                     _check_places(message.facts, message.places)
                     changed = self._rendezvous.publish(message.sign, message.facts, message.places)
-                    channel.send(Done(message.request, changed))
+                    self._done.append((channel, Done(message.request, changed)))
                 case Flash():
                     _check_places([event.items for event in message.events], message.places)
                     self._rendezvous.flash(message.publisher, message.events, message.places)
-                    channel.send(Done(message.request))
+                    self._done.append((channel, Done(message.request)))
                 case Deltas():
                     self._subscriber.deltas(message)
                 case Happened():
@@ -309,8 +311,9 @@ class Peer:
         self._flush()
 
     def _flush(self) -> None:
-        """Send what the messages of one read have caused."""
-        for subscriber, message in self._rendezvous.take():
+        """Send what the messages of one read have caused; publishers are answered after their tuples have been forwarded."""
+        done, self._done = self._done, []
+        for subscriber, message in [*self._rendezvous.take(), *done]:
             assert isinstance(subscriber, Channel)
             try:
                 subscriber.send(message)

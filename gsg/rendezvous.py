@@ -190,7 +190,7 @@ class Rendezvous:
                             self._dirty.append(feed)
 
     def _reach(self, stand: _Stand, event: Event, reached: dict[Subscriber, list[int]]) -> None:
-        for postings in stand.table.matching(event.items):
+        for postings in stand.table.matching(event.items) + stand.table.matching(_ANY_ARITY):
             for posted in postings:
                 if posted.predicate is None or self._passes(posted.predicate, event.items, event.text):
                     for feed in posted.feeds.values():
@@ -344,12 +344,16 @@ class Rendezvous:
         return (fact for (_, position, _), facts in self._facts.items() if position == HOME for fact in facts)
 
 
+_ANY_ARITY: Tuple = ()
+"""A template without positions asks for events of every arity; this is what it matches."""
+
+
 def _anchor_key(asked: InsertCondition) -> Key | None:
     """The key that the condition is posted under; None for everywhere. Raises Refused when the anchor is no constant of it."""
     pattern = asked.template.pattern
     arity = len(pattern)
-    if not pattern or any(not 0 <= first < later < arity for first, later in asked.template.same):
-        raise Refused(f"template {asked.template!r} repeats positions that it does not have")
+    if (not pattern and not asked.events_only) or any(not 0 <= first < later < arity for first, later in asked.template.same):
+        raise Refused(f"template {asked.template!r} has no positions, or repeats some that it does not have")
     if any(type(constant) is Variable for constant in pattern):
         raise Refused(f"template {asked.template!r} holds a variable; expected constants and nothing")
     if asked.anchor == NOWHERE and not asked.template.anchors():

@@ -60,11 +60,12 @@ StartTask: TypeAlias = Callable[[Coroutine[None, None, None]], object]
 class _Memory:
     """A template that somebody here asks for, and the feeds that keep it: one, or one a peer for a template without constants."""
 
-    __slots__ = ("anchor", "events_only", "exclusive", "on_event", "ready", "sources", "template", "test", "users")
+    __slots__ = ("anchor", "events_only", "exclusive", "number", "on_event", "ready", "sources", "template", "test", "users")
 
     def __init__(
         self,
         template: Template,
+        number: int,
         *,
         anchor: int | None = None,
         test: Test | None = None,
@@ -72,6 +73,8 @@ class _Memory:
         on_event: OnEvent | None = None,
     ) -> None:
         self.template = template
+        self.number = number
+        """Counts up: which of two is newer."""
         self.anchor = anchor
         """Where it is posted; None until chosen."""
         self.test = test
@@ -139,6 +142,7 @@ class Subscriber:
         self._memories: dict[Template, _Memory] = {}
         self._sources: dict[int, _Source] = {}
         self._numbers = count(1)
+        self._made = count(1)
         self._standing: dict[rete.Production, Standing] = {}
         self._recent = RecentEvents()
 
@@ -176,7 +180,7 @@ class Subscriber:
 
         Raises PeerUnreachable, or Refused: among others when ``exclusive`` and the place is taken.
         """
-        memory = _Memory(template, anchor=anchor, test=test, exclusive=exclusive, on_event=on_event)
+        memory = _Memory(template, next(self._made), anchor=anchor, test=test, exclusive=exclusive, on_event=on_event)
         memory.users = 1
         try:
             await self._until_ready(memory)
@@ -225,16 +229,13 @@ class Subscriber:
 
     def happened(self, happened: Happened) -> None:
         """An event."""
-        joins = False
-        for number in happened.feeds:
-            source = self._sources.get(number)
-            if source is None:
-                continue
-            if source.memory.on_event is None:
-                joins = True
-            else:
-                source.memory.on_event(happened.event)
-        if joins and self._recent.is_new(happened.publisher, happened.event.number):
+        memories = [source.memory for number in happened.feeds if (source := self._sources.get(number)) is not None]
+        # Newest first, those without constants last: the order in which Pedro serves its subscriptions (facts, section 3).
+        memories.sort(key=_pedro_order)
+        for memory in memories:
+            if memory.on_event is not None:
+                memory.on_event(happened.event)
+        if any(memory.on_event is None for memory in memories) and self._recent.is_new(happened.publisher, happened.event.number):
             for production, rows in self._network.flash(happened.event.items):
                 self._standing[production].flashed(rows)
 
@@ -261,7 +262,7 @@ class Subscriber:
     def _use(self, template: Template) -> _Memory:
         memory = self._memories.get(template)
         if memory is None:
-            memory = self._memories[template] = _Memory(template)
+            memory = self._memories[template] = _Memory(template, next(self._made))
         memory.users += 1
         return memory
 
@@ -418,6 +419,10 @@ class Subscriber:
 
     def _count_of(self, template: rete.AnyTemplate) -> int:
         return sum(len(source.feed.facts) for source in self._memories[template].sources.values())
+
+
+def _pedro_order(memory: _Memory) -> tuple[bool, int]:
+    return memory.anchor == NOWHERE, -memory.number
 
 
 def _feature(template: Template, position: int) -> tuple[int, int, Term]:

@@ -89,7 +89,7 @@ async def _serve(
             http_door = await doors.enter_async_context(HttpDoor(peer, *http))
             click.echo(f"http door at {http_door.url}")
         if pedro is not None:
-            from pedro_compat import PedroDoor
+            from pedro_compat.door import PedroDoor
 
             pedro_door = await doors.enter_async_context(PedroDoor(peer, *pedro))
             click.echo(f"pedro door at {pedro_door.host}:{pedro_door.port}")
