@@ -441,11 +441,12 @@ def test_any_text_is_parsed_or_answered_by_its_place(text: str) -> None:
 
 
 def examples() -> list[str]:
-    return re.findall(r"```gsg\n(.*?)```", DOCUMENT.read_text("utf-8"), re.DOTALL)
+    pages = [DOCUMENT, DOCUMENT.parents[1] / "examples" / "README.md", DOCUMENT.parents[1] / "README.md"]
+    return [text for page in pages for text in re.findall(r"```gsg\n(.*?)```", page.read_text("utf-8"), re.DOTALL)]
 
 
 @pytest.mark.parametrize("text", examples())
-def test_the_examples_of_the_document_are_right(text: str) -> None:
+def test_the_examples_of_the_documents_are_right(text: str) -> None:
     assert parse(text)
 
 
