@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections.abc import Callable
 from contextlib import closing
 from random import Random
 
 import pytest
+import uvloop
+from kademlia.network import Server
 
 from dht import AddressInUse, Endpoint, Link, random_id
 
@@ -22,7 +25,13 @@ def endpoint(seed: int, frames: asyncio.Queue[bytes], *, port: int = 0) -> Endpo
     return Endpoint(random_id(rng), "127.0.0.1", port, rng=rng, on_frames=take)
 
 
-async def test_two_peers_find_each_other_and_talk_both_ways() -> None:
+@pytest.mark.parametrize("loop", [asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
+def test_two_peers_find_each_other_and_talk_both_ways(loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
+    with asyncio.Runner(loop_factory=loop) as runner:
+        runner.run(two_peers_find_each_other_and_talk_both_ways())
+
+
+async def two_peers_find_each_other_and_talk_both_ways() -> None:
     frames_a: asyncio.Queue[bytes] = asyncio.Queue()
     frames_b: asyncio.Queue[bytes] = asyncio.Queue()
     async with asyncio.timeout(10), endpoint(1, frames_a) as a, endpoint(2, frames_b) as b:
@@ -60,3 +69,38 @@ async def test_a_udp_port_in_use_is_named_too() -> None:
         with pytest.raises(AddressInUse, match=rf"127\.0\.0\.1:{port}"):
             async with endpoint(1, asyncio.Queue(), port=port):
                 pass
+
+
+async def test_rubbish_on_the_udp_port_is_counted_and_the_peer_goes_on() -> None:
+    async with asyncio.timeout(10), endpoint(1, asyncio.Queue()) as a, endpoint(2, asyncio.Queue()) as b:
+        with closing(socket.socket(type=socket.SOCK_DGRAM)) as stranger:
+            for size in (1, 21, 22, 1000):
+                stranger.sendto(b"\xff" * size, a.contact.address)
+
+        await b.overlay.join([a.contact.address])
+
+        assert a.overlay.counts == {"datagrams malformed": 4}
+        assert b.overlay.contacts() == [a.contact]
+
+
+async def test_a_peer_that_listens_everywhere_learns_how_others_reach_it() -> None:
+    rng = Random(3)
+    everywhere = Endpoint(random_id(rng), "0.0.0.0", 0, rng=rng, on_frames=lambda link, payloads: None)
+    async with asyncio.timeout(10), endpoint(1, asyncio.Queue()) as a, everywhere:
+        await everywhere.overlay.join([a.contact.address])
+
+        assert everywhere.contact.host == "127.0.0.1"
+        assert await everywhere.overlay.owners(everywhere.contact.id) == (everywhere.contact,)
+
+
+async def test_a_node_of_the_package_itself_can_ask_us() -> None:
+    stock = Server(node_id=b"s" * 20)
+    async with asyncio.timeout(10), endpoint(1, asyncio.Queue()) as a, endpoint(2, asyncio.Queue()) as b:
+        await b.overlay.join([a.contact.address])
+        await stock.listen(0, interface="127.0.0.1")
+        try:
+            found = await stock.bootstrap([a.contact.address])
+        finally:
+            stock.stop()
+
+        assert {node.id for node in found} == {a.contact.id, b.contact.id}
