@@ -55,7 +55,10 @@ class SimLoop(asyncio.SelectorEventLoop):
         self.set_exception_handler(self._collect)
 
     def _collect(self, loop: asyncio.AbstractEventLoop, context: Mapping[str, Any]) -> None:  # Any: asyncio's own
-        self.errors.append(context.get("exception") or RuntimeError(str(context.get("message"))))
+        error = context.get("exception") or RuntimeError(str(context.get("message")))
+        # The end of the run cancels whatever is left, which is nobody's fault.
+        if not isinstance(error, asyncio.CancelledError):
+            self.errors.append(error)
 
     def time(self) -> float:
         """Virtual seconds since the run began."""

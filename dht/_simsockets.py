@@ -177,8 +177,8 @@ class Stream(asyncio.Transport):
         if self._ending and not self._buffer and not self._end_sent:
             self._end_sent = True
             other.carry(_END)
-            if self._closing:
-                self._break(None)
+        if self._closing and self._end_sent:
+            self._break(None)
 
     def carry(self, piece: bytes) -> None:
         """Bytes, or the end, are on their way to us: they arrive in the order sent."""

@@ -310,7 +310,12 @@ def run(
     """
     net = SimNet(seed, latency_s=latency_s, loss=loss)
     with asyncio.Runner(loop_factory=lambda: net.loop) as runner:
-        result = runner.run(main(net))
+        try:
+            result = runner.run(main(net))
+        finally:
+            # As the end of a process would: both ends of whatever is still connected are gone.
+            for stream in list(net._streams):
+                stream.abort()
     if net.loop.errors:
         raise BaseExceptionGroup(f"callbacks failed in the simulation with seed {seed}", net.loop.errors)
     return result

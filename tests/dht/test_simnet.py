@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
 
 import pytest
 
@@ -66,8 +67,9 @@ def test_work_for_an_executor_is_done_in_place() -> None:
 
 async def echo(net: SimNet, host: str) -> asyncio.AbstractServer:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while data := await reader.read(1000):
-            writer.write(data)
+        with suppress(ConnectionResetError):
+            while data := await reader.read(1000):
+                writer.write(data)
         writer.close()
 
     return await asyncio.start_server(answer, host, 80)
