@@ -153,7 +153,9 @@ class Links:
         try:
             outcome = await asyncio.shield(dial)
         except asyncio.CancelledError:
-            if dial.cancelled() and self._closing:
+            # Our caller's own cancellation is passed on; that of the dial is news.
+            current = asyncio.current_task()
+            if dial.cancelled() and self._closing and (current is None or not current.cancelling()):
                 raise PeerUnreachable(contact.host, contact.port, "this peer stops") from None
             raise
         if isinstance(outcome, Link):

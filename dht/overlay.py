@@ -273,7 +273,9 @@ class Overlay:
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
-            if task.cancelled() and not self._open:
+            # Our own cancellation is passed on; that of the task, when the overlay closes, is news for the caller.
+            current = asyncio.current_task()
+            if task.cancelled() and not self._open and (current is None or not current.cancelling()):
                 raise NotOpen("this overlay was closed while it looked a key up") from None
             raise
 
@@ -405,11 +407,13 @@ class Overlay:
 
     async def _enter(self, address: Address) -> str | None:
         """Call at an address given by the user; what went wrong, or None."""
+        if not 1 <= address[1] <= 65535:
+            return "that is no port; expected 1 to 65535"
         family = socket.AF_INET6 if ":" in self.contact.host else socket.AF_INET
         try:
             found = await asyncio.get_running_loop().getaddrinfo(*address, type=socket.SOCK_DGRAM, family=family)
-        except OSError as error:
-            return f"the name does not resolve ({error.strerror or error})"
+        except (OSError, UnicodeError) as error:
+            return f"the name does not resolve ({getattr(error, 'strerror', None) or error})"
         if not found:
             return "the name does not resolve"
         host, port = found[0][4][:2]

@@ -314,3 +314,30 @@ def test_a_failing_callback_is_logged_counted_and_harms_nothing(caplog: pytest.L
 
     assert run(main, seed=17) == (1, 1)
     assert "ValueError: no" in caplog.text
+
+
+@pytest.mark.parametrize("moment_s", [30.0, 30.01, 30.05, 30.1, 30.2, 30.4])
+def test_leaving_in_the_middle_of_a_refresh_is_quiet(moment_s: float) -> None:
+    async def main(net: SimNet) -> int:
+        async with network(net, 25) as peers, overlay(net) as late:
+            await late.join([peers[0].contact.address])
+            await asyncio.sleep(moment_s)
+        return len(asyncio.all_tasks())
+
+    # Ours alone: every other task had an owner that ended it.
+    assert run(main, seed=18) == 1
+
+
+async def test_an_address_that_cannot_be_one_is_named_and_harms_nothing() -> None:
+    rng = Random(1)
+    async with (
+        Overlay(random_id(rng), "127.0.0.1", 0, rng=rng) as first,
+        Overlay(random_id(rng), "127.0.0.1", 0, rng=rng) as second,
+    ):
+        with pytest.raises(JoinFailed, match="that is no port; expected 1 to 65535"):
+            await second.join([("127.0.0.1", 70000)])
+        with pytest.raises(JoinFailed, match="the name does not resolve"):
+            await second.join([("x" * 70 + ".example", 7400)])
+        await second.join([first.contact.address])
+
+        assert second.contacts() == [first.contact]
