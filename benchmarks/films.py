@@ -23,10 +23,11 @@ import msgspec
 import pyoxigraph
 
 import gsg
-from benchmarks.processes import PeerProcess, machine, peers
+from benchmarks.machine import machine
 from gsg.files import load
 from gsg.http.protocol import Report
 from gsg.model import Tuple, n3
+from gsg.processes import PeerProcess, peers
 
 DATA = Path(__file__).parent.parent.parent / "shared" / "data" / "films-2008-2014.nt.gz"
 MOVIES = "http://www.taotesting.com/movies.rdf#"

@@ -18,7 +18,7 @@ import msgspec
 
 from .errors import PeerMisbehaved
 from .features import Template
-from .model import Term, Tuple
+from .model import Tuple
 
 
 class _Message(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -74,26 +74,27 @@ class Failed(_Message, tag=4, frozen=True):
     reason: str
 
 
-class Feature(_Message, frozen=True):
-    """What names a rendezvous: see :mod:`gsg.features`."""
-
-    arity: int
-    position: int
-    constant: Term
-
-
 class AskLoads(_Message, tag=5, frozen=True):
-    """How many facts and templates lie under each of these features?"""
+    """A template may be posted with you at any of these positions: what load do their keys have?"""
 
     request: int
-    features: list[Feature]
+    template: Template
+    positions: list[int]
+
+
+class Load(_Message, frozen=True):
+    """What lies under one key, and whether the template that was asked about is among its templates."""
+
+    facts: int
+    templates: int
+    posted: bool
 
 
 class Loads(_Message, tag=6, frozen=True):
-    """(facts, templates) for each feature asked for."""
+    """The load at each position asked about."""
 
     request: int
-    loads: list[tuple[int, int]]
+    loads: list[Load]
 
 
 class InsertCondition(_Message, tag=7, frozen=True):

@@ -269,7 +269,7 @@ class Peer:
                 case Gap():
                     self._subscriber.gap(message)
                 case AskLoads():
-                    channel.send(Loads(message.request, self._rendezvous.loads(message.features)))
+                    channel.send(Loads(message.request, self._rendezvous.loads(message.template, message.positions)))
                 case InsertCondition():
                     feed = self._rendezvous.insert_condition(channel, message)
                     channel.send(Done(message.request))

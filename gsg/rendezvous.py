@@ -20,7 +20,7 @@ import rete
 
 from .errors import Refused
 from .features import HOME, Template
-from .messages import Deltas, Event, Feature, Gap, Happened, InsertCondition, Message, Snapshot, Test
+from .messages import Deltas, Event, Gap, Happened, InsertCondition, Load, Message, Snapshot, Test
 from .model import Term, Tuple, Variable
 from .placement import NOWHERE
 
@@ -205,13 +205,16 @@ class Rendezvous:
 
     # --- subscribers ------------------------------------------------------------------------------------------------------
 
-    def loads(self, features: Iterable[Feature]) -> list[tuple[int, int]]:
-        """(facts, templates) under each feature."""
+    def loads(self, template: Template, positions: Iterable[int]) -> list[Load]:
+        """The load at each position that the template could be anchored at. Raises Refused for a position that is no anchor of it."""
         found = []
-        for feature in features:
-            key = (feature.arity, feature.position, feature.constant)
+        for position in positions:
+            key = _key(template, position)
             stand = self._stands.get(key)
-            found.append((len(self._facts.get(key, ())), len(stand.by_test) if stand is not None else 0))
+            facts = len(self._facts.get(key, ()))
+            found.append(
+                Load(facts, 0, False) if stand is None else Load(facts, len(stand.by_test), (template, None) in stand.by_test)
+            )
         return found
 
     def insert_condition(self, subscriber: Subscriber, asked: InsertCondition) -> Feed:
@@ -358,8 +361,11 @@ def _anchor_key(asked: InsertCondition) -> Key | None:
         raise Refused(f"template {asked.template!r} holds a variable; expected constants and nothing")
     if asked.anchor == NOWHERE and not asked.template.anchors():
         return None
-    if asked.anchor in asked.template.anchors():
-        constant = pattern[asked.anchor]
-        assert constant is not None
-        return (arity, asked.anchor, constant)
-    raise Refused(f"position {asked.anchor} is no constant of template {asked.template!r}; expected one of its anchors")
+    return _key(asked.template, asked.anchor)
+
+
+def _key(template: Template, position: int) -> Key:
+    constant = template.pattern[position] if 0 <= position < len(template.pattern) else None
+    if constant is None:
+        raise Refused(f"position {position} is no constant of template {template!r}; expected one of {template.anchors()}")
+    return (len(template.pattern), position, constant)

@@ -30,10 +30,10 @@ from .messages import (
     Deltas,
     Done,
     Event,
-    Feature,
     Gap,
     Happened,
     InsertCondition,
+    Load,
     Loads,
     RemoveCondition,
     Resume,
@@ -337,19 +337,18 @@ class Subscriber:
         by_owner: dict[dht.Contact, list[int]] = {}
         for position, feature in zip(candidates, features, strict=True):
             by_owner.setdefault(owners[feature], []).append(position)
-        facts_at: dict[int, int] = {}
+        load_at: dict[int, Load] = {}
 
         async def ask(owner: dht.Contact, positions: list[int]) -> None:
-            asked = [Feature(*_feature(template, position)) for position in positions]
             try:
-                answer = await self._exchange.ask(owner, lambda request: AskLoads(request, asked), Loads)
+                answer = await self._exchange.ask(owner, lambda request: AskLoads(request, template, positions), Loads)
             except PeerUnreachable:
                 self._owners.lost(owner.id)
                 return
-            facts_at.update(zip(positions, (facts for facts, _ in answer.loads), strict=False))
+            load_at.update(zip(positions, answer.loads, strict=False))
 
         await asyncio.gather(*(ask(owner, positions) for owner, positions in by_owner.items()))
-        return choose_anchor(template, facts_at)
+        return choose_anchor(template, load_at)
 
     async def _feed_from(self, memory: _Memory, owner: dht.Contact, anchor: int, facts: dict[Tuple, None]) -> None:
         """One feed, until its first snapshot is whole."""

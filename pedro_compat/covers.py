@@ -15,7 +15,7 @@ from gsg.model import MAX_ARITY, Symbol, Tuple
 from gsg.model import Term as GsgTerm
 
 from .dialect import DIALECTS, PAPER, Dialect
-from .errors import BadLine, BadSubscription
+from .errors import SHOWN_CHARACTERS, BadLine, BadSubscription
 from .goals import TEST, Instruction, Test, compile_goal, solve
 from .syntax import parse
 from .terms import Term, Var, is_cons, text_of
@@ -98,8 +98,12 @@ class Subscription:
                 variable.ref = None
 
     def _unifies(self, term: Term, work: Work) -> bool:
-        if type(self.head) is not tuple:
-            return unify(self.head, term, work)
+        head = self.head
+        if type(head) is Var:
+            work.bind(head, term)
+            return True
+        if type(head) is not tuple:
+            return unify(head, term, work)
         assert type(term) is tuple
         for position, kind, value in self._constants:
             found = term[position]
@@ -136,7 +140,9 @@ def compile_subscription(head: Term, body: Term, dialect: Dialect = PAPER) -> Su
     and a list where lists are none.
     """
     if type(head) is not str and type(head) is not Var and type(head) is not tuple:
-        raise BadSubscription(f"the head {write(head)} is no notification; expected an atom, a compound or a variable")
+        raise BadSubscription(
+            f"the head {write(head)[:SHOWN_CHARACTERS]} is no notification; expected an atom, a compound or a variable"
+        )
     if is_cons(head) and not dialect.lists_are_notifications:
         raise BadSubscription(f"the head is a list, which is no notification in Pedro {dialect.name}; put it inside a compound")
     return Subscription(head, body, dialect)

@@ -22,7 +22,7 @@ from typing import Any
 
 from .arithmetic import FUNCTIONS, Number, evaluate
 from .dialect import Dialect
-from .errors import BadSubscription
+from .errors import SHOWN_CHARACTERS, BadSubscription
 from .terms import COMMA, CONS, NIL, Frozen, Term, Var, is_cons, is_number
 from .unification import BYTES_PER_STEP, TypeFault, Work, dereferenced, has_variables, unify
 
@@ -113,8 +113,10 @@ def _simple(goal: Term, dialect: Dialect, work: Work) -> Instruction | None:
             if name in _COMPARISONS:
                 return TEST, _comparison(name, arguments[0], arguments[1], dialect, work)
             return _BUILDERS[name](arguments, dialect, work)
-        raise BadSubscription(f"{name}/{len(arguments)} is no goal of Pedro {dialect.name}; see section 5 of its manual")
-    shown = goal if type(goal) is str else "a " + _KIND_NAMES[type(goal)]
+        raise BadSubscription(
+            f"{name[:SHOWN_CHARACTERS]}/{len(arguments)} is no goal of Pedro {dialect.name}; see section 5 of its manual"
+        )
+    shown = goal[:SHOWN_CHARACTERS] if type(goal) is str else "a " + _KIND_NAMES[type(goal)]
     raise BadSubscription(f"{shown} is no goal of Pedro {dialect.name}; see section 5 of its manual")
 
 

@@ -36,8 +36,9 @@ _TOKEN = re.compile(
 )
 _TRAILING_BLANKS = " \t"
 
-_FLAT_ARGUMENT = r"[ \t]*(?:[a-z][A-Za-z0-9_]*|-?[0-9]{1,18}|-?[0-9]{1,18}\.[0-9]{1,18})[ \t]*"
-_FLAT = re.compile(rf"[ \t]*([a-z][A-Za-z0-9_]*)\(({_FLAT_ARGUMENT}(?:,{_FLAT_ARGUMENT})*)\)[ \t]*")
+# Possessive throughout: a line that is not flat is given up in one pass.
+_FLAT_ARGUMENT = r"[ \t]*+(?:[a-z][A-Za-z0-9_]*+|-?[0-9]{1,18}+(?:\.[0-9]{1,18}+)?+)[ \t]*+"
+_FLAT = re.compile(rf"[ \t]*+([a-z][A-Za-z0-9_]*+)\(({_FLAT_ARGUMENT}(?:,{_FLAT_ARGUMENT})*+)\)[ \t]*+")
 
 # What kind of token starts with a character; symbol atoms, `;` and `{}` are atoms like names.
 _ATOM, _VARIABLE, _DIGITS, _STRING, _QUOTE = range(1, 6)

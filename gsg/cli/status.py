@@ -30,4 +30,4 @@ async def _status(as_json: bool, url: str) -> None:
     output = console()
     output.print(f"{len(report.peers)} peers known to {report.peers[0].address}")
     output.print(peers_table(report))
-    output.print(PEERS_LEGEND, style="dim")
+    output.print(PEERS_LEGEND, style="dim", soft_wrap=False)

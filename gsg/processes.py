@@ -1,11 +1,9 @@
-"""Peers in processes of their own, on loopback."""
+"""Peers in processes of their own, on loopback: for the demo, benchmarks, and whoever wants an overlay to play with."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import platform
 import re
 import signal
 import sys
@@ -44,7 +42,10 @@ async def start(*, join: str | None = None, pedro: bool = False) -> PeerProcess:
     if pedro:
         arguments += ["--pedro", "127.0.0.1:0"]
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", "from gsg.cli import main; main()", "peer", *arguments, stdout=asyncio.subprocess.PIPE
+        *(sys.executable, "-m", "gsg", "peer", *arguments),
+        stdout=asyncio.subprocess.PIPE,
+        # A group of its own: Ctrl-C on the terminal is for whoever started the peers, who then stops them in order.
+        process_group=0,
     )
     assert process.stdout is not None
     said = ""
@@ -76,8 +77,3 @@ async def peers(count: int, *, pedro: bool = False) -> AsyncIterator[list[PeerPr
                 one.process.send_signal(signal.SIGINT)
         for one in running:
             await one.process.wait()
-
-
-def machine() -> str:
-    """The machine, for a figure to stand beside."""
-    return f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
