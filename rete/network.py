@@ -16,6 +16,7 @@ processed after the ones under way).
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
@@ -49,6 +50,10 @@ class Network:
         self._memories: TemplateTable[AlphaMemory] = TemplateTable()
         self._dirty: list[Production] = []
         """Productions reached by the transaction under way; emptied at its end."""
+        self._untold: deque[tuple[Production, list[tuple[Row, int]]]] = deque()
+        """What listeners are still to hear, oldest first. Emptied before the outermost transaction returns; at most one entry per
+        production for each transaction that listeners made meanwhile."""
+        self._telling = False
 
     def subscribe(self, group: Group, select: Sequence[str], listener: Listener) -> Production:
         """Add a query; what is there already counts at once (see :meth:`Production.rows`), the listener hears of changes.
@@ -64,9 +69,8 @@ class Network:
 
     def unsubscribe(self, production: Production) -> None:
         """Remove a query with every node, index and memory that nobody else shares."""
-        production.take()
-        if production in self._dirty:
-            self._dirty.remove(production)
+        if self._untold:
+            self._untold = deque(entry for entry in self._untold if entry[0] is not production)
         production.node.remove_child(production)
         self._prune(production.node)
 
@@ -136,11 +140,19 @@ class Network:
                 join.emit(token + extension, weight * sign)
 
     def _deliver(self) -> None:
-        dirty, self._dirty[:] = self._dirty[:], []
-        for production in dirty:
-            changes = production.take()
-            if changes:
-                production.listener(changes)
+        # All are taken before the first listener runs: one that calls back in must not mix its changes with those under way.
+        self._untold.extend((production, production.take()) for production in self._dirty)
+        self._dirty.clear()
+        if self._telling:
+            return
+        self._telling = True
+        try:
+            while self._untold:
+                production, changes = self._untold.popleft()
+                if changes:
+                    production.listener(changes)
+        finally:
+            self._telling = False
 
     def _extend(self, node: Node, specs: Iterable[Spec]) -> Node:
         for spec in specs:

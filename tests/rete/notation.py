@@ -1,0 +1,34 @@
+"""Conditions and facts as short texts: ``?x`` a variable, ``*`` a wildcard, any other word a constant."""
+
+from __future__ import annotations
+
+import rete
+
+WORDS = {"?": lambda word: rete.Variable(word[1:]), "*": lambda _: rete.WILDCARD}
+
+
+def condition(text: str) -> rete.Condition:
+    """``condition("?x on *")``."""
+    return rete.Condition(tuple(WORDS.get(word[0], str)(word) for word in text.split()))
+
+
+def group(*parts: str | rete.Group) -> rete.Group:
+    """Texts are its conditions; groups inside are its negated groups."""
+    return rete.Group(
+        tuple(condition(part) for part in parts if isinstance(part, str)),
+        tuple(part for part in parts if isinstance(part, rete.Group)),
+    )
+
+
+none_of = group
+"""Reads as NOT where it stands inside another group."""
+
+
+def fact(text: str) -> tuple[str, ...]:
+    """``fact("B1 on B2")``."""
+    return tuple(text.split())
+
+
+def template(text: str) -> rete.AnyTemplate:
+    """The template of a condition."""
+    return condition(text).template

@@ -1,0 +1,126 @@
+"""From a group of conditions to a chain of joins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from notation import condition, group, none_of, template
+
+import rete
+from rete.chain import Chain, JoinSpec, NotSpec
+
+
+def chain(query: rete.Group, **facts: int) -> Chain:
+    """The chain where a template with the constant ``name`` has so many facts."""
+
+    def estimate(asked: rete.AnyTemplate) -> int:
+        return next((facts[constant] for constant in asked.pattern if constant in facts), 0)
+
+    return rete.chain_of(query, estimate)
+
+
+def order(made: Chain) -> list[rete.AnyTemplate]:
+    return [spec.template for spec in made.specs if isinstance(spec, JoinSpec)]
+
+
+def test_each_join_asks_for_what_is_bound_and_appends_what_is_new() -> None:
+    made = chain(group("?x on ?y", "?y left ?z"))
+
+    assert made == Chain(
+        (
+            JoinSpec(template("* on *"), (), (), (0, 2)),
+            JoinSpec(template("* left *"), (1,), (0,), (2,)),
+        ),
+        ("x", "y", "z"),
+    )
+
+
+def test_a_negated_group_starts_from_the_variables_that_it_mentions() -> None:
+    made = chain(group("?x on ?y", "?y left ?z", none_of("?z color ?c")))
+
+    assert made.specs[-1] == NotSpec((2,), (JoinSpec(template("* color *"), (0,), (0,), (2,)),))
+    assert made.layout == ("x", "y", "z")
+
+
+def test_a_nested_negated_group_sees_variables_of_all_groups_around_it() -> None:
+    made = chain(group("?x on ?y", none_of("?y color ?c", none_of("?x likes ?c"))))
+
+    assert made.specs[-1] == NotSpec(
+        (0, 1),
+        (
+            JoinSpec(template("* color *"), (1,), (0,), (2,)),
+            NotSpec((0, 2), (JoinSpec(template("* likes *"), (0, 1), (0, 2), ()),)),
+        ),
+    )
+
+
+def test_queries_that_differ_in_names_alone_have_equal_joins() -> None:
+    one = chain(group("?x on ?y", "?y left ?z", none_of("?z color ?c")))
+    other = chain(group("?a on ?b", "?b left ?c", none_of("?c color ?x")))
+
+    assert one.specs == other.specs
+    assert one.layout != other.layout
+
+
+@pytest.mark.parametrize(
+    ("conditions", "facts", "expected"),
+    [
+        (["?x on ?y", "?y left a"], {}, ["* left a", "* on *"]),
+        (["?x on ?y", "?y left ?z"], {"on": 9, "left": 3}, ["* left *", "* on *"]),
+        (["?x on ?y", "?y left ?z"], {"on": 3, "left": 3}, ["* on *", "* left *"]),
+        (["?x a ?y", "?p b ?q", "?y c ?p"], {"a": 1, "b": 2, "c": 3}, ["* a *", "* c *", "* b *"]),
+        (["?x a ?y", "b c", "?p d ?q"], {"a": 5}, ["b c", "* d *", "* a *"]),
+        (["?x a ?y", "?x b ?y ?z", "?z c"], {"a": 5, "b": 5, "c": 1}, ["* c", "* b * *", "* a *"]),
+    ],
+    ids=[
+        "most constants first",
+        "then fewest facts",
+        "then as written",
+        "connected before few facts",
+        "without variables costs nothing",
+        "through what is bound",
+    ],
+)
+def test_joins_are_ordered_by_selectivity(conditions: list[str], facts: dict[str, int], expected: list[str]) -> None:
+    assert order(chain(group(*conditions), **facts)) == [template(text) for text in expected]
+
+
+def test_joins_of_a_negated_group_come_after_those_of_its_surroundings() -> None:
+    made = chain(group("?x on ?y", none_of("a b c d e"), "?y left ?z"))
+
+    assert [type(spec) for spec in made.specs] == [JoinSpec, JoinSpec, NotSpec]
+
+
+TOO_MANY = [f"?x c{number}" for number in range(rete.MAX_CONDITIONS + 1)]
+
+
+@pytest.mark.parametrize(
+    ("query", "problem"),
+    [
+        (group(), "a query needs at least one condition outside NOT: there is nothing to bind its variables"),
+        (group(none_of("?x a")), "a query needs at least one condition outside NOT: there is nothing to bind its variables"),
+        (group("?x a", none_of()), "an empty NOT group would refuse every row; expected at least one condition in it"),
+        (group("?x a", none_of("?x b", none_of())), "an empty NOT group would refuse every row; expected at least one"),
+        (group(*TOO_MANY), "a query of 129 conditions; expected at most 128: split it into several"),
+        (group("?x a", none_of(*TOO_MANY[1:])), "a query of 129 conditions; expected at most 128: split it into several"),
+    ],
+    ids=["empty", "only NOT", "empty NOT", "empty NOT inside NOT", "too many", "too many inside NOT"],
+)
+def test_a_query_without_meaning_is_refused(query: rete.Group, problem: str) -> None:
+    with pytest.raises(rete.BadQuery) as caught:
+        rete.chain_of(query, lambda _: 0)
+
+    assert str(caught.value).startswith(problem)
+    assert isinstance(caught.value, rete.ReteError)
+
+
+def test_as_many_conditions_as_allowed_are_taken() -> None:
+    assert len(chain(group(*TOO_MANY[1:])).specs) == rete.MAX_CONDITIONS
+
+
+def test_a_negated_group_may_hold_nothing_but_a_negated_group() -> None:
+    made = chain(group("?x a", none_of(none_of("?x b"))))
+
+    inner: Any = JoinSpec(condition("?x b").template, (0,), (0,), ())
+    assert made.specs[-1] == NotSpec((0,), (NotSpec((0,), (inner,)),))

@@ -1,0 +1,61 @@
+"""One alpha memory indexed for joins."""
+
+from __future__ import annotations
+
+import pytest
+
+from rete.index import Index, key_getter, tuple_getter
+
+FACT = ("a", "b", "c", "d")
+
+
+@pytest.mark.parametrize(
+    ("positions", "key"),
+    [((), ()), ((2,), "c"), ((0, 2), ("a", "c")), ((3, 1), ("d", "b"))],
+    ids=["none", "one", "two", "in order given"],
+)
+def test_a_join_key_is_bare_for_one_position(positions: tuple[int, ...], key: object) -> None:
+    assert key_getter(positions)(FACT) == key
+
+
+@pytest.mark.parametrize(
+    ("positions", "values"),
+    [((), ()), ((2,), ("c",)), ((1, 2, 3), ("b", "c", "d")), ((0, 2), ("a", "c")), ((2, 1), ("c", "b"))],
+    ids=["none", "one", "a run", "with a hole", "backwards"],
+)
+def test_an_extension_is_always_a_tuple(positions: tuple[int, ...], values: tuple[str, ...]) -> None:
+    assert tuple_getter(positions)(FACT) == values
+
+
+def test_facts_with_equal_extensions_are_counted() -> None:
+    index = Index((0,), (1,))
+    index.add("a", ("b",), 1)
+    index.add("a", ("b",), 1)
+    index.add("a", ("c",), 1)
+
+    index.add("a", ("b",), -1)
+
+    assert index.rows == {"a": {("b",): 1, ("c",): 1}}
+
+
+def test_a_key_goes_with_its_last_fact() -> None:
+    index = Index((0,), (1,))
+    index.add("a", ("b",), 1)
+    index.add("a", ("c",), 1)
+
+    index.add("a", ("b",), -1)
+    index.add("a", ("c",), -1)
+
+    assert index.rows == {}
+
+
+def test_joins_of_one_level_share_buckets_until_the_last_leaves() -> None:
+    index = Index((0,), (1,))
+    first, second, deeper = index.join_level(1), index.join_level(1), index.join_level(2)
+
+    assert second is first
+    assert deeper is not first
+    index.leave_level(1)
+    assert [level for level, _ in index.waiting] == [1, 2]
+    index.leave_level(1)
+    assert [level for level, _ in index.waiting] == [2]

@@ -1,0 +1,90 @@
+"""A network with the facts that it is told of: what an owner of a network is, at its simplest."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+from naive import Fact
+from notation import fact
+
+import rete
+
+
+class Watch:
+    """A standing query and what was heard of it."""
+
+    def __init__(self, world: World, query: rete.Group, select: tuple[str, ...] | None = None) -> None:
+        self.query = query
+        self.heard: list[tuple[Fact, int]] = []
+        """Every difference since the beginning, in order."""
+        self.on_change: Callable[[], object] = lambda: None
+        """Called after each transaction that was heard of."""
+        self.production = world.network.subscribe(query, query.variables() if select is None else select, self._listen)
+        self.held = self.production.rows()
+        """The rows of the beginning and the differences, added up."""
+        self.lowest = 0
+        """The least count that any row has had on the way."""
+
+    def _listen(self, changes: list[tuple[Fact, int]]) -> None:
+        self.heard += changes
+        for row, weight in changes:
+            self.held[row] += weight
+            self.lowest = min(self.lowest, self.held[row])
+        self.held = +self.held
+        self.on_change()
+
+    @property
+    def rows(self) -> dict[str, int]:
+        """The rows now, each as words, with how often."""
+        return {" ".join(row): times for row, times in self.production.rows().items()}
+
+    def news(self) -> list[str]:
+        """What was heard since the last call, as ``+row`` and ``-row``, each as often as it counts."""
+        heard, self.heard = self.heard, []
+        return [("+" if weight > 0 else "-") + " ".join(row) for row, weight in heard for _ in range(abs(weight))]
+
+
+class World:
+    """Facts are a set; the network hears of each that comes or goes."""
+
+    def __init__(self, *facts: str) -> None:
+        self.facts: dict[Fact, None] = {}
+        self.network = rete.Network(self.facts_of, self.count_of)
+        self.insert(*facts)
+
+    def facts_of(self, template: rete.AnyTemplate) -> Iterable[Fact]:
+        return filter(template.matches, self.facts)
+
+    def count_of(self, template: rete.AnyTemplate) -> int:
+        return sum(map(template.matches, self.facts))
+
+    def watch(self, query: rete.Group, select: tuple[str, ...] | None = None) -> Watch:
+        return Watch(self, query, select)
+
+    def unwatch(self, watch: Watch) -> None:
+        self.network.unsubscribe(watch.production)
+
+    def insert(self, *texts: str) -> None:
+        """One transaction."""
+        self.change([(fact(text), 1) for text in texts])
+
+    def retract(self, *texts: str) -> None:
+        """One transaction."""
+        self.change([(fact(text), -1) for text in texts])
+
+    def change(self, wanted: Iterable[tuple[Fact, int]]) -> None:
+        """One transaction, of those changes that change something."""
+        changes = []
+        for items, sign in wanted:
+            if (items in self.facts) == (sign < 0):
+                changes.append((items, sign))
+                if sign > 0:
+                    self.facts[items] = None
+                else:
+                    del self.facts[items]
+        self.network.change(changes)
+
+    def flash(self, text: str) -> dict[Watch | rete.Production, Counter[Fact]]:
+        """The rows of an event, by production."""
+        return {production: Counter(dict(rows)) for production, rows in self.network.flash(fact(text))}
