@@ -25,8 +25,10 @@ class Names:
         name = self._given.get(variable)
         if name is None:
             name = self._wanted(variable)
+            number = len(self._taken)
             while name in self._taken:
-                name = f"_{len(self._taken)}_{len(name)}"
+                name = f"_{number}"
+                number += 1
             self._given[variable] = name
             self._taken.add(name)
         return name

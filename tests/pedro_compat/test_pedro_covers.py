@@ -11,6 +11,7 @@ from pedro_terms import terms
 from gsg.features import Template
 from gsg.model import XSD_DOUBLE, Compound, List, Literal, Symbol
 from pedro_compat import PAPER, V1_14, BadLine, BadSubscription, compile_subscription, compile_test, parse, template, to_tuple
+from pedro_compat.unification import MAX_STEPS
 
 F = Symbol("f")
 
@@ -103,6 +104,26 @@ def test_each_notification_is_read_anew():
 
     assert [test((F, value), f"f({value})") for value in (1, 2, 1, 3)] == [False, True, False, True]
     assert [test((F, value)) for value in (1, 2, 1, 3)] == [False, True, False, True]
+
+
+def test_many_subscriptions_test_the_same_notification():
+    tests = [compile_test(subscription(f"f(X),X > {least}", PAPER).source()) for least in range(4)]
+    items, line = (F, 2), "f(2)"
+
+    assert [test(items, line) for test in tests] == [True, True, False, False]
+    assert [test(items) for test in tests] == [True, True, False, False]
+
+
+def test_variable_head_covers_what_is_larger_than_any_budget():
+    large = parse("f(" + "[a]," * MAX_STEPS + "X)")
+
+    assert subscription("_,true", PAPER).covers(large)
+
+
+def test_variable_of_a_notification_meets_constants_of_the_head():
+    tested = subscription("f(a,1,X),X = 2", PAPER)
+
+    assert [tested.covers(parse(line)) for line in ("f(V,W,V)", "f(V,W,W)", "f(V,W,X)", "f(V,V,X)")] == [False, False, True, False]
 
 
 def test_line_of_another_dialect_is_taken_from_its_tuple():

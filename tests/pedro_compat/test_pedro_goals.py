@@ -263,6 +263,9 @@ def test_nonvar_is_the_papers_only():
         ("n(V)", "(X = f(X))", False, False),
         ("n(V)", "list(X)", False, False),
         ("n(V)", "number(X)", False, False),
+        ("n([V,b])", "(split(X,A,B), A = [a])", True, False),
+        ("n([V,b])", "(split(X,A,B), A = [_])", True, True),
+        ("n([V,W])", "split(X,A,A)", True, False),
     ],
 )
 def test_notification_variable_is_bound_in_the_paper_and_a_constant_in_the_server(notification, body, in_paper, in_server):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pedro_terms import terms
 
 from pedro_compat import PAPER, V1_14, BadLine, parse, write
-from pedro_compat.terms import Frozen
+from pedro_compat.terms import Frozen, Var
 from pedro_compat.writing import NumberedNames
 
 DIALECTS = pytest.mark.parametrize("dialect", [PAPER, V1_14], ids=["paper", "1.14"])
@@ -98,7 +98,7 @@ REFUSED = [line.strip(" ") for row in NO_TERMS.strip("\n").split("\n") for line 
 
 
 @DIALECTS
-@pytest.mark.parametrize("line", [*REFUSED, "", " ", "|", "'a\\'", '"\\"'])
+@pytest.mark.parametrize("line", [*REFUSED, "", " ", "|", "2 ** -(1)", "'a\\'", '"\\"'])
 def test_line_is_no_term(dialect, line):
     with pytest.raises(BadLine):
         parse(line, dialect)
@@ -137,6 +137,23 @@ def test_variables_of_a_line_are_the_same_by_name_and_underscores_differ():
 
     assert first is second
     assert third is not fourth
+
+
+def test_variables_are_written_by_distinct_names():
+    x, another_x, anonymous, named = Var("X"), Var("X"), Var("_"), Var("_0_1")
+
+    line = write(("f", x, another_x, anonymous, Var("lower"), named, x))
+
+    assert len(set(line[2:-1].split(","))) == 5
+    assert line.startswith("f(X,")
+    assert line.endswith(",X)")
+
+
+def test_bound_variables_are_written_as_what_they_are_bound_to():
+    x, tail = Var("X"), Var("T")
+    x.ref, tail.ref = "a", parse("[b]")
+
+    assert write(("f", x, (".", x, tail))) == "f(a,[a,b])"
 
 
 def test_frozen_variables_are_constants():

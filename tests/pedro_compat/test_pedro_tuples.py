@@ -50,6 +50,7 @@ SEEN = [
     ("'$tuple'(-,1)", (Symbol("-"), 1)),
     ("'$tuple'(.,a,b)", (Symbol("."), A, B)),
     ("'$tuple'(a,b)", (Symbol("$tuple"), A, B)),
+    ("'$other'(\"a\")", (Symbol("$other"), "a")),
     ("'$iri'(a)", (Symbol("$iri"), A)),
 ]
 
@@ -97,6 +98,10 @@ def test_tuple_of_any_door_comes_back_from_its_line(items):
 @given(SPACE_TUPLES.filter(lambda items: "?" not in show(items)))
 def test_tuple_without_variables_comes_back_equal(items):
     assert to_tuple(parse(write(from_tuple(items)))) == items
+
+
+def test_literal_in_another_form_is_the_same_constant():
+    assert from_tuple((F, Literal("abc"), Literal("5", XSD_INTEGER))) == ("f", b"abc", 5)
 
 
 DEEP = {
