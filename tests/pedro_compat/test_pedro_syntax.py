@@ -149,6 +149,13 @@ def test_variables_are_written_by_distinct_names():
     assert line.endswith(",X)")
 
 
+@pytest.mark.parametrize("name", ["_1", "_1_4", "V0", "_"])
+def test_variables_of_one_name_are_written_by_many(name):
+    line = write(("f", Var(name), Var(name), Var("_1"), Var("_2"), Var("_3")))
+
+    assert len(set(line[2:-1].split(","))) == 5
+
+
 def test_bound_variables_are_written_as_what_they_are_bound_to():
     x, tail = Var("X"), Var("T")
     x.ref, tail.ref = "a", parse("[b]")
