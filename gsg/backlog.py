@@ -56,7 +56,7 @@ class Backlog:
                 events.append((sign, row))
             else:
                 sums[row] = sums.get(row, 0) + sign
-        room = max(0, self._limit - len(sums))
+        room = max(0, self._limit - sum(map(abs, sums.values())))
         if len(events) > room:
             self._lost_events += len(events) - room
             events = events[len(events) - room :]

@@ -1,0 +1,117 @@
+"""Differences that nobody has read yet."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gsg.backlog import Backlog
+from gsg.errors import Overrun
+from gsg.rows import Change, Row, Sign
+
+SIGNS = {"+": Sign.PLUS, "-": Sign.MINUS, "!": Sign.EVENT}
+
+
+def changes(*texts: str) -> list[Change]:
+    """``+a``, ``-a`` and ``!a`` as differences."""
+    return [(SIGNS[text[0]], Row({"x": text[1:]})) for text in texts]
+
+
+def read(backlog: Backlog) -> list[str]:
+    """Everything that is there, as texts."""
+    return [f"{sign}{row['x']}" for sign, row in iter(backlog.popleft, None)]
+
+
+def test_differences_are_read_in_the_order_they_came() -> None:
+    backlog = Backlog()
+    backlog.extend(changes("+a", "-b"))
+    backlog.extend(changes("!c"))
+
+    assert len(backlog) == 3
+    assert read(backlog) == ["+a", "-b", "!c"]
+    assert len(backlog) == 0
+
+
+def test_at_the_limit_differences_of_one_row_become_their_sum() -> None:
+    backlog = Backlog(limit=3)
+    backlog.extend(changes("+a", "-b", "+a"))
+    assert len(backlog) == 3
+
+    backlog.extend(changes("-a", "+c", "-c"))
+
+    assert read(backlog) == ["-b", "+a"]
+
+
+def test_an_answer_larger_than_the_limit_is_kept_whole() -> None:
+    backlog = Backlog(limit=2)
+
+    backlog.extend(changes("+a", "+b", "+c"))
+    backlog.extend(changes("+d", "-a"))
+
+    assert read(backlog) == ["+a", "+b", "+c", "+d", "-a"]
+
+
+def test_an_answer_larger_than_the_limit_is_merged_when_as_much_has_come_again() -> None:
+    backlog = Backlog(limit=2)
+    backlog.extend(changes("+a", "+b", "+c"))
+
+    backlog.extend(changes("-a", "+a", "-b", "+d"))
+
+    assert sorted(read(backlog)) == ["+a", "+c", "+d"]
+
+
+def test_events_beyond_the_limit_are_dropped_and_the_reader_is_told_once() -> None:
+    backlog = Backlog(limit=2)
+    backlog.extend(changes("!a", "!b", "!c", "+d"))
+
+    with pytest.raises(Overrun) as caught:
+        backlog.popleft()
+
+    assert caught.value.lost == 2
+    assert str(caught.value) == (
+        "2 events were dropped because 2 differences were waiting to be read; rows that are state are complete: "
+        "go on reading, read faster, or subscribe with a higher limit"
+    )
+    assert read(backlog) == ["+d", "!c"]
+
+
+def test_events_are_kept_where_merging_makes_room() -> None:
+    backlog = Backlog(limit=2)
+
+    backlog.extend(changes("+a", "-a", "+b", "-b", "!c", "!d"))
+
+    assert read(backlog) == ["!c", "!d"]
+
+
+def test_the_numbers_of_dropped_events_add_up_until_they_are_told() -> None:
+    backlog = Backlog(limit=1)
+    backlog.extend(changes("!a", "!b"))
+    backlog.extend(changes("!c", "!d"))
+
+    with pytest.raises(Overrun) as caught:
+        backlog.popleft()
+
+    assert caught.value.lost == 3
+
+
+differences = st.lists(
+    st.tuples(st.sampled_from([Sign.PLUS, Sign.MINUS]), st.sampled_from("abcd").map(lambda name: Row({"x": name})))
+)
+
+
+@given(st.integers(1, 5), st.lists(differences, max_size=8))
+def test_whatever_is_merged_the_sum_of_each_row_stays(limit: int, parts: list[list[Change]]) -> None:
+    backlog = Backlog(limit)
+    said: Counter[Row] = Counter()
+    heard: Counter[Row] = Counter()
+
+    for part in parts:
+        backlog.extend(part)
+        said.update({row: sum(sign for sign, each in part if each == row) for row in {row for _, row in part}})
+    for sign, row in iter(backlog.popleft, None):
+        heard[row] += sign
+
+    assert {row: count for row, count in heard.items() if count} == {row: count for row, count in said.items() if count}

@@ -1,0 +1,138 @@
+"""What peers say to each other, as bytes."""
+
+from __future__ import annotations
+
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin, get_type_hints
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rete
+from gsg.errors import PeerMisbehaved
+from gsg.features import Template
+from gsg.messages import Gap, Message, decode, encode
+from gsg.model import IRI, BlankNode, Compound, List, Literal, Symbol, Term, Tuple, Variable
+
+names = st.text(max_size=3)
+plain: st.SearchStrategy[Term] = st.one_of(
+    names,
+    st.integers(-(2**63), 2**63 - 1),
+    names.map(Symbol),
+    names.map(IRI),
+    names.map(BlankNode),
+    st.builds(Literal, names, names, names),
+    names.map(Variable),
+)
+terms: st.SearchStrategy[Term] = st.recursive(
+    plain,
+    lambda inside: st.one_of(
+        st.lists(inside, min_size=1, max_size=3).map(lambda items: Compound(tuple(items))),
+        st.builds(List, st.lists(inside, min_size=1, max_size=2).map(tuple), st.none() | inside),
+    ),
+    max_leaves=5,
+)
+tuples = st.lists(terms, min_size=1, max_size=4).map(tuple)
+numbers = st.integers(0, 2**63 - 1)
+leaves: dict[object, st.SearchStrategy[object]] = {
+    int: numbers,
+    str: names,
+    bytes: st.binary(max_size=4),
+    bool: st.booleans(),
+    NoneType: st.none(),
+    Term: terms,
+    Tuple: st.lists(terms, min_size=1, max_size=4).map(tuple),
+    Template: st.builds(
+        rete.Template,
+        st.lists(st.none() | terms, min_size=1, max_size=4).map(tuple),
+        st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=2).map(tuple),
+    ),
+}
+
+
+def values(kind: Any) -> st.SearchStrategy[Any]:  # Any: whatever a field is annotated with
+    """Values of an annotation, down to the leaves."""
+    if kind in leaves:
+        return leaves[kind]
+    if get_origin(kind) is list:
+        return st.lists(values(*get_args(kind)), max_size=3)
+    if get_origin(kind) is tuple:
+        return st.tuples(*map(values, get_args(kind)))
+    if get_origin(kind) is UnionType:
+        return st.one_of(*map(values, get_args(kind)))
+    return st.builds(kind, *map(values, get_type_hints(kind).values()))
+
+
+all_messages: st.SearchStrategy[Message] = st.one_of(*map(values, get_args(Message)))
+
+
+def outcome(payload: bytes) -> Message | None:
+    """The message, or None where the sender misbehaved."""
+    try:
+        return decode(payload)
+    except PeerMisbehaved:
+        return None
+
+
+@given(all_messages)
+def test_a_message_comes_out_as_it_went_in(message: Message) -> None:
+    decoded = decode(encode(message))
+
+    assert decoded == message
+    assert type(decoded) is type(message)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_message_or_misbehaviour(payload: bytes) -> None:
+    assert outcome(payload) is None or encode(outcome(payload))
+
+
+@given(all_messages, st.data())
+def test_a_damaged_message_is_a_message_or_misbehaviour(message: Message, data: st.DataObject) -> None:
+    payload = bytearray(encode(message))
+    payload[data.draw(st.integers(0, len(payload) - 1))] = data.draw(st.integers(0, 255))
+
+    assert outcome(bytes(payload)) is None or encode(outcome(bytes(payload)))
+
+
+@given(all_messages, st.data())
+def test_half_a_message_is_misbehaviour(message: Message, data: st.DataObject) -> None:
+    payload = encode(message)
+
+    assert outcome(payload[: data.draw(st.integers(0, len(payload) - 1))]) is None
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b"",
+        b"\xc1",
+        b"GET / HTTP/1.1\r\n\r\n",
+        msgspec.msgpack.encode([99, 1]),
+        msgspec.msgpack.encode([1]),
+        msgspec.msgpack.encode({"type": 1}),
+        encode(Gap(1)) + b"\x00",
+        b"\x91" * 100_000,
+        b"\x94\x01\x01\x01" + b"\x91" * 100_000,
+        b"\x93\x04\x01\xa1\xff",
+        b"\x92\x0d\xdd\xff\xff\xff\xff",
+    ],
+    ids=[
+        "nothing",
+        "no msgpack",
+        "another protocol",
+        "unknown kind",
+        "too short",
+        "a map",
+        "something after it",
+        "deep",
+        "deep inside",
+        "no UTF-8",
+        "claims 4 billion items",
+    ],
+)
+def test_what_is_no_message_is_misbehaviour(payload: bytes) -> None:
+    with pytest.raises(PeerMisbehaved, match=rf"a frame of {len(payload)} bytes is no message of this protocol: "):
+        decode(payload)
