@@ -54,7 +54,10 @@ class Space:
         self._opened()
         for event in [model.fact(items) for items in tuples]:
             for production, rows in self._network.flash(event):
-                self._flashing[production]._flashed(rows)
+                # A callback may have closed a subscription that was about to hear.
+                subscription = self._flashing.get(production)
+                if subscription is not None:
+                    subscription._flashed(rows)
 
     def run(self, script: str) -> list[Subscription]:
         """Run a GSG script, block by block; returns the subscriptions that its SUBSCRIBE blocks made, in order.
