@@ -10,6 +10,7 @@
     │   └── DoorClosed          a door could not be opened, or was used after it was closed
     └── RemoteError         another peer or the network failed
         ├── PeerUnreachable     nobody answers at that address
+        ├── Elsewhere           another peer is responsible for this by now: has its contact
         ├── Refused             a peer understood the request and said no
         └── PeerMisbehaved      a peer sent what the protocol forbids
 
@@ -17,6 +18,11 @@ Every message says what happened, the value, what was expected and the next step
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dht import Contact
 
 
 class GsgError(Exception):
@@ -74,6 +80,14 @@ class RemoteError(GsgError):
 
 class PeerUnreachable(RemoteError):
     """Nobody answers at the given address."""
+
+
+class Elsewhere(RemoteError):
+    """Another peer is responsible by now: ``contact`` says which (a :class:`dht.Contact`)."""
+
+    def __init__(self, problem: str, *, contact: Contact) -> None:
+        super().__init__(problem)
+        self.contact = contact
 
 
 class Refused(RemoteError):

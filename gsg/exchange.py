@@ -14,16 +14,16 @@ from typing import TypeAlias, TypeVar
 
 import dht
 
-from .errors import PeerMisbehaved, PeerUnreachable, Refused
-from .messages import Done, Failed, Loads, Message, PeerStatus, decode, encode
+from .errors import Elsewhere, PeerMisbehaved, PeerUnreachable, Refused
+from .messages import Done, Failed, Loads, Message, NotHere, PeerStatus, decode, encode
 
 log = logging.getLogger(__name__)
 
 ANSWER_TIMEOUT_S = 30.0
 """How long an answer may take before its peer counts as unreachable: for peers that hang, since a broken link tells at once."""
 
-Answer: TypeAlias = Done | Failed | Loads | PeerStatus
-_ANSWERS = (Done, Failed, Loads, PeerStatus)
+Answer: TypeAlias = Done | Failed | Loads | NotHere | PeerStatus
+_ANSWERS = (Done, Failed, Loads, NotHere, PeerStatus)
 Wanted = TypeVar("Wanted", bound=Answer)
 OnMessage: TypeAlias = "Callable[[Channel, Message], None]"
 
@@ -225,7 +225,8 @@ class Exchange:
 async def answer_of(channel: Channel, future: asyncio.Future[Answer], wanted: type[Wanted]) -> Wanted:
     """Wait for an answer of one kind.
 
-    Raises PeerUnreachable after ANSWER_TIMEOUT_S, Refused with the peer's reason, PeerMisbehaved for an answer of another kind.
+    Raises PeerUnreachable after ANSWER_TIMEOUT_S, Refused with the peer's reason, Elsewhere when it names another peer, and
+    PeerMisbehaved for an answer of another kind.
     """
     try:
         async with asyncio.timeout(ANSWER_TIMEOUT_S):
@@ -236,6 +237,8 @@ async def answer_of(channel: Channel, future: asyncio.Future[Answer], wanted: ty
         raise PeerUnreachable(f"{show(channel.contact)} did not answer within {ANSWER_TIMEOUT_S:.0f} s") from None
     if isinstance(answer, Failed):
         raise Refused(f"{show(channel.contact)} refused: {answer.reason}")
+    if isinstance(answer, NotHere):
+        raise Elsewhere(f"{show(channel.contact)} says that {show(answer.peer)} is responsible", contact=answer.peer)
     if not isinstance(answer, wanted):
         raise PeerMisbehaved(f"{show(channel.contact)} answered with {type(answer).__name__}; expected {wanted.__name__}")
     return answer

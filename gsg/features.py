@@ -22,6 +22,9 @@ from .model import Term, Tuple, Variable
 Template: TypeAlias = rete.Template[Term]
 """The definition of an alpha memory over terms."""
 
+Key: TypeAlias = tuple[int, int, Term]
+"""A feature: arity, position and the constant there. It stands for its key wherever no peer has to be found."""
+
 HOME = 0
 """The position whose rendezvous speaks for a tuple where only one may."""
 

@@ -1,9 +1,10 @@
 """What peers say to each other: frozen structs, msgpack on the wire, one per frame.
 
     publisher  -> rendezvous    Publish, Flash                      answered by Done or Failed
-    subscriber -> rendezvous    AskLoads, InsertCondition,          answered by Loads; Snapshot...; Failed
+    subscriber -> rendezvous    AskLoads, InsertCondition,          answered by Loads; Done, then Snapshot...; Failed; NotHere
                                 RemoveCondition, Resume
-    rendezvous -> subscriber    Snapshot, Deltas, Happened, Gap
+    rendezvous -> subscriber    Snapshot, Deltas, Happened, Gap, Moved
+    old owner  -> new owner     HandOver                            answered by Done or Failed
     anybody    -> anybody       AskStatus                           answered by PeerStatus
 
 ``request`` numbers an exchange on one link; a feed's number is the subscriber's. Sequence numbers count the messages of a feed from
@@ -15,6 +16,8 @@ from __future__ import annotations
 from typing import TypeAlias
 
 import msgspec
+
+import dht
 
 from .errors import PeerMisbehaved
 from .features import Template
@@ -42,12 +45,16 @@ class Test(_Message, frozen=True):
 
 
 class Publish(_Message, tag=1, frozen=True):
-    """Facts come (sign 1) or go (-1), each under the positions (bytes of ``places``) whose keys the receiver holds."""
+    """Facts come (sign 1) or go (-1), each under the positions (bytes of ``places``) whose keys the receiver holds.
+
+    ``forwarded``: by a peer that held those keys before. It is taken as it is, so that two peers who disagree do not pass it on.
+    """
 
     request: int
     sign: int
     facts: list[Tuple]
     places: list[bytes]
+    forwarded: bool = False
 
 
 class Flash(_Message, tag=2, frozen=True):
@@ -57,6 +64,8 @@ class Flash(_Message, tag=2, frozen=True):
     publisher: bytes
     events: list[Event]
     places: list[bytes]
+    forwarded: bool = False
+    """As in Publish."""
 
 
 class Done(_Message, tag=3, frozen=True):
@@ -157,6 +166,28 @@ class Gap(_Message, tag=13, frozen=True):
     feed: int
 
 
+class HandOver(_Message, tag=18, frozen=True):
+    """You hold these facts under these positions from now on; what was retracted at your side meanwhile stays so."""
+
+    request: int
+    facts: list[Tuple]
+    places: list[bytes]
+
+
+class NotHere(_Message, tag=16, frozen=True):
+    """The condition belongs to another peer by now."""
+
+    request: int
+    peer: dht.Contact
+
+
+class Moved(_Message, tag=17, frozen=True):
+    """Another peer is the rendezvous of this feed's key now, and has its facts: post the condition there and end this feed."""
+
+    feed: int
+    to: dht.Contact
+
+
 class AskStatus(_Message, tag=14, frozen=True):
     """How are you?"""
 
@@ -199,6 +230,9 @@ Message: TypeAlias = (
     | Deltas
     | Happened
     | Gap
+    | HandOver
+    | NotHere
+    | Moved
     | AskStatus
     | PeerStatus
 )

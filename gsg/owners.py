@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import Iterable
 
 import dht
 
 from .errors import PeerUnreachable
-from .features import key
-from .model import Term
+from .features import Key, key
 
 REMEMBERED = 500_000
 """Features whose owner is remembered; at the limit all are forgotten, and asked again as they come (a local computation mostly)."""
+
+
+MEETING_S = 2.0
+"""How long to wait for a peer that another one has told us of to answer, before going on without it."""
 
 
 class Owners:
@@ -19,40 +24,54 @@ class Owners:
 
     def __init__(self, overlay: dht.Overlay) -> None:
         self._overlay = overlay
-        self._known: dict[tuple[int, int, Term], dht.Contact] = {}
+        self._known: dict[Key, dht.Contact] = {}
+        self._news = asyncio.Event()
 
     def forget(self) -> None:
         """Peers have come or gone."""
         self._known.clear()
+        self._news.set()
 
     def lost(self, peer: bytes) -> None:
         """A peer does not answer: nobody is sent there until it is heard of again."""
         self._overlay.lost(peer)
         self._known.clear()
 
-    async def of(self, features: Iterable[tuple[int, int, Term]]) -> dict[tuple[int, int, Term], dht.Contact]:
+    async def meet(self, contact: dht.Contact) -> None:
+        """Somebody says that this peer is there: wait until it has answered us, for at most MEETING_S."""
+        self._overlay.heard_of(contact)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(MEETING_S):
+                while contact.id != self._overlay.contact.id and self._overlay.knows(contact.id) is None:
+                    self._news.clear()
+                    await self._news.wait()
+
+    async def of(self, features: Iterable[Key]) -> dict[Key, dht.Contact]:
         """The owner of each feature. Raises PeerUnreachable when the overlay cannot say."""
         known = self._known
         found = {}
         for feature in features:
             owner = known.get(feature)
             if owner is None:
-                owner = await self._look_up(feature)
-                if len(known) >= REMEMBERED:
-                    known.clear()
-                known[feature] = owner
+                owner = self._remember(feature, self._overlay.owners_now(key(*feature)) or await self._look_up(feature))
             found[feature] = owner
         return found
 
-    async def _look_up(self, feature: tuple[int, int, Term]) -> dht.Contact:
-        name = key(*feature)
-        owners = self._overlay.owners_now(name)
-        if not owners:
-            try:
-                owners = await self._overlay.owners(name)
-            except dht.DhtError as error:
-                raise PeerUnreachable(str(error)) from None
-        return owners[0]
+    def now(self, feature: Key) -> dht.Contact | None:
+        """The owner of a feature as far as known without asking anybody."""
+        owner = self._known.get(feature)
+        if owner is None:
+            owners = self._overlay.owners_now(key(*feature))
+            if owners:
+                owner = self._remember(feature, owners)
+        return owner
+
+    def other_than_us(self, feature: Key) -> dht.Contact | None:
+        """Who is the owner of a feature when we have left; None when we know of nobody else."""
+        for owner in self._overlay.owners_now(key(*feature), 2) or ():
+            if owner.id != self._overlay.contact.id:
+                return owner
+        return None
 
     def shares(self, samples: int) -> dict[bytes, float]:
         """The fraction of all keys that each peer is responsible for, estimated from so many keys spread evenly by hash."""
@@ -66,3 +85,15 @@ class Owners:
     def everybody(self) -> list[dht.Contact]:
         """All peers that this one knows of, itself included."""
         return [self._overlay.contact, *self._overlay.contacts()]
+
+    def _remember(self, feature: Key, owners: tuple[dht.Contact, ...]) -> dht.Contact:
+        if len(self._known) >= REMEMBERED:
+            self._known.clear()
+        self._known[feature] = owners[0]
+        return owners[0]
+
+    async def _look_up(self, feature: Key) -> tuple[dht.Contact, ...]:
+        try:
+            return await self._overlay.owners(key(*feature))
+        except dht.DhtError as error:
+            raise PeerUnreachable(str(error)) from None

@@ -28,6 +28,8 @@ from .backlog import LIMIT
 from .errors import DoorClosed, PeerUnreachable, Refused
 from .exchange import Channel, Exchange, show
 from .features import Template
+from .handover import Handover
+from .intake import Memory, OnEvent
 from .languages import Delete, Insert, Notify, parse_query, parse_script
 from .live import LiveSubscription
 from .messages import (
@@ -38,10 +40,12 @@ from .messages import (
     Failed,
     Flash,
     Gap,
+    HandOver,
     Happened,
     InsertCondition,
     Loads,
     Message,
+    Moved,
     PeerStatus,
     Publish,
     RemoveCondition,
@@ -56,7 +60,7 @@ from .publisher import Publisher
 from .query import Query
 from .rendezvous import Feed, Rendezvous
 from .rows import Row, Sign, changes_of
-from .subscriber import Listening, OnEvent, Standing, Subscriber
+from .subscriber import Standing, Subscriber
 from .subscription import Callback
 
 log = logging.getLogger(__name__)
@@ -101,6 +105,7 @@ class Peer:
         self._owners: Owners
         self._publisher: Publisher
         self._subscriber: Subscriber
+        self._handover: Handover
         self._subscriptions: dict[LiveSubscription, Standing] = {}
         self._congested: set[Channel] = set()
         self._done: list[tuple[Channel, Done]] = []
@@ -116,20 +121,32 @@ class Peer:
         self._owners = Owners(self._endpoint.overlay)
         self._publisher = Publisher(self.contact.id, self._owners, self._exchange)
         self._subscriber = Subscriber(self._owners, self._exchange, self._start_task)
+        self._handover = Handover(
+            self.contact, self._owners, self._exchange, self._rendezvous, start_task=self._start_task, flush=self._flush
+        )
         await self._group.__aenter__()
         self._open = True
         try:
             await self._endpoint.overlay.join(self._join)
         except dht.DhtError as error:
-            await self.__aexit__(None, None, None)
+            await self._stop()
             raise PeerUnreachable(str(error)) from None
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._open = False
-        for subscription in self._subscriptions:
+        # Subscriptions end first, so that no rows come of what leaving does; the network is left in order only by a peer in order.
+        for subscription, standing in self._subscriptions.items():
             subscription.ended(None)
+            self._subscriber.unsubscribe(standing)
         self._subscriptions.clear()
+        try:
+            if self._open and kind is None:
+                await self._handover.leave()
+        finally:
+            await self._stop()
+
+    async def _stop(self) -> None:
+        self._open = False
         for task in list(self._running):
             task.cancel()
         try:
@@ -238,12 +255,12 @@ class Peer:
 
     async def listen(
         self, template: Template, on_event: OnEvent, *, anchor: int, test: Test | None = None, exclusive: bool = False
-    ) -> Listening:
+    ) -> Memory:
         """Hear of events that match a template and pass its test; see :meth:`gsg.subscriber.Subscriber.listen`."""
         self._opened()
         return await self._subscriber.listen(template, on_event, anchor=anchor, test=test, exclusive=exclusive)
 
-    def end_listening(self, listening: Listening) -> None:
+    def end_listening(self, listening: Memory) -> None:
         """Hear no more of what :meth:`listen` began."""
         self._subscriber.end_listening(listening)
 
@@ -254,23 +271,44 @@ class Peer:
             match message:
                 case Publish():
                     _check_places(message.facts, message.places)
-                    changed = self._rendezvous.publish(message.sign, message.facts, message.places)
-                    self._done.append((channel, Done(message.request, changed)))
+                    if not message.forwarded and self._handover.settling:
+                        done = self._handover.publish(channel, message)
+                    else:
+                        done = Done(message.request, self._rendezvous.publish(message.sign, message.facts, message.places))
+                    if done is not None:
+                        self._done.append((channel, done))
+                case HandOver():
+                    _check_places(message.facts, message.places)
+                    if self._handover.leaving:
+                        raise Refused("this peer is about to stop")
+                    self._rendezvous.take_over(message.facts, message.places)
+                    self._done.append((channel, Done(message.request)))
                 case Flash():
                     _check_places([event.items for event in message.events], message.places)
-                    self._rendezvous.flash(message.publisher, message.events, message.places)
-                    self._done.append((channel, Done(message.request)))
+                    if not message.forwarded and self._handover.settling:
+                        done = self._handover.flash(channel, message)
+                    else:
+                        self._rendezvous.flash(message.publisher, message.events, message.places)
+                        done = Done(message.request)
+                    if done is not None:
+                        self._done.append((channel, done))
                 case Deltas():
-                    self._subscriber.deltas(message)
+                    self._subscriber.intake.deltas(message)
                 case Happened():
                     self._subscriber.happened(message)
                 case Snapshot():
-                    self._subscriber.snapshot(message)
+                    self._subscriber.intake.snapshot(message)
                 case Gap():
-                    self._subscriber.gap(message)
+                    self._subscriber.intake.gap(message)
+                case Moved():
+                    self._subscriber.intake.moved(message)
                 case AskLoads():
                     channel.send(Loads(message.request, self._rendezvous.loads(message.template, message.positions)))
                 case InsertCondition():
+                    not_here = self._handover.not_here(message) if self._handover.settling else None
+                    if not_here is not None:
+                        channel.send(not_here)
+                        return
                     feed = self._rendezvous.insert_condition(channel, message)
                     channel.send(Done(message.request))
                     self._send_snapshot(channel, feed)
@@ -356,12 +394,13 @@ class Peer:
     def _channel_broken(self, channel: Channel, reason: str) -> None:
         self._rendezvous.drop(channel)
         if self._open:
-            self._subscriber.broken(channel)
+            self._subscriber.intake.broken(channel)
 
     def _peer_discovered(self, contact: dht.Contact) -> None:
         if self._open:
             self._owners.forget()
-            self._subscriber.discovered(contact)
+            self._handover.newcomer()
+            self._subscriber.intake.discovered(contact)
 
     def _peer_lost(self, contact: dht.Contact) -> None:
         if self._open:

@@ -72,7 +72,8 @@ async def peers(count: int, *, pedro: bool = False) -> AsyncIterator[list[PeerPr
             running.append(await start(join=running[0].listen if running else None, pedro=pedro))
         yield running
     finally:
-        for one in running:
+        # Twice: all of them stop, so there is nobody to hand anything over to.
+        for one in running * 2:
             with contextlib.suppress(ProcessLookupError):
                 one.process.send_signal(signal.SIGINT)
         for one in running:

@@ -16,12 +16,13 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeAlias
 
+import dht
 import rete
 
 from .errors import Refused
-from .features import HOME, Template
-from .messages import Deltas, Event, Gap, Happened, InsertCondition, Load, Message, Snapshot, Test
-from .model import Term, Tuple, Variable
+from .features import HOME, Key, Template
+from .messages import Deltas, Event, Gap, Happened, InsertCondition, Load, Message, Moved, Snapshot, Test
+from .model import Tuple, Variable
 from .placement import NOWHERE
 
 Subscriber: TypeAlias = Hashable
@@ -29,13 +30,15 @@ Subscriber: TypeAlias = Hashable
 Predicate: TypeAlias = Callable[[Tuple, "str | None"], bool]
 CompileTest: TypeAlias = Callable[[Test], Predicate]
 """Turns a condition's test into a function of a tuple and the text that it came as. Raises Refused for one it does not know."""
-Key: TypeAlias = tuple[int, int, Term]
 
 SNAPSHOT_FACTS = 2_000
 """Facts in one Snapshot message."""
 HELD_DELTAS = 20_000
 """Deltas kept for a feed whose subscriber cannot take them now. Beyond, they are dropped and the feed is marked with a gap: the
 subscriber is told, and gets a fresh snapshot when it asks."""
+
+REMEMBERED_RETRACTIONS = 1_000_000
+"""Retractions remembered while keys change hands. A fact whose retraction was forgotten could come back with a key handed over."""
 
 
 class Feed:
@@ -120,6 +123,11 @@ class Rendezvous:
         """Templates without constants: matched under the tuple's home."""
         self._feeds: dict[tuple[Subscriber, int], Feed] = {}
         self._of_subscriber: dict[Subscriber, dict[int, Feed]] = {}
+        self._moved: dict[Key, None] = {}
+        """Keys whose facts another peer has by now."""
+        self._retracted: dict[Key, dict[Tuple, None]] | None = None
+        """While keys may be handed over: what was retracted here. Limit: REMEMBERED_RETRACTIONS, then all is forgotten."""
+        self._retractions = 0
         self._dirty: list[Feed] = []
         self._happened: list[tuple[Subscriber, Message]] = []
         self.matched = 0
@@ -129,13 +137,18 @@ class Rendezvous:
 
     # --- publishers -------------------------------------------------------------------------------------------------------
 
-    def publish(self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes]) -> int:
-        """Facts come (1) or go (-1) under their places; returns how many changed under their home."""
+    def publish(self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes], *, as_owner: bool = True) -> int:
+        """Facts come (1) or go (-1) under their places; returns how many changed under their home.
+
+        ``as_owner=False``: for the sake of feeds that have not followed their key to its new owner yet.
+        """
         changed_homes = 0
         change = self._enter if sign > 0 else self._leave
         for fact, positions in zip(facts, places, strict=True):
             for position in positions:
                 key = (len(fact), position, fact[position])
+                if as_owner and self._moved:
+                    self._moved.pop(key, None)
                 if change(key, fact):
                     changed_homes += position == HOME
                     stand = self._stands.get(key)
@@ -161,6 +174,8 @@ class Rendezvous:
                 self.matched += 1
 
     def _enter(self, key: Key, fact: Tuple) -> bool:
+        if self._retracted and key in self._retracted:
+            self._retracted[key].pop(fact, None)
         facts = self._facts.get(key)
         if facts is None:
             self._facts[key] = {fact: None}
@@ -170,6 +185,11 @@ class Rendezvous:
         return len(facts) != before
 
     def _leave(self, key: Key, fact: Tuple) -> bool:
+        if self._retracted is not None:
+            self._retractions += 1
+            if self._retractions > REMEMBERED_RETRACTIONS:
+                self._retracted, self._retractions = {}, 1
+            self._retracted.setdefault(key, {})[fact] = None
         facts = self._facts.get(key)
         if facts is None or fact not in facts:
             return False
@@ -206,7 +226,7 @@ class Rendezvous:
     # --- subscribers ------------------------------------------------------------------------------------------------------
 
     def loads(self, template: Template, positions: Iterable[int]) -> list[Load]:
-        """The load at each position that the template could be anchored at. Raises Refused for a position that is no anchor of it."""
+        """The load at each position. Raises Refused for one that is no anchor of the template."""
         found = []
         for position in positions:
             key = _key(template, position)
@@ -318,6 +338,84 @@ class Rendezvous:
                 if message is not None:
                     messages.append((feed.subscriber, message))
         return messages
+
+    # --- keys that change hands: gsg/handover.py decides, and finds the peers ----------------------------------------------
+
+    def all_keys(self) -> list[Key]:
+        """The keys that have facts or templates here, or had facts that were retracted while keys change hands."""
+        return list(self._facts.keys() | self._stands.keys() | (self._retracted or {}).keys())
+
+    def holds(self, key: Key) -> bool:
+        """Whether there are facts or templates under a key."""
+        return key in self._facts or key in self._stands
+
+    def stored(self, key: Key) -> list[Tuple]:
+        """The facts under a key."""
+        return list(self._facts.get(key, ()))
+
+    def move(self, keys: Iterable[Key], owner: dht.Contact) -> None:
+        """Another peer has the facts of these keys now: tell their feeds to follow, once each. The facts stay until dropped."""
+        following: dict[Feed, None] = {}
+        for key in keys:
+            self._moved[key] = None
+            if self._retracted:
+                # What happens to the key from now on is the new owner's to remember.
+                self._retracted.pop(key, None)
+            stands = [self._stands.get(key), self._everywhere if key[1] == HOME else None]
+            for posted in (posted for stand in stands if stand is not None for posted in stand.by_test.values()):
+                following.update(dict.fromkeys(posted.feeds.values()))
+        self._happened.extend((feed.subscriber, Moved(feed.number, owner)) for feed in following)
+
+    def take_over(self, facts: Sequence[Tuple], places: Sequence[bytes]) -> None:
+        """Facts that another peer held until now come under their places, except those that were retracted here meanwhile."""
+        retracted = self._retracted or {}
+        for fact, positions in zip(facts, places, strict=True):
+            wanted = bytearray()
+            for position in positions:
+                key = (len(fact), position, fact[position])
+                if key in self._moved:
+                    # It comes back: what was left of it here has missed what happened at its other owner.
+                    for old in self.stored(key):
+                        self.publish(-1, [old], [bytes((position,))])
+                    self._moved.pop(key, None)
+                    retracted.pop(key, None)
+                if fact not in retracted.get(key, ()):
+                    wanted.append(position)
+            self.publish(1, [fact], [bytes(wanted)])
+
+    def remember_retractions(self) -> None:
+        """From now on keys may be handed over to this peer, by others who do not hear of what is retracted here."""
+        if self._retracted is None:
+            self._retracted = {}
+
+    def forget_retractions(self) -> None:
+        """No key is about to be handed over any more."""
+        self._retracted, self._retractions = None, 0
+
+    def has_moved(self, key: Key) -> bool:
+        """Whether another peer has the facts of a key by now."""
+        return key in self._moved
+
+    def moved_keys(self) -> list[Key]:
+        """The keys that were moved and still have something here."""
+        return list(self._moved)
+
+    def followed(self) -> bool:
+        """Whether feeds of moved keys are still here."""
+        return any(key in self._stands for key in self._moved)
+
+    def keep(self, key: Key) -> None:
+        """A moved key is ours again."""
+        self._moved.pop(key, None)
+
+    def drop_if_unused(self, key: Key) -> None:
+        """Forget the facts of a moved key, once no feed needs them here."""
+        if key in self._stands:
+            return
+        self._moved.pop(key, None)
+        for fact in self._facts.pop(key, ()):
+            if key[1] == HOME and self._everywhere.by_test:
+                self._feed(self._everywhere, fact, -1)
 
     # --- figures ----------------------------------------------------------------------------------------------------------
 

@@ -9,10 +9,10 @@ from typing import TypeAlias
 
 from gsg.errors import BadTerm, GsgError
 from gsg.features import Template
+from gsg.intake import Memory
 from gsg.messages import Event, Test
 from gsg.peer import Peer
 from gsg.placement import NOWHERE
-from gsg.subscriber import Listening
 
 from .addresses import message, registration
 from .commands import P2P, Bad, Command, Deregister, Notify, Register, Subscribe, Unsubscribe
@@ -50,8 +50,8 @@ class Connection:
         self._resolve = resolve
         self._data = data
         self._ack = ack
-        self._listening: dict[int, Listening] = {}
-        self._names: list[Listening] = []
+        self._listening: dict[int, Memory] = {}
+        self._names: list[Memory] = []
         self._slow: asyncio.TimerHandle | None = None
 
     async def serve(self, reader: asyncio.StreamReader, first: bytes) -> None:

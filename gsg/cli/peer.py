@@ -43,7 +43,7 @@ collector walked it over and over, which cost 1.6 times the mean (notes: matchin
 )
 @click.option("-v", "--verbose", count=True, help="Say more on standard error; twice for all there is.")
 def command(listen: str, joins: tuple[str, ...], http: str, pedro: str | None, verbose: int) -> None:
-    """Start a peer in the foreground; Ctrl-C stops it.
+    """Start a peer in the foreground; Ctrl-C hands over what it holds to its neighbours and stops it.
 
     \b
     The first peer of an overlay:   gsg peer
@@ -77,8 +77,16 @@ async def _serve(
     from ..peer import Peer
 
     stop = asyncio.Event()
+    serving = asyncio.current_task()
+    assert serving is not None
+
+    def asked_to_stop() -> None:
+        if stop.is_set():
+            serving.cancel()
+        stop.set()
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        asyncio.get_running_loop().add_signal_handler(number, asked_to_stop)
     async with contextlib.AsyncExitStack() as doors:
         peer = await doors.enter_async_context(Peer(listen, joins))
         contact = peer.contact
@@ -95,4 +103,4 @@ async def _serve(
             click.echo(f"pedro door at {pedro_door.host}:{pedro_door.port}")
         click.echo("ready; Ctrl-C stops")
         await stop.wait()
-        click.echo("stopping")
+        click.echo("stopping: handing over what this peer holds; Ctrl-C again skips that")

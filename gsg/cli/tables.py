@@ -33,7 +33,8 @@ def peers_table(report: Report) -> Table:
 
 
 PEERS_LEGEND = (
-    "keyspace: share of all keys that the peer is responsible for. entries: facts under keys, a fact held under two keys counts twice. "
+    "keyspace: share of all keys that the peer is responsible for. "
+    "entries: facts under keys, a fact held under two keys counts twice. "
     "templates: of all subscribers. feeds: subscribers of those templates. published: tuples that came in by this peer's doors. "
     "matched: tuples forwarded to subscribers. sent, MB: messages and megabytes to other peers."
 )

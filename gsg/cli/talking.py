@@ -34,7 +34,7 @@ def run(work: Coroutine[Any, Any, None]) -> None:  # Any: what a coroutine yield
     except GsgError as error:
         click.echo(f"gsg: {error}", err=True)
         sys.exit(2 if isinstance(error, LocalError) else 1)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, asyncio.CancelledError):
         sys.exit(128 + signal.SIGINT)
     except BrokenPipeError:
         # As filters do: `gsg subscribe ... | head` is no failure. The descriptor goes, so that nothing is flushed to it at exit.

@@ -1,0 +1,273 @@
+"""Keys change hands when peers come and leave: facts go to the new owner, feeds are told to follow, late messages are passed on.
+
+    newcomer is the owner of a key now      facts sent and acknowledged ──> its feeds told Moved ──> all gone: facts dropped here
+    a publish for it comes here all the same    carried out here while feeds remain, and forwarded to the owner
+    a condition for it comes here               answered NotHere
+
+For SETTLING_S after a peer was discovered, each message is checked for keys that are another's by now: publishers and subscribers
+learn of a newcomer within that time. What is forwarded is taken as it is, so two peers who disagree do not pass it back and forth.
+A peer that leaves in order does the same with all its keys. A peer that dies does not: until keys have three holders, its facts
+die with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeAlias
+
+import dht
+
+from .errors import GsgError, PeerUnreachable
+from .exchange import Channel, Exchange, answer_of, show
+from .features import Key
+from .intake import StartTask
+from .messages import Done, Flash, HandOver, InsertCondition, Message, NotHere, Publish
+from .model import Tuple
+from .owners import Owners
+from .placement import NOWHERE
+from .rendezvous import Rendezvous
+
+log = logging.getLogger(__name__)
+
+SETTLING_S = 90.0
+"""How long after a peer was discovered its neighbours look for keys that are its own; views are refreshed every 30 s."""
+LEAVING_S = 10.0
+"""How long leaving may take; what was not handed over by then is lost, and said to be."""
+FOLLOWING_S = 2.0
+"""How long a peer that leaves waits for its feeds to be set up elsewhere."""
+FOLLOW_LOOK_S = 0.02
+SWEEP_S = 1.0
+"""Pause between looks for keys that were handed over and that no feed needs here any more."""
+CHUNK_FACTS = 1_000
+KEYS_PER_TURN = 500
+"""Keys whose owner is looked up before others get their turn."""
+
+Parcels: TypeAlias = dict[dht.Contact, tuple[list[int], list[bytes]]]
+"""For each other owner: numbers of tuples, and the positions that are its own."""
+
+
+class Handover:
+    """Decides and carries out what changes hands at one peer. ``flush`` sends what a change here has caused."""
+
+    def __init__(
+        self,
+        own: dht.Contact,
+        owners: Owners,
+        exchange: Exchange,
+        rendezvous: Rendezvous,
+        *,
+        start_task: StartTask,
+        flush: Callable[[], None],
+    ) -> None:
+        self._own = own
+        self._owners = owners
+        self._exchange = exchange
+        self._rendezvous = rendezvous
+        self._start_task = start_task
+        self._flush = flush
+        self._settled_at_s = 0.0
+        self._working = False
+        self._again = False
+        self.leaving = False
+        """Whether this peer is about to stop: it takes nothing from others any more."""
+
+    @property
+    def settling(self) -> bool:
+        """Whether messages are to be checked for keys that are another's by now."""
+        return self.leaving or asyncio.get_running_loop().time() < self._settled_at_s
+
+    def newcomer(self) -> None:
+        """A peer was discovered: some keys may be its own."""
+        self._settled_at_s = asyncio.get_running_loop().time() + SETTLING_S
+        self._rendezvous.remember_retractions()
+        self._again = True
+        if not self._working and not self.leaving:
+            self._working = True
+            self._start_task(self._hand_over_until_settled())
+
+    def elsewhere(self, key: Key) -> dht.Contact | None:
+        """The owner of a key, if it is not this peer."""
+        owner = self._owners.other_than_us(key) if self.leaving else self._owners.now(key)
+        return None if owner is None or owner.id == self._own.id else owner
+
+    # --- messages that came to a former owner -----------------------------------------------------------------------------
+
+    def publish(self, channel: Channel, message: Publish) -> Done | None:
+        """Carry out a Publish; None when parts of it were forwarded, and the answer comes when those are answered."""
+        places, kept, parcels = self._sort(message.facts, message.places)
+        changed = self._rendezvous.publish(message.sign, message.facts, places)
+        if not parcels:
+            return Done(message.request, changed)
+        self._rendezvous.publish(message.sign, message.facts, kept, as_owner=False)
+
+        def make(numbers: list[int], theirs: list[bytes]) -> Callable[[int], Message]:
+            facts = [message.facts[number] for number in numbers]
+            return lambda request: Publish(request, message.sign, facts, theirs, forwarded=True)
+
+        def instead(numbers: list[int], theirs: list[bytes]) -> int:
+            return self._rendezvous.publish(message.sign, [message.facts[number] for number in numbers], theirs)
+
+        self._start_task(self._forward(channel, message.request, parcels, changed, make, instead))
+        return None
+
+    def flash(self, channel: Channel, message: Flash) -> Done | None:
+        """Carry out a Flash, like :meth:`publish`."""
+        places, kept, parcels = self._sort([event.items for event in message.events], message.places)
+        self._rendezvous.flash(message.publisher, message.events, [own + more for own, more in zip(places, kept, strict=True)])
+        if not parcels:
+            return Done(message.request)
+
+        def make(numbers: list[int], theirs: list[bytes]) -> Callable[[int], Message]:
+            events = [message.events[number] for number in numbers]
+            return lambda request: Flash(request, message.publisher, events, theirs, forwarded=True)
+
+        def instead(numbers: list[int], theirs: list[bytes]) -> int:
+            self._rendezvous.flash(message.publisher, [message.events[number] for number in numbers], theirs)
+            return 0
+
+        self._start_task(self._forward(channel, message.request, parcels, 0, make, instead))
+        return None
+
+    def not_here(self, message: InsertCondition) -> NotHere | None:
+        """The answer to a condition whose key is another's by now; None when it is ours, or for the rendezvous to refuse."""
+        pattern = message.template.pattern
+        if message.anchor == NOWHERE or not 0 <= message.anchor < len(pattern):
+            return None
+        constant = pattern[message.anchor]
+        owner = None if constant is None else self.elsewhere((len(pattern), message.anchor, constant))
+        return None if owner is None else NotHere(message.request, owner)
+
+    def _sort(self, tuples: Sequence[Tuple], places: Sequence[bytes]) -> tuple[list[bytes], list[bytes], Parcels]:
+        """For each tuple its positions that are ours, and those that are not and still have something here; the others' parcels."""
+        ours: list[bytes] = []
+        kept: list[bytes] = []
+        parcels: Parcels = {}
+        for number, (items, there) in enumerate(zip(tuples, places, strict=True)):
+            own, more = bytearray(), bytearray()
+            theirs: dict[dht.Contact, bytearray] = {}
+            for position in there:
+                key = (len(items), position, items[position])
+                owner = self.elsewhere(key)
+                if owner is None:
+                    own.append(position)
+                    continue
+                theirs.setdefault(owner, bytearray()).append(position)
+                if self._rendezvous.holds(key):
+                    more.append(position)
+            for owner, their in theirs.items():
+                numbers, their_places = parcels.setdefault(owner, ([], []))
+                numbers.append(number)
+                their_places.append(bytes(their))
+            ours.append(bytes(own))
+            kept.append(bytes(more))
+        return ours, kept, parcels
+
+    async def _forward(
+        self,
+        channel: Channel,
+        request: int,
+        parcels: Parcels,
+        changed: int,
+        make: Callable[[list[int], list[bytes]], Callable[[int], Message]],
+        instead: Callable[[list[int], list[bytes]], int],
+    ) -> None:
+        """Pass on what is others', then answer. Where an owner has gone already, we are next: it is carried out here."""
+        for owner, (numbers, theirs) in parcels.items():
+            try:
+                changed += (await self._exchange.ask(owner, make(numbers, theirs), Done)).count
+            except GsgError as error:
+                log.info("kept what belongs to %s: %s", show(owner), error)
+                if isinstance(error, PeerUnreachable):
+                    self._owners.lost(owner.id)
+                changed += instead(numbers, theirs)
+        self._flush()
+        channel.send(Done(request, changed))
+
+    # --- keys that change hands -------------------------------------------------------------------------------------------
+
+    async def _hand_over_until_settled(self) -> None:
+        """Hand over what is others', again whenever a peer was discovered meanwhile, and drop what nobody needs here."""
+        try:
+            while self.settling and not self.leaving:
+                if self._again:
+                    self._again = False
+                    await self._hand_over()
+                await asyncio.sleep(SWEEP_S)
+                self._drop_what_has_moved()
+        finally:
+            self._working = False
+            self._rendezvous.forget_retractions()
+
+    async def leave(self) -> None:
+        """Hand over everything: this peer is about to stop."""
+        self.leaving = True
+        try:
+            async with asyncio.timeout(LEAVING_S):
+                self._again = True
+                while self._again:
+                    # Once more where a new owner turned out to be gone: somebody else is next.
+                    self._again = False
+                    await self._hand_over()
+                deadline_s = asyncio.get_running_loop().time() + FOLLOWING_S
+                while self._rendezvous.followed() and asyncio.get_running_loop().time() < deadline_s:  # noqa: ASYNC110  # many feeds
+                    await asyncio.sleep(FOLLOW_LOOK_S)
+        except TimeoutError:
+            log.warning("not everything was handed over within %.0f s: the facts that only this peer held are lost", LEAVING_S)
+
+    async def _hand_over(self) -> None:
+        moving: dict[dht.Contact, list[Key]] = {}
+        for number, key in enumerate(self._rendezvous.all_keys()):
+            if number % KEYS_PER_TURN == KEYS_PER_TURN - 1:
+                await asyncio.sleep(0)
+            # A key that has moved already is its new owner's to pass on: what is left of it here may be old.
+            owner = None if self._rendezvous.has_moved(key) else self.elsewhere(key)
+            if owner is not None:
+                moving.setdefault(owner, []).append(key)
+        for owner, keys in moving.items():
+            try:
+                await self._move(owner, keys)
+            except GsgError as error:
+                log.info("keys not handed over to %s: %s", show(owner), error)
+                if isinstance(error, PeerUnreachable):
+                    self._owners.lost(owner.id)
+                    self._again = True
+
+    async def _move(self, owner: dht.Contact, keys: list[Key]) -> None:
+        """Send the facts of keys to their owner, and the feeds after them."""
+        channel = await self._exchange.channel(owner)
+        start = 0
+        while start < len(keys):
+            # From reading a key's facts to sending them nothing else runs, so whatever is forwarded later comes after them.
+            chunk: list[Key] = []
+            facts: list[Tuple] = []
+            places: list[bytes] = []
+            while start < len(keys) and len(facts) < CHUNK_FACTS:
+                key = keys[start]
+                start += 1
+                chunk.append(key)
+                stored = self._rendezvous.stored(key)
+                facts.extend(stored)
+                places.extend([bytes((key[1],))] * len(stored))
+            answers = [
+                channel.ask(partial(_hand_over, facts[begin : begin + CHUNK_FACTS], places[begin : begin + CHUNK_FACTS]))
+                for begin in range(0, len(facts), CHUNK_FACTS)
+            ]
+            for answer in answers:
+                await answer_of(channel, answer, Done)
+            self._rendezvous.move(chunk, owner)
+            self._flush()
+
+    def _drop_what_has_moved(self) -> None:
+        for key in self._rendezvous.moved_keys():
+            if self.elsewhere(key) is None:
+                self._rendezvous.keep(key)
+            else:
+                self._rendezvous.drop_if_unused(key)
+        self._flush()
+
+
+def _hand_over(facts: list[Tuple], places: list[bytes], request: int) -> Message:
+    return HandOver(request, facts, places)

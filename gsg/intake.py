@@ -1,0 +1,429 @@
+"""The feeds that keep the alpha memories of this peer: where each is posted, and what happens when its rendezvous changes.
+
+    wanted ──loads asked, anchor chosen──> posted ──snapshot whole──> kept ──link broken, or rendezvous moved──> posted again
+
+For a new template the rendezvous of each of its constants is asked for its load, and the template is posted at the rarest. One
+without constants is posted at every peer, and its memory is the union of what they hold. A feed that is set up anew runs beside
+the one that it replaces until its snapshot is whole: a fact counts once however many feeds have it, so what readers see is the
+difference.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Coroutine, Iterator
+from itertools import count
+from typing import TypeAlias
+
+import dht
+
+from .errors import Elsewhere, GsgError, PeerUnreachable
+from .exchange import ANSWER_TIMEOUT_S, Channel, Exchange, answer_of, show
+from .features import Template
+from .feeds import AlphaFeed, Differences, FeedState, RecentEvents, SequenceHole
+from .messages import (
+    AskLoads,
+    Deltas,
+    Done,
+    Event,
+    Gap,
+    InsertCondition,
+    Load,
+    Loads,
+    Moved,
+    RemoveCondition,
+    Resume,
+    Snapshot,
+    Test,
+)
+from .model import Term, Tuple
+from .owners import Owners
+from .placement import NOWHERE, choose_anchor
+
+log = logging.getLogger(__name__)
+
+ATTEMPTS = 4
+"""How often a feed is tried to be set up before the subscriber is told that it cannot be."""
+RETRY_S = (0.2, 0.5, 1.0, 2.0, 5.0)
+"""Pauses between attempts to restore a broken feed; the last repeats until it works or nobody wants the feed any more."""
+
+OnEvent: TypeAlias = Callable[[Event], None]
+StartTask: TypeAlias = Callable[[Coroutine[None, None, None]], object]
+
+
+class Memory:
+    """A template that somebody here asks for, with the feeds that keep it."""
+
+    __slots__ = (
+        "anchor",
+        "exclusive",
+        "number",
+        "on_event",
+        "ready",
+        "recent",
+        "sources",
+        "template",
+        "test",
+        "users",
+        "widening",
+    )
+
+    def __init__(
+        self,
+        template: Template,
+        number: int,
+        *,
+        anchor: int | None = None,
+        test: Test | None = None,
+        exclusive: bool = False,
+        on_event: OnEvent | None = None,
+    ) -> None:
+        self.template = template
+        self.number = number
+        """Counts up: which of two is newer."""
+        self.anchor = anchor
+        """Where it is posted; None until chosen."""
+        self.test = test
+        self.exclusive = exclusive
+        self.on_event = on_event
+        """Who hears of events, for a memory of events only; None for one that keeps facts."""
+        self.users = 0
+        self.sources: dict[int, Source] = {}
+        self.widening: set[bytes] = set()
+        """Peers at which a template without constants is just being posted."""
+        self.ready: asyncio.Future[None] | None = None
+        """Done once the memory is kept; whoever awaits it first sets it up."""
+        self.recent: RecentEvents | None = None
+        """Set once the memory has had two feeds at a time: an event may have come by both."""
+
+    def facts(self) -> Iterator[Tuple]:
+        """What the memory holds."""
+        if len(self.sources) == 1:
+            return iter(next(iter(self.sources.values())).feed.facts)
+        return iter({fact: None for source in self.sources.values() for fact in source.feed.facts})
+
+    def size(self) -> int:
+        """How many facts there are, at most."""
+        return sum(len(source.feed.facts) for source in self.sources.values())
+
+
+class Source:
+    """One feed of a memory."""
+
+    __slots__ = ("channel", "feed", "memory", "owner", "silence", "whole")
+
+    def __init__(self, memory: Memory, owner: dht.Contact, channel: Channel, feed: AlphaFeed) -> None:
+        self.memory = memory
+        self.owner = owner
+        self.channel = channel
+        self.feed = feed
+        self.whole: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done when the first snapshot is whole; PeerUnreachable when the link breaks before."""
+        self.silence: asyncio.Timeout | None = None
+        """Ends the wait for a snapshot when no part of it has come for ANSWER_TIMEOUT_S."""
+
+
+class Intake:
+    """The alpha memories of one peer.
+
+    ``on_change(template, differences)`` hears of facts that came and went; ``start_task`` runs a coroutine while the peer lives.
+    """
+
+    def __init__(
+        self,
+        owners: Owners,
+        exchange: Exchange,
+        *,
+        on_change: Callable[[Template, Differences], None],
+        start_task: StartTask,
+    ) -> None:
+        self._owners = owners
+        self._exchange = exchange
+        self._on_change = on_change
+        self._start_task = start_task
+        self._memories: dict[Template, Memory] = {}
+        self._listening: dict[int, Memory] = {}
+        self._sources: dict[int, Source] = {}
+        self._feed_numbers = count(1)
+        self._memory_numbers = count(1)
+
+    # --- what the subscriber asks -----------------------------------------------------------------------------------------
+
+    def memory(self, template: Template) -> Memory:
+        """The memory of a template that somebody has asked for."""
+        return self._memories[template]
+
+    def use(self, template: Template) -> Memory:
+        """The memory of a template, for one more user; await :meth:`until_ready` before its facts count."""
+        memory = self._memories.get(template)
+        if memory is None:
+            memory = self._memories[template] = Memory(template, next(self._memory_numbers))
+        memory.users += 1
+        return memory
+
+    def listen(self, template: Template, on_event: OnEvent, *, anchor: int, test: Test | None, exclusive: bool) -> Memory:
+        """A memory of events only, of its own; await :meth:`until_ready`."""
+        memory = Memory(template, next(self._memory_numbers), anchor=anchor, test=test, exclusive=exclusive, on_event=on_event)
+        self._listening[memory.number] = memory
+        memory.users = 1
+        return memory
+
+    def leave(self, memory: Memory) -> None:
+        """One user fewer; with the last one the feeds end, and with them the template at its rendezvous."""
+        memory.users -= 1
+        if memory.users:
+            return
+        if memory.on_event is None:
+            del self._memories[memory.template]
+        else:
+            del self._listening[memory.number]
+        for source in list(memory.sources.values()):
+            self._forget(source)
+
+    async def until_ready(self, memory: Memory) -> None:
+        """Set the memory up, or wait for whoever is at it; if they fail or are cancelled, try in their place.
+
+        Raises PeerUnreachable after ATTEMPTS, or Refused.
+        """
+        while memory.ready is None or not memory.ready.done():
+            if memory.ready is not None:
+                await asyncio.wait([memory.ready])
+                continue
+            ready = memory.ready = asyncio.get_running_loop().create_future()
+            try:
+                await self._establish(memory)
+            except BaseException:
+                memory.ready = None
+                ready.cancel()
+                raise
+            ready.set_result(None)
+
+    def of_feed(self, number: int) -> Memory | None:
+        """The memory that a feed keeps; None when the feed has ended."""
+        source = self._sources.get(number)
+        return None if source is None else source.memory
+
+    # --- what other peers tell --------------------------------------------------------------------------------------------
+
+    def snapshot(self, part: Snapshot) -> None:
+        """A part of a feed's stored facts."""
+        source = self._sources.get(part.feed)
+        if source is None:
+            return
+        if source.silence is not None:
+            source.silence.reschedule(asyncio.get_running_loop().time() + ANSWER_TIMEOUT_S)
+        differences = source.feed.snapshot(part)
+        if differences is not None:
+            self._change(source, differences)
+            if not source.whole.done():
+                source.whole.set_result(None)
+
+    def deltas(self, deltas: Deltas) -> None:
+        """Changes of a feed's facts."""
+        source = self._sources.get(deltas.feed)
+        if source is None:
+            return
+        try:
+            self._change(source, source.feed.deltas(deltas))
+        except SequenceHole:
+            log.warning("feed %d from %s has a hole: asking for a snapshot", deltas.feed, show(source.owner))
+            self._resume(source)
+
+    def gap(self, gap: Gap) -> None:
+        """The rendezvous could not keep what we did not read: start from a snapshot."""
+        source = self._sources.get(gap.feed)
+        if source is not None:
+            log.warning("feed %d from %s fell behind: asking for a snapshot", gap.feed, show(source.owner))
+            self._resume(source)
+
+    def moved(self, moved: Moved) -> None:
+        """Another peer is the rendezvous of a feed's key now."""
+        source = self._sources.get(moved.feed)
+        if source is not None:
+            self._start_task(self._follow(source, moved.to))
+
+    def broken(self, channel: Channel) -> None:
+        """A link is gone: set up anew what it fed."""
+        for source in [source for source in self._sources.values() if source.channel is channel]:
+            if source.whole.done():
+                self._start_task(self._restore(source))
+            else:
+                # Whoever waits for it tries again by itself.
+                source.whole.set_exception(PeerUnreachable(f"the link to {show(source.owner)} broke"))
+                source.whole.exception()
+
+    def discovered(self, contact: dht.Contact) -> None:
+        """A peer has come: templates without constants are to be posted there too."""
+        for memory in [*self._memories.values(), *self._listening.values()]:
+            if memory.anchor == NOWHERE:
+                self._start_task(self._widen(memory, contact))
+
+    # --- feeds ------------------------------------------------------------------------------------------------------------
+
+    async def _establish(self, memory: Memory) -> None:
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                await self._post(memory)
+                return
+            except Elsewhere as error:
+                if attempt == ATTEMPTS:
+                    raise PeerUnreachable(f"no peer takes {memory.template!r}: {error}") from None
+                await self._owners.meet(error.contact)
+            except PeerUnreachable:
+                if attempt == ATTEMPTS:
+                    raise
+
+    async def _post(self, memory: Memory) -> None:
+        """Choose the anchor and set up the feed, or all of them."""
+        template = memory.template
+        if memory.on_event is None:
+            memory.anchor = await self._choose_anchor(template)
+        anchor = memory.anchor
+        assert anchor is not None, "listeners say where"
+        if anchor == NOWHERE:
+            await asyncio.gather(*(self._widen(memory, contact) for contact in self._owners.everybody()))
+            return
+        feature = _feature(template, anchor)
+        owner = (await self._owners.of([feature]))[feature]
+        await self._feed_from(memory, owner, anchor)
+
+    async def _widen(self, memory: Memory, contact: dht.Contact) -> None:
+        """Post a template without constants at one more peer; one that cannot be reached has nothing to say."""
+        if contact.id in memory.widening or any(source.owner.id == contact.id for source in memory.sources.values()):
+            return
+        memory.widening.add(contact.id)
+        try:
+            await self._feed_from(memory, contact, NOWHERE)
+        except PeerUnreachable as error:
+            log.info("template without constants not posted: %s", error)
+        finally:
+            memory.widening.discard(contact.id)
+
+    async def _choose_anchor(self, template: Template) -> int:
+        candidates = template.anchors()
+        if len(candidates) < 2:
+            return choose_anchor(template, {})
+        features = [_feature(template, position) for position in candidates]
+        owners = await self._owners.of(features)
+        by_owner: dict[dht.Contact, list[int]] = {}
+        for position, feature in zip(candidates, features, strict=True):
+            by_owner.setdefault(owners[feature], []).append(position)
+        load_at: dict[int, Load] = {}
+
+        async def ask(owner: dht.Contact, positions: list[int]) -> None:
+            try:
+                answer = await self._exchange.ask(owner, lambda request: AskLoads(request, template, positions), Loads)
+            except PeerUnreachable:
+                self._owners.lost(owner.id)
+                return
+            load_at.update(zip(positions, answer.loads, strict=False))
+
+        await asyncio.gather(*(ask(owner, positions) for owner, positions in by_owner.items()))
+        return choose_anchor(template, load_at)
+
+    async def _feed_from(self, memory: Memory, owner: dht.Contact, anchor: int) -> None:
+        """One more feed, until its first snapshot is whole. Raises PeerUnreachable, Refused or Elsewhere."""
+        try:
+            channel = await self._exchange.channel(owner)
+            number = next(self._feed_numbers)
+            source = Source(memory, owner, channel, AlphaFeed(number))
+            self._sources[number] = memory.sources[number] = source
+            if len(memory.sources) > 1 and memory.on_event is not None and memory.recent is None:
+                memory.recent = RecentEvents()
+            events_only = memory.on_event is not None
+            answer = channel.ask(
+                lambda request: InsertCondition(
+                    request, number, memory.template, anchor, memory.test, events_only, memory.exclusive
+                )
+            )
+            try:
+                await answer_of(channel, answer, Done)
+                await self._until_whole(source, events_only)
+            except BaseException:
+                self._forget(source)
+                raise
+        except PeerUnreachable:
+            self._owners.lost(owner.id)
+            raise
+        if not memory.users:
+            # Whoever asked has gone meanwhile.
+            self._forget(source)
+
+    @staticmethod
+    async def _until_whole(source: Source, events_only: bool) -> None:
+        if events_only:
+            # There is nothing stored to wait for; the link may have broken all the same.
+            if not source.whole.done():
+                source.whole.set_result(None)
+            return await source.whole
+        try:
+            async with asyncio.timeout(ANSWER_TIMEOUT_S) as source.silence:
+                await source.whole
+        except TimeoutError:
+            raise PeerUnreachable(f"{show(source.owner)} stopped in the middle of a snapshot") from None
+        finally:
+            source.silence = None
+        return None
+
+    def _forget(self, source: Source) -> None:
+        """End a feed here and at its rendezvous; facts that no other feed has go with it."""
+        number = source.feed.number
+        if self._sources.pop(number, None) is None:
+            return
+        memory = source.memory
+        if memory.users and source.feed.facts:
+            self._change(source, [(fact, -1) for fact in source.feed.facts])
+        del memory.sources[number]
+        with contextlib.suppress(PeerUnreachable):  # the rendezvous drops the feeds of a link that is gone
+            source.channel.send(RemoveCondition(number))
+
+    async def _follow(self, source: Source, to: dht.Contact) -> None:
+        """The rendezvous has moved: set up a feed there beside the old one, then end that."""
+        await self._owners.meet(to)
+        if source.memory.anchor == NOWHERE:
+            await self._widen(source.memory, to)
+        else:
+            await self._restore(source)
+
+    async def _restore(self, source: Source) -> None:
+        """Replace a feed, for as long as somebody wants it; the old one goes when the new one is whole."""
+        memory = source.memory
+        if memory.anchor == NOWHERE:
+            # That peer's facts are unknown until it is heard of again (see discovered).
+            self._forget(source)
+            return
+        attempt = 0
+        while memory.users and source.feed.number in self._sources:
+            try:
+                await self._post(memory)
+            except Elsewhere as error:
+                await self._owners.meet(error.contact)
+            except GsgError as error:
+                log.warning("feed of %s not restored yet: %s", memory.template, error)
+            else:
+                self._forget(source)
+                return
+            await asyncio.sleep(RETRY_S[min(attempt, len(RETRY_S) - 1)])
+            attempt += 1
+
+    def _resume(self, source: Source) -> None:
+        source.feed.state = FeedState.WAITING
+        with contextlib.suppress(PeerUnreachable):  # broken() sets the feed up anew
+            source.channel.send(Resume(source.feed.number))
+
+    def _change(self, source: Source, differences: Differences) -> None:
+        """Tell what a feed's differences mean for the memory: a fact counts once, however many feeds have it."""
+        memory = source.memory
+        if len(memory.sources) > 1:
+            others = [other.feed.facts for other in memory.sources.values() if other is not source]
+            differences = [(fact, sign) for fact, sign in differences if not any(fact in facts for facts in others)]
+        if differences:
+            self._on_change(memory.template, differences)
+
+
+def _feature(template: Template, position: int) -> tuple[int, int, Term]:
+    constant = template.pattern[position]
+    assert constant is not None, "an anchor is a constant"
+    return (len(template.pattern), position, constant)
