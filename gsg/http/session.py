@@ -49,6 +49,8 @@ class Session:
         self._socket = socket
         self._text = False
         self._first = True
+        self._left = False
+        """Whether nobody is there any more to answer to: what is under way is carried out, and not told."""
         self._subscriptions: dict[int, LiveSubscription] = {}
         # Each request under way holds a place; the reader waits for one, which is what slows the client down.
         self._places = asyncio.Semaphore(UNANSWERED)
@@ -64,6 +66,7 @@ class Session:
                         await self._places.acquire()
                         tasks.create_task(self._carry_out(request, tasks))
                 finally:
+                    self._left = True
                     for subscription in self._subscriptions.values():
                         await subscription.close()
         except* WebSocketDisconnect:
@@ -87,6 +90,8 @@ class Session:
 
     async def _send(self, reply: Reply) -> None:
         async with self._sending:
+            if self._left:
+                return
             if self._text:
                 await self._socket.send_text(_JSON[1].encode(reply).decode())
             else:
@@ -131,6 +136,9 @@ class Session:
         if len(self._subscriptions) >= MAX_SUBSCRIPTIONS:
             raise LocalError(f"this client has {MAX_SUBSCRIPTIONS} subscriptions, the most that one may have")
         subscription = await self._peer.subscribe(request.text, request.language)
+        if self._left:
+            await subscription.close()
+            return
         self._subscriptions[request.request] = subscription
         await self._send(Subscribed(request.request, subscription.variables))
         tasks.create_task(self._pump(request.request, subscription, subscription.pending))

@@ -1,0 +1,410 @@
+"""The HTTP door and its client, over real sockets: all verbs, mistakes that travel, strangers that misbehave."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import urllib.request
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import suppress
+
+import msgspec
+import pytest
+from websockets.asyncio.client import ClientConnection
+from websockets.asyncio.client import connect as websocket
+from websockets.exceptions import ConnectionClosed
+
+import gsg
+from gsg import (
+    BadTerm,
+    BadText,
+    Client,
+    DoorClosed,
+    LiveSubscription,
+    LocalError,
+    Peer,
+    PeerUnreachable,
+    Row,
+    Sign,
+    Symbol,
+    Unsupported,
+)
+from gsg.http import HttpDoor
+from gsg.http.protocol import MAX_MESSAGE_BYTES, AskReport, Failed, Insert, Subscribe, Unsubscribe, error_of, failed
+
+ON = Symbol("on")
+
+
+@pytest.fixture
+async def door() -> AsyncIterator[HttpDoor]:
+    """The door of a peer of its own."""
+    async with Peer() as peer, HttpDoor(peer, port=0) as made:
+        yield made
+
+
+@pytest.fixture
+async def client(door: HttpDoor) -> AsyncIterator[Client]:
+    async with gsg.connect(door.url) as made:
+        yield made
+
+
+def endpoint(door: HttpDoor) -> str:
+    """Where its WebSocket is."""
+    return f"ws://{door.host}:{door.port}/v1"
+
+
+async def read(subscription: LiveSubscription, count: int) -> list[str]:
+    """So many differences, waited for."""
+    texts: list[str] = []
+    while len(texts) < count:
+        texts += [f"{sign}{row}" for sign, row in await subscription.batch(count - len(texts))]
+    return texts
+
+
+async def still_serves(door: HttpDoor) -> None:
+    """Another client gets what it asks for."""
+    async with gsg.connect(door.url) as other:
+        assert await other.insert([("still", "here")]) == 1
+        assert await other.retract([("still", "here")]) == 1
+
+
+async def closed(socket: ClientConnection) -> int | None:
+    """Read to the end; the code that the peer closed with."""
+    with suppress(ConnectionClosed):
+        while True:
+            await socket.recv()
+    return socket.close_code
+
+
+async def no_feeds(door: HttpDoor) -> None:
+    """Until no subscription stands; each question gives the peer a turn."""
+    async with gsg.connect(door.url) as client:
+        while (await client.report()).peers[0].feeds:
+            pass
+
+
+async def test_a_client_has_the_verbs_of_a_peer(client: Client) -> None:
+    subscription = await client.subscribe("(?x, on, ?y)")
+
+    assert await client.insert([("a", ON, 1.5), ("b", ON, "c")]) == 2
+    assert await client.insert([("a", ON, 1.5)]) == 0
+    await client.notify([("e", ON, 2)])
+    assert await client.retract([("b", ON, "c")]) == 1
+
+    assert await read(subscription, 4) == ['+?x="a" ?y=1.5', '+?x="b" ?y="c"', '!?x="e" ?y=2', '-?x="b" ?y="c"']
+    assert subscription.rows() == Counter({Row({"x": "a", "y": 1.5}): 1})
+
+
+async def test_rows_that_hold_come_first_and_whole(client: Client) -> None:
+    await client.insert([(number, ON, "x") for number in range(2_500)])
+
+    async with await client.subscribe("(?x, on, *)") as subscription:
+        assert subscription.variables == ("x",)
+        assert subscription.pending == subscription.rows().total() == 2_500
+
+
+async def test_scripts_run_block_by_block(client: Client) -> None:
+    first, second = await client.run(
+        "INSERT { (a, 1) } SUBSCRIBE { (?x, 1) } DELETE { (a, 1) } NOTIFY { (b, 1) } SUBSCRIBE { (?x, *) }"
+    )
+
+    assert await read(first, 3) == ["+?x=a", "-?x=a", "!?x=b"]
+    assert second.rows() == Counter()
+
+
+async def test_subscriptions_of_two_clients_are_their_own(door: HttpDoor, client: Client) -> None:
+    subscription = await client.subscribe("(?x)")
+    async with gsg.connect(door.url) as other:
+        theirs = await other.subscribe("(?x)")
+        await theirs.close()
+        await client.insert([(1,)])
+        assert theirs.pending == 0
+    assert await read(subscription, 1) == ["+?x=1"]
+
+
+async def test_a_callback_hears_of_differences_as_they_come(client: Client) -> None:
+    heard: asyncio.Queue[tuple[Sign, Row]] = asyncio.Queue()
+    await client.subscribe("(?x)", callback=lambda sign, row: heard.put_nowait((sign, row)))
+
+    await client.insert([(1,)])
+
+    assert await heard.get() == (Sign.PLUS, Row({"x": 1}))
+
+
+async def test_a_mistake_in_a_query_travels_with_its_place(client: Client) -> None:
+    with pytest.raises(BadText) as caught:
+        await client.subscribe("(?x, on, ?y),\n  NTO { (?y, red) }")
+
+    error = caught.value
+    assert (error.line, error.column, error.source_line) == (2, 3, "  NTO { (?y, red) }")
+    assert str(error).startswith("subscription line 2, column 3: ")
+    assert str(error).endswith("\n      NTO { (?y, red) }\n      ^")
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "error", "problem"),
+    [
+        ("(?x)" + ", (?x)" * 200, "gsg", BadText, "a subscription of 201 tuples; expected at most 128"),
+        ("(?x)", "prolog", Unsupported, "unknown language 'prolog'; known are: gsg"),
+    ],
+    ids=["too large", "unknown language"],
+)
+async def test_refusals_travel_as_their_kind(
+    client: Client, text: str, language: str, error: type[Exception], problem: str
+) -> None:
+    with pytest.raises(error, match=problem):
+        await client.subscribe(text, language)
+
+
+async def test_what_is_no_tuple_is_refused_before_it_is_sent(client: Client) -> None:
+    with pytest.raises(BadTerm):
+        await client.insert([("a",), (object(),)])
+    with pytest.raises(BadText):
+        await client.run("INSERT { (a) } INSERT { (?x) }")
+
+    assert (await client.subscribe("(?x)")).rows() == Counter()
+
+
+async def test_a_report_tells_how_peers_are(door: HttpDoor, client: Client) -> None:
+    await client.insert([("a", ON, "b")])
+
+    report = (await client.report()).as_dict()
+
+    assert [(peer["facts"], peer["entries"], peer["published"]) for peer in report["peers"]] == [(1, 3, 1)]
+    assert [peer["share"] for peer in report["peers"]] == [1.0]
+
+
+async def test_status_and_a_word_about_itself_are_plain_http(door: HttpDoor) -> None:
+    def get(path: str) -> bytes:
+        with urllib.request.urlopen(door.url + path) as answer:
+            return bytes(answer.read())
+
+    status = json.loads(await asyncio.to_thread(get, "/status"))
+    about = await asyncio.to_thread(get, "/")
+
+    assert [sorted(peer)[:3] for peer in status["peers"]] == [["address", "entries", "facts"]]
+    assert b"GET /status" in about
+
+
+async def test_a_subscription_ends_with_its_peer() -> None:
+    async with Peer() as peer, HttpDoor(peer, port=0) as door, gsg.connect(door.url) as client:
+        subscription = await client.subscribe("(?x)")
+        await door.__aexit__(None, None, None)
+
+        with pytest.raises(PeerUnreachable, match=f"the peer at {door.url} has stopped"):
+            await subscription.batch(1)
+        with pytest.raises(PeerUnreachable, match="has stopped"):
+            await client.insert([("a",)])
+        await subscription.close()
+
+
+async def test_a_client_that_is_closed_says_so(door: HttpDoor) -> None:
+    async with gsg.connect(door.url) as client:
+        subscription = await client.subscribe("(?x)")
+    await client.close()
+
+    assert await subscription.batch(1) == []
+    with pytest.raises(DoorClosed, match="this client is closed"):
+        await client.insert([("a",)])
+    with pytest.raises(DoorClosed, match="this client is not connected; use it inside `async with"):
+        await Client(door.url).insert([("a",)])
+
+
+async def test_nobody_at_the_address_is_told_with_what_to_do(door: HttpDoor) -> None:
+    url = door.url
+    await door.__aexit__(None, None, None)
+
+    with pytest.raises(PeerUnreachable) as caught:
+        await Client(url).__aenter__()
+
+    assert str(caught.value).startswith(f"no peer answers at {url}: ")
+    assert str(caught.value).endswith("; start one with `gsg peer`, or name another with --peer URL or GSG_PEER")
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:8470", "ftp://127.0.0.1", "http://", ""])
+async def test_an_address_that_is_none_is_refused(url: str) -> None:
+    with pytest.raises(LocalError, match="is no address of a peer; expected one like http://127"):
+        await Client(url).__aenter__()
+
+
+async def test_a_port_in_use_is_named(door: HttpDoor) -> None:
+    with pytest.raises(DoorClosed) as caught:
+        await HttpDoor(door._peer, port=door.port).__aenter__()
+
+    assert str(caught.value) == (
+        f"the HTTP door cannot listen on 127.0.0.1:{door.port}: Address already in use; "
+        "stop the program that holds it or choose another port with --http"
+    )
+
+
+async def test_clients_may_speak_json_in_text_frames(door: HttpDoor) -> None:
+    async with websocket(endpoint(door)) as socket:
+        await socket.send(json.dumps([4, 1, "(?x, on, ?y)"]))
+        await socket.send(json.dumps([1, 2, [["a", [1, "on"], [4, "1.5", "x:decimal", ""]]]]))
+        answers = [json.loads(await socket.recv()) for _ in range(4)]
+
+    assert [12, 1, ["x", "y"]] in answers
+    assert [14, 1] in answers
+    assert [10, 2, 1] in answers
+    assert [13, 1, [1], [["a", [4, "1.5", "x:decimal"]]]] in answers or [
+        13,
+        1,
+        [1],
+        [["a", [4, "1.5", "x:decimal", ""]]],
+    ] in answers
+
+
+async def test_requests_that_make_no_sense_are_answered_and_the_connection_stays(door: HttpDoor) -> None:
+    encode, decode = msgspec.msgpack.encode, msgspec.msgpack.Decoder(Failed).decode
+    async with websocket(endpoint(door)) as socket:
+        await socket.send(encode(Unsubscribe(1, 77)))
+        unknown = decode(await socket.recv())
+        await socket.send(encode(Insert(2, [()])))
+        empty = decode(await socket.recv())
+        await socket.send(encode(Subscribe(3, "(?x)")))
+        await socket.recv(), await socket.recv()
+        await socket.send(encode(Subscribe(3, "(?x)")))
+        again = decode(await socket.recv())
+
+    assert (unknown.request, unknown.kind, unknown.problem) == (
+        1,
+        "LocalError",
+        "no subscription was made by request 77; it may have ended",
+    )
+    assert (empty.request, empty.kind) == (2, "BadTerm")
+    assert (again.request, again.problem) == (3, "request 3 has made a subscription already; expected a new number")
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [b"", b"\xc1", b"GET / HTTP/1.1", msgspec.msgpack.encode([99, 1]), b"\x91" * 10_000, "", "{", "[1]", "\x00", "[" * 10_000],
+    ids=[
+        "nothing",
+        "no msgpack",
+        "another protocol",
+        "unknown kind",
+        "deep",
+        "no text",
+        "half of JSON",
+        "too short",
+        "NUL",
+        "deep JSON",
+    ],
+)
+async def test_garbage_ends_the_connection_that_brought_it_and_no_other(door: HttpDoor, client: Client, frame: bytes | str) -> None:
+    async with websocket(endpoint(door)) as socket:
+        await socket.send(frame)
+        with pytest.raises(ConnectionClosed) as caught:
+            await socket.recv()
+
+    assert caught.value.rcvd is not None
+    assert caught.value.rcvd.code == 1007
+    assert caught.value.rcvd.reason.startswith("not a request: ")
+    assert await client.insert([("a",)]) == 1
+
+
+async def test_garbage_behind_requests_under_way_fails_nothing_else(door: HttpDoor, caplog: pytest.LogCaptureFixture) -> None:
+    encode = msgspec.msgpack.encode
+    async with websocket(endpoint(door)) as socket:
+        await socket.send(encode(Subscribe(1, "(?x)")))
+        for number in range(2, 12):
+            await socket.send(encode(Insert(number, [(item,) for item in range(500)])))
+            await socket.send(encode(AskReport(number + 100)))
+        await socket.send(b"\xc1")
+        assert await closed(socket) == 1007
+
+    await still_serves(door)
+    await no_feeds(door)
+    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+async def test_a_message_that_is_too_long_ends_its_connection(door: HttpDoor) -> None:
+    async with websocket(endpoint(door)) as socket:
+        with suppress(ConnectionClosed):
+            await socket.send(b"\x00" * (MAX_MESSAGE_BYTES + 1))
+        assert await closed(socket) == 1009
+
+    await still_serves(door)
+
+
+HANDSHAKE = (
+    b"GET /v1 HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: " + base64.b64encode(bytes(16)) + b"\r\n\r\n"
+)
+STRANGERS = {
+    "nothing": b"",
+    "garbage": bytes(range(256)) * 4,
+    "half a request": b"GET /v1 HTTP/1.1\r\nHost: local",
+    "half a handshake": HANDSHAKE[:-2],
+    "half a frame": HANDSHAKE + b"\x82\xfe\x10",
+    "a frame without a mask": HANDSHAKE + b"\x82\x02hi",
+    "a frame that claims to be 4 GB": HANDSHAKE + b"\x82\xff" + (2**32).to_bytes(8, "big") + b"mask",
+    "a frame of an unknown kind": HANDSHAKE + b"\x8f\x80mask",
+    "a peer's hello": b"\x00\x00\x00\x26GSG1" + bytes(34),
+}
+
+
+@pytest.mark.parametrize("data", STRANGERS.values(), ids=STRANGERS)
+async def test_a_stranger_on_the_socket_harms_nobody(door: HttpDoor, client: Client, data: bytes) -> None:
+    subscription = await client.subscribe("(?x)")
+    reader, writer = await asyncio.open_connection(door.host, door.port)
+    writer.write(data)
+    writer.write_eof()
+    await reader.read()
+    writer.close()
+
+    await still_serves(door)
+    await client.insert([(1,)])
+    assert await read(subscription, 1) == ["+?x=1"]
+
+
+async def test_a_client_that_leaves_while_it_subscribes_leaves_no_subscription(door: HttpDoor) -> None:
+    async with gsg.connect(door.url) as client:
+        await client.insert([(number, "x") for number in range(1_000)])
+    async with websocket(endpoint(door)) as socket:
+        for number in range(20):
+            await socket.send(msgspec.msgpack.encode(Subscribe(number, "(?x, ?y)")))
+        socket.transport.abort()
+
+    await still_serves(door)
+    await no_feeds(door)
+
+
+async def test_a_client_that_vanishes_takes_its_subscriptions_with_it(door: HttpDoor, client: Client) -> None:
+    async with websocket(endpoint(door)) as socket:
+        await socket.send(msgspec.msgpack.encode(Subscribe(1, "(?x)")))
+        await socket.recv()
+        socket.transport.abort()
+
+    await no_feeds(door)
+    assert await client.insert([("a",)]) == 1
+
+
+ERRORS = [
+    BadText("unknown clause", line=3, column=2, source_line="FIL", what="subscription"),
+    gsg.Overrun("2 events were dropped", lost=2),
+    BadTerm("no term"),
+    PeerUnreachable("nobody"),
+    gsg.Refused("no"),
+    DoorClosed("closed"),
+]
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+def test_an_error_arrives_as_it_was(error: gsg.GsgError) -> None:
+    arrived = error_of(failed(1, error))
+
+    assert (type(arrived), str(arrived), vars(arrived)) == (type(error), str(error), vars(error))
+
+
+@pytest.mark.parametrize("kind", ["NewKind", "Exception", "annotations", "__name__"])
+def test_an_error_of_a_kind_that_is_not_known_is_the_peers(kind: str) -> None:
+    arrived = error_of(Failed(1, kind, "what happened"))
+
+    assert (type(arrived), str(arrived)) == (gsg.RemoteError, f"{kind}: what happened")
+
+
+def test_a_door_on_ipv6_is_written_as_urls_are() -> None:
+    assert HttpDoor(None, "::1", 80).url == "http://[::1]:80"  # type: ignore[arg-type]  # it has no peer to serve
