@@ -200,16 +200,16 @@ class Intake:
                 raise
             ready.set_result(None)
 
-    def of_feed(self, number: int) -> Memory | None:
+    def of_feed(self, channel: Channel, number: int) -> Memory | None:
         """The memory that a feed keeps; None when the feed has ended."""
-        source = self._sources.get(number)
+        source = self._source(channel, number)
         return None if source is None else source.memory
 
     # --- what other peers tell --------------------------------------------------------------------------------------------
 
-    def snapshot(self, part: Snapshot) -> None:
+    def snapshot(self, channel: Channel, part: Snapshot) -> None:
         """A part of a feed's stored facts."""
-        source = self._sources.get(part.feed)
+        source = self._source(channel, part.feed)
         if source is None:
             return
         if source.silence is not None:
@@ -220,9 +220,9 @@ class Intake:
             if not source.whole.done():
                 source.whole.set_result(None)
 
-    def deltas(self, deltas: Deltas) -> None:
+    def deltas(self, channel: Channel, deltas: Deltas) -> None:
         """Changes of a feed's facts."""
-        source = self._sources.get(deltas.feed)
+        source = self._source(channel, deltas.feed)
         if source is None:
             return
         try:
@@ -231,16 +231,16 @@ class Intake:
             log.warning("feed %d from %s has a hole: asking for a snapshot", deltas.feed, show(source.owner))
             self._resume(source)
 
-    def gap(self, gap: Gap) -> None:
+    def gap(self, channel: Channel, gap: Gap) -> None:
         """The rendezvous could not keep what we did not read: start from a snapshot."""
-        source = self._sources.get(gap.feed)
+        source = self._source(channel, gap.feed)
         if source is not None:
             log.warning("feed %d from %s fell behind: asking for a snapshot", gap.feed, show(source.owner))
             self._resume(source)
 
-    def moved(self, moved: Moved) -> None:
+    def moved(self, channel: Channel, moved: Moved) -> None:
         """Another peer is the rendezvous of a feed's key now."""
-        source = self._sources.get(moved.feed)
+        source = self._source(channel, moved.feed)
         if source is not None:
             self._start_task(self._follow(source, moved.to))
 
@@ -261,6 +261,11 @@ class Intake:
                 self._start_task(self._widen(memory, contact))
 
     # --- feeds ------------------------------------------------------------------------------------------------------------
+
+    def _source(self, channel: Channel, number: int) -> Source | None:
+        """The feed of this number, if it comes by this channel: numbers are easy to guess, and only its rendezvous speaks for it."""
+        source = self._sources.get(number)
+        return source if source is not None and source.channel is channel else None
 
     async def _establish(self, memory: Memory) -> None:
         for attempt in range(1, ATTEMPTS + 1):
@@ -327,6 +332,9 @@ class Intake:
         """One more feed, until its first snapshot is whole. Raises PeerUnreachable, Refused or Elsewhere."""
         try:
             channel = await self._exchange.channel(owner)
+            if not memory.users:
+                # Whoever asked has gone meanwhile, and the template may have another memory by now.
+                return
             number = next(self._feed_numbers)
             source = Source(memory, owner, channel, AlphaFeed(number))
             self._sources[number] = memory.sources[number] = source
@@ -347,9 +355,6 @@ class Intake:
         except PeerUnreachable:
             self._owners.lost(owner.id)
             raise
-        if not memory.users:
-            # Whoever asked has gone meanwhile.
-            self._forget(source)
 
     @staticmethod
     async def _until_whole(source: Source, events_only: bool) -> None:
@@ -376,6 +381,9 @@ class Intake:
         if memory.users and source.feed.facts:
             self._change(source, [(fact, -1) for fact in source.feed.facts])
         del memory.sources[number]
+        if not source.whole.done():
+            # Nothing will come any more: whoever waits for it goes on without.
+            source.whole.set_result(None)
         with contextlib.suppress(PeerUnreachable):  # the rendezvous drops the feeds of a link that is gone
             source.channel.send(RemoveCondition(number))
 
@@ -391,7 +399,11 @@ class Intake:
         """Replace a feed, for as long as somebody wants it; the old one goes when the new one is whole."""
         memory = source.memory
         if memory.anchor == NOWHERE:
-            # That peer's facts are unknown until it is heard of again (see discovered).
+            try:
+                await self._feed_from(memory, source.owner, NOWHERE)
+            except GsgError as error:
+                # That peer's facts are unknown until it is heard of again (see discovered).
+                log.info("template without constants not posted again: %s", error)
             self._forget(source)
             return
         attempt = 0

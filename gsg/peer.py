@@ -270,6 +270,8 @@ class Peer:
         try:
             match message:
                 case Publish():
+                    if abs(message.sign) != 1:
+                        raise Refused(f"sign {message.sign}; expected 1 or -1")
                     _check_places(message.facts, message.places)
                     if not message.forwarded and self._handover.settling:
                         done = self._handover.publish(channel, message)
@@ -293,15 +295,15 @@ class Peer:
                     if done is not None:
                         self._done.append((channel, done))
                 case Deltas():
-                    self._subscriber.intake.deltas(message)
+                    self._subscriber.intake.deltas(channel, message)
                 case Happened():
-                    self._subscriber.happened(message)
+                    self._subscriber.happened(channel, message)
                 case Snapshot():
-                    self._subscriber.intake.snapshot(message)
+                    self._subscriber.intake.snapshot(channel, message)
                 case Gap():
-                    self._subscriber.intake.gap(message)
+                    self._subscriber.intake.gap(channel, message)
                 case Moved():
-                    self._subscriber.intake.moved(message)
+                    self._subscriber.intake.moved(channel, message)
                 case AskLoads():
                     channel.send(Loads(message.request, self._rendezvous.loads(message.template, message.positions)))
                 case InsertCondition():

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import rete
 
-from .exchange import Exchange
+from .exchange import Channel, Exchange
 from .features import Template
 from .feeds import RecentEvents
 from .intake import Intake, Memory, OnEvent, StartTask
@@ -99,10 +99,10 @@ class Subscriber:
         if memory.users:
             self.intake.leave(memory)
 
-    def happened(self, happened: Happened) -> None:
+    def happened(self, channel: Channel, happened: Happened) -> None:
         """An event that some feeds of this peer match: listeners hear of it, and it joins with the facts of this moment, once."""
         publisher, event = happened.publisher, happened.event
-        memories = [memory for number in happened.feeds if (memory := self.intake.of_feed(number)) is not None]
+        memories = [memory for number in happened.feeds if (memory := self.intake.of_feed(channel, number)) is not None]
         # Newest first, those without constants last: the order in which Pedro serves its subscriptions (facts, section 3).
         memories.sort(key=_pedro_order)
         joins = False
