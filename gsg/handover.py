@@ -13,6 +13,7 @@ die with it.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -70,7 +71,8 @@ class Handover:
         self._flush = flush
         self._settled_at_s = 0.0
         self._working = False
-        self._again = False
+        self._again = asyncio.Event()
+        """Set when keys may have to be handed over, once more."""
         self.leaving = False
         """Whether this peer is about to stop: it takes nothing from others any more."""
 
@@ -83,7 +85,7 @@ class Handover:
         """A peer was discovered: some keys may be its own."""
         self._settled_at_s = asyncio.get_running_loop().time() + SETTLING_S
         self._rendezvous.remember_retractions()
-        self._again = True
+        self._again.set()
         if not self._working and not self.leaving:
             self._working = True
             self._start_task(self._hand_over_until_settled())
@@ -98,17 +100,18 @@ class Handover:
     def publish(self, channel: Channel, message: Publish) -> Done | None:
         """Carry out a Publish; None when parts of it were forwarded, and the answer comes when those are answered."""
         places, kept, parcels = self._sort(message.facts, message.places)
-        changed = self._rendezvous.publish(message.sign, message.facts, places)
+        changed = self._rendezvous.publish(message.sign, message.facts, places, stamp=message.stamp)
         if not parcels:
             return Done(message.request, changed)
-        self._rendezvous.publish(message.sign, message.facts, kept, as_owner=False)
+        self._rendezvous.publish(message.sign, message.facts, kept, stamp=message.stamp, as_owner=False)
 
         def make(numbers: list[int], theirs: list[bytes]) -> Callable[[int], Message]:
             facts = [message.facts[number] for number in numbers]
-            return lambda request: Publish(request, message.sign, facts, theirs, forwarded=True)
+            return lambda request: Publish(request, message.sign, facts, theirs, message.stamp, forwarded=True)
 
         def instead(numbers: list[int], theirs: list[bytes]) -> int:
-            return self._rendezvous.publish(message.sign, [message.facts[number] for number in numbers], theirs)
+            facts = [message.facts[number] for number in numbers]
+            return self._rendezvous.publish(message.sign, facts, theirs, stamp=message.stamp)
 
         self._start_task(self._forward(channel, message.request, parcels, changed, make, instead))
         return None
@@ -192,11 +195,13 @@ class Handover:
         """Hand over what is others', again whenever a peer was discovered meanwhile, and drop what nobody needs here."""
         try:
             while self.settling and not self.leaving:
-                if self._again:
-                    self._again = False
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._again.wait(), SWEEP_S)
+                if self._again.is_set():
+                    self._again.clear()
                     await self._hand_over()
-                await asyncio.sleep(SWEEP_S)
-                self._drop_what_has_moved()
+                else:
+                    self._drop_what_has_moved()
         finally:
             self._working = False
             self._rendezvous.forget_retractions()
@@ -206,10 +211,10 @@ class Handover:
         self.leaving = True
         try:
             async with asyncio.timeout(LEAVING_S):
-                self._again = True
-                while self._again:
+                self._again.set()
+                while self._again.is_set():
                     # Once more where a new owner turned out to be gone: somebody else is next.
-                    self._again = False
+                    self._again.clear()
                     await self._hand_over()
                 deadline_s = asyncio.get_running_loop().time() + FOLLOWING_S
                 while self._rendezvous.followed() and asyncio.get_running_loop().time() < deadline_s:  # noqa: ASYNC110  # many feeds
@@ -233,7 +238,7 @@ class Handover:
                 log.info("keys not handed over to %s: %s", show(owner), error)
                 if isinstance(error, PeerUnreachable):
                     self._owners.lost(owner.id)
-                    self._again = True
+                    self._again.set()
 
     async def _move(self, owner: dht.Contact, keys: list[Key]) -> None:
         """Send the facts of keys to their owner, and the feeds after them."""
@@ -242,18 +247,18 @@ class Handover:
         while start < len(keys):
             # From reading a key's facts to sending them nothing else runs, so whatever is forwarded later comes after them.
             chunk: list[Key] = []
-            facts: list[Tuple] = []
+            history: list[tuple[int, Tuple, int]] = []
             places: list[bytes] = []
-            while start < len(keys) and len(facts) < CHUNK_FACTS:
+            while start < len(keys) and len(history) < CHUNK_FACTS:
                 key = keys[start]
                 start += 1
                 chunk.append(key)
-                stored = self._rendezvous.stored(key)
-                facts.extend(stored)
-                places.extend([bytes((key[1],))] * len(stored))
+                of_key = self._rendezvous.history(key)
+                history.extend(of_key)
+                places.extend([bytes((key[1],))] * len(of_key))
             answers = [
-                channel.ask(partial(_hand_over, facts[begin : begin + CHUNK_FACTS], places[begin : begin + CHUNK_FACTS]))
-                for begin in range(0, len(facts), CHUNK_FACTS)
+                channel.ask(partial(_hand_over, history[part], places[part]))
+                for part in (slice(begin, begin + CHUNK_FACTS) for begin in range(0, len(history), CHUNK_FACTS))
             ]
             for answer in answers:
                 await answer_of(channel, answer, Done)
@@ -269,5 +274,6 @@ class Handover:
         self._flush()
 
 
-def _hand_over(facts: list[Tuple], places: list[bytes], request: int) -> Message:
-    return HandOver(request, facts, places)
+def _hand_over(history: list[tuple[int, Tuple, int]], places: list[bytes], request: int) -> Message:
+    signs, facts, stamps = (list(column) for column in zip(*history, strict=True))
+    return HandOver(request, signs, facts, places, stamps)

@@ -54,6 +54,8 @@ class Publish(_Message, tag=1, frozen=True):
     sign: int
     facts: list[Tuple]
     places: list[bytes]
+    stamp: int
+    """The publisher's clock in microseconds: tells older from newer where a fact comes from two sides as its key changes hands."""
     forwarded: bool = False
 
 
@@ -167,11 +169,16 @@ class Gap(_Message, tag=13, frozen=True):
 
 
 class HandOver(_Message, tag=18, frozen=True):
-    """You hold these facts under these positions from now on; what was retracted at your side meanwhile stays so."""
+    """You are the rendezvous of these facts' keys from now on: they came (sign 1), or were retracted of late (-1), at their stamps.
+
+    Where your side knows better, by a later stamp, it stays so.
+    """
 
     request: int
+    signs: list[int]
     facts: list[Tuple]
     places: list[bytes]
+    stamps: list[int]
 
 
 class NotHere(_Message, tag=16, frozen=True):

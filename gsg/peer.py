@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import Counter
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from random import Random, SystemRandom
 from types import TracebackType
 from typing import Self
@@ -74,7 +75,7 @@ class Peer:
 
     ``listen`` is the address for other peers (TCP and UDP on one port, 0 takes a free one), ``join`` the addresses of peers to
     enter the overlay by, none for the first peer. Entering raises DoorClosed when the port is taken, PeerUnreachable when nobody
-    answers at the addresses to join.
+    answers at the addresses to join. ``rng`` and ``clock`` (seconds since any moment that peers agree on) are handed in by tests.
     """
 
     def __init__(
@@ -84,7 +85,9 @@ class Peer:
         *,
         peer_id: bytes | None = None,
         rng: Random | None = None,
+        clock: Callable[[], float] = time.time,
     ) -> None:
+        self._clock = clock
         rng = SystemRandom() if rng is None else rng
         self._join = tuple(join)
         self._endpoint = dht.Endpoint(
@@ -119,7 +122,7 @@ class Peer:
         self._exchange = Exchange(self.contact, on_message=self._message, on_batch=self._flush, on_broken=self._channel_broken)
         self._exchange.attach(self._endpoint.links)
         self._owners = Owners(self._endpoint.overlay)
-        self._publisher = Publisher(self.contact.id, self._owners, self._exchange)
+        self._publisher = Publisher(self.contact.id, self._owners, self._exchange, self._clock)
         self._subscriber = Subscriber(self._owners, self._exchange, self._start_task)
         self._handover = Handover(
             self.contact, self._owners, self._exchange, self._rendezvous, start_task=self._start_task, flush=self._flush
@@ -276,14 +279,17 @@ class Peer:
                     if not message.forwarded and self._handover.settling:
                         done = self._handover.publish(channel, message)
                     else:
-                        done = Done(message.request, self._rendezvous.publish(message.sign, message.facts, message.places))
+                        changed = self._rendezvous.publish(message.sign, message.facts, message.places, stamp=message.stamp)
+                        done = Done(message.request, changed)
                     if done is not None:
                         self._done.append((channel, done))
                 case HandOver():
                     _check_places(message.facts, message.places)
                     if self._handover.leaving:
                         raise Refused("this peer is about to stop")
-                    self._rendezvous.take_over(message.facts, message.places)
+                    if not len(message.signs) == len(message.stamps) == len(message.facts):
+                        raise Refused("a hand-over with columns of different lengths; expected a sign and a stamp for each fact")
+                    self._rendezvous.take_over(message.signs, message.facts, message.places, message.stamps)
                     self._done.append((channel, Done(message.request)))
                 case Flash():
                     _check_places([event.items for event in message.events], message.places)

@@ -58,9 +58,10 @@ Sent: TypeAlias = tuple[_Parcel, Channel, "asyncio.Future[Answer]"]
 
 
 class Publisher:
-    """Publishes for one peer."""
+    """Publishes for one peer. ``clock`` gives seconds, the same moment for all peers."""
 
-    def __init__(self, own_id: bytes, owners: Owners, exchange: Exchange) -> None:
+    def __init__(self, own_id: bytes, owners: Owners, exchange: Exchange, clock: Callable[[], float]) -> None:
+        self._clock = clock
         self._own_id = own_id
         self._owners = owners
         self._exchange = exchange
@@ -75,9 +76,10 @@ class Publisher:
 
         Raises BadTerm before anything is sent, PeerUnreachable or Refused when some were not acknowledged.
         """
+        stamp = int(self._clock() * 1_000_000)
 
         def make(parcel: _Parcel, request: int) -> Message:
-            return Publish(request, sign, [facts[number] for number in parcel.numbers], parcel.places)
+            return Publish(request, sign, [facts[number] for number in parcel.numbers], parcel.places, stamp)
 
         return await self._publish(facts, {number: bytes(positions(fact)) for number, fact in enumerate(facts)}, make)
 

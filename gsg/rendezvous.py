@@ -117,7 +117,8 @@ class Rendezvous:
 
     def __init__(self, compile_test: CompileTest) -> None:
         self._compile_test = compile_test
-        self._facts: dict[Key, dict[Tuple, None]] = {}
+        self._facts: dict[Key, dict[Tuple, int]] = {}
+        """With each fact the stamp of its insertion."""
         self._stands: dict[Key, _Stand] = {}
         self._everywhere = _Stand()
         """Templates without constants: matched under the tuple's home."""
@@ -125,8 +126,11 @@ class Rendezvous:
         self._of_subscriber: dict[Subscriber, dict[int, Feed]] = {}
         self._moved: dict[Key, None] = {}
         """Keys whose facts another peer has by now."""
-        self._retracted: dict[Key, dict[Tuple, None]] | None = None
-        """While keys may be handed over: what was retracted here. Limit: REMEMBERED_RETRACTIONS, then all is forgotten."""
+        self._retracted: dict[Key, dict[Tuple, int]] | None = None
+        """While keys may be handed over: what was retracted here, with its stamp.
+
+        Limit: REMEMBERED_RETRACTIONS, then all is forgotten.
+        """
         self._retractions = 0
         self._dirty: list[Feed] = []
         self._happened: list[tuple[Subscriber, Message]] = []
@@ -137,9 +141,10 @@ class Rendezvous:
 
     # --- publishers -------------------------------------------------------------------------------------------------------
 
-    def publish(self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes], *, as_owner: bool = True) -> int:
+    def publish(self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes], *, stamp: int = 0, as_owner: bool = True) -> int:
         """Facts come (1) or go (-1) under their places; returns how many changed under their home.
 
+        ``stamp`` is the publisher's time, in microseconds; it matters only to facts that change hands (:meth:`take_over`).
         ``as_owner=False``: for the sake of feeds that have not followed their key to its new owner yet.
         """
         changed_homes = 0
@@ -149,7 +154,7 @@ class Rendezvous:
                 key = (len(fact), position, fact[position])
                 if as_owner and self._moved:
                     self._moved.pop(key, None)
-                if change(key, fact):
+                if change(key, fact, stamp):
                     changed_homes += position == HOME
                     stand = self._stands.get(key)
                     if stand is not None:
@@ -173,23 +178,23 @@ class Rendezvous:
                 self._happened.append((subscriber, Happened(publisher, event, feeds)))
                 self.matched += 1
 
-    def _enter(self, key: Key, fact: Tuple) -> bool:
+    def _enter(self, key: Key, fact: Tuple, stamp: int) -> bool:
         if self._retracted and key in self._retracted:
             self._retracted[key].pop(fact, None)
         facts = self._facts.get(key)
         if facts is None:
-            self._facts[key] = {fact: None}
+            self._facts[key] = {fact: stamp}
             return True
         before = len(facts)
-        facts[fact] = None
+        facts[fact] = stamp
         return len(facts) != before
 
-    def _leave(self, key: Key, fact: Tuple) -> bool:
+    def _leave(self, key: Key, fact: Tuple, stamp: int) -> bool:
         if self._retracted is not None:
             self._retractions += 1
             if self._retractions > REMEMBERED_RETRACTIONS:
                 self._retracted, self._retractions = {}, 1
-            self._retracted.setdefault(key, {})[fact] = None
+            self._retracted.setdefault(key, {})[fact] = stamp
         facts = self._facts.get(key)
         if facts is None or fact not in facts:
             return False
@@ -349,9 +354,11 @@ class Rendezvous:
         """Whether there are facts or templates under a key."""
         return key in self._facts or key in self._stands
 
-    def stored(self, key: Key) -> list[Tuple]:
-        """The facts under a key."""
-        return list(self._facts.get(key, ()))
+    def history(self, key: Key) -> list[tuple[int, Tuple, int]]:
+        """The facts under a key as (1, fact, stamp), and those that were retracted of late as (-1, fact, stamp)."""
+        present = [(1, fact, stamp) for fact, stamp in self._facts.get(key, _NOTHING).items()]
+        gone = (self._retracted or {}).get(key, _NOTHING)
+        return present + [(-1, fact, stamp) for fact, stamp in gone.items()]
 
     def move(self, keys: Iterable[Key], owner: dht.Contact) -> None:
         """Another peer has the facts of these keys now: tell their feeds to follow, once each. The facts stay until dropped."""
@@ -366,22 +373,23 @@ class Rendezvous:
                 following.update(dict.fromkeys(posted.feeds.values()))
         self._happened.extend((feed.subscriber, Moved(feed.number, owner)) for feed in following)
 
-    def take_over(self, facts: Sequence[Tuple], places: Sequence[bytes]) -> None:
-        """Facts that another peer held until now come under their places, except those that were retracted here meanwhile."""
-        retracted = self._retracted or {}
-        for fact, positions in zip(facts, places, strict=True):
+    def take_over(self, signs: Sequence[int], facts: Sequence[Tuple], places: Sequence[bytes], stamps: Sequence[int]) -> None:
+        """What another peer knew of keys that are ours from now on; per fact and key, the later stamp is right."""
+        for sign, fact, positions, stamp in zip(signs, facts, places, stamps, strict=True):
             wanted = bytearray()
             for position in positions:
                 key = (len(fact), position, fact[position])
                 if key in self._moved:
                     # It comes back: what was left of it here has missed what happened at its other owner.
-                    for old in self.stored(key):
+                    for _, old, _ in self.history(key):
                         self.publish(-1, [old], [bytes((position,))])
                     self._moved.pop(key, None)
-                    retracted.pop(key, None)
-                if fact not in retracted.get(key, ()):
+                    if self._retracted:
+                        self._retracted.pop(key, None)
+                known = max(self._facts.get(key, _NOTHING).get(fact, -1), (self._retracted or {}).get(key, _NOTHING).get(fact, -1))
+                if known <= stamp:
                     wanted.append(position)
-            self.publish(1, [fact], [bytes(wanted)])
+            self.publish(sign, [fact], [bytes(wanted)], stamp=stamp)
 
     def remember_retractions(self) -> None:
         """From now on keys may be handed over to this peer, by others who do not hear of what is retracted here."""
@@ -445,6 +453,7 @@ class Rendezvous:
         return (fact for (_, position, _), facts in self._facts.items() if position == HOME for fact in facts)
 
 
+_NOTHING: dict[Tuple, int] = {}
 _ANY_ARITY: Tuple = ()
 """A template without positions asks for events of every arity; this is what it matches."""
 
