@@ -1,0 +1,374 @@
+"""The command gsg, against a peer in its own process: what it prints, and what it says when something is wrong."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from gsg.cli import main
+
+END_S = 60
+"""After this a command that hangs is a failure."""
+
+Gsg = Callable[..., Result]
+
+
+def peer_command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "gsg", "peer", *arguments]
+
+
+@pytest.fixture(scope="module")
+def running_peer() -> Iterator[dict[str, str]]:
+    """A peer in a process of its own: the addresses of its doors. Tests tell their facts apart by their words."""
+    process = subprocess.Popen(peer_command("--listen", ":0", "--http", ":0"), stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    said = "".join(iter(process.stdout.readline, "ready; Ctrl-C stops\n"))
+    yield {name: re.search(pattern, said)[1] for name, pattern in (("listen", r"listens on (\S+)"), ("url", r"door at (\S+)"))}  # type: ignore[index]  # it says both
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=END_S)
+
+
+@pytest.fixture
+def url(running_peer: dict[str, str]) -> str:
+    return running_peer["url"]
+
+
+@pytest.fixture
+def gsg(url: str) -> Gsg:
+    """Run the command against that peer."""
+    return lambda *arguments, **options: CliRunner(env={"GSG_PEER": url}).invoke(main, list(map(str, arguments)), **options)
+
+
+@pytest.fixture
+def free_port() -> Iterator[int]:
+    """A port where nobody listens: it is ours, and is given back when the test ends."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield taken.getsockname()[1]
+
+
+def triples(word: str, count: int) -> str:
+    return "".join(f"<x:{number}> <x:{word}> <x:o> .\n" for number in range(count))
+
+
+def rows(gsg: Gsg, query: str) -> list[str]:
+    result = gsg("subscribe", query, "--snapshot")
+    assert result.exit_code == 0, result.output
+    return sorted(result.stdout.splitlines())
+
+
+# --- publish ------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_file_is_published_and_retracted(gsg: Gsg, tmp_path: Path) -> None:
+    path = tmp_path / "data.nt"
+    path.write_text(triples("plain", 2_500))
+
+    published = gsg("publish", path)
+    assert (published.exit_code, published.stdout) == (0, "")
+    assert re.fullmatch(r"2,500 tuples acknowledged in [\d.]+ s \([\d,]+/s\)\n", published.stderr)
+    assert len(rows(gsg, "(?s, <x:plain>, *)")) == 2_500
+    assert gsg("publish", path, "--retract").exit_code == 0
+    assert rows(gsg, "(?s, <x:plain>, *)") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "arguments"),
+    [
+        ("a.nt.gz", '<x:s> <x:p-{}> "o" .\n', []),
+        ("a.ttl", '@prefix x: <x:> . x:s x:p-{} "o" .\n', []),
+        ("a.gsg", 'INSERT {{ (<x:s>, <x:p-{}>, "o") }}', []),
+        ("a.txt", '<x:s> <x:p-{}> "o" .\n', ["--format", "nt"]),
+        ("-", '<x:s> <x:p-{}> "o" .\n', ["--format", "nt"]),
+    ],
+    ids=["gzipped", "Turtle", "script", "by --format", "standard input"],
+)
+def test_formats_are_told_by_suffix_or_by_option(gsg: Gsg, tmp_path: Path, name: str, text: str, arguments: list[str]) -> None:
+    word = re.sub(r"\W", "", name) or "stdin"
+    data = text.format(word).encode()
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+
+    result = gsg("publish", "-" if name == "-" else path, *arguments, "--quiet", input=data)
+
+    assert (result.exit_code, result.output) == (0, "")
+    assert rows(gsg, f"(<x:s>, <x:p-{word}>, ?o)") == ['+ ?o="o"']
+
+
+def test_a_script_inserts_deletes_and_notifies(gsg: Gsg, tmp_path: Path) -> None:
+    path = tmp_path / "a.gsg"
+    path.write_text("INSERT { (scripted, 1), (scripted, 2) } DELETE { (scripted, 1) } NOTIFY { (scripted, 3) }")
+
+    assert gsg("publish", path).exit_code == 0
+    assert rows(gsg, "(scripted, ?n)") == ["+ ?n=2"]
+
+
+def test_a_malformed_line_in_the_middle_is_named_and_what_came_before_it_is_there(gsg: Gsg, tmp_path: Path) -> None:
+    path = tmp_path / "data.nt"
+    path.write_text(triples("before", 1_234) + "<x:s> <x:before> oops .\n" + triples("after", 10))
+
+    result = gsg("publish", path)
+
+    assert result.exit_code == 2
+    assert "1,234 tuples were acknowledged before this stopped\n" in result.stderr
+    assert re.search(r"^gsg: data\.nt line 1235, column \d+: ", result.stderr, re.MULTILINE)
+    assert "    <x:s> <x:before> oops .\n" in result.stderr
+    assert len(rows(gsg, "(?s, <x:before>, *)")) == 1_234
+    assert rows(gsg, "(?s, <x:after>, *)") == []
+
+
+def test_a_malformed_script_applies_nothing(gsg: Gsg, tmp_path: Path) -> None:
+    path = tmp_path / "a.gsg"
+    path.write_text("INSERT { (halfway, 1) }\nINSRT { (halfway, 2) }\n")
+
+    result = gsg("publish", path)
+
+    assert result.exit_code == 2
+    assert re.search(r"^gsg: a\.gsg line 2, column 1: .*INSERT.*\n    INSRT .*\n    \^", result.stderr, re.MULTILINE)
+    assert rows(gsg, "(halfway, ?n)") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "arguments", "problem"),
+    [
+        (
+            "a.gsg",
+            b"SUBSCRIBE { (?x) }",
+            [],
+            "a.gsg holds a SUBSCRIBE block, which has nobody to read it here; use gsg subscribe --file",
+        ),
+        ("a.gsg", b"NOTIFY { (a) }", ["--retract"], "a.gsg holds more than INSERT blocks, and only those can be retracted"),
+        ("a.gsg", b"INSERT { (\xff) }", [], "cannot read a.gsg: byte 10 is not UTF-8"),
+        ("a.csv", b"a,b,c", [], "a.csv"),
+        ("a.nt.gz", b"not gzipped", [], "a.nt.gz"),
+    ],
+    ids=["a subscription", "retracting an event", "no UTF-8", "unknown suffix", "no gzip"],
+)
+def test_files_that_cannot_be_published_say_why(
+    gsg: Gsg, tmp_path: Path, name: str, data: bytes, arguments: list[str], problem: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(data)
+
+    result = gsg("publish", path, *arguments)
+
+    assert result.exit_code == 2
+    assert "gsg: " in result.stderr
+    assert problem in result.stderr
+    assert "Traceback" not in result.output
+
+
+def test_a_file_that_is_not_there_is_named(gsg: Gsg, tmp_path: Path) -> None:
+    result = gsg("publish", tmp_path / "none.nt")
+
+    assert (result.exit_code, result.stderr) == (2, f"gsg: cannot read {tmp_path / 'none.nt'}: no such file or directory\n")
+
+
+def test_standard_input_needs_a_format(gsg: Gsg) -> None:
+    result = gsg("publish", "-", input="")
+
+    assert (result.exit_code, result.stderr) == (
+        2,
+        "gsg: standard input has no suffix; say --format nt, --format ttl or --format gsg\n",
+    )
+
+
+# --- subscribe ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def colours(gsg: Gsg) -> None:
+    gsg("publish", "-", "--format", "gsg", input='INSERT { (ball, colour, "red"), (ball, size, 1.5), (cube, colour, <x:blue>) }')
+
+
+@pytest.mark.usefixtures("colours")
+def test_a_snapshot_is_the_rows_that_hold_now(gsg: Gsg) -> None:
+    assert rows(gsg, "(?what, colour, ?c)") == ['+ ?what=ball ?c="red"', "+ ?what=cube ?c=<x:blue>"]
+    assert rows(gsg, "(?what, weight, ?w)") == []
+
+
+@pytest.mark.usefixtures("colours")
+def test_rows_are_printed_as_json_lines(gsg: Gsg) -> None:
+    result = gsg("subscribe", "(?what, colour, ?c), (?what, size, ?s)", "--jsonl", "--snapshot")
+
+    assert [json.loads(line) for line in result.stdout.splitlines()] == [
+        {"sign": "+", "row": {"what": "ball", "c": '"red"', "s": "1.5"}}
+    ]
+
+
+@pytest.mark.usefixtures("colours")
+@pytest.mark.parametrize("extra", [[], ["--snapshot"]], ids=["live", "snapshot"])
+def test_a_count_ends_the_output(gsg: Gsg, extra: list[str]) -> None:
+    result = gsg("subscribe", "(?what, colour, *)", "--count", 1, *extra)
+
+    assert (result.exit_code, len(result.stdout.splitlines())) == (0, 1)
+
+
+@pytest.mark.usefixtures("colours")
+def test_a_query_is_read_from_a_file(gsg: Gsg, tmp_path: Path) -> None:
+    path = tmp_path / "query.gsg"
+    path.write_text("SUBSCRIBE { # all balls\n  (ball, size, ?s) }")
+
+    assert gsg("subscribe", "--file", path, "--snapshot").stdout == "+ ?s=1.5\n"
+
+
+def test_live_rows_come_as_others_publish(url: str, gsg: Gsg) -> None:
+    gsg("publish", "-", "--format", "gsg", input="INSERT { (live, 1) }")
+    reading = subprocess.Popen(
+        [sys.executable, "-m", "gsg", "subscribe", "(live, ?n)", "--count", "4", "--peer", url], stdout=subprocess.PIPE, text=True
+    )
+    assert reading.stdout is not None
+    first = reading.stdout.readline()
+
+    gsg("publish", "-", "--format", "gsg", input="INSERT { (live, 2) } NOTIFY { (live, 3) } DELETE { (live, 1) }")
+    rest, _ = reading.communicate(timeout=END_S)
+
+    assert (reading.returncode, first + rest) == (0, "+ ?n=1\n+ ?n=2\n! ?n=3\n- ?n=1\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["(?x, on"], "gsg: subscription line 1, column 8: "),
+        (["(?x)", "--language", "prolog"], "gsg: unknown language 'prolog'; known are: gsg"),
+        (["--file", "/nowhere/at/all"], "gsg: cannot read /nowhere/at/all: "),
+        ([], "Error: give the query as TEXT, or its file with --file"),
+        (["(?x)", "--file", "f"], "Error: give the query as TEXT, or its file with --file"),
+        (["(?x)", "--count", "0"], "Error: Invalid value for '--count'"),
+    ],
+    ids=["half a query", "unknown language", "no file", "no query", "two queries", "no rows"],
+)
+def test_a_subscription_that_cannot_be_says_why(gsg: Gsg, arguments: list[str], problem: str) -> None:
+    result = gsg("subscribe", *arguments)
+
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert problem in result.stderr
+
+
+# --- status -------------------------------------------------------------------------------------------------------------------
+
+
+def test_status_as_json_has_every_figure(gsg: Gsg, running_peer: dict[str, str]) -> None:
+    result = gsg("status", "--json")
+
+    (peer,) = json.loads(result.stdout)["peers"]
+    assert (result.exit_code, peer["address"], peer["share"]) == (0, running_peer["listen"], 1.0)
+    assert {"peer", "facts", "entries", "keys", "templates", "feeds", "links", "published", "matched"} <= set(peer)
+
+
+def test_status_is_a_table_with_its_legend(gsg: Gsg, running_peer: dict[str, str]) -> None:
+    result = gsg("status")
+
+    assert result.exit_code == 0
+    assert result.stdout.startswith(f"1 peers known to {running_peer['listen']}\n")
+    assert "share of all keys that the peer is responsible for" in result.stdout
+
+
+# --- peers that cannot be reached or started ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments", [["subscribe", "(?x)"], ["status"], ["publish", "-", "--format", "nt"]], ids=lambda words: words[0]
+)
+def test_a_peer_that_cannot_be_reached_is_named_with_what_to_do(free_port: int, arguments: list[str]) -> None:
+    url = f"http://127.0.0.1:{free_port}"
+
+    result = CliRunner().invoke(main, [*arguments, "--peer", url], input="")
+
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"gsg: no peer answers at {url}: ")
+    assert result.stderr.endswith("; start one with `gsg peer`, or name another with --peer URL or GSG_PEER\n")
+
+
+def test_an_address_that_is_none_is_refused() -> None:
+    result = CliRunner().invoke(main, ["status", "--peer", "localhost:8470"])
+
+    assert (result.exit_code, result.stderr) == (
+        2,
+        "gsg: 'localhost:8470' is no address of a peer; expected one like http://127.0.0.1:8470\n",
+    )
+
+
+def host_and_port(url: str) -> str:
+    return url.removeprefix("http://")
+
+
+def test_ports_in_use_and_peers_that_do_not_answer_end_a_peer_with_a_message(running_peer: dict[str, str], free_port: int) -> None:
+    listen, http = running_peer["listen"], host_and_port(running_peer["url"])
+    cases = {
+        "listen": (["--listen", listen, "--http", "none"], 2, listen.rpartition(":")[2]),
+        "http": (["--listen", ":0", "--http", http], 2, f"the HTTP door cannot listen on {http}: Address already in use"),
+        "join": (["--listen", ":0", "--http", "none", "--join", f"127.0.0.1:{free_port}"], 1, f"127.0.0.1:{free_port}"),
+    }
+
+    started = {
+        name: subprocess.Popen(peer_command(*arguments), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+        for name, (arguments, _, _) in cases.items()
+    }
+    said = {name: process.communicate(timeout=END_S)[1] for name, process in started.items()}
+
+    assert {name: process.returncode for name, process in started.items()} == {
+        name: status for name, (_, status, _) in cases.items()
+    }
+    assert [name for name, (_, _, problem) in cases.items() if problem not in said[name]] == []
+    assert [name for name, text in said.items() if not text.startswith("gsg: ") or "Traceback" in text] == []
+
+
+@pytest.mark.parametrize(
+    ("option", "address"),
+    [("--listen", "127.0.0.1"), ("--http", "x:y"), ("--join", ":70000"), ("--pedro", "::")],
+    ids=lambda text: text,
+)
+def test_an_address_to_listen_at_must_be_one(option: str, address: str) -> None:
+    result = CliRunner().invoke(main, ["peer", option, address])
+
+    assert result.exit_code == 2
+    assert f"Invalid value for {option}: '{address}' is no address; expected HOST:PORT such as 127.0.0.1:8470" in result.stderr
+
+
+# --- the command itself -------------------------------------------------------------------------------------------------------
+
+
+def test_help_lists_the_commands() -> None:
+    result = CliRunner().invoke(main, ["--help"])
+
+    assert result.exit_code == 0
+    assert re.findall(r"^  (\w+)  +\w", result.stdout, re.MULTILINE) == ["peer", "publish", "subscribe", "status"]
+
+
+@pytest.mark.parametrize("command", ["peer", "publish", "subscribe", "status"])
+def test_every_command_has_help(command: str) -> None:
+    result = CliRunner().invoke(main, [command, "-h"])
+
+    assert result.exit_code == 0
+    assert result.stdout.startswith(f"Usage: main {command} ")
+
+
+def test_an_unknown_command_is_refused() -> None:
+    result = CliRunner().invoke(main, ["pubish"])
+
+    assert result.exit_code == 2
+    assert "No such command 'pubish'" in result.stderr
+
+
+def test_help_and_version_load_nothing_that_takes_time() -> None:
+    heavy = ("lark", "msgspec", "starlette", "uvicorn", "websockets", "rich", "rdflib", "pyoxigraph", "kademlia", "networkx")
+    code = (
+        "import sys\nfrom gsg.cli import main\n"
+        "for word in ('--help', '--version'): main([word], standalone_mode=False)\n"
+        f"print('loaded:', *sorted({{name.partition('.')[0] for name in sys.modules}} & set({heavy!r})))"
+    )
+
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert result.stdout.splitlines()[-1] == "loaded:"
