@@ -90,6 +90,11 @@ class Handover:
             self._working = True
             self._start_task(self._hand_over_until_settled())
 
+    def look_again(self) -> None:
+        """Something came from a peer that takes us for the owner: if it is wrong, its keys are to be passed on."""
+        if self._working:
+            self._again.set()
+
     def elsewhere(self, key: Key) -> dht.Contact | None:
         """The owner of a key, if it is not this peer."""
         owner = self._owners.other_than_us(key) if self.leaving else self._owners.now(key)

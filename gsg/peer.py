@@ -279,6 +279,8 @@ class Peer:
                     if not message.forwarded and self._handover.settling:
                         done = self._handover.publish(channel, message)
                     else:
+                        if message.forwarded:
+                            self._handover.look_again()
                         changed = self._rendezvous.publish(message.sign, message.facts, message.places, stamp=message.stamp)
                         done = Done(message.request, changed)
                     if done is not None:
@@ -290,6 +292,7 @@ class Peer:
                     if not len(message.signs) == len(message.stamps) == len(message.facts):
                         raise Refused("a hand-over with columns of different lengths; expected a sign and a stamp for each fact")
                     self._rendezvous.take_over(message.signs, message.facts, message.places, message.stamps)
+                    self._handover.look_again()
                     self._done.append((channel, Done(message.request)))
                 case Flash():
                     _check_places([event.items for event in message.events], message.places)

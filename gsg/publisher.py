@@ -26,7 +26,7 @@ from .model import Tuple, show
 from .owners import Owners
 from .placement import places_by_owner
 
-ATTEMPTS = 3
+ATTEMPTS = 5
 """How often a tuple is sent before its publisher is told that it did not arrive."""
 CHUNK_TUPLES = 1_000
 CHUNK_BYTES = 1024 * 1024
