@@ -19,14 +19,23 @@ QUIET_S = 5.0
 """Longer than any message takes, and shorter than any of a peer's timeouts that would hide a loss."""
 
 
+def make_peer(net: SimNet, join: Sequence[tuple[str, int]]) -> Peer:
+    """A peer of the simulated network, in its time."""
+    return Peer((net.host(), PORT), join, rng=net.rng(), clock=net.loop.time)
+
+
+def guest_of(net: SimNet, peers: Sequence[Peer]) -> Peer:
+    """A peer that joins others by the first of them."""
+    return make_peer(net, [peer.contact.address for peer in peers[:1]])
+
+
 @asynccontextmanager
 async def overlay(net: SimNet, size: int) -> AsyncIterator[list[Peer]]:
     """Peers that know each other."""
     async with AsyncExitStack() as stack:
         peers: list[Peer] = []
         for _ in range(size):
-            join = [(peers[0].contact.host, peers[0].contact.port)] if peers else []
-            peers.append(await stack.enter_async_context(Peer((net.host(), PORT), join, rng=net.rng())))
+            peers.append(await stack.enter_async_context(guest_of(net, peers)))
         await quiet()
         yield peers
 

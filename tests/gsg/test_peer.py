@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from itertools import combinations
 from random import Random
 
 import pytest
-from peers import PORT, Reader, feeds, others, overlay, quiet, rendezvous, simulate, templates, unread
+from peers import PORT, Reader, feeds, guest_of, make_peer, others, overlay, quiet, rendezvous, simulate, templates, unread
 
 import dht
 import gsg.rendezvous
@@ -189,6 +190,37 @@ def test_when_quiet_every_subscription_answers_as_one_space_would(seed: int) -> 
     simulate(work, seed=seed, size=2 + seed % 4)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_peers_that_come_and_leave_in_order_change_no_answer(seed: int) -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        trial = Trial(seed, peers)
+        await trial.round()
+        async with guest_of(net, peers):
+            await trial.round()
+            async with guest_of(net, peers):
+                await trial.round()
+            await trial.round()
+        await trial.round()
+        await trial.end()
+
+    simulate(work, seed=seed, size=2 + seed % 3)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_links_that_break_while_nothing_is_published_change_no_answer(seed: int) -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        trial = Trial(seed, peers)
+        for _ in range(4):
+            await trial.round()
+            for one, other in combinations(peers, 2):
+                if trial.rng.random() < 0.5:
+                    net.cut(one.contact.host, other.contact.host)
+            await quiet()
+        await trial.round()
+
+    simulate(work, seed=seed, size=2 + seed % 4)
+
+
 def test_tuples_of_one_publisher_come_in_the_order_published() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         subscription = await peers[1].subscribe("(count, ?n)")
@@ -221,7 +253,7 @@ def test_equal_templates_of_several_subscribers_are_stored_once_and_freed_with_t
 
 def test_the_templates_of_a_peer_that_leaves_go_with_it() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
-        async with Peer((net.host(), PORT), [peers[0].contact.address], rng=net.rng()) as guest:
+        async with guest_of(net, peers) as guest:
             await guest.subscribe("(?x, on, ?y), (?y, ?p, ?z)")
             assert feeds(peers) + feeds([guest]) == 7
         await quiet()
@@ -237,7 +269,7 @@ def test_a_template_without_constants_sees_every_fact_once_and_later_peers_too()
         subscription = await peers[1].subscribe("(?x, ?p, ?y)")
         assert sum(subscription.rows().values()) == 50
 
-        async with Peer((net.host(), PORT), [peers[0].contact.address], rng=net.rng()) as guest:
+        async with guest_of(net, peers) as guest:
             await quiet()
             await guest.insert([(number, ON, "y") for number in range(50)])
             await quiet()
@@ -351,7 +383,7 @@ def test_a_slow_subscriber_gets_a_gap_and_is_right_again_while_others_go_on(
 
 GARBAGE = {
     "no message": b"GET / HTTP/1.1\r\n\r\n",
-    "half a message": encode(Publish(1, 1, [("a",)], [b"\x00"]))[:-2],
+    "half a message": encode(Publish(1, 1, [("a",)], [b"\x00"], 0))[:-2],
     "nothing": b"",
 }
 
@@ -391,10 +423,10 @@ def test_requests_that_make_no_sense_are_refused_and_the_link_stays() -> None:
         async with stranger:
             link = await stranger.to(peers[0].contact)
             for message in (
-                Publish(1, 1, [("a",)], []),
-                Publish(2, 1, [("a",)], [b"\x01"]),
-                Publish(3, 1, [("a",)], [b""]),
-                Publish(4, 0, [("a",)], [b"\x00"]),
+                Publish(1, 1, [("a",)], [], 0),
+                Publish(2, 1, [("a",)], [b"\x01"], 0),
+                Publish(3, 1, [("a",)], [b""], 0),
+                Publish(4, 0, [("a",)], [b"\x00"], 0),
                 RemoveCondition(77),
             ):
                 link.send(encode(message))
@@ -459,7 +491,7 @@ def test_publishing_goes_on_alone_when_all_others_have_died() -> None:
 def test_a_peer_that_finds_nobody_says_so() -> None:
     async def main(net: SimNet) -> None:
         with pytest.raises(PeerUnreachable, match=r"10\.9\.9\.9"):
-            await Peer((net.host(), PORT), [("10.9.9.9", PORT)], rng=net.rng()).__aenter__()
+            await make_peer(net, [("10.9.9.9", PORT)]).__aenter__()
 
     run(main, seed=19)
 
