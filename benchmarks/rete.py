@@ -41,7 +41,7 @@ WANTED_US = {1: 5.0, 10_000: 20.0}
 FEWEST_FOR_MEMORY = 100
 """Below so many queries the resident set, which grows by pages, says nothing about one of them."""
 
-WIDTH = 118
+WIDTH = 132
 """Columns to write where there is no terminal to ask: the wider of the tables."""
 
 AS_PEER, AS_PYTHON, BARE_SET = "gsg.Space, collector as in gsg peer", "gsg.Space, collector as Python starts", "a bare set"
