@@ -1,9 +1,9 @@
-# make demo | test | check | soak: each makes .venv by itself, with uv where present and venv + pip otherwise.
+# make demo | test | check | soak | bench: each makes .venv by itself, with uv where present and venv + pip otherwise.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-# Arguments for demo and soak, such as make demo ARGS=--keep.
+# Arguments for demo, soak and the matcher's benchmark, such as make demo ARGS=--keep.
 ARGS ?=
 
 .DEFAULT_GOAL := help
@@ -41,12 +41,13 @@ check: $(STAMP) ## format, lint, types, import arrows
 	$(BIN)/python -m pytest tests/test_imports.py
 
 soak: $(STAMP) ## all film data through eight peers, compared with an oracle (minutes)
-	$(BIN)/python benchmarks/films.py --peers 8 $(ARGS)
+	$(BIN)/python -m benchmarks.films --peers 8 $(ARGS)
 
-bench: $(STAMP) ## the matcher beside py_rete and CLIPS (minutes)
+bench: $(STAMP) ## the matcher beside CLIPS and py_rete, then all film data through eight peers (minutes)
 	@if command -v uv >/dev/null 2>&1; then uv pip install -q --python $(BIN)/python -e '.[bench]'; \
 	else $(BIN)/python -m pip install -q --disable-pip-version-check -e '.[bench]'; fi
-	$(BIN)/python benchmarks/rete.py $(ARGS)
+	$(BIN)/python -m benchmarks.rete $(ARGS)
+	$(BIN)/python -m benchmarks.films --peers 8
 
 format: $(STAMP) ## rewrite the code in the house's layout
 	$(BIN)/ruff format .
