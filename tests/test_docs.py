@@ -1,0 +1,183 @@
+"""What the pages show works: every fenced block is run, against real peers where it needs some.
+
+    python           executed in a process of its own; a ``text`` block that follows at once is what it prints
+    gsg              parsed as GSG script
+    gsg-mistake      refused, with the ``text`` block that follows
+    console          lines after ``$``: a ``gsg`` command is run, or for ``gsg peer`` its options are; ``make`` has such a target
+    text, mermaid    for people, where nothing above claims it
+
+Addresses of a peer that runs at its default ports become those of the peer that runs here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+import pytest
+
+from gsg.cli import main as gsg_command
+from gsg.errors import BadText
+from gsg.languages.script import parse
+from gsg.processes import PeerProcess, peers
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [path for pattern in ("*.md", "docs/*.md", "examples/*.md", "benchmarks/*.md") for path in sorted(ROOT.glob(pattern))]
+LANGUAGES = {"python", "gsg", "gsg-mistake", "console", "text", "mermaid"}
+PATIENCE_S = 30
+"""After this, what should have come by then is a failure rather than a test that hangs."""
+
+
+class Block(NamedTuple):
+    """A fenced block; ``after`` is the text block that follows with nothing but blank lines between, or None."""
+
+    page: Path
+    line: int
+    language: str
+    body: str
+    after: str | None
+
+
+def blocks(*languages: str) -> list[Block]:
+    return [block for page in PAGES for block in blocks_of(page) if not languages or block.language in languages]
+
+
+def blocks_of(page: Path) -> Iterator[Block]:
+    text = page.read_text("utf-8")
+    for found in re.finditer(r"^```([\w-]*)\n(.*?)^```$(?:\n+```text\n(.*?)^```$)?", text, re.MULTILINE | re.DOTALL):
+        yield Block(page, text.count("\n", 0, found.start()) + 1, found[1], found[2], found[3])
+
+
+def place(block: Block) -> str:
+    return f"{block.page.relative_to(ROOT)}:{block.line}"
+
+
+def commands(block: Block) -> list[str]:
+    return [line.removeprefix("$ ") for line in block.body.splitlines() if line.startswith("$ ")]
+
+
+def shell_commands() -> list[tuple[str, str]]:
+    return [(place(block), command) for block in blocks("console") for command in commands(block)]
+
+
+@pytest.fixture
+async def peer() -> AsyncIterator[PeerProcess]:
+    async with peers(1, pedro=True) as running:
+        yield running[0]
+
+
+@pytest.fixture
+def environment(peer: PeerProcess) -> dict[str, str]:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return os.environ | {"GSG_PEER": peer.url, "PATH": path}
+
+
+@pytest.fixture
+def here(peer: PeerProcess) -> Callable[[str], str]:
+    """Puts the running peer's addresses in the place of the default ones."""
+    pedro_port = peer.pedro.rpartition(":")[2]
+    return lambda text: text.replace("http://127.0.0.1:8470", peer.url).replace("4550", pedro_port)
+
+
+def test_pages_hold_blocks_of_known_languages_only() -> None:
+    assert [place(block) for block in blocks() if block.language not in LANGUAGES] == []
+    assert blocks("python")
+    assert blocks("console")
+
+
+@pytest.mark.parametrize("block", blocks("python"), ids=place)
+async def test_python_runs_and_prints_what_follows_it(block: Block, here: Callable[[str], str]) -> None:
+    code = here(block.body)
+
+    ran = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-W", "error", "-c", code), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    said, complained = await asyncio.wait_for(ran.communicate(), PATIENCE_S)
+
+    assert (ran.returncode, complained.decode()) == (0, "")
+    assert said.decode() == (block.after or "")
+
+
+@pytest.mark.parametrize("block", blocks("gsg"), ids=place)
+def test_scripts_parse(block: Block) -> None:
+    assert parse(block.body)
+
+
+@pytest.mark.parametrize("block", blocks("gsg-mistake"), ids=place)
+def test_mistakes_are_answered_as_the_page_says(block: Block) -> None:
+    with pytest.raises(BadText) as refused:
+        parse(block.body)
+
+    assert f"{refused.value}\n" == block.after
+
+
+@pytest.mark.parametrize(("where", "command"), [entry for entry in shell_commands() if entry[1].startswith("make")])
+def test_make_has_the_targets_that_pages_name(where: str, command: str) -> None:
+    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    named = [word for word in command.split()[1:] if "=" not in word]
+
+    assert set(named) <= set(targets), where
+
+
+@pytest.mark.parametrize(("where", "command"), [entry for entry in shell_commands() if entry[1].startswith("gsg peer")])
+def test_gsg_peer_has_the_options_that_pages_name(where: str, command: str) -> None:
+    started = gsg_command.get_command(click.Context(gsg_command), "peer")
+    assert started is not None, where
+
+    context = started.make_context("peer", shlex.split(command)[2:])
+
+    assert context.params["http"] is not None
+
+
+def test_every_command_of_the_pages_is_one_of_those_tried_here() -> None:
+    tried = re.compile(r"make( |$)|gsg (peer|publish|subscribe|status)( |$)|(echo .* \| )gsg publish ")
+
+    assert [where for where, command in shell_commands() if not tried.match(command)] == []
+
+
+async def test_the_readme_leads_from_nothing_to_rows(environment: dict[str, str]) -> None:
+    asking, told = next(
+        (block, block.body.splitlines()[1:])
+        for block in blocks("console")
+        if block.page.name == "README.md" and block.body.startswith("$ gsg subscribe")
+    )
+    publish, retract, status = next(
+        commands(block) for block in blocks("console") if block.page.name == "README.md" and "$ gsg publish" in block.body
+    )
+    appearing = [line for line in told if line.startswith("+")]
+
+    subscriber = await start(f"exec {commands(asking)[0]}", environment)
+    try:
+        assert await run(publish, environment) == ""
+        assert sorted([await line_of(subscriber) for _ in appearing]) == appearing
+        assert await run(retract, environment) == ""
+        assert [await line_of(subscriber)] == told[len(appearing) :]
+        assert "peers known to 127.0.0.1:" in await run(status, environment)
+    finally:
+        subscriber.terminate()
+        await subscriber.wait()
+
+
+async def start(command: str, environment: dict[str, str]) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_shell(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+async def run(command: str, environment: dict[str, str]) -> str:
+    """What a command prints; that it succeeds is asserted."""
+    process = await start(command, environment)
+    said, complained = await asyncio.wait_for(process.communicate(), PATIENCE_S)
+    assert process.returncode == 0, complained.decode()
+    return said.decode()
+
+
+async def line_of(process: asyncio.subprocess.Process) -> str:
+    assert process.stdout is not None
+    return (await asyncio.wait_for(process.stdout.readline(), PATIENCE_S)).decode().removesuffix("\n")
