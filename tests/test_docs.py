@@ -129,10 +129,12 @@ def test_make_has_the_targets_that_pages_name(where: str, command: str) -> None:
 
 @pytest.mark.parametrize(("where", "command"), [entry for entry in shell_commands() if entry[1].startswith("gsg peer")])
 def test_gsg_peer_has_the_options_that_pages_name(where: str, command: str) -> None:
-    started = gsg_command.get_command(click.Context(gsg_command), "peer")
+    # A command keeps the help option of the first context that it meets, so it is to be the one of `gsg`.
+    group = click.Context(gsg_command, **gsg_command.context_settings)
+    started = gsg_command.get_command(group, "peer")
     assert started is not None, where
 
-    context = started.make_context("peer", shlex.split(command)[2:])
+    context = started.make_context("peer", shlex.split(command)[2:], parent=group)
 
     assert context.params["http"] is not None
 
