@@ -28,6 +28,10 @@ Wanted = TypeVar("Wanted", bound=Answer)
 OnMessage: TypeAlias = "Callable[[Channel, Message], None]"
 
 
+class LinkBroke(PeerUnreachable):
+    """The link to a peer broke, which says nothing of the peer: it is dialled again before anybody takes its place."""
+
+
 class Channel:
     """One way to a peer. ``pending`` has the requests that wait for an answer; whoever asks bounds how many they are."""
 
@@ -72,7 +76,7 @@ class Channel:
         pending, self.pending = self.pending, {}
         for future in pending.values():
             if not future.done():
-                future.set_exception(PeerUnreachable(f"the link to {show(self.contact)} broke before it answered: {reason}"))
+                future.set_exception(LinkBroke(f"the link to {show(self.contact)} broke before it answered: {reason}"))
                 # Whoever asked may have been cancelled meanwhile: an exception that nobody fetches is no news then.
                 future.exception()
 
@@ -95,7 +99,7 @@ class _RemoteChannel(Channel):
         try:
             self._link.send(payload)
         except dht.RemoteError as error:
-            raise PeerUnreachable(str(error)) from None
+            raise LinkBroke(str(error)) from None
 
     @property
     def congested(self) -> bool:
@@ -105,7 +109,7 @@ class _RemoteChannel(Channel):
         try:
             await self._link.drained()
         except dht.DhtError as error:
-            raise PeerUnreachable(str(error)) from None
+            raise LinkBroke(str(error)) from None
 
 
 class _OwnChannel(Channel):
@@ -238,6 +242,8 @@ async def answer_of(channel: Channel, future: asyncio.Future[Answer], wanted: ty
     if isinstance(answer, Failed):
         raise Refused(f"{show(channel.contact)} refused: {answer.reason}")
     if isinstance(answer, NotHere):
+        if answer.leaves:
+            raise PeerUnreachable(f"{show(channel.contact)} is about to stop")
         raise Elsewhere(f"{show(channel.contact)} says that {show(answer.peer)} is responsible", contact=answer.peer)
     if not isinstance(answer, wanted):
         raise PeerMisbehaved(f"{show(channel.contact)} answered with {type(answer).__name__}; expected {wanted.__name__}")

@@ -146,7 +146,7 @@ class Handover:
             return None
         constant = pattern[message.anchor]
         owner = None if constant is None else self.elsewhere((len(pattern), message.anchor, constant))
-        return None if owner is None else NotHere(message.request, owner)
+        return None if owner is None else NotHere(message.request, owner, self.leaving)
 
     def _sort(self, tuples: Sequence[Tuple], places: Sequence[bytes]) -> tuple[list[bytes], list[bytes], Parcels]:
         """For each tuple its positions that are ours, and those that are not and still have something here; the others' parcels."""
@@ -189,7 +189,7 @@ class Handover:
             except GsgError as error:
                 log.info("kept what belongs to %s: %s", show(owner), error)
                 if isinstance(error, PeerUnreachable):
-                    self._owners.lost(owner.id)
+                    self._owners.failed(owner.id, error)
                 changed += instead(numbers, theirs)
         self._flush()
         channel.send(Done(request, changed))
@@ -242,7 +242,7 @@ class Handover:
             except GsgError as error:
                 log.info("keys not handed over to %s: %s", show(owner), error)
                 if isinstance(error, PeerUnreachable):
-                    self._owners.lost(owner.id)
+                    self._owners.failed(owner.id, error)
                     self._again.set()
 
     async def _move(self, owner: dht.Contact, keys: list[Key]) -> None:
@@ -267,7 +267,7 @@ class Handover:
             ]
             for answer in answers:
                 await answer_of(channel, answer, Done)
-            self._rendezvous.move(chunk, owner)
+            self._rendezvous.move(chunk, owner, leaves=self.leaving)
             self._flush()
 
     def _drop_what_has_moved(self) -> None:

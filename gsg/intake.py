@@ -20,7 +20,7 @@ from typing import TypeAlias
 import dht
 
 from .errors import Elsewhere, GsgError, PeerUnreachable
-from .exchange import ANSWER_TIMEOUT_S, Channel, Exchange, answer_of, show
+from .exchange import ANSWER_TIMEOUT_S, Channel, Exchange, LinkBroke, answer_of, show
 from .features import Template
 from .feeds import AlphaFeed, Differences, FeedState, RecentEvents, SequenceHole
 from .messages import (
@@ -242,6 +242,8 @@ class Intake:
         """Another peer is the rendezvous of a feed's key now."""
         source = self._source(channel, moved.feed)
         if source is not None:
+            if moved.leaves:
+                self._owners.failed(source.owner.id, PeerUnreachable(f"{show(source.owner)} is about to stop"))
             self._start_task(self._follow(source, moved.to))
 
     def broken(self, channel: Channel) -> None:
@@ -251,7 +253,7 @@ class Intake:
                 self._start_task(self._restore(source))
             else:
                 # Whoever waits for it tries again by itself.
-                source.whole.set_exception(PeerUnreachable(f"the link to {show(source.owner)} broke"))
+                source.whole.set_exception(LinkBroke(f"the link to {show(source.owner)} broke"))
                 source.whole.exception()
 
     def discovered(self, contact: dht.Contact) -> None:
@@ -263,7 +265,7 @@ class Intake:
     # --- feeds ------------------------------------------------------------------------------------------------------------
 
     def _source(self, channel: Channel, number: int) -> Source | None:
-        """The feed of this number, if it comes by this channel: numbers are easy to guess, and only its rendezvous speaks for it."""
+        """The feed of this number, if it comes by this channel: numbers are easy to guess, and only its rendezvous counts."""
         source = self._sources.get(number)
         return source if source is not None and source.channel is channel else None
 
@@ -320,8 +322,8 @@ class Intake:
         async def ask(owner: dht.Contact, positions: list[int]) -> None:
             try:
                 answer = await self._exchange.ask(owner, lambda request: AskLoads(request, template, positions), Loads)
-            except PeerUnreachable:
-                self._owners.lost(owner.id)
+            except PeerUnreachable as error:
+                self._owners.failed(owner.id, error)
                 return
             load_at.update(zip(positions, answer.loads, strict=False))
 
@@ -352,8 +354,8 @@ class Intake:
             except BaseException:
                 self._forget(source)
                 raise
-        except PeerUnreachable:
-            self._owners.lost(owner.id)
+        except PeerUnreachable as error:
+            self._owners.failed(owner.id, error)
             raise
 
     @staticmethod
@@ -399,12 +401,7 @@ class Intake:
         """Replace a feed, for as long as somebody wants it; the old one goes when the new one is whole."""
         memory = source.memory
         if memory.anchor == NOWHERE:
-            try:
-                await self._feed_from(memory, source.owner, NOWHERE)
-            except GsgError as error:
-                # That peer's facts are unknown until it is heard of again (see discovered).
-                log.info("template without constants not posted again: %s", error)
-            self._forget(source)
+            await self._restore_everywhere(source)
             return
         attempt = 0
         while memory.users and source.feed.number in self._sources:
@@ -419,6 +416,21 @@ class Intake:
                 return
             await asyncio.sleep(RETRY_S[min(attempt, len(RETRY_S) - 1)])
             attempt += 1
+
+    async def _restore_everywhere(self, source: Source) -> None:
+        """Post a template without constants again at the peer whose link broke."""
+        memory = source.memory
+        for pause_s in RETRY_S:
+            try:
+                await self._feed_from(memory, source.owner, NOWHERE)
+                break
+            except LinkBroke:
+                await asyncio.sleep(pause_s)
+            except GsgError as error:
+                # That peer's facts are unknown until it is heard of again (see discovered).
+                log.info("template without constants not posted again: %s", error)
+                break
+        self._forget(source)
 
     def _resume(self, source: Source) -> None:
         source.feed.state = FeedState.WAITING

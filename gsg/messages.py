@@ -182,17 +182,22 @@ class HandOver(_Message, tag=18, frozen=True):
 
 
 class NotHere(_Message, tag=16, frozen=True):
-    """The condition belongs to another peer by now."""
+    """The condition belongs to another peer by now; ``leaves``: and this one is about to stop."""
 
     request: int
     peer: dht.Contact
+    leaves: bool
 
 
 class Moved(_Message, tag=17, frozen=True):
-    """Another peer is the rendezvous of this feed's key now, and has its facts: post the condition there and end this feed."""
+    """Another peer is the rendezvous of this feed's key now, and has its facts: post the condition there and end this feed.
+
+    ``leaves``: the peer that says so is about to stop.
+    """
 
     feed: int
     to: dht.Contact
+    leaves: bool
 
 
 class AskStatus(_Message, tag=14, frozen=True):

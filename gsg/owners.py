@@ -9,6 +9,7 @@ from collections.abc import Iterable
 import dht
 
 from .errors import PeerUnreachable
+from .exchange import LinkBroke
 from .features import Key, key
 
 REMEMBERED = 500_000
@@ -32,8 +33,10 @@ class Owners:
         self._known.clear()
         self._news.set()
 
-    def lost(self, peer: bytes) -> None:
-        """A peer does not answer: nobody is sent there until it is heard of again."""
+    def failed(self, peer: bytes, why: PeerUnreachable) -> None:
+        """A peer did not answer: unless only its link broke, nobody is sent there until it is heard of again."""
+        if isinstance(why, LinkBroke):
+            return
         self._overlay.lost(peer)
         self._known.clear()
 

@@ -316,7 +316,8 @@ class Peer:
                 case AskLoads():
                     channel.send(Loads(message.request, self._rendezvous.loads(message.template, message.positions)))
                 case InsertCondition():
-                    not_here = self._handover.not_here(message) if self._handover.settling else None
+                    # Always, not only while settling: whoever asks may have lost sight of the owner alone.
+                    not_here = self._handover.not_here(message)
                     if not_here is not None:
                         channel.send(not_here)
                         return

@@ -109,7 +109,7 @@ class Publisher:
                     changed += (await answer_of(channel, answer, Done)).count
                 except PeerUnreachable as error:
                     problem = error
-                    self._owners.lost(parcel.owner.id)
+                    self._owners.failed(parcel.owner.id, error)
                     parcel.add_to(missed)
             if not missed:
                 break
@@ -133,7 +133,7 @@ class Publisher:
                     await channel.drained()
             except PeerUnreachable as error:
                 problem = error
-                self._owners.lost(parcel.owner.id)
+                self._owners.failed(parcel.owner.id, error)
                 parcel.add_to(missed)
                 continue
             sent.append((parcel, channel, channel.ask(partial(make, parcel))))

@@ -360,7 +360,7 @@ class Rendezvous:
         gone = (self._retracted or {}).get(key, _NOTHING)
         return present + [(-1, fact, stamp) for fact, stamp in gone.items()]
 
-    def move(self, keys: Iterable[Key], owner: dht.Contact) -> None:
+    def move(self, keys: Iterable[Key], owner: dht.Contact, *, leaves: bool = False) -> None:
         """Another peer has the facts of these keys now: tell their feeds to follow, once each. The facts stay until dropped."""
         following: dict[Feed, None] = {}
         for key in keys:
@@ -371,7 +371,7 @@ class Rendezvous:
             stands = [self._stands.get(key), self._everywhere if key[1] == HOME else None]
             for posted in (posted for stand in stands if stand is not None for posted in stand.by_test.values()):
                 following.update(dict.fromkeys(posted.feeds.values()))
-        self._happened.extend((feed.subscriber, Moved(feed.number, owner)) for feed in following)
+        self._happened.extend((feed.subscriber, Moved(feed.number, owner, leaves)) for feed in following)
 
     def take_over(self, signs: Sequence[int], facts: Sequence[Tuple], places: Sequence[bytes], stamps: Sequence[int]) -> None:
         """What another peer knew of keys that are ours from now on; per fact and key, the later stamp is right."""

@@ -72,15 +72,13 @@ class Connection:
             self.leave()
 
     def leave(self) -> None:
-        """The client is gone: its subscriptions and its name end with it."""
+        """The client is gone: its subscriptions and its name end with it. Whoever made the sockets closes them."""
         if self._slow is not None:
             self._slow.cancel()
         for listening in [*self._listening.values(), *self._names]:
             self._peer.end_listening(listening)
         self._listening.clear()
         self._names.clear()
-        self._data.close()
-        self._ack.close()
 
     async def _carry_out_all(self) -> None:
         """Every complete line. Runs of notifications travel together; their answers come when all of them were forwarded."""

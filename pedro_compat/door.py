@@ -59,6 +59,11 @@ class PedroDoor:
         self._group = asyncio.TaskGroup()
         self._ports = (0, 0)
 
+    @property
+    def clients(self) -> int:
+        """Connections that are being served, half-open ones included."""
+        return len(self._clients)
+
     async def __aenter__(self) -> Self:
         try:
             info = await self._listen(self._tell, self.port)
@@ -139,24 +144,28 @@ class PedroDoor:
         self._expiry = None if soonest is None else loop.call_at(soonest, self._expire)
 
     async def _receive(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        first = FirstLine()
-        found: tuple[bytes, bytes] | None = None
-        while found is None:
-            received = await reader.read(64)
-            if not received:
-                writer.close()
+        ack: asyncio.StreamWriter | None = None
+        try:
+            first = FirstLine()
+            found: tuple[bytes, bytes] | None = None
+            while found is None:
+                received = await reader.read(64)
+                if not received:
+                    return
+                found = first.feed(received)
+            line, rest = found
+            client = self._handshakes.finish(line, asyncio.get_running_loop().time())
+            ack = None if client is None else self._half_open.pop(client)
+            if ack is None or ack.is_closing():
+                writer.write(FAILED)
                 return
-            found = first.feed(received)
-        line, rest = found
-        client = self._handshakes.finish(line, asyncio.get_running_loop().time())
-        ack = None if client is None else self._half_open.pop(client)
-        if ack is None or ack.is_closing():
-            writer.write(FAILED)
+            writer.write(OK)
+            session = Session(ack.get_extra_info("peername")[0], dialect=self._dialect, size=self._size)
+            await Connection(session, self._peer, self._resolve, writer, ack).serve(reader, rest)
+        finally:
             writer.close()
-            return
-        writer.write(OK)
-        session = Session(ack.get_extra_info("peername")[0], dialect=self._dialect, size=self._size)
-        await Connection(session, self._peer, self._resolve, writer, ack).serve(reader, rest)
+            if ack is not None:
+                ack.close()
 
     async def _resolve(self, host: str) -> str | None:
         """The address of a host name, asked of the system without blocking and remembered."""

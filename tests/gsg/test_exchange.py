@@ -64,7 +64,11 @@ def test_an_answer_comes_to_its_request() -> None:
     ("answer", "error", "problem"),
     [
         (Failed(1, "no room"), Refused, r"10\.0\.0\.2:7400 refused: no room"),
-        (NotHere(1, dht.Contact(bytes(20), "10.9.9.9", 1)), Elsewhere, r"10\.0\.0\.2:7400 says that 10\.9\.9\.9:1 is responsible"),
+        (
+            NotHere(1, dht.Contact(bytes(20), "10.9.9.9", 1), leaves=False),
+            Elsewhere,
+            r"10\.0\.0\.2:7400 says that 10\.9\.9\.9:1 is responsible",
+        ),
         (Loads(1, []), PeerMisbehaved, r"10\.0\.0\.2:7400 answered with Loads; expected Done"),
         (Done(2), PeerUnreachable, r"10\.0\.0\.2:7400 did not answer within 30 s"),
     ],

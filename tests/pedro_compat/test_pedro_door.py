@@ -1,0 +1,269 @@
+"""The door over real sockets: recordings, clients at several peers, and input that nobody should send."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import pytest
+from pedro_replay import recorded
+from pedro_wire import WireClient, close_all, dial, read_line
+
+import gsg
+from pedro_compat import V1_14
+from pedro_compat.client import AsyncClient
+from pedro_compat.door import PedroDoor
+
+needs_loopback_range = pytest.mark.skipif(
+    sys.platform != "linux", reason="the recordings connect from several addresses of 127.0.0.0/8, which only Linux has by default"
+)
+
+
+@pytest.fixture(autouse=True)
+def _sockets_closed() -> Iterator[None]:
+    yield
+    close_all()
+
+
+WITHOUT_ADMIN = [session for session in recorded("sessions.jsonl") if "-A" not in session["server_options"]]
+
+
+@asynccontextmanager
+async def doors(count: int, **options: Any) -> AsyncIterator[list[tuple[gsg.Peer, PedroDoor]]]:
+    """Peers that know each other, each with a door."""
+    async with AsyncExitStack() as stack:
+        made: list[tuple[gsg.Peer, PedroDoor]] = []
+        for _ in range(count):
+            peer = await stack.enter_async_context(gsg.Peer(join=[made[0][0].contact.address] if made else []))
+            made.append((peer, await stack.enter_async_context(PedroDoor(peer, port=0, **options))))
+        yield made
+
+
+async def until_served(door: PedroDoor, clients: int) -> None:
+    """Until the door has noticed who left."""
+    async with asyncio.timeout(10):
+        while door.clients > clients:  # noqa: ASYNC110  # the door has no business telling tests
+            await asyncio.sleep(0)
+
+
+async def replay(session: dict[str, Any]) -> list[str]:
+    """The steps of a recorded session that went differently."""
+    options = session["server_options"]
+    size = int(options[options.index("-S") + 1]) if "-S" in options else 1024
+    wrong: list[str] = []
+    clients: dict[str, WireClient] = {}
+    async with doors(1, dialect=V1_14, size=size) as [(_, door)]:
+        for step in session["steps"]:
+            acks: list[int] = []
+            match step["do"]:
+                case "connect":
+                    clients[step["client"]] = await WireClient.connect(door.port, step["from"])
+                case "close":
+                    clients.pop(step["client"]).close()
+                    await until_served(door, len(clients))
+                case "send":
+                    acks = [await clients[step["client"]].send(step["line"])]
+                case "send_raw":
+                    acks = await clients[step["client"]].send_raw(step["text"].encode(), len(step["acks"]))
+            expected = step["acks"] if "acks" in step else [step["ack"]] if "ack" in step else []
+            delivered = {name: lines for name, client in clients.items() if (lines := client.delivered())}
+            if acks != expected or delivered != step.get("delivered", {}):
+                wrong.append(f"{step}: {acks} {delivered}")
+        for client in clients.values():
+            client.close()
+    return wrong
+
+
+@needs_loopback_range
+@pytest.mark.parametrize("session", WITHOUT_ADMIN, ids=lambda session: session["session"])
+async def test_recorded_session_goes_the_same_over_sockets(session: dict[str, Any]) -> None:
+    assert await replay(session) == []
+
+
+async def test_recorded_vectors_go_the_same_over_sockets() -> None:
+    outcomes = []
+    async with doors(1, dialect=V1_14) as [(_, door)]:
+        for vector in recorded("vectors.jsonl"):
+            subscriber, publisher = await WireClient.connect(door.port), await WireClient.connect(door.port)
+            sub_ack = await subscriber.send(vector["subscribe"])
+            notify_ack = await publisher.send(vector["notify"])
+            delivered = subscriber.delivered()
+            subscriber.close()
+            publisher.close()
+            await until_served(door, 0)
+            outcomes.append((vector["id"], bool(sub_ack), notify_ack, delivered))
+
+    assert outcomes == [
+        (vector["id"], vector["sub_ack"] == "nonzero", vector["notify_ack"], [vector["delivered_line"]] * vector["delivered"])
+        for vector in recorded("vectors.jsonl")
+    ]
+
+
+async def test_notification_reaches_subscribers_at_other_peers_as_it_was_sent() -> None:
+    async with doors(3) as three:
+        publisher, near, far = [await WireClient.connect(door.port) for _, door in three]
+        await near.send("subscribe(temp(kitchen, T, _), (T > 20), 7)")
+        await far.send("subscribe(_, true, 9)")
+
+        ack = await publisher.send(" temp(kitchen,  25, 'half past') ")
+
+        assert ack == 1
+        assert await near.next_delivery() == "7  temp(kitchen,  25, 'half past') "
+        assert await far.next_delivery() == "9  temp(kitchen,  25, 'half past') "
+
+
+async def test_variable_in_a_notification_is_bound_in_the_covering_test_of_another_peer() -> None:
+    async with doors(2) as two:
+        asking, kitchen = [await WireClient.connect(door.port) for _, door in two]
+        await kitchen.send("subscribe(ask(area(kitchen,_),_),true,1)")
+
+        await asking.send("ask(area(R,A),heatingAg@russet)")
+
+        assert await kitchen.next_delivery() == "1 ask(area(R,A),heatingAg@russet)"
+
+
+async def test_name_is_unique_across_peers_until_its_holder_leaves() -> None:
+    async with doors(2) as [(_, first), (_, second)]:
+        holder, other = await WireClient.connect(first.port), await WireClient.connect(second.port)
+
+        answers = [await holder.send("register(fred)"), await other.send("register(fred)")]
+        holder.close()
+        await until_served(first, 0)
+        answers.append(await other.send("register(fred)"))
+
+        assert answers == [1, 0, 1]
+
+
+async def test_message_reaches_a_name_at_another_peer_and_wildcards_reach_all() -> None:
+    async with doors(3) as three:
+        bill, fred, ann = [await WireClient.connect(door.port) for _, door in three]
+        await bill.send("register(bill)")
+        await fred.send("register(fred)")
+        await ann.send("register(ann)")
+
+        to_one = await bill.send("p2pmsg(fred@localhost, bill@localhost, bid(1))")
+        to_all = await bill.send("p2pmsg(_, bill@localhost, hello)")
+        forged = await bill.send("p2pmsg(fred@localhost, ann@localhost, bid(2))")
+
+        assert (to_one, to_all, forged) == (1, 1, 0)
+        assert [await fred.next_delivery(), await fred.next_delivery()] == [
+            "0 p2pmsg(fred@localhost, bill@localhost, bid(1))",
+            "0 p2pmsg(_, bill@localhost, hello)",
+        ]
+        assert await ann.next_delivery() == "0 p2pmsg(_, bill@localhost, hello)"
+        assert await bill.next_delivery() == "0 p2pmsg(_, bill@localhost, hello)"
+
+
+async def test_script_subscription_joins_a_notification_with_facts_and_keeps_nothing() -> None:
+    async with doors(2) as [(_, door), (peer, _)]:
+        client = await WireClient.connect(door.port)
+        await peer.run("INSERT { (bob, ^in, kitchen) }")
+        subscription = await peer.subscribe("(temp, ?room, ?t), (?who, ^in, ?room)")
+
+        await client.send("temp(kitchen, 25)")
+        [(sign, row)] = await subscription.batch(1)
+
+        assert (str(sign), str(row)) == ("!", "?room=kitchen ?t=25 ?who=bob")
+        assert not subscription.rows()
+
+
+async def test_event_of_a_script_reaches_a_pedro_client_as_a_term() -> None:
+    async with doors(2) as [(_, door), (peer, _)]:
+        client = await WireClient.connect(door.port)
+        await client.send("subscribe(temp(R, T), T > 20.0, 3)")
+
+        await peer.run('NOTIFY { (temp, "a room", 25.5) }')
+
+        assert await client.next_delivery() == '3 temp("a room",25.5)'
+
+
+async def test_nothing_comes_after_unsubscribe() -> None:
+    async with doors(2) as [(_, door), (_, other)]:
+        client, publisher = await WireClient.connect(door.port), await WireClient.connect(other.port)
+        await client.send("subscribe(f(_), true, 1)")
+        await client.send("subscribe(g(_), true, 2)")
+
+        unsubscribed = await client.send("unsubscribe(1)")
+        await publisher.send("f(1)")
+        await publisher.send("g(1)")
+
+        assert unsubscribed == 1
+        assert await client.next_delivery() == "2 g(1)"
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        pytest.param(b"\x00\xff\xfe\r\n\n" * 50, id="binary"),
+        pytest.param(b"f(" * 600 + b"\n", id="unclosed"),
+        pytest.param(b"x" * 1_000_000, id="no newline"),
+        pytest.param(b"half a li", id="half a line"),
+        pytest.param(b"subscribe(" + b"[" * 400 + b",true,0)\n", id="nested"),
+    ],
+)
+async def test_client_that_sends_garbage_disturbs_nobody(garbage: bytes) -> None:
+    async with doors(1) as [(_, door)]:
+        good, bad = await WireClient.connect(door.port), await WireClient.connect(door.port)
+        await good.send("subscribe(f(_), true, 0)")
+
+        await asyncio.get_running_loop().sock_sendall(bad.data, garbage)
+        bad.close()
+        await until_served(door, 1)
+
+        assert await good.send("f(1)") == 1
+        assert good.delivered() == ["0 f(1)"]
+
+
+async def test_handshake_with_an_unknown_id_fails_and_half_handshakes_disturb_nobody() -> None:
+    async with doors(1) as [(_, door)]:
+        info = await dial(door.port)
+        _, ack_port, data_port = (await read_line(info)).split()
+        half = [await dial(int(ack_port)) for _ in range(20)] + [await dial(int(data_port)) for _ in range(20)]
+        stranger = await dial(int(data_port))
+
+        await asyncio.get_running_loop().sock_sendall(stranger, b"12345\n")
+
+        assert await read_line(stranger) == b"failed"
+        assert await (await WireClient.connect(door.port)).send("f(1)") == 1
+        for connection in [info, stranger, *half]:
+            connection.close()
+
+
+async def test_port_in_use_is_an_error_that_names_it() -> None:
+    async with doors(1) as [(peer, door)]:
+        with pytest.raises(gsg.DoorClosed, match=rf"127.0.0.1:{door.port}: .*; stop the program that holds it .* --pedro"):
+            async with PedroDoor(peer, port=door.port):
+                pass
+
+
+async def test_client_of_the_package_speaks_every_verb() -> None:
+    async with doors(2) as [(_, door), (_, other)], AsyncClient(port=door.port) as fred, AsyncClient(port=other.port) as bill:
+        await fred.register("fred")
+        await bill.register("bill")
+        subscription = await fred.subscribe("price(P)", "P < 10", rock=4)
+        deliveries = fred.deliveries()
+
+        await bill.notify("price(12)")
+        await bill.notify("price(9)")
+        await bill.p2p("fred@localhost", "bill@localhost", "hello")
+
+        assert [await anext(deliveries), await anext(deliveries)] == [
+            (4, "price(9)"),
+            (0, "p2pmsg(fred@localhost, bill@localhost, hello)"),
+        ]
+        await fred.unsubscribe(subscription)
+        await fred.deregister("fred")
+        with pytest.raises(gsg.Refused, match="refused 'price\\('"):
+            await bill.notify("price(")
+
+
+async def test_client_says_when_nobody_answers() -> None:
+    async with doors(1) as [(_, door)]:
+        port = door.port
+
+    with pytest.raises(gsg.PeerUnreachable, match=f"no pedro door answers at 127.0.0.1:{port}"):
+        async with AsyncClient(port=port):
+            pass
