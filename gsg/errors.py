@@ -19,10 +19,17 @@ Every message says what happened, the value, what was expected and the next step
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dht import Contact
+
+
+def reason(error: OSError) -> str:
+    """What the system says is wrong, without the address that asyncio puts around it."""
+    said = os.strerror(error.errno) if error.errno is not None and error.errno > 0 else error.strerror or str(error)
+    return said.lower()
 
 
 class GsgError(Exception):

@@ -302,11 +302,22 @@ class Intake:
             return
         memory.widening.add(contact.id)
         try:
-            await self._feed_from(memory, contact, NOWHERE)
-        except PeerUnreachable as error:
-            log.info("template without constants not posted: %s", error)
+            await self._feed_from_everywhere(memory, contact)
         finally:
             memory.widening.discard(contact.id)
+
+    async def _feed_from_everywhere(self, memory: Memory, contact: dht.Contact) -> None:
+        """A feed of a template without constants from one peer; a link that breaks is dialled again."""
+        for pause_s in RETRY_S:
+            try:
+                await self._feed_from(memory, contact, NOWHERE)
+                return
+            except LinkBroke:
+                await asyncio.sleep(pause_s)
+            except PeerUnreachable as error:
+                # Its facts are unknown until it is heard of again (see discovered).
+                log.info("template without constants not posted: %s", error)
+                return
 
     async def _choose_anchor(self, template: Template) -> int:
         candidates = template.anchors()
@@ -401,7 +412,10 @@ class Intake:
         """Replace a feed, for as long as somebody wants it; the old one goes when the new one is whole."""
         memory = source.memory
         if memory.anchor == NOWHERE:
-            await self._restore_everywhere(source)
+            try:
+                await self._feed_from_everywhere(memory, source.owner)
+            finally:
+                self._forget(source)
             return
         attempt = 0
         while memory.users and source.feed.number in self._sources:
@@ -416,21 +430,6 @@ class Intake:
                 return
             await asyncio.sleep(RETRY_S[min(attempt, len(RETRY_S) - 1)])
             attempt += 1
-
-    async def _restore_everywhere(self, source: Source) -> None:
-        """Post a template without constants again at the peer whose link broke."""
-        memory = source.memory
-        for pause_s in RETRY_S:
-            try:
-                await self._feed_from(memory, source.owner, NOWHERE)
-                break
-            except LinkBroke:
-                await asyncio.sleep(pause_s)
-            except GsgError as error:
-                # That peer's facts are unknown until it is heard of again (see discovered).
-                log.info("template without constants not posted again: %s", error)
-                break
-        self._forget(source)
 
     def _resume(self, source: Source) -> None:
         source.feed.state = FeedState.WAITING

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 import time
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Sequence
@@ -26,7 +27,7 @@ import dht
 
 from . import model
 from .backlog import LIMIT
-from .errors import DoorClosed, PeerUnreachable, Refused
+from .errors import DoorClosed, PeerUnreachable, Refused, reason
 from .exchange import Channel, Exchange, show
 from .features import Template
 from .handover import Handover
@@ -90,15 +91,10 @@ class Peer:
         self._clock = clock
         rng = SystemRandom() if rng is None else rng
         self._join = tuple(join)
-        self._endpoint = dht.Endpoint(
-            dht.random_id(rng) if peer_id is None else peer_id,
-            *listen,
-            rng=rng,
-            on_frames=lambda link, payloads: self._exchange.frames(link, payloads),
-            on_lost_link=lambda link, reason: self._exchange.lost(link, reason),
-            on_discovered=self._peer_discovered,
-            on_lost_peer=self._peer_lost,
-        )
+        self._listen = listen
+        self._rng = rng
+        self._id = dht.random_id(rng) if peer_id is None else peer_id
+        self._endpoint: dht.Endpoint
         self._rendezvous = Rendezvous(compile_test)
         self._group = asyncio.TaskGroup()
         self._running: set[asyncio.Task[None]] = set()
@@ -115,6 +111,7 @@ class Peer:
         """Answers to publishers, due at the end of the read under way."""
 
     async def __aenter__(self) -> Self:
+        self._endpoint = await self._make_endpoint()
         try:
             await self._endpoint.__aenter__()
         except dht.LocalError as error:
@@ -135,6 +132,26 @@ class Peer:
             await self._stop()
             raise PeerUnreachable(str(error)) from None
         return self
+
+    async def _make_endpoint(self) -> dht.Endpoint:
+        host, port = self._listen
+        try:
+            # Peers are known by address: a name is looked up once, here.
+            found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except OSError as error:
+            raise DoorClosed(
+                f"cannot listen on {host}:{port}: {reason(error)}; expected an address or a host name of this machine"
+            ) from None
+        return dht.Endpoint(
+            self._id,
+            str(found[0][4][0]),
+            port,
+            rng=self._rng,
+            on_frames=lambda link, payloads: self._exchange.frames(link, payloads),
+            on_lost_link=lambda link, why: self._exchange.lost(link, why),
+            on_discovered=self._peer_discovered,
+            on_lost_peer=self._peer_lost,
+        )
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         # Subscriptions end first, so that no rows come of what leaving does; the network is left in order only by a peer in order.

@@ -17,7 +17,7 @@ from random import SystemRandom
 from types import TracebackType
 from typing import Self
 
-from gsg.errors import DoorClosed
+from gsg.errors import DoorClosed, reason
 from gsg.peer import Peer
 
 from .connection import Connection
@@ -73,7 +73,7 @@ class PedroDoor:
             for server in self._servers:
                 server.close()
             raise DoorClosed(
-                f"the pedro door cannot listen on {self.host}:{self.port}: {error.strerror or error}; "
+                f"the pedro door cannot listen on {self.host}:{self.port}: {reason(error)}; "
                 "stop the program that holds it or choose another port with --pedro"
             ) from None
         self.port = info

@@ -17,7 +17,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
-from ..errors import DoorClosed
+from ..errors import DoorClosed, reason
 from ..peer import Peer
 from .protocol import MAX_MESSAGE_BYTES
 from .session import Session, report
@@ -77,7 +77,7 @@ class HttpDoor:
         except OSError as error:
             listening.close()
             raise DoorClosed(
-                f"the HTTP door cannot listen on {self.host}:{self.port}: {error.strerror or error}; "
+                f"the HTTP door cannot listen on {self.host}:{self.port}: {reason(error)}; "
                 "stop the program that holds it or choose another port with --http"
             ) from None
         listening.setblocking(False)

@@ -11,9 +11,11 @@ import pytest
 from peers import PORT, Reader, feeds, guest_of, make_peer, others, overlay, quiet, rendezvous, simulate, templates, unread
 
 import dht
+import gsg.messages
 import gsg.rendezvous
+import rete
 from dht.simnet import SimNet, run
-from gsg import BadTerm, BadText, DoorClosed, Peer, PeerUnreachable, Row, Space, Symbol
+from gsg import BadTerm, BadText, DoorClosed, Peer, PeerUnreachable, Refused, Row, Space, Symbol
 from gsg.messages import Publish, RemoveCondition, encode
 
 ON = Symbol("on")
@@ -439,6 +441,108 @@ def test_requests_that_make_no_sense_are_refused_and_the_link_stays() -> None:
             assert link.state is dht.LinkState.OPEN
 
     simulate(work, seed=15)
+
+
+def test_a_condition_that_comes_to_the_wrong_peer_is_told_the_right_one() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        await asyncio.sleep(200)
+        host = rendezvous(peers, 3, 1, ON)
+        answers: list[bytes] = []
+        stranger = dht.Links(
+            dht.random_id(net.rng()), net.host(), PORT, rng=net.rng(), on_frames=lambda link, payloads: answers.extend(payloads)
+        )
+        async with stranger:
+            link = await stranger.to(others(peers, host)[0].contact)
+            link.send(encode(gsg.messages.InsertCondition(1, 1, rete.Template((None, ON, None)), 1)))
+            await quiet()
+
+        assert list(map(gsg.messages.decode, answers)) == [gsg.messages.NotHere(1, host.contact, False)]
+        assert templates(peers) == 0
+
+    simulate(work, seed=23)
+
+
+@pytest.mark.parametrize("text", ["(?x, on, ?y)", "(?x, ?p, ?y)"], ids=["with a constant", "without constants"])
+def test_a_link_that_breaks_again_and_again_heals(text: str) -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        host = rendezvous(peers, 3, 1, ON)
+        subscriber, *_ = others(peers, host)
+        subscription = await subscriber.subscribe(text)
+        await host.insert([(number, ON, "x") for number in range(20)])
+
+        for _ in range(8):
+            net.cut(subscriber.contact.host, host.contact.host)
+            await asyncio.sleep(0.04)
+        await asyncio.sleep(30)
+        await host.retract([(0, ON, "x")])
+        await quiet()
+
+        assert subscription.rows().total() == 19
+
+    simulate(work, seed=24)
+
+
+def test_a_subscription_that_is_closed_while_its_link_is_broken_leaves_nothing() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        await peers[0].insert([("a", ON, "b")])
+        for peer in peers:
+            subscription = await peer.subscribe("(?x, on, ?y), (?x, ?p, ?y)")
+            for other in others(peers, peer):
+                net.cut(peer.contact.host, other.contact.host)
+            await asyncio.sleep(0.01)
+            await subscription.close()
+            again = await peer.subscribe("(?x, on, ?y), (?x, ?p, ?y)")
+            await quiet()
+            assert again.rows().total() == 1
+            await again.close()
+        await quiet()
+
+        assert (templates(peers), feeds(peers)) == (0, 0)
+
+    simulate(work, seed=25)
+
+
+def test_listeners_hear_of_events_that_pass_their_test_and_of_no_facts() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        heard: list[gsg.messages.Event] = []
+        listening = await peers[1].listen(rete.Template((None, ON, None)), heard.append, anchor=1)
+
+        await peers[2].insert([("a", ON, "b")])
+        await peers[2].flash([(("a", ON, "b"), "on(a, b)\n"), (("a", "other", "b"), None)], via=(0, 1))
+        await quiet()
+        peers[1].end_listening(listening)
+        peers[1].end_listening(listening)
+        await peers[2].notify([("c", ON, "d")])
+        await quiet()
+
+        assert [(event.items, event.text) for event in heard] == [(("a", ON, "b"), "on(a, b)\n")]
+        assert (templates(peers), feeds(peers)) == (0, 0)
+
+    simulate(work, seed=26)
+
+
+def test_an_exclusive_place_is_refused_to_others_until_it_is_left() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        name = rete.Template((Symbol("name"), Symbol("anna")))
+        mine = await peers[0].listen(name, print, anchor=1, exclusive=True)
+        with pytest.raises(Refused, match="somebody has this already"):
+            await peers[1].listen(name, print, anchor=1, exclusive=True)
+
+        peers[0].end_listening(mine)
+        await quiet()
+
+        assert await peers[1].listen(name, print, anchor=1, exclusive=True)
+
+    simulate(work, seed=27)
+
+
+def test_a_test_that_nobody_registered_is_refused_by_name() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        with pytest.raises(Refused, match="unknown test 'nobody'; known here are: "):
+            await peers[0].listen(rete.Template((None, ON)), print, anchor=1, test=gsg.messages.Test("nobody", ""))
+        assert templates(peers) == 0
+
+    simulate(work, seed=28)
 
 
 def test_a_stranger_cannot_speak_for_a_rendezvous() -> None:

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dht
 import gsg.rendezvous
 import rete
 from gsg.errors import Refused
 from gsg.features import Template, positions
-from gsg.messages import Deltas, Event, Gap, Happened, InsertCondition, Load, Message, Snapshot
+from gsg.messages import Deltas, Event, Gap, Happened, InsertCondition, Load, Message, Moved, Snapshot
 from gsg.messages import Test as TupleTest  # a name that pytest does not take for a class of tests
 from gsg.model import Symbol, Term, Tuple, Variable
 from gsg.placement import NOWHERE
@@ -457,6 +458,96 @@ def test_a_feed_that_may_speak_has_no_limit_within_one_read(place: Place, monkey
     place.insert(*((number, ON, "x") for number in range(4)))
 
     assert [len(message.facts) for _, message in place.take() if isinstance(message, Deltas)] == [4]
+
+
+# --- keys that change hands ---------------------------------------------------------------------------------------------------
+
+OWNER = dht.Contact(bytes(20), "10.0.0.9", 7400)
+ON_KEY, HOME_KEY = (3, 1, ON), (3, 0, "a")
+
+
+def test_feeds_of_a_key_that_moves_are_told_once_and_facts_stay_until_they_have_followed(place: Place) -> None:
+    place.insert(A)
+    place.follow("s", 1)
+    place.follow("t", 1, ANYTHING, NOWHERE)
+
+    place.rendezvous.move([ON_KEY, HOME_KEY], OWNER)
+    assert place.take() == [("s", Moved(1, OWNER, False)), ("t", Moved(1, OWNER, False))]
+    assert place.rendezvous.followed()
+    place.rendezvous.drop_if_unused(ON_KEY)
+    assert place.rendezvous.holds(ON_KEY)
+
+    place.rendezvous.drop("s")
+    assert not place.rendezvous.followed()
+    place.rendezvous.drop_if_unused(ON_KEY)
+    assert (place.rendezvous.holds(ON_KEY), place.take()) == (False, [])
+    place.rendezvous.drop_if_unused(HOME_KEY)
+    assert place.heard() == {"t": ["-a on b"]}
+    assert place.rendezvous.moved_keys() == []
+
+
+def test_a_moved_key_is_ours_again_when_its_owner_writes_here(place: Place) -> None:
+    place.insert(A)
+    place.rendezvous.move([ON_KEY, HOME_KEY], OWNER)
+
+    place.rendezvous.publish(1, [B], [b"\x01"], as_owner=False)
+    assert place.rendezvous.has_moved(ON_KEY)
+    place.rendezvous.publish(1, [("c", ON, "d")], [b"\x01"])
+    place.rendezvous.keep(HOME_KEY)
+
+    assert place.rendezvous.moved_keys() == []
+
+
+@pytest.mark.parametrize(
+    ("retracted_at", "told", "there"),
+    [(5, (1, 4), False), (5, (1, 6), True), (None, (1, 4), True)],
+    ids=["inserted before", "inserted after", "not retracted"],
+)
+def test_a_fact_handed_over_comes_unless_it_was_retracted_since(
+    place: Place, retracted_at: int | None, told: tuple[int, int], there: bool
+) -> None:
+    sign, stamp = told
+    place.rendezvous.remember_retractions()
+    place.rendezvous.publish(-1, [A], [b"\x01"] if retracted_at else [b""], stamp=retracted_at or 0)
+
+    place.rendezvous.take_over([sign], [A], [b"\x01"], [stamp])
+
+    assert place.rendezvous.holds(ON_KEY) is there
+
+
+@pytest.mark.parametrize(("stamp", "there"), [(4, True), (6, False)], ids=["older", "newer"])
+def test_a_retraction_handed_over_counts_unless_the_fact_came_since(place: Place, stamp: int, there: bool) -> None:
+    place.rendezvous.publish(1, [A], [b"\x01"], stamp=5)
+
+    place.rendezvous.take_over([-1], [A], [b"\x01"], [stamp])
+
+    assert place.rendezvous.holds(ON_KEY) is there
+
+
+def test_what_was_left_of_a_key_goes_when_it_comes_back(place: Place) -> None:
+    place.rendezvous.remember_retractions()
+    place.insert(A)
+    place.retract(B)
+    place.rendezvous.move([ON_KEY], OWNER)
+
+    place.rendezvous.take_over([1], [("c", ON, "d")], [b"\x01"], [9])
+
+    assert [fact for sign, fact, _ in place.rendezvous.history(ON_KEY) if sign > 0] == [("c", ON, "d")]
+
+
+def test_retractions_are_remembered_while_keys_change_hands_up_to_a_limit(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gsg.rendezvous, "REMEMBERED_RETRACTIONS", 2)
+    place.rendezvous.remember_retractions()
+    place.rendezvous.remember_retractions()
+    for number in range(3):
+        place.rendezvous.publish(-1, [(number, ON, "x")], [b"\x01"], stamp=number)
+    assert place.rendezvous.history(ON_KEY) == [(-1, (2, ON, "x"), 2)]
+    assert place.rendezvous.all_keys() == [ON_KEY]
+
+    place.rendezvous.publish(1, [(2, ON, "x")], [b"\x01"], stamp=3)
+    place.rendezvous.forget_retractions()
+
+    assert place.rendezvous.history(ON_KEY) == [(1, (2, ON, "x"), 3)]
 
 
 # --- they meet ----------------------------------------------------------------------------------------------------------------

@@ -307,7 +307,7 @@ def test_ports_in_use_and_peers_that_do_not_answer_end_a_peer_with_a_message(run
     listen, http = running_peer["listen"], host_and_port(running_peer["url"])
     cases = {
         "listen": (["--listen", listen, "--http", "none"], 2, listen.rpartition(":")[2]),
-        "http": (["--listen", ":0", "--http", http], 2, f"the HTTP door cannot listen on {http}: Address already in use"),
+        "http": (["--listen", ":0", "--http", http], 2, f"the HTTP door cannot listen on {http}: address already in use"),
         "join": (["--listen", ":0", "--http", "none", "--join", f"127.0.0.1:{free_port}"], 1, f"127.0.0.1:{free_port}"),
     }
 

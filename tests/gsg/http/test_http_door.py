@@ -234,7 +234,7 @@ async def test_a_port_in_use_is_named(door: HttpDoor) -> None:
         await HttpDoor(door._peer, port=door.port).__aenter__()
 
     assert str(caught.value) == (
-        f"the HTTP door cannot listen on 127.0.0.1:{door.port}: Address already in use; "
+        f"the HTTP door cannot listen on 127.0.0.1:{door.port}: address already in use; "
         "stop the program that holds it or choose another port with --http"
     )
 

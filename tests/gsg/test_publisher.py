@@ -1,0 +1,188 @@
+"""Publishing: one message for each owner, in order, again where it did not arrive."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from contextlib import AbstractAsyncContextManager, nullcontext
+
+import pytest
+from peers import PORT
+
+import dht
+import gsg.publisher
+from dht.simnet import SimNet, run
+from gsg.errors import BadTerm, PeerUnreachable, Refused
+from gsg.exchange import Channel, Exchange
+from gsg.features import Key
+from gsg.messages import Done, Failed, Flash, Message, Publish
+from gsg.publisher import ATTEMPTS, MAX_TUPLE_BYTES, Publisher
+
+Reply = Callable[["Channel", Publish | Flash], None]
+
+
+def accept(channel: Channel, message: Publish | Flash) -> None:
+    channel.send(Done(message.request, 1))
+
+
+def refuse(channel: Channel, message: Publish | Flash) -> None:
+    channel.send(Failed(message.request, "no room"))
+
+
+def say_nothing(channel: Channel, message: Publish | Flash) -> None:
+    pass
+
+
+class Place:
+    """One end of links that answers what is published there."""
+
+    def __init__(self, net: SimNet, reply: Reply = accept) -> None:
+        self.heard: list[Publish | Flash] = []
+        self.contact = dht.Contact(dht.random_id(net.rng()), net.host(), PORT)
+        self.reply = reply
+        self.exchange = Exchange(self.contact, on_message=self._message, on_batch=lambda: None, on_broken=lambda *_: None)
+        self.links = dht.Links(
+            self.contact.id, self.contact.host, PORT, rng=net.rng(), on_frames=self.exchange.frames, on_lost=self.exchange.lost
+        )
+        self.exchange.attach(self.links)
+
+    def _message(self, channel: Channel, message: Message) -> None:
+        assert isinstance(message, Publish | Flash)
+        self.heard.append(message)
+        self.reply(channel, message)
+
+
+class FixedOwners:
+    """Who owns what, by the order of preference: the first of the places that has not failed."""
+
+    def __init__(self, choose: Callable[[Key], list[Place]]) -> None:
+        self.choose = choose
+        self.failures: list[bytes] = []
+
+    async def of(self, features: Iterable[Key]) -> dict[Key, dht.Contact]:
+        return {
+            feature: next(place.contact for place in self.choose(feature) if place.contact.id not in self.failures)
+            for feature in features
+        }
+
+    def failed(self, peer: bytes, why: PeerUnreachable) -> None:
+        self.failures.append(peer)
+
+
+def publisher_of(place: Place, owners: FixedOwners) -> Publisher:
+    return Publisher(place.contact.id, owners, place.exchange, lambda: 1.5)  # type: ignore[arg-type]  # knows what Owners knows
+
+
+def test_each_owner_gets_one_message_with_all_of_its_tuples_and_their_places() -> None:
+    async def main(net: SimNet) -> None:
+        us, even, odd = Place(net), Place(net), Place(net)
+        owners = FixedOwners(lambda feature: [even if feature[1] % 2 == 0 else odd])
+        async with us.links, even.links, odd.links:
+            changed = await publisher_of(us, owners).facts(1, [("a", "b", "c"), ("d", "e")])
+
+        assert changed == 2
+        assert even.heard == [Publish(1, 1, [("a", "b", "c"), ("d", "e")], [b"\x00\x02", b"\x00"], 1_500_000)]
+        assert odd.heard == [Publish(1, 1, [("a", "b", "c"), ("d", "e")], [b"\x01", b"\x01"], 1_500_000)]
+
+    run(main, seed=1)
+
+
+@pytest.mark.parametrize(("limit", "value"), [("CHUNK_TUPLES", 2), ("CHUNK_BYTES", 6)], ids=["tuples", "bytes"])
+def test_a_long_batch_is_cut(monkeypatch: pytest.MonkeyPatch, limit: str, value: int) -> None:
+    monkeypatch.setattr(gsg.publisher, limit, value)
+
+    async def main(net: SimNet) -> None:
+        us, there = Place(net), Place(net)
+        async with us.links, there.links:
+            publisher = publisher_of(us, FixedOwners(lambda feature: [there]))
+            assert await publisher.facts(1, [("aa",), ("bb",), ("cc",)]) == 2
+            assert publisher.published == 3
+
+        assert [message.facts for message in there.heard if isinstance(message, Publish)] == [[("aa",), ("bb",)], [("cc",)]]
+
+    run(main, seed=2)
+
+
+def test_batches_reach_an_owner_in_the_order_of_the_calls() -> None:
+    async def main(net: SimNet) -> None:
+        us, there = Place(net), Place(net)
+        async with us.links, there.links:
+            publisher = publisher_of(us, FixedOwners(lambda feature: [there]))
+            await asyncio.gather(*(publisher.facts(1, [(number,)]) for number in range(20)))
+
+        assert [message.facts for message in there.heard if isinstance(message, Publish)] == [[(number,)] for number in range(20)]
+
+    run(main, seed=3)
+
+
+def test_events_are_numbered_and_go_by_the_positions_given() -> None:
+    async def main(net: SimNet) -> None:
+        us, there = Place(net), Place(net)
+        async with us.links, there.links:
+            publisher = publisher_of(us, FixedOwners(lambda feature: [there]))
+            await publisher.events([(("a", "b"), "text"), (("c", "d"), None)], via=(1,))
+            await publisher.events([(("e", "f"), None)])
+
+        first, second = there.heard
+        assert isinstance(first, Flash)
+        assert isinstance(second, Flash)
+        assert [(event.number, event.text) for event in first.events + second.events] == [(1, "text"), (2, None), (3, None)]
+        assert (first.places, second.places) == ([b"\x01", b"\x01"], [b"\x00\x01"])
+
+    run(main, seed=4)
+
+
+@pytest.mark.parametrize("entered", [lambda place: place.links, lambda place: nullcontext()], ids=["silent", "not there"])
+def test_what_does_not_arrive_goes_to_the_next_owner(entered: Callable[[Place], AbstractAsyncContextManager[object]]) -> None:
+    async def main(net: SimNet) -> None:
+        us, first, second = Place(net), Place(net, say_nothing), Place(net)
+        owners = FixedOwners(lambda feature: [first, second])
+        async with us.links, entered(first), second.links:
+            assert await publisher_of(us, owners).facts(-1, [("a",)]) == 1
+
+        assert owners.failures == [first.contact.id]
+        assert second.heard == [Publish(1, -1, [("a",)], [b"\x00"], 1_500_000)]
+
+    run(main, seed=5)
+
+
+def test_what_never_arrives_is_told_with_how_much_of_it() -> None:
+    async def main(net: SimNet) -> None:
+        us, there = Place(net), Place(net)
+        gone = [Place(net) for _ in range(ATTEMPTS)]
+        owners = FixedOwners(lambda feature: gone if feature[2] == "lost" else [there])
+        async with us.links, there.links:
+            with pytest.raises(PeerUnreachable, match=r"^1 of 2 tuples were not acknowledged: "):
+                await publisher_of(us, owners).facts(1, [("lost",), ("kept",)])
+        assert owners.failures == [place.contact.id for place in gone]
+
+    run(main, seed=6)
+
+
+def test_a_refusal_is_told() -> None:
+    async def main(net: SimNet) -> None:
+        us, there = Place(net), Place(net, refuse)
+        async with us.links, there.links:
+            with pytest.raises(Refused, match="refused: no room"):
+                await publisher_of(us, FixedOwners(lambda feature: [there])).facts(1, [("a",)])
+
+    run(main, seed=7)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("a" * (MAX_TUPLE_BYTES + 1), r"bytes; expected at most 1048576: publish a reference to it"),
+        ("\ud800", r"a tuple of 2 terms cannot be encoded: .*; expected text without lone surrogates"),
+    ],
+    ids=["too long", "no text"],
+)
+def test_a_tuple_that_cannot_travel_is_refused_before_anything_is_sent(text: str, problem: str) -> None:
+    async def main(net: SimNet) -> None:
+        us, there = Place(net), Place(net)
+        async with us.links, there.links:
+            with pytest.raises(BadTerm, match=problem):
+                await publisher_of(us, FixedOwners(lambda feature: [there])).facts(1, [("fine",), ("a", text)])
+        assert there.heard == []
+
+    run(main, seed=8)
