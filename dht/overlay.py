@@ -20,7 +20,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
-import os
 import socket
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable
@@ -129,7 +128,7 @@ class Overlay:
             await self._server.listen(port, host)
         except OSError as error:
             if error.errno in (errno.EADDRINUSE, errno.EACCES, errno.EADDRNOTAVAIL):
-                raise AddressInUse(host, port, os.strerror(error.errno).lower()) from None
+                raise AddressInUse(host, port, (error.strerror or str(error)).lower()) from None
             raise
         self._queries = self._server.protocol
         self.contact = Contact(self.contact.id, host, self._server.transport.get_extra_info("sockname")[1])

@@ -153,17 +153,22 @@ class Handover:
         ours: list[bytes] = []
         kept: list[bytes] = []
         parcels: Parcels = {}
+        elsewhere = self.elsewhere
         for number, (items, there) in enumerate(zip(tuples, places, strict=True)):
+            arity = len(items)
+            owners = [elsewhere((arity, position, items[position])) for position in there]
+            if not any(owners):
+                ours.append(there)
+                kept.append(b"")
+                continue
             own, more = bytearray(), bytearray()
             theirs: dict[dht.Contact, bytearray] = {}
-            for position in there:
-                key = (len(items), position, items[position])
-                owner = self.elsewhere(key)
+            for position, owner in zip(there, owners, strict=True):
                 if owner is None:
                     own.append(position)
                     continue
                 theirs.setdefault(owner, bytearray()).append(position)
-                if self._rendezvous.holds(key):
+                if self._rendezvous.holds((arity, position, items[position])):
                     more.append(position)
             for owner, their in theirs.items():
                 numbers, their_places = parcels.setdefault(owner, ([], []))
