@@ -524,10 +524,13 @@ def test_a_retraction_handed_over_counts_unless_the_fact_came_since(place: Place
     assert place.rendezvous.holds(ON_KEY) is there
 
 
-def test_what_was_left_of_a_key_goes_when_it_comes_back(place: Place) -> None:
+@pytest.mark.parametrize("remembering", [True, False], ids=["while keys change hands", "later"])
+def test_what_was_left_of_a_key_goes_when_it_comes_back(place: Place, remembering: bool) -> None:
     place.rendezvous.remember_retractions()
     place.insert(A)
     place.retract(B)
+    if not remembering:
+        place.rendezvous.forget_retractions()
     place.rendezvous.move([ON_KEY], OWNER)
 
     place.rendezvous.take_over([1], [("c", ON, "d")], [b"\x01"], [9])

@@ -82,6 +82,18 @@ def test_indexes_are_built_for_what_is_asked_and_the_smallest_is_walked(monkeypa
     assert store.count(rete.Template((None, "on"))) == 0
 
 
+def test_an_index_keeps_what_is_left_of_a_bucket(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gsg.store, "SCAN_LIMIT", 0)
+    store = FactStore()
+    store.add(("a", "b"))
+    store.add(("a", "c"))
+    assert store.count(rete.Template(("a", None))) == 2
+
+    store.remove(("a", "b"))
+
+    assert list(store.matching(rete.Template(("a", None)))) == [("a", "c")]
+
+
 def test_a_store_that_was_emptied_holds_no_index(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gsg.store, "SCAN_LIMIT", 0)
     store = FactStore()
