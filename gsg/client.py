@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
 from itertools import count
 from types import TracebackType
@@ -20,6 +20,7 @@ from . import model
 from .backlog import LIMIT
 from .errors import DoorClosed, GsgError, LocalError, PeerMisbehaved, PeerUnreachable
 from .http.protocol import (
+    BYTES_PER_REQUEST,
     MAX_MESSAGE_BYTES,
     TUPLES_PER_REQUEST,
     AskReport,
@@ -45,6 +46,7 @@ from .languages import Notify as NotifyBlock
 from .languages import parse_script
 from .languages.query_text import write_query
 from .live import LiveSubscription
+from .messages import size_bytes
 from .model import Tuple
 from .rows import Change, Row, Sign
 from .subscription import Callback
@@ -181,9 +183,9 @@ class Client:
         return await self._ask(AskReport(next(self._numbers)), Report)
 
     async def _publish(self, tuples: list[Tuple], make: MakeRequest) -> int:
-        parts = [tuples[start : start + TUPLES_PER_REQUEST] for start in range(0, len(tuples), TUPLES_PER_REQUEST)]
         changed = 0
-        for part in parts:
+        # All parts are checked before the first is sent.
+        for part in list(_parts(tuples)):
             changed += (await self._ask(make(next(self._numbers), part), Done)).count
         return changed
 
@@ -251,6 +253,20 @@ class Client:
         streams, self._streams = self._streams, {}
         for stream in streams.values():
             _end_stream(stream, error)
+
+
+def _parts(tuples: list[Tuple]) -> Iterator[list[Tuple]]:
+    """The tuples cut into requests, each short enough in number and in bytes."""
+    part: list[Tuple] = []
+    filled = 0
+    for items in tuples:
+        filled += size_bytes(items)
+        part.append(items)
+        if len(part) >= TUPLES_PER_REQUEST or filled >= BYTES_PER_REQUEST:
+            yield part
+            part, filled = [], 0
+    if part:
+        yield part
 
 
 def _end_stream(stream: _Stream, error: GsgError) -> None:

@@ -19,9 +19,9 @@ import msgspec
 
 import dht
 
-from .errors import PeerMisbehaved
+from .errors import BadTerm, PeerMisbehaved
 from .features import Template
-from .model import Tuple
+from .model import Tuple, show
 
 
 class _Message(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -259,3 +259,20 @@ def decode(payload: bytes) -> Message:
         return _decoder.decode(payload)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise PeerMisbehaved(f"a frame of {len(payload)} bytes is no message of this protocol: {error}") from None
+
+
+MAX_TUPLE_BYTES = 1024 * 1024
+"""The longest tuple, as encoded: far from a frame's limit, and more than a fact should be."""
+
+
+def size_bytes(items: Tuple) -> int:
+    """The length of a tuple as encoded. Raises BadTerm for one that is too long or cannot be encoded."""
+    try:
+        size = len(encode(items))
+    except (UnicodeEncodeError, RecursionError) as error:
+        raise BadTerm(f"a tuple of {len(items)} terms cannot be encoded: {error}; expected text without lone surrogates") from None
+    if size > MAX_TUPLE_BYTES:
+        raise BadTerm(
+            f"tuple {show(items)[:60]}... has {size} bytes; expected at most {MAX_TUPLE_BYTES}: publish a reference to it"
+        )
+    return size

@@ -18,11 +18,11 @@ from typing import TypeAlias
 
 import dht
 
-from .errors import BadTerm, PeerUnreachable
+from .errors import PeerUnreachable
 from .exchange import Answer, Channel, Exchange, answer_of
 from .features import positions
-from .messages import Done, Event, Flash, Message, Publish, encode
-from .model import Tuple, show
+from .messages import Done, Event, Flash, Message, Publish, size_bytes
+from .model import Tuple
 from .owners import Owners
 from .placement import places_by_owner
 
@@ -31,8 +31,6 @@ ATTEMPTS = 5
 CHUNK_TUPLES = 1_000
 CHUNK_BYTES = 1024 * 1024
 """A message is cut at so many tuples or bytes, whichever comes first: a rendezvous answers others between two messages."""
-MAX_TUPLE_BYTES = 1024 * 1024
-"""The longest tuple, as encoded: far from a frame's limit, and more than a fact should be."""
 
 Places: TypeAlias = Mapping[int, bytes]
 """By the number of a tuple in its batch, the positions under which it has yet to arrive."""
@@ -99,7 +97,7 @@ class Publisher:
         await self._publish([items for items, _ in events], places, make)
 
     async def _publish(self, tuples: Sequence[Tuple], places: Places, make: MakeMessage) -> int:
-        sizes = [_size_bytes(items) for items in tuples]
+        sizes = [size_bytes(items) for items in tuples]
         changed = 0
         for attempt in range(1, ATTEMPTS + 1):
             async with self._sending:
@@ -162,15 +160,3 @@ class Publisher:
                 if len(parcel.numbers) >= CHUNK_TUPLES or parcel.size_bytes >= CHUNK_BYTES:
                     done.append(filling.pop(owner_id))
         return done + list(filling.values())
-
-
-def _size_bytes(items: Tuple) -> int:
-    try:
-        size = len(encode(items))
-    except (UnicodeEncodeError, RecursionError) as error:
-        raise BadTerm(f"a tuple of {len(items)} terms cannot be encoded: {error}; expected text without lone surrogates") from None
-    if size > MAX_TUPLE_BYTES:
-        raise BadTerm(
-            f"tuple {show(items)[:60]}... has {size} bytes; expected at most {MAX_TUPLE_BYTES}: publish a reference to it"
-        )
-    return size

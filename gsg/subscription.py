@@ -34,7 +34,6 @@ class Subscription:
         callback: Callback | None = None,
         limit: int = LIMIT,
     ) -> None:
-        self.query = query
         self.variables = query.select
         """The names of a row, in order of appearance."""
         self.failures = 0
@@ -42,7 +41,8 @@ class Subscription:
         self._rows_now = rows_now
         self._on_close = on_close
         self._callback = callback
-        self._backlog = Backlog(limit)
+        # Ten thousand subscriptions with callbacks need no ten thousand empty queues.
+        self._backlog = Backlog(limit) if callback is None else None
         self._closed = False
 
     def rows(self) -> Counter[Row]:
@@ -54,7 +54,7 @@ class Subscription:
 
     def __iter__(self) -> Iterator[Change]:
         """The unread differences. Raises Overrun where events had to be dropped."""
-        while (change := self._backlog.popleft()) is not None:
+        while self._backlog is not None and (change := self._backlog.popleft()) is not None:
             yield change
 
     def close(self) -> None:
@@ -77,13 +77,14 @@ class Subscription:
         self._report((Sign.EVENT, Row.of(names, values)) for values, weight in rows for _ in range(weight))
 
     def _report(self, changes: Iterable[Change]) -> None:
-        if self._callback is None:
+        if self._backlog is not None:
             self._backlog.extend(changes)
             return
+        assert self._callback is not None, "without a backlog there is a callback"
         for sign, row in changes:
             try:
                 self._callback(sign, row)
             except Exception:
                 # One subscriber's mistake must not keep the others from their rows.
                 self.failures += 1
-                log.exception("callback of subscription %s failed on %s %s", self.query, sign, row)
+                log.exception("callback of a subscription to %s failed on %s %s", self.variables, sign, row)

@@ -92,7 +92,7 @@ async def _serve(
         contact = peer.contact
         click.echo(f"peer {contact.id.hex()[:12]} listens on {contact.host}:{contact.port}")
         if http is not None:
-            from ..http import HttpDoor
+            from ..http.door import HttpDoor
 
             http_door = await doors.enter_async_context(HttpDoor(peer, *http))
             click.echo(f"http door at {http_door.url}")

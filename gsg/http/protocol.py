@@ -25,7 +25,10 @@ UNANSWERED = 16
 """Requests of one client that are carried out at once. Beyond, the peer stops reading from that client until one is answered."""
 TUPLES_PER_REQUEST = 1_000
 """Tuples that this package's client puts in one request."""
+BYTES_PER_REQUEST = 4 * 1024 * 1024
+"""Bytes of tuples after which this package's client begins another request."""
 ROWS_PER_MESSAGE = 1_000
+"""Rows in one message of the peer."""
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 """The longest WebSocket message, both ways; a longer one ends the connection with code 1009."""
 

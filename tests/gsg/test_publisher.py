@@ -15,8 +15,8 @@ from dht.simnet import SimNet, run
 from gsg.errors import BadTerm, PeerUnreachable, Refused
 from gsg.exchange import Channel, Exchange
 from gsg.features import Key
-from gsg.messages import Done, Failed, Flash, Message, Publish
-from gsg.publisher import ATTEMPTS, MAX_TUPLE_BYTES, Publisher
+from gsg.messages import MAX_TUPLE_BYTES, Done, Failed, Flash, Message, Publish
+from gsg.publisher import ATTEMPTS, Publisher
 
 Reply = Callable[["Channel", Publish | Flash], None]
 

@@ -31,7 +31,7 @@ from gsg import (
     Symbol,
     Unsupported,
 )
-from gsg.http import HttpDoor
+from gsg.http.door import HttpDoor
 from gsg.http.protocol import MAX_MESSAGE_BYTES, AskReport, Failed, Insert, Subscribe, Unsubscribe, error_of, failed
 
 ON = Symbol("on")
