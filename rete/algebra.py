@@ -1,0 +1,259 @@
+"""What a standing query can say, as data: a tree of operators over conditions (SPARQL 1.1 Query Language, section 18).
+
+Solutions bind names to constants; a name may be unbound, which is ``None`` wherever solutions are tuples. Solutions form a bag.
+The tree says nothing of how it is kept right: :mod:`rete.build` makes a network of nodes from it, one kind of node for each operator.
+
+Constants, and what is computed from them, are opaque: a test or a computation is an object that hashes by value (so that equal queries
+share nodes), names what it reads, and is called with a tuple of those values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+from .conditions import Condition, Group
+
+
+class Test(Protocol):
+    """A condition on a solution. It never raises: an error of evaluation is False (section 17.2)."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What it reads, in the order in which it is given."""
+
+    def __call__(self, values: tuple[Any, ...]) -> bool:
+        """Whether it holds; unbound names are None."""
+
+
+class Computation(Protocol):
+    """A value computed from a solution; None for an error, which leaves the name unbound (section 18.5, Extend)."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What it reads, in the order in which it is given."""
+
+    def __call__(self, values: tuple[Any, ...]) -> Any:
+        """The constant, or None."""
+
+
+class Aggregate(Protocol):
+    """A value kept over a bag of values as they come and go (section 18.5.1)."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What it reads of each solution."""
+
+    def start(self) -> Accumulator:
+        """For one more group."""
+
+
+class Accumulator(Protocol):
+    """An aggregate of one group."""
+
+    def change(self, values: tuple[Any, ...], weight: int) -> None:
+        """Solutions with these values come (positive) or go (negative)."""
+
+    def result(self) -> Any:
+        """The value now; None for an error. Depends on the bag alone, not on the order in which it came."""
+
+
+class Order(Protocol):
+    """A total preorder of solutions: ``key(values)`` compares as the solutions do."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What it reads."""
+
+    def __call__(self, values: tuple[Any, ...]) -> Any:
+        """A value that sorts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Basic:
+    """A basic graph pattern: conditions joined on their common variables. No condition at all has one empty solution."""
+
+    conditions: tuple[Condition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Compatible solutions of both sides, merged."""
+
+    left: Algebra
+    right: Algebra
+
+
+@dataclass(frozen=True, slots=True)
+class LeftJoin:
+    """OPTIONAL: the join where the test holds on the merged solution, and each left solution that has no such partner."""
+
+    left: Algebra
+    right: Algebra
+    test: Test | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """The solutions of both sides together."""
+
+    left: Algebra
+    right: Algebra
+
+
+@dataclass(frozen=True, slots=True)
+class Minus:
+    """Left solutions without a compatible right one that shares a bound name."""
+
+    left: Algebra
+    right: Algebra
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Solutions for which the test holds."""
+
+    child: Algebra
+    test: Test
+
+
+@dataclass(frozen=True, slots=True)
+class Exists:
+    """Solutions for which the pattern has (or, ``negated``, has not) a solution once the bound names are substituted into it."""
+
+    child: Algebra
+    pattern: Algebra
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Extend:
+    """BIND: one more name, computed."""
+
+    child: Algebra
+    name: str
+    value: Computation
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """Inline data: rows of constants, None where unbound."""
+
+    names: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """The names asked for; those that are never bound are None."""
+
+    child: Algebra
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Distinct:
+    """Each solution once."""
+
+    child: Algebra
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """One solution a group of equal keys: the keys and the aggregates. Without keys there is one group, even of nothing."""
+
+    child: Algebra
+    keys: tuple[str, ...]
+    aggregates: tuple[tuple[str, Aggregate], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """ORDER BY with LIMIT and OFFSET: ``limit`` solutions from number ``offset`` on (None: all); ties are broken by the solution itself."""
+
+    child: Algebra
+    order: Order | None
+    offset: int = 0
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A path of one edge: facts (subject, predicate, object); ``inverse`` walks it from object to subject."""
+
+    predicate: Any
+    inverse: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NegatedSet:
+    """A path of one edge whose predicate is none of these; each alternative in its own direction (section 18.1.7)."""
+
+    forward: tuple[Any, ...] | None
+    backward: tuple[Any, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Closure:
+    """Zero or more (``reflexive`` and ``transitive``), one or more (``transitive``), or zero or one (``reflexive``) steps of a path."""
+
+    path: PathStep
+    reflexive: bool
+    transitive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """One path after the other."""
+
+    first: PathStep
+    second: PathStep
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """One path or the other."""
+
+    first: PathStep
+    second: PathStep
+
+
+PathStep: TypeAlias = Link | NegatedSet | Closure | Steps | Either
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """Pairs of nodes that a path connects; each end a :class:`rete.Variable` or a constant.
+
+    Closures give each pair once. A reflexive path with two variables relates every subject and object of the graph to itself.
+    """
+
+    subject: Any
+    path: PathStep
+    object: Any
+
+
+Algebra: TypeAlias = (
+    Basic
+    | Join
+    | LeftJoin
+    | Union
+    | Minus
+    | Filter
+    | Exists
+    | Extend
+    | Values
+    | Project
+    | Distinct
+    | Grouped
+    | Slice
+    | Path
+)
+
+
+def of_group(group: Group) -> Algebra:
+    """The tree of a GSG script's group: its conditions, and a NOT EXISTS for each negated group."""
+    tree: Algebra = Basic(group.conditions)
+    for negated in group.negated:
+        tree = Exists(tree, of_group(negated), negated=True)
+    return tree
