@@ -1,10 +1,11 @@
 """What a standing query can say, as data: a tree of operators over conditions (SPARQL 1.1 Query Language, section 18).
 
 Solutions bind names to constants; a name may be unbound, which is ``None`` wherever solutions are tuples. Solutions form a bag.
-The tree says nothing of how it is kept right: :mod:`rete.build` makes a network of nodes from it, one kind of node for each operator.
+The tree says nothing of how it is kept right: :mod:`rete.build` makes a network of nodes from it, one kind of node for each
+operator.
 
-Constants, and what is computed from them, are opaque: a test or a computation is an object that hashes by value (so that equal queries
-share nodes), names what it reads, and is called with a tuple of those values.
+Constants, and what is computed from them, are opaque: a test or a computation is an object that hashes by value (so that equal
+queries share nodes), names what it reads, and is called with a tuple of those values.
 """
 
 from __future__ import annotations
@@ -169,7 +170,8 @@ class Grouped:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """ORDER BY with LIMIT and OFFSET: ``limit`` solutions from number ``offset`` on (None: all); ties are broken by the solution itself."""
+    """ORDER BY with LIMIT and OFFSET: ``limit`` solutions from number ``offset`` on (None: all); ties are broken by the solution
+    itself."""
 
     child: Algebra
     order: Order | None
@@ -195,7 +197,8 @@ class NegatedSet:
 
 @dataclass(frozen=True, slots=True)
 class Closure:
-    """Zero or more (``reflexive`` and ``transitive``), one or more (``transitive``), or zero or one (``reflexive``) steps of a path."""
+    """Zero or more (``reflexive`` and ``transitive``), one or more (``transitive``), or zero or one (``reflexive``) steps of a
+    path."""
 
     path: PathStep
     reflexive: bool
@@ -234,20 +237,7 @@ class Path:
 
 
 Algebra: TypeAlias = (
-    Basic
-    | Join
-    | LeftJoin
-    | Union
-    | Minus
-    | Filter
-    | Exists
-    | Extend
-    | Values
-    | Project
-    | Distinct
-    | Grouped
-    | Slice
-    | Path
+    Basic | Join | LeftJoin | Union | Minus | Filter | Exists | Extend | Values | Project | Distinct | Grouped | Slice | Path
 )
 
 

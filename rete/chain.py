@@ -63,11 +63,12 @@ def chain_of(group: Group, estimate: Estimate) -> Chain:
         raise BadQuery(f"a query of {count} conditions; expected at most {MAX_CONDITIONS}: split it into several")
     if not group.conditions:
         raise BadQuery("a query needs at least one condition outside NOT: there is nothing to bind its variables")
-    specs, layout = _specs(group, (), estimate)
+    specs, layout = specs_of(group, (), estimate)
     return Chain(specs, layout)
 
 
-def _specs(group: Group, layout: tuple[str, ...], estimate: Estimate) -> tuple[tuple[Spec, ...], tuple[str, ...]]:
+def specs_of(group: Group, layout: tuple[str, ...], estimate: Estimate) -> tuple[tuple[Spec, ...], tuple[str, ...]]:
+    """The joins and negations to append to tokens of this layout, and the layout then."""
     specs: list[Spec] = []
     for condition in _ordered(group.conditions, set(layout), estimate):
         bound = [(layout.index(name), position) for name, position in condition.variables if name in layout]
@@ -86,7 +87,7 @@ def _specs(group: Group, layout: tuple[str, ...], estimate: Estimate) -> tuple[t
             raise BadQuery("an empty NOT group would refuse every row; expected at least one condition in it")
         mentioned = negated.mentioned()
         demand = tuple(place for place, name in enumerate(layout) if name in mentioned)
-        inner, _ = _specs(negated, tuple(layout[place] for place in demand), estimate)
+        inner, _ = specs_of(negated, tuple(layout[place] for place in demand), estimate)
         specs.append(NotSpec(demand, inner))
     return tuple(specs), layout
 

@@ -10,10 +10,10 @@ A node holds no output: its tokens can always be replayed from its parent, so me
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import Any, Protocol
 
-from .chain import JoinSpec, Spec
+from .chain import JoinSpec
 from .index import Index, Token, key_getter
 
 
@@ -33,8 +33,8 @@ class Node:
         self.level = level
         """Greater than the level of everything that feeds this node."""
         self.children: list[Receiver] = []
-        self.shared: dict[Spec, Node] = {}
-        """Children that further queries may join by an equal spec."""
+        self.shared: dict[Hashable, Node] = {}
+        """Children that further queries may join by an equal spec, or by an operator's key."""
         self.emit: Any = self._emit_to_all  # Any: one child's bound method stands here, which saves a call per token
 
     def add_child(self, child: Receiver) -> None:
@@ -114,8 +114,10 @@ class Join(Node):
         """Take the node's tokens out of the shared buckets, before it goes."""
         for token, _ in self.parent.replay():
             key = self._key_of(token)
-            bucket = self._waiting[key]
-            # Equal tokens of a wildcard's bag share one entry: the first of them takes it away.
+            # Equal tokens of a bag share one entry: the first of them takes it away.
+            bucket = self._waiting.get(key)
+            if bucket is None:
+                continue
             bucket.pop((self, token), None)
             if not bucket:
                 del self._waiting[key]

@@ -16,7 +16,7 @@ from .index import Token, tuple_getter
 from .join import Node
 
 
-class _Asked:
+class Asked:
     """One demand: who asks, and how many results the group has for it."""
 
     __slots__ = ("results", "tokens")
@@ -33,7 +33,7 @@ class Demand(Node):
 
     def __init__(self, level: int) -> None:
         super().__init__(level)
-        self.asked: dict[Token, _Asked] = {}
+        self.asked: dict[Token, Asked] = {}
 
     def replay(self) -> Iterator[tuple[Token, int]]:
         for demand in self.asked:
@@ -58,7 +58,7 @@ class Negation(Node):
         asked = self.demand.asked.get(demand)
         if asked is None:
             # The chain runs before the token is entered: its results are counted, and nothing is taken back that was never emitted.
-            asked = self.demand.asked[demand] = _Asked()
+            asked = self.demand.asked[demand] = Asked()
             self.demand.emit(demand, 1)
         count = asked.tokens.get(token, 0) + weight
         if count:

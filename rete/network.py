@@ -20,13 +20,16 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
+from .algebra import Algebra
 from .alpha import AlphaMemory, TemplateTable
+from .build import Builder
 from .chain import AnyTemplate, Chain, JoinSpec, NotSpec, Spec, chain_of
 from .conditions import Group
 from .errors import BadQuery
 from .index import Bucket, Fact, Token
 from .join import Join, Node, Root
 from .negation import GroupEnd, Negation
+from .operator import Operator, places_of
 from .production import Listener, Production, Row
 
 FactsOf: TypeAlias = Callable[[AnyTemplate], Iterable[Fact]]
@@ -65,6 +68,23 @@ class Network:
         node = self._extend(self._root, chain.specs)
         production = Production(node, places, listener, self._dirty)
         node.add_child(production)
+        return production
+
+    def subscribe_algebra(self, tree: Algebra, select: Sequence[str], listener: Listener) -> Production:
+        """Add a query that is a tree of operators; a selected name that the tree never binds is None in every row.
+
+        Raises BadQuery for a query that cannot be built; nothing of it is left then.
+        """
+        builder = Builder(self._root, self._extend, self._estimate)
+        production = None
+        try:
+            stream = builder.tree(tree)
+            production = Production(stream.node, places_of(select, stream.layout), listener, self._dirty)
+            stream.node.add_child(production)
+        finally:
+            # What was made and is of no use in the end: all of it, after an error.
+            for node in reversed(builder.made):
+                self._prune(node)
         return production
 
     def unsubscribe(self, production: Production) -> None:
@@ -193,6 +213,8 @@ class Network:
         """Take away nodes without children, from ``node`` upwards."""
         while not node.children and isinstance(node, Join | Negation):
             parent = node.parent
+            if parent.shared.get(node.spec) is not node:
+                return
             if isinstance(node, Join):
                 node.forget()
                 self._release(node.spec)
@@ -203,6 +225,12 @@ class Network:
             parent.remove_child(node)
             del parent.shared[node.spec]
             node = parent
+        if not node.children and isinstance(node, Operator) and node.owner.shared.get(node.key) is node:
+            del node.owner.shared[node.key]
+            for parent, receiver in node.feeds:
+                parent.remove_child(receiver)
+            for parent, _ in node.feeds:
+                self._prune(parent)
 
     @staticmethod
     def _tail(negation: Negation) -> Node:

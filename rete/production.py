@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
-from .index import Token, tuple_getter
+from .index import Token
+from .operator import Places, columns
 
 if TYPE_CHECKING:
     from .join import Node
@@ -21,10 +22,10 @@ class Production:
 
     __slots__ = ("_dirty", "_pending", "_row_of", "listener", "node")
 
-    def __init__(self, node: Node, select: tuple[int, ...], listener: Listener, dirty: list[Production]) -> None:
+    def __init__(self, node: Node, select: Places, listener: Listener, dirty: list[Production]) -> None:
         self.node = node
         self.listener = listener
-        self._row_of = tuple_getter(select)
+        self._row_of = columns(select)
         self._pending: dict[Row, int] = {}
         self._dirty = dirty
 

@@ -2,11 +2,11 @@
 
 Where the book leaves a choice, it is made here, and the network follows:
 
-* EXISTS (section 18.6, substitute): a name that is bound outside has that value wherever the pattern mentions it, and counts as bound there.
-  A projection inside the pattern hides the names that it does not list, and a group those that are no keys.
+* EXISTS (section 18.6, substitute): a name that is bound outside has that value wherever the pattern mentions it, and counts as
+  bound there. A projection inside the pattern hides the names that it does not list, and a group those that are no keys.
   A BIND, VALUES or aggregate of a name that is bound outside must agree with it (an error agrees).
 * A slice without (enough) order breaks ties by the ``repr`` of the solution's values, taken in the order of their names.
-* A sequence of paths is the join of both over a fresh variable (section 18.2.2.4), so its middle is a node of the graph where both are free.
+* A sequence of paths is the join of both over a fresh variable (section 18.2.2.4).
 """
 
 from __future__ import annotations
@@ -395,4 +395,4 @@ class By:
 
     def __call__(self, values: tuple[Any, ...]) -> Any:
         texts = tuple("" if value is None else str(value) for value in values)
-        return tuple(tuple(-ord(letter) for letter in text) + (1,) for text in texts) if self.descending else texts
+        return tuple((*tuple(-ord(letter) for letter in text), 1) for text in texts) if self.descending else texts

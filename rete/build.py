@@ -1,0 +1,431 @@
+"""From a tree of the algebra to a network of nodes, one kind of node for each operator; equal parts of queries share nodes.
+
+Every part of a tree is built below a *context*: a stream of tokens whose columns come first in every token of the part. At the top
+the context is the root, one empty token. In the pattern of an EXISTS it is the demand: the outer values that the pattern mentions,
+so that substitution (SPARQL 1.1, section 18.6) is a matter of where a network begins. Names of the context are bound in each of
+its tokens.
+
+Four rules make networks small:
+
+* a basic pattern, or inline data, joined with anything that surely binds what both mention is a chain of joins below it (as in a
+  GSG script);
+* a test stands at the first place where its names are bound, inside a chain of joins too;
+* a projection or group sees only those columns of its context that it shows, so it is evaluated once for equal ones, and joined
+  back;
+* a node is shared by its kind, its parents and the places that it reads; names count only where a test or a pattern is compared by
+  them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from .aggregate import Groups
+from .algebra import (
+    Algebra,
+    Basic,
+    Closure,
+    Computation,
+    Distinct,
+    Exists,
+    Extend,
+    Filter,
+    Grouped,
+    Join,
+    LeftJoin,
+    Minus,
+    Path,
+    Project,
+    Slice,
+    Test,
+    Union,
+    Values,
+)
+from .chain import Estimate, Spec, specs_of
+from .closure import Reach
+from .conditions import MAX_CONDITIONS, Condition, Group, Variable
+from .distinct import Once
+from .errors import BadQuery
+from .exists import MAX_UNCERTAIN, Existence
+from .extend import Extension
+from .filter import Selection
+from .join import Node
+from .minus import Removal
+from .negation import Demand
+from .operator import places_of
+from .optional import Optional
+from .pairs import Pairing, PairJoin
+from .paths import FRESH, Is, Same, nullable, without_steps
+from .project import Projection
+from .scope import certain, depth, in_scope, mentioned
+from .slice import Window
+from .union import Both
+from .values import InlineRows
+
+Tests: TypeAlias = tuple[Test, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A node, what the columns of its tokens are called, and which of them are never None."""
+
+    node: Node
+    layout: tuple[str, ...]
+    certain: frozenset[str]
+
+    def place(self, name: str) -> int:
+        """The column of a name that it has."""
+        return self.layout.index(name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Agrees:
+    """A test: what is computed is the value that the name has outside, or an error."""
+
+    value: Computation
+    name: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*self.value.names, self.name)
+
+    def __call__(self, values: tuple[object, ...]) -> bool:
+        computed = self.value(values[:-1])
+        return computed is None or bool(computed == values[-1])
+
+
+class Builder:
+    """Builds one tree. ``made`` lists the nodes that it asked for, those that were there already included."""
+
+    def __init__(self, root: Node, extend: Callable[[Node, Iterable[Spec]], Node], estimate: Estimate) -> None:
+        self._root = Stream(root, (), frozenset())
+        self._extend = extend
+        self._estimate = estimate
+        self.made: list[Node] = []
+
+    def tree(self, tree: Algebra) -> Stream:
+        """The stream of a tree's solutions. Raises BadQuery; what ``made`` lists is then for the caller to take away."""
+        deep = depth(tree)
+        if deep > MAX_CONDITIONS:
+            raise BadQuery(
+                f"a query {deep} conditions and operators deep; expected at most {MAX_CONDITIONS}: split it into several"
+            )
+        return self._build(tree, self._root)
+
+    def _build(self, tree: Algebra, context: Stream, tests: Tests = ()) -> Stream:
+        match tree:
+            case Basic(conditions):
+                return self._basic(conditions, context, tests)
+            case Join(left, right):
+                return self._join(left, right, context, tests)
+            case LeftJoin():
+                return self._left_join(tree, context, tests)
+            case Union():
+                return self._union(tree, context, tests)
+            case Minus():
+                return self._minus(tree, context, tests)
+            case Filter(child, test):
+                return self._build(child, context, (*tests, test))
+            case Exists(child, pattern, negated):
+                return self._exists(self._build(child, context, tests), pattern, negated=negated)
+            case Extend():
+                return self._bind(tree, context, tests)
+            case Values():
+                return self._filtered(self._values(tree, context), tests)
+            case Project(child, names):
+                inside, outside = _split(tests, frozenset(names), in_scope(tree), context)
+                narrow = self._narrow(context, names)
+                found = self._build(child, narrow, inside)
+                shown = (
+                    *narrow.layout,
+                    *(name for name in dict.fromkeys(names) if name in found.layout and name not in narrow.layout),
+                )
+                return self._filtered(self._back(context, narrow, self._columns(found, shown)), outside)
+            case Distinct(child):
+                return self._once(self._build(child, context, tests))
+            case Grouped():
+                return self._filtered(self._grouped(tree, context), tests)
+            case Slice():
+                return self._filtered(self._slice(tree, context), tests)
+            case Path(_, Closure()):
+                return self._filtered(self._closure(tree, context), tests)
+            case Path():
+                return self._build(without_steps(tree), context, tests)
+        raise BadQuery(f"{type(tree).__name__} is no operator of the algebra; see rete.algebra")
+
+    def _share(self, owner: Node, key: Hashable, make: Callable[[], Node]) -> Node:
+        node = owner.shared.get(key)
+        if node is None:
+            node = owner.shared[key] = make()
+        self.made.append(node)
+        return node
+
+    # Conditions, and what is joined to a stream from below.
+
+    def _basic(self, conditions: tuple[Condition, ...], context: Stream, tests: Tests) -> Stream:
+        specs, layout = specs_of(Group(conditions), context.layout, self._estimate)
+        node = context.node
+        known = len(context.layout)
+        waiting = list(tests)
+        stream = Stream(node, context.layout, context.certain)
+        for spec in (None, *specs):
+            if spec is not None:
+                known += len(getattr(spec, "new", ()))
+                node = self._extend(stream.node, (spec,))
+                self.made.append(node)
+                stream = Stream(node, layout[:known], stream.certain | frozenset(layout[len(stream.layout) : known]))
+            later = set(layout[known:])
+            ready = tuple(test for test in waiting if later.isdisjoint(test.names))
+            waiting = [test for test in waiting if not later.isdisjoint(test.names)]
+            stream = self._filtered(stream, ready)
+        return stream
+
+    def _filtered(self, stream: Stream, tests: Iterable[Test]) -> Stream:
+        for test in tests:
+            stream = Stream(self._test(stream, test), stream.layout, stream.certain)
+        return stream
+
+    def _test(self, stream: Stream, test: Test) -> Node:
+        places = places_of(test.names, stream.layout)
+        key = ("filter", test, places)
+        return self._share(stream.node, key, lambda: Selection(key, stream.node, test, places))
+
+    def _values(self, tree: Values, context: Stream) -> Stream:
+        for row in tree.rows:
+            if len(row) != len(tree.names):
+                raise BadQuery(f"a row of {len(row)} values for {len(tree.names)} names; expected as many")
+        shared = tuple((context.place(name), at) for at, name in enumerate(tree.names) if name in context.layout)
+        new = tuple(at for at, name in enumerate(tree.names) if name not in context.layout)
+        key = ("values", tree.rows, shared, new)
+        node = self._share(context.node, key, lambda: InlineRows(key, context.node, tree.rows, shared, new))
+        return Stream(node, context.layout + tuple(tree.names[at] for at in new), context.certain | certain(tree))
+
+    def _join(self, left: Algebra, right: Algebra, context: Stream, tests: Tests) -> Stream:
+        left = without_steps(left) if isinstance(left, Path) else left
+        right = without_steps(right) if isinstance(right, Path) else right
+        if isinstance(left, Basic) and isinstance(right, Basic):
+            return self._basic(left.conditions + right.conditions, context, tests)
+        for one, other in ((left, right), (right, left)):
+            if isinstance(other, Basic | Values) and set(in_scope(one)) & set(in_scope(other)) <= certain(one):
+                early, late = _split(tests, certain(one), in_scope(Join(left, right)), context)
+                return self._build(other, self._build(one, context, early), late)
+        names = in_scope(Join(left, right))
+        at_left, rest = _split(tests, certain(left), names, context)
+        at_right, late = _split(rest, certain(right), names, context)
+        return self._filtered(self._paired(self._build(left, context, at_left), self._build(right, context, at_right)), late)
+
+    # Two streams.
+
+    def _paired(self, left: Stream, right: Stream) -> Stream:
+        pairing = _pairing(left, right)
+        key = ("join", pairing, right.node)
+        node = self._share(left.node, key, lambda: PairJoin(key, left.node, right.node, pairing))
+        return Stream(node, _both(left, right), left.certain | right.certain)
+
+    def _left_join(self, tree: LeftJoin, context: Stream, tests: Tests) -> Stream:
+        early, late = _split(tests, certain(tree.left), in_scope(tree), context)
+        left = self._build(tree.left, context, early)
+        right = self._build(tree.right, context)
+        pairing = _pairing(left, right)
+        layout = _both(left, right)
+        test = tree.test
+        places = () if test is None else places_of(test.names, layout)
+        key = ("optional", pairing, test, places, right.node)
+        node = self._share(left.node, key, lambda: Optional(key, left.node, right.node, pairing, test, places))
+        return self._filtered(Stream(node, layout, left.certain), late)
+
+    def _union(self, tree: Union, context: Stream, tests: Tests) -> Stream:
+        one, other = self._build(tree.left, context, tests), self._build(tree.right, context, tests)
+        has = {*one.layout, *other.layout}
+        layout = (*context.layout, *(name for name in in_scope(tree) if name in has and name not in context.layout))
+        surely = one.certain & other.certain
+        one, other = self._columns(one, layout), self._columns(other, layout)
+        key = ("union", other.node)
+        node = self._share(one.node, key, lambda: Both(key, one.node, other.node))
+        return Stream(node, layout, surely)
+
+    def _minus(self, tree: Minus, context: Stream, tests: Tests) -> Stream:
+        left = self._build(tree.left, context, tests)
+        shared = [name for name in in_scope(tree.left) if name in in_scope(tree.right)]
+        if not shared:
+            return left
+        right = self._build(tree.right, context)
+        right = self._columns(
+            right, (*context.layout, *(name for name in shared if name in right.layout and name not in context.layout))
+        )
+        pairing = _pairing(left, right)
+        surely = any(name in left.certain and name in right.certain for name in shared)
+        key = ("minus", pairing, surely, right.node)
+        node = self._share(left.node, key, lambda: Removal(key, left.node, right.node, pairing, surely=surely))
+        return Stream(node, left.layout, left.certain)
+
+    # One stream.
+
+    def _columns(self, stream: Stream, names: Sequence[str]) -> Stream:
+        layout = tuple(names)
+        if layout == stream.layout:
+            return stream
+        places = places_of(layout, stream.layout)
+        key = ("project", places)
+        node = self._share(stream.node, key, lambda: Projection(key, stream.node, places))
+        return Stream(node, layout, stream.certain & frozenset(layout))
+
+    def _once(self, stream: Stream) -> Stream:
+        node = self._share(stream.node, "distinct", lambda: Once("distinct", stream.node))
+        return Stream(node, stream.layout, stream.certain)
+
+    def _narrow(self, context: Stream, names: Iterable[str]) -> Stream:
+        """The columns of the context that have these names, each combination once; the root where there is none."""
+        wanted = set(names)
+        kept = tuple(name for name in context.layout if name in wanted)
+        if not kept:
+            return self._root
+        return context if kept == context.layout else self._once(self._columns(context, kept))
+
+    def _back(self, context: Stream, narrow: Stream, found: Stream) -> Stream:
+        """What was built below part of a context, below all of it."""
+        return found if narrow is context else self._paired(context, found)
+
+    def _bind(self, tree: Extend, context: Stream, tests: Tests) -> Stream:
+        name, value = tree.name, tree.value
+        if name in in_scope(tree.child):
+            raise BadQuery(f"?{name} is bound already where a value is given to it; expected another name")
+        early = tuple(test for test in tests if name not in test.names)
+        late = tuple(test for test in tests if name in test.names)
+        child = self._build(tree.child, context, early)
+        if name in context.layout:
+            return self._filtered(child, (_Agrees(value, name), *late))
+        places = places_of(value.names, child.layout)
+        key = ("extend", value, places)
+        node = self._share(child.node, key, lambda: Extension(key, child.node, value, places))
+        return self._filtered(Stream(node, (*child.layout, name), child.certain), late)
+
+    def _grouped(self, tree: Grouped, context: Stream) -> Stream:
+        keys = tuple(dict.fromkeys(tree.keys))
+        given = [name for name, _ in tree.aggregates]
+        twice = [name for place, name in enumerate(given) if name in keys or name in given[:place]]
+        if twice:
+            raise BadQuery(f"?{twice[0]} names two columns of a group; expected another name")
+        narrow = self._narrow(context, keys)
+        child = self._build(tree.child, narrow)
+        layout = (*narrow.layout, *(name for name in keys if name not in narrow.layout))
+        places = places_of(layout, child.layout)
+        aggregates = tuple((aggregate, places_of(aggregate.names, child.layout)) for _, aggregate in tree.aggregates)
+        key = ("group", places, aggregates)
+        node = self._share(child.node, key, lambda: Groups(key, child.node, places, aggregates))
+        found = Stream(node, (*layout, *given), child.certain & frozenset(layout))
+        return self._back(context, narrow, found)
+
+    def _slice(self, tree: Slice, context: Stream) -> Stream:
+        if tree.offset < 0 or (tree.limit is not None and tree.limit < 0):
+            raise BadQuery(f"a slice from {tree.offset} of {tree.limit} solutions; expected no negative number")
+        child = self._build(tree.child, context)
+        if not tree.offset and tree.limit is None:
+            return child
+        order = tree.order
+        reads = () if order is None else places_of(order.names, child.layout)
+        ties = places_of(sorted(in_scope(tree.child)), child.layout)
+        width = len(context.layout)
+        key = ("slice", width, order, reads, ties, tree.offset, tree.limit)
+        node = self._share(child.node, key, lambda: Window(key, child.node, width, order, reads, ties, tree.offset, tree.limit))
+        return Stream(node, child.layout, child.certain)
+
+    def _exists(self, child: Stream, pattern: Algebra, *, negated: bool) -> Stream:
+        wanted = mentioned(pattern)
+        sure = tuple(name for name in child.layout if name in wanted and name in child.certain)
+        unsure = tuple(name for name in child.layout if name in wanted and name not in child.certain)
+        if len(unsure) > MAX_UNCERTAIN:
+            names = ", ".join(f"?{name}" for name in unsure)
+            raise BadQuery(f"EXISTS mentions {len(unsure)} names that may be unbound ({names}); expected at most {MAX_UNCERTAIN}")
+        at_sure, at_unsure = tuple(map(child.place, sure)), tuple(map(child.place, unsure))
+        key = ("exists", pattern, negated, sure, unsure, at_sure, at_unsure)
+
+        def below(demand: Demand, bound: Sequence[bool]) -> Node:
+            names = sure + tuple(name for name, is_bound in zip(unsure, bound, strict=True) if is_bound)
+            return self._build(pattern, Stream(demand, names, frozenset(names))).node
+
+        node = self._share(child.node, key, lambda: Existence(key, child.node, at_sure, at_unsure, below, negated=negated))
+        return Stream(node, child.layout, child.certain)
+
+    # Closures of paths.
+
+    def _closure(self, path: Path, context: Stream) -> Stream:
+        """The walk begins at an end that is given (a constant, or a name of the context); where none is, at every node with an
+        edge."""
+        closure = path.path
+        assert isinstance(closure, Closure), "the other paths are trees of operators by now"
+        start, end, columns = path.subject, path.object, (FRESH + "s", FRESH + "o")
+        if not _is_given(start, context) and _is_given(end, context):
+            start, end, columns = end, start, columns[::-1]
+        inner = without_steps(Path(Variable(FRESH + "s"), closure.path, Variable(FRESH + "o")))
+        edges = self._columns(self._build(inner, self._root), columns)
+        if not _is_given(start, context):
+            sources = self._once(self._columns(edges, columns[:1]))
+        elif isinstance(start, Variable):
+            sources = self._narrow(context, (start.name,))
+        else:
+            sources = self._values(Values(columns[:1], ((start,),)), self._root)
+        sources = Stream(sources.node, columns[:1], frozenset(columns[:1]))
+        if closure.transitive:
+            key = ("closure", edges.node)
+            node = self._share(sources.node, key, lambda: Reach(key, sources.node, edges.node))
+            pairs = Stream(node, columns, frozenset(columns))
+        else:
+            pairs = self._once(self._paired(sources, edges))
+        if closure.reflexive or nullable(closure.path):
+            pairs = self._with_itself(pairs, sources if _is_given(start, context) else self._nodes(columns[0]))
+        return self._back(context, self._root, self._with_ends(pairs, start, end))
+
+    def _nodes(self, name: str) -> Stream:
+        """Every subject and object of the graph: what a path of no steps relates to itself."""
+        node, one, other = Variable(name), Variable(FRESH + "x"), Variable(FRESH + "y")
+        sides = (Project(Basic((Condition(pattern),)), (name,)) for pattern in ((node, one, other), (one, other, node)))
+        return self._build(Distinct(Union(*sides)), self._root)
+
+    def _with_itself(self, pairs: Stream, nodes: Stream) -> Stream:
+        key = ("project", (0, 0))
+        twice = self._share(nodes.node, key, lambda: Projection(key, nodes.node, (0, 0)))
+        both_key = ("union", twice)
+        both = self._share(pairs.node, both_key, lambda: Both(both_key, pairs.node, twice))
+        return self._once(Stream(both, pairs.layout, pairs.certain))
+
+    def _with_ends(self, pairs: Stream, start: object, end: object) -> Stream:
+        one, other = pairs.layout
+        shown: dict[str, str] = {}
+        if isinstance(start, Variable):
+            shown[start.name] = one
+        if not isinstance(end, Variable):
+            pairs = self._filtered(pairs, (Is(other, end),))
+        elif end == start:
+            pairs = self._filtered(pairs, (Same((one, other)),))
+        else:
+            shown[end.name] = other
+        found = self._columns(pairs, tuple(shown.values()))
+        return Stream(found.node, tuple(shown), frozenset(shown))
+
+
+def _is_given(end: object, context: Stream) -> bool:
+    return not isinstance(end, Variable) or end.name in context.layout
+
+
+def _split(tests: Tests, bound: frozenset[str], names: Iterable[str], context: Stream) -> tuple[Tests, Tests]:
+    """The tests that can be made where just ``bound`` and the context are bound, of ``names`` in all; and those that cannot."""
+    later = frozenset(names) - bound - context.certain
+    early = tuple(test for test in tests if later.isdisjoint(test.names))
+    return early, tuple(test for test in tests if not later.isdisjoint(test.names))
+
+
+def _pairing(left: Stream, right: Stream) -> Pairing:
+    shared = [(name, left.place(name), right.place(name)) for name in left.layout if name in right.layout]
+    sure = left.certain & right.certain
+    return Pairing(
+        key=tuple((mine, theirs) for name, mine, theirs in shared if name in sure),
+        maybe=tuple((mine, theirs) for name, mine, theirs in shared if name not in sure),
+        new=tuple(place for place, name in enumerate(right.layout) if name not in left.layout),
+    )
+
+
+def _both(left: Stream, right: Stream) -> tuple[str, ...]:
+    return left.layout + tuple(name for name in right.layout if name not in left.layout)

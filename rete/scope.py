@@ -1,0 +1,114 @@
+"""What can be said of the names of a tree before it is built: which it may bind, which it surely binds, which it would read from
+outside.
+
+The rules are those of SPARQL 1.1, section 18.2.1 ("in-scope"), and for what is read from outside those of substitution (18.6): a
+projection hides the names that it does not list, a group those that are no keys.
+"""
+
+from __future__ import annotations
+
+from .algebra import (
+    Algebra,
+    Basic,
+    Distinct,
+    Exists,
+    Extend,
+    Filter,
+    Grouped,
+    Join,
+    LeftJoin,
+    Minus,
+    Path,
+    Project,
+    Slice,
+    Union,
+    Values,
+)
+from .conditions import Variable
+
+
+def in_scope(tree: Algebra) -> tuple[str, ...]:
+    """The names that a solution may bind, in order of appearance."""
+    match tree:
+        case Basic(conditions):
+            return tuple(dict.fromkeys(name for condition in conditions for name, _ in condition.variables))
+        case Join(left, right) | LeftJoin(left, right) | Union(left, right):
+            return tuple(dict.fromkeys((*in_scope(left), *in_scope(right))))
+        case Minus(child, _) | Filter(child) | Exists(child) | Distinct(child) | Slice(child):
+            return in_scope(child)
+        case Extend(child, name):
+            return (*in_scope(child), name)
+        case Values(names) | Project(_, names):
+            return tuple(dict.fromkeys(names))
+        case Grouped(_, keys, aggregates):
+            return (*dict.fromkeys(keys), *(name for name, _ in aggregates))
+        case Path(subject, _, object_):
+            return tuple(dict.fromkeys(end.name for end in (subject, object_) if isinstance(end, Variable)))
+
+
+def certain(tree: Algebra) -> frozenset[str]:
+    """The names that every solution binds."""
+    match tree:
+        case Basic() | Path():
+            return frozenset(in_scope(tree))
+        case Join(left, right):
+            return certain(left) | certain(right)
+        case Union(left, right):
+            return certain(left) & certain(right)
+        case LeftJoin(child) | Minus(child) | Filter(child) | Exists(child) | Distinct(child) | Slice(child) | Extend(child):
+            return certain(child)
+        case Values(names, rows):
+            return frozenset(name for place, name in enumerate(names) if all(row[place] is not None for row in rows))
+        case Project(child, names):
+            return certain(child) & frozenset(names)
+        case Grouped(child, keys, _):
+            return certain(child) & frozenset(keys)
+
+
+def mentioned(tree: Algebra) -> frozenset[str]:
+    """The names whose values outside make a difference to the tree when it is the pattern of an EXISTS."""
+    match tree:
+        case Basic() | Values() | Path():
+            return frozenset(in_scope(tree))
+        case Join(left, right) | Union(left, right) | Minus(left, right):
+            return mentioned(left) | mentioned(right)
+        case LeftJoin(left, right, test):
+            return mentioned(left) | mentioned(right) | frozenset(() if test is None else test.names)
+        case Filter(child, test):
+            return mentioned(child) | frozenset(test.names)
+        case Exists(child, pattern):
+            return mentioned(child) | mentioned(pattern)
+        case Extend(child, name, value):
+            return mentioned(child) | {name} | frozenset(value.names)
+        case Distinct(child):
+            return mentioned(child)
+        case Slice(child, order):
+            return mentioned(child) | frozenset(() if order is None else order.names)
+        case Project(child, names):
+            return frozenset(names)
+        case Grouped(child, keys, aggregates):
+            return frozenset(keys) | frozenset(name for name, _ in aggregates)
+
+
+def depth(tree: Algebra) -> int:
+    """How many operators and joins one change may have to pass, at most: tokens are passed on by recursion."""
+    match tree:
+        case Basic(conditions):
+            return len(conditions)
+        case Values():
+            return 1
+        case Path(_, path):
+            return _path_depth(path)
+        case Join(left, right):
+            return depth(left) + depth(right) + 1
+        case LeftJoin(left, right) | Union(left, right) | Minus(left, right):
+            return max(depth(left), depth(right)) + 1
+        case Exists(child, pattern):
+            return depth(child) + depth(pattern) + 1
+        case Filter(child) | Extend(child) | Distinct(child) | Project(child) | Slice(child) | Grouped(child):
+            return depth(child) + 1
+
+
+def _path_depth(path: object) -> int:
+    parts = [getattr(path, field) for field in ("first", "second", "path") if hasattr(path, field)]
+    return 1 + sum(_path_depth(part) for part in parts)
