@@ -1,0 +1,166 @@
+"""Expressions as data, and as what rete calls: tests, computations and orders (SPARQL 1.1, sections 15.1, 17.2 and 18.5).
+
+A tree of frozen nodes hashes by value, so equal expressions of different subscriptions share the nodes of a network. The closure that
+evaluates it is made on first use (evaluating.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from ...model import Term
+from .comparing import effective, rank
+from .errors import ExpressionError
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A term."""
+
+    term: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """The value of a variable; an error where it is unbound."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An operator or function, by its name in upper case or its IRI, of its arguments."""
+
+    function: str
+    arguments: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fresh:
+    """What is new in every solution: RAND, UUID, STRUUID or BNODE.
+
+    In a standing query a solution that goes must take the same value with it, so the value is computed: from the ``seed`` of the
+    subscription, the place in the query, and the solution itself.
+    """
+
+    function: str
+    seed: str
+    place: int
+    names: tuple[str, ...]
+    argument: Expression | None = None
+
+
+Expression: TypeAlias = Constant | Name | Call | Fresh
+
+
+def names_in(expression: Expression) -> tuple[str, ...]:
+    """The variables that an expression reads, in order of appearance."""
+    return tuple(dict.fromkeys(_names(expression)))
+
+
+def _names(expression: Expression) -> Iterator[str]:
+    match expression:
+        case Name(name):
+            yield name
+        case Call(_, arguments):
+            for argument in arguments:
+                yield from _names(argument)
+        case Fresh(names=names, argument=argument):
+            yield from names
+            if argument is not None:
+                yield from _names(argument)
+
+
+@dataclass(frozen=True)
+class Holds:
+    """A FILTER: whether the expression is true (a :class:`rete.algebra.Test`)."""
+
+    expression: Expression
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return names_in(self.expression)
+
+    @cached_property
+    def _evaluate(self) -> Any:  # Any: a closure over the positions of the names
+        from .evaluating import evaluator
+
+        return evaluator(self.expression, self.names)
+
+    def __call__(self, values: tuple[Any, ...]) -> bool:
+        try:
+            return effective(self._evaluate(values))
+        except ExpressionError:
+            return False
+
+
+@dataclass(frozen=True)
+class Computed:
+    """A BIND: the value of the expression, None for an error (a :class:`rete.algebra.Computation`)."""
+
+    expression: Expression
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return names_in(self.expression)
+
+    @cached_property
+    def _evaluate(self) -> Any:  # Any: as above
+        from .evaluating import evaluator
+
+        return evaluator(self.expression, self.names)
+
+    def __call__(self, values: tuple[Any, ...]) -> Term | None:
+        try:
+            value: Term = self._evaluate(values)
+        except ExpressionError:
+            return None
+        return value
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """ORDER BY: expressions with whether each descends (a :class:`rete.algebra.Order`)."""
+
+    keys: tuple[tuple[Expression, bool], ...]
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for expression, _ in self.keys for name in names_in(expression)))
+
+    @cached_property
+    def _evaluate(self) -> list[tuple[Any, bool]]:  # Any: as above
+        from .evaluating import evaluator
+
+        return [(evaluator(expression, self.names), descends) for expression, descends in self.keys]
+
+    def __call__(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        made: list[Any] = []
+        for evaluate, descends in self._evaluate:
+            try:
+                key = rank(evaluate(values))
+            except ExpressionError:
+                key = rank(None)
+            made.append(_Descending(key) if descends else key)
+        return tuple(made)
+
+
+class _Descending:
+    """A key that sorts the other way."""
+
+    __slots__ = ("key",)
+
+    def __init__(self, key: tuple[Any, ...]) -> None:
+        self.key = key
+
+    def __lt__(self, other: _Descending) -> bool:
+        return other.key < self.key
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Descending) and other.key == self.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)

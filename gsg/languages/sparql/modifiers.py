@@ -1,0 +1,215 @@
+"""SELECT, grouping, HAVING, ORDER BY, DISTINCT and LIMIT: what stands around a query's pattern (SPARQL 1.1, sections 18.2.4 and 18.2.5)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rete import algebra
+
+from ...errors import BadQuery, Unsupported
+from .aggregates import Aggregated
+from .expressions import Computed, Expression, Name, Ordered
+from .reader import Reader, Special, kind_of
+from .scope import names_of, visible
+from .translating import Conditions, InPattern, Patterns, decided, joined
+
+
+class InAggregate(Special):
+    """Expressions inside an aggregate: over the solutions of the group."""
+
+    def __init__(self, tree: algebra.Algebra) -> None:
+        self._tree = tree
+
+    def names(self) -> tuple[str, ...]:
+        return names_of(self._tree)
+
+
+class OfGroups(InPattern):
+    """Expressions over groups: of keys, aggregates, and what SELECT has named before."""
+
+    def __init__(self, patterns: Patterns, tree: algebra.Algebra, keys: tuple[str, ...]) -> None:
+        super().__init__(patterns, tree)
+        self._known = set(keys)
+        self.keys = keys
+        self.strict = True
+        self.aggregates: dict[Aggregated, str] = {}
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.keys)
+
+    def named(self, name: str) -> None:
+        """SELECT has given this name a value, and later expressions may use it."""
+        self._known.add(name)
+
+    def variable(self, name: str) -> Expression:
+        if name in self._known or name.startswith("."):
+            return Name(name)
+        if self.strict:
+            raise BadQuery(
+                f"?{name} has many values in a group; expected it in GROUP BY, or inside an aggregate such as SAMPLE(?{name})"
+            )
+        # HAVING and ORDER BY take any of them (section 18.2.4.1).
+        return self._registered(Aggregated("SAMPLE", Name(name)))
+
+    def aggregate(self, part: Any) -> Expression:  # Any: rdflib's parse tree is untyped, here and in all that follows
+        function = {"GroupConcat": "GROUP_CONCAT"}.get(kind := kind_of(part).removeprefix("Aggregate_"), kind.upper())
+        distinct = bool(part.distinct)
+        if type(part.vars) is str and part.vars == "*":
+            return self._registered(Aggregated(function, None, distinct, solution=visible(self._tree) if distinct else ()))
+        inner = self._patterns.reader.expression(part.vars, InAggregate(self._tree))
+        separator = " " if part.separator is None else str(part.separator)
+        return self._registered(Aggregated(function, inner, distinct, separator if function == "GROUP_CONCAT" else " "))
+
+    def _registered(self, aggregate: Aggregated) -> Expression:
+        name = self.aggregates.get(aggregate)
+        if name is None:
+            name = self.aggregates[aggregate] = self._patterns.reader.another("aggregate")
+        return Name(name)
+
+
+class Modified:
+    """One SELECT, ASK or CONSTRUCT around its pattern: ``tree`` before projection, and what the text says is to become of it."""
+
+    def __init__(self, patterns: Patterns, part: Any) -> None:
+        self._patterns = patterns
+        self._reader: Reader = patterns.reader
+        self.part = part
+        self.tree = patterns.group(part.where)
+        self.select: tuple[str, ...] = ()
+        self.order: Ordered | None = None
+        projection = list(part.projection or ())
+        if part.groupby or self._aggregates():
+            self._grouped(projection)
+        else:
+            self._plain(projection)
+        if kind_of(part) in ("SelectQuery", "SubSelect") and not projection:
+            self.select = visible(self.tree)
+
+    def _aggregates(self) -> bool:
+        """Whether an aggregate stands in SELECT, HAVING or ORDER BY, which makes one group of everything. HAVING alone does too."""
+        part = self.part
+        return bool(part.having) or any(_has_aggregate(inner) for inner in (part.projection, part.orderby))
+
+    def _plain(self, projection: list[Any]) -> None:
+        self._trailing_values()
+        special = InPattern(self._patterns, self.tree)
+        for variable in projection:
+            name = str(variable.var or variable.evar)
+            if variable.evar is not None:
+                self.tree = self._patterns.extended(self.tree, name, variable.expr, InPattern(self._patterns, self.tree), "SELECT")
+            self._select(name)
+        self._read_order(special)
+
+    def _grouped(self, projection: list[Any]) -> None:
+        if not projection and kind_of(self.part) in ("SelectQuery", "SubSelect"):
+            raise BadQuery("SELECT * cannot be grouped; expected the keys of GROUP BY and aggregates")
+        keys = self._keys()
+        before = self.tree
+        special = OfGroups(self._patterns, before, keys)
+        computed: list[tuple[str, Expression]] = []
+        for variable in projection:
+            name = str(variable.var or variable.evar)
+            if variable.evar is None:
+                special.variable(name)
+            else:
+                if name in visible(before) or name in dict(computed):
+                    raise BadQuery(
+                        f"SELECT gives ?{name} a value, and ?{name} has one already; expected a variable that is not in use"
+                    )
+                computed.append((name, self._reader.expression(variable.expr, special)))
+                special.named(name)
+            self._select(name)
+        in_select = list(special.inner)
+        special.inner.clear()
+        special.strict = False
+        self._read_order(special, apply=False)
+        in_order = list(special.inner)
+        special.inner.clear()
+        having = Conditions()
+        # A name of SELECT has no value yet where HAVING is decided (section 18.2.4.2).
+        for condition in self.part.having.condition if self.part.having else ():
+            self._patterns.condition(condition, special, having)
+        aggregates = tuple((name, aggregate) for aggregate, name in special.aggregates.items())
+        self.tree = having.of(algebra.Grouped(before, keys, aggregates))
+        self._trailing_values()
+        self.tree = decided(self.tree, in_select)
+        for name, expression in computed:
+            self.tree = algebra.Extend(self.tree, name, Computed(expression))
+        self.tree = decided(self.tree, in_order)
+
+    def _keys(self) -> tuple[str, ...]:
+        keys = []
+        for condition in self.part.groupby.condition if self.part.groupby else ():
+            expression, name = condition, None
+            if kind_of(condition) == "GroupAs":
+                expression, name = condition.expr, condition.var
+            read = self._reader.expression(expression, InPattern(self._patterns, self.tree))
+            if name is None and isinstance(read, Name):
+                keys.append(read.name)
+                continue
+            key = self._reader.another("key") if name is None else str(name)
+            self.tree = self._patterns.extended(self.tree, key, expression, InPattern(self._patterns, self.tree), "GROUP BY")
+            keys.append(key)
+        return tuple(dict.fromkeys(keys))
+
+    def _select(self, name: str) -> None:
+        if name not in self.select:
+            self.select = (*self.select, name)
+
+    def _trailing_values(self) -> None:
+        if self.part.valuesClause is not None:
+            self.tree = joined(self.tree, self._patterns.values(self.part.valuesClause))
+
+    def _read_order(self, special: InPattern, *, apply: bool = True) -> None:
+        if not self.part.orderby:
+            return
+        keys = []
+        for condition in self.part.orderby.condition:
+            descends = condition.order is not None and str(condition.order).upper() == "DESC"
+            keys.append((self._reader.expression(condition.expr, special), descends))
+        self.order = Ordered(tuple(keys))
+        if apply:
+            self.tree = decided(self.tree, special.inner)
+
+    def projected(self, names: tuple[str, ...]) -> algebra.Algebra:
+        """The tree with these names only, distinct and sliced as the text says."""
+        limits = self.part.limitoffset
+        distinct = str(self.part.modifier or "").upper() == "DISTINCT"
+        if limits is None:
+            tree: algebra.Algebra = algebra.Project(self.tree, names)
+            return algebra.Distinct(tree) if distinct else tree
+        offset = 0 if limits.offset is None else self._reader.integer(limits.offset)
+        limit = None if limits.limit is None else self._reader.integer(limits.limit)
+        if self.order is None or set(self.order.names) <= set(names):
+            tree = algebra.Project(self.tree, names)
+            return algebra.Slice(algebra.Distinct(tree) if distinct else tree, self.order, offset, limit)
+        if distinct:
+            hidden = next(name for name in self.order.names if name not in names)
+            what = "an expression" if hidden.startswith(".") else f"?{hidden}"
+            raise Unsupported(
+                f"SELECT DISTINCT with LIMIT or OFFSET is not supported where ORDER BY reads {what} that is not selected"
+            )
+        return algebra.Project(algebra.Slice(self.tree, self.order, offset, limit), names)
+
+
+def _has_aggregate(part: Any) -> bool:
+    """Whether an aggregate stands somewhere in a part, not counting sub-SELECTs of EXISTS."""
+    pending = [part]
+    while pending:
+        inner = pending.pop()
+        kind = kind_of(inner)
+        if kind.startswith("Aggregate_"):
+            return True
+        if kind in ("CompValue", "GroupGraphPatternSub", "SubSelect") and kind != "vars":
+            continue
+        if hasattr(inner, "values") and not isinstance(inner, str):
+            pending.extend(inner.values())
+        elif kind in ("ParseResults", "list"):
+            pending.extend(inner)
+    return False
+
+
+def subselect(patterns: Patterns, part: Any) -> algebra.Algebra:
+    """A SELECT inside a pattern."""
+    modified = Modified(patterns, part)
+    return modified.projected(modified.select)

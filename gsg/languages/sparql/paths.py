@@ -1,0 +1,84 @@
+"""Property paths: from the parse tree to steps, and from a path between two terms to algebra (SPARQL 1.1, sections 9 and 18.2.2.3-4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import rete
+from rete import algebra
+
+from ...errors import Unsupported
+from .reader import Reader, kind_of
+
+
+def path_of(reader: Reader, part: Any) -> algebra.PathStep:  # Any: rdflib's parse tree is untyped
+    """The steps of a path."""
+    kind = kind_of(part)
+    if kind == "PathAlternative":
+        return reduce(algebra.Either, (path_of(reader, inner) for inner in part.part))
+    if kind == "PathSequence":
+        return reduce(algebra.Steps, (path_of(reader, inner) for inner in part.part))
+    if kind == "PathEltOrInverse":
+        return inverse(path_of(reader, part.part))
+    if kind == "PathElt":
+        inner = path_of(reader, part.part)
+        modifier = "" if part.mod is None else str(part.mod)
+        return algebra.Closure(inner, reflexive=modifier in "?*", transitive=modifier in "*+") if modifier else inner
+    if kind == "PathNegatedPropertySet":
+        return _negated_set(reader, part)
+    if kind == "DistinctPath":
+        raise Unsupported("DISTINCT(...) in a property path is no part of SPARQL 1.1; expected the path alone")
+    return algebra.Link(reader.iri(part))
+
+
+def _negated_set(reader: Reader, part: Any) -> algebra.NegatedSet:  # Any: as above
+    forward, backward = [], []
+    for inner in part.part or ():
+        token = reader.source.inverse(str(inner)) if kind_of(inner) == "URIRef" else None
+        if token is not None:
+            backward.append(reader.token_iri(token))
+        else:
+            forward.append(reader.iri(inner))
+    return algebra.NegatedSet(tuple(forward) if forward or not backward else None, tuple(backward) if backward else None)
+
+
+def inverse(path: algebra.PathStep) -> algebra.PathStep:
+    """The path from end to start."""
+    match path:
+        case algebra.Link(predicate, inverse=inverted):
+            return algebra.Link(predicate, not inverted)
+        case algebra.NegatedSet(forward, backward):
+            return algebra.NegatedSet(backward, forward)
+        case algebra.Closure(inner, reflexive, transitive):
+            return algebra.Closure(inverse(inner), reflexive, transitive)
+        case algebra.Steps(first, second):
+            return algebra.Steps(inverse(second), inverse(first))
+        case algebra.Either(first, second):
+            return algebra.Either(inverse(first), inverse(second))
+
+
+def joined(left: algebra.Algebra, right: algebra.Algebra) -> algebra.Algebra:
+    """A join; one with the empty pattern is the other side, and conditions beside conditions are one basic graph pattern."""
+    if left == algebra.Basic():
+        return right
+    if right == algebra.Basic():
+        return left
+    if isinstance(left, algebra.Basic) and isinstance(right, algebra.Basic):
+        return algebra.Basic(left.conditions + right.conditions)
+    return algebra.Join(left, right)
+
+
+def between(subject: Any, path: algebra.PathStep, object_: Any, another: Callable[[str], str]) -> algebra.Algebra:
+    """A path between two terms or variables: edges are conditions, sequences joins, alternatives unions; the rest stays a path."""
+    match path:
+        case algebra.Link(predicate, inverse=inverted):
+            pattern = (object_, predicate, subject) if inverted else (subject, predicate, object_)
+            return algebra.Basic((rete.Condition(pattern),))
+        case algebra.Steps(first, second):
+            middle = rete.Variable(another("path"))
+            return joined(between(subject, first, middle, another), between(middle, second, object_, another))
+        case algebra.Either(first, second):
+            return algebra.Union(between(subject, first, object_, another), between(subject, second, object_, another))
+    return algebra.Path(subject, path, object_)

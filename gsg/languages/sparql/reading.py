@@ -1,0 +1,172 @@
+"""From a text to rdflib's parse tree, or to an error in our own words.
+
+pyparsing tells where it gave up, which is often far from the mistake; so the tokens are looked over first for what can be said better:
+a bracket without its partner, a keyword that is misspelled, an update or another thing that a standing query cannot be.
+"""
+
+from __future__ import annotations
+
+import difflib
+import threading
+from typing import Any, NoReturn
+
+from ...errors import BadText, Unsupported
+from .._place import bad_text, printable
+from .source import Misread, Source, Token, read
+
+MAX_TEXT = 200_000
+"""Characters of a query; a longer one is refused."""
+MAX_DEPTH = 40
+"""Brackets inside brackets: parser and translation are recursive, and nobody reads a deeper query."""
+
+_PARTNER = {"(": ")", "{": "}", "[": "]"}
+_UPDATES = frozenset(["INSERT", "DELETE", "LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY", "WITH"])
+_FORMS = ("SELECT", "ASK", "CONSTRUCT")
+_KEYWORDS = frozenset(
+    [
+        "BASE",
+        "PREFIX",
+        "SELECT",
+        "ASK",
+        "CONSTRUCT",
+        "DESCRIBE",
+        "WHERE",
+        "DISTINCT",
+        "REDUCED",
+        "FROM",
+        "NAMED",
+        "GROUP",
+        "BY",
+        "HAVING",
+        "ORDER",
+        "ASC",
+        "DESC",
+        "LIMIT",
+        "OFFSET",
+        "VALUES",
+        "UNDEF",
+        "OPTIONAL",
+        "MINUS",
+        "UNION",
+        "FILTER",
+        "BIND",
+        "AS",
+        "EXISTS",
+        "NOT",
+        "IN",
+        "GRAPH",
+        "SERVICE",
+        "SILENT",
+    ]
+)
+_AFTER_DOT = ("FILTER", "OPTIONAL", "MINUS", "UNION", "BIND", "VALUES")
+
+# pyparsing's elements keep state while they parse; rdflib shares one grammar between all threads.
+_ONE_AT_A_TIME = threading.Lock()
+
+
+def parse_tree(text: str, what: str) -> tuple[Any, Source]:  # Any: rdflib's parse tree is untyped
+    """The parse tree of a query and its source. Raises BadText, and Unsupported for what is no query."""
+    if len(text) > MAX_TEXT:
+        raise BadText(f"a query of {len(text)} characters; expected at most {MAX_TEXT}", line=1, what=what)
+    try:
+        source = read(text)
+        _check_brackets(source)
+        _check_form(source, text)
+    except Misread as mistake:
+        raise bad_text(text, mistake.position, mistake.problem, what=what) from None
+    from pyparsing import ParseBaseException
+    from rdflib.plugins.sparql.parser import Query
+
+    try:
+        with _ONE_AT_A_TIME:
+            return Query.parse_string(source.text, parse_all=True), source
+    except ParseBaseException as error:
+        _explain(text, source, error.loc, what)
+    except RecursionError:
+        raise bad_text(text, 0, "the query is nested too deep to be read", what=what) from None
+    except (ValueError, TypeError, IndexError, AssertionError) as error:
+        # rdflib's parse actions fail in their own ways on some malformed triples.
+        problem = f"the query cannot be read ({type(error).__name__} in its parser)"
+        raise bad_text(text, 0, problem, what=what) from None
+
+
+def _check_brackets(source: Source) -> None:
+    open_: list[Token] = []
+    for token in source.tokens:
+        if token.kind != "sign":
+            continue
+        if token.text in _PARTNER:
+            open_.append(token)
+            if len(open_) > MAX_DEPTH:
+                raise Misread(token.position, f"brackets are nested more than {MAX_DEPTH} deep")
+        elif token.text in _PARTNER.values():
+            if not open_:
+                raise Misread(token.position, f'this "{token.text}" closes nothing; expected an opening bracket before it')
+            last = open_.pop()
+            if _PARTNER[last.text] != token.text:
+                raise Misread(
+                    token.position, f'unexpected "{token.text}"; expected "{_PARTNER[last.text]}" for the "{last.text}" before it'
+                )
+    if open_:
+        raise Misread(open_[-1].position, f'this "{open_[-1].text}" is never closed; expected "{_PARTNER[open_[-1].text]}"')
+
+
+def _check_form(source: Source, text: str) -> None:
+    """The first word after the prologue says what the text is."""
+    tokens = [token for token in source.tokens if token.kind == "word"]
+    first = next((token for token in tokens if token.text.upper() not in ("BASE", "PREFIX")), None)
+    if first is None:
+        raise Misread(len(text.rstrip()), "the query ends too early; expected SELECT, ASK or CONSTRUCT")
+    word = first.text.upper()
+    if word in _UPDATES:
+        raise Unsupported(
+            f"{word} is an update, and a subscription only asks; use insert and retract, or a GSG script, to change facts"
+        )
+    if word == "DESCRIBE":
+        raise Unsupported("DESCRIBE is not supported: its answer is not defined; use CONSTRUCT with the triples that you want")
+    if word not in _FORMS:
+        raise Misread(
+            first.position, f'unexpected "{printable(first.text[:40])}"; expected SELECT, ASK or CONSTRUCT{_meant(word, _FORMS)}'
+        )
+
+
+def _explain(text: str, source: Source, location: int, what: str) -> NoReturn:
+    position = source.original(location)
+    token = next((token for token in source.tokens if token.position + len(token.text) > position), None)
+    if token is None:
+        raise bad_text(text, len(text.rstrip()), "the query ends too early; expected the rest of it", what=what)
+    if token.kind == "word" and not _known(token.text):
+        known = sorted(_KEYWORDS)
+        problem = f'unknown word "{printable(token.text[:40])}"; expected a keyword, a variable or a term{_meant(token.text.upper(), known)}'
+        raise bad_text(text, token.position, problem, what=what)
+    # Optional parts are given up at their beginning: a misspelled word further on is the likelier mistake.
+    for later in source.tokens[source.tokens.index(token) :]:
+        if later.kind == "word" and not _known(later.text):
+            meant = _meant(later.text.upper(), sorted(_KEYWORDS))
+            problem = f'unknown word "{printable(later.text[:40])}"; expected a keyword, a variable or a term{meant}'
+            raise bad_text(text, later.position, problem, what=what)
+    problem = f'cannot read on from "{printable(token.text[:40])}"; {_expected(token)}'
+    raise bad_text(text, token.position, problem, what=what)
+
+
+def _expected(token: Token) -> str:
+    if token.kind == "sign" and token.text == "{":
+        return "something between this brace and its partner is no graph pattern: look for an incomplete triple or clause"
+    if token.kind in ("variable", "iri", "name", "blank", "string", "number"):
+        return 'expected subject, predicate and object followed by ".", ";", "," or "}"'
+    if token.kind == "word":
+        return f"something in {token.text.upper()} is not complete, or it may not stand here"
+    return "expected a triple, a clause or the end of the pattern"
+
+
+def _known(word: str) -> bool:
+    from .reader import BUILTINS
+
+    upper = word.upper()
+    return upper in _KEYWORDS or upper in BUILTINS or word in ("a", "true", "false") or upper in ("TRUE", "FALSE", "SEPARATOR")
+
+
+def _meant(word: str, known: Any) -> str:  # Any: an iterable of words that difflib takes
+    close = difflib.get_close_matches(word, list(known), n=1)
+    return f"; did you mean {close[0]}?" if close else ""

@@ -1,0 +1,46 @@
+"""Which names a solution may bind (SPARQL 1.1, section 18.2.1). Names that begin with a dot are ours: no text can name them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import rete
+from rete import algebra
+
+
+def names_of(tree: algebra.Algebra) -> tuple[str, ...]:
+    """The names that a solution may bind, ours too, in order of appearance."""
+    return tuple(dict.fromkeys(_names(tree)))
+
+
+def visible(tree: algebra.Algebra) -> tuple[str, ...]:
+    """The variables in scope: those of ``SELECT *``."""
+    return tuple(name for name in names_of(tree) if not name.startswith("."))
+
+
+def _names(tree: algebra.Algebra) -> Iterator[str]:
+    match tree:
+        case algebra.Basic(conditions):
+            for condition in conditions:
+                for name, _ in condition.variables:
+                    yield name
+        case algebra.Join(left, right) | algebra.LeftJoin(left, right) | algebra.Union(left, right):
+            yield from _names(left)
+            yield from _names(right)
+        case algebra.Minus(left, _):
+            yield from _names(left)
+        case algebra.Filter(child) | algebra.Exists(child) | algebra.Distinct(child) | algebra.Slice(child):
+            yield from _names(child)
+        case algebra.Extend(child, name):
+            yield from _names(child)
+            yield name
+        case algebra.Values(names) | algebra.Project(_, names):
+            yield from names
+        case algebra.Grouped(_, keys, aggregates):
+            yield from keys
+            for name, _ in aggregates:
+                yield name
+        case algebra.Path(subject, _, object_):
+            for end in (subject, object_):
+                if isinstance(end, rete.Variable):
+                    yield end.name

@@ -1,0 +1,150 @@
+"""The functions of SPARQL on strings (SPARQL 1.1, section 17.4.3).
+
+A string is a text with or without a language. Where two are compared, the second must have no language or that of the first
+("argument compatibility", section 17.4.3.1.2); what is cut from a string keeps its language.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from urllib.parse import quote
+
+from ...model import Literal, Term, literal
+from .comparing import boolean
+from .errors import ExpressionError
+from .numbers import numeric
+from .patterns import compiled, replacement
+
+LANGUAGE = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*")
+
+MAX_TEXT = 1_000_000
+"""Characters that CONCAT and REPLACE may make; more is an error of the expression, so that no row grows without bound."""
+
+
+def string(term: Term) -> tuple[str, str]:
+    """A string's text and language; raises ExpressionError for what is no string."""
+    if type(term) is str:
+        return term, ""
+    if type(term) is Literal and term.language:
+        return term.lexical, term.language
+    raise ExpressionError
+
+
+def _simple(term: Term) -> str:
+    if type(term) is not str:
+        raise ExpressionError
+    return term
+
+
+def _compatible(first: Term, second: Term) -> tuple[str, str, str]:
+    text, language = string(first)
+    other, other_language = string(second)
+    if other_language not in ("", language):
+        raise ExpressionError
+    return text, other, language
+
+
+def _bounded(text: str, language: str) -> Term:
+    if len(text) > MAX_TEXT:
+        raise ExpressionError
+    return literal(text, "", language)
+
+
+def _concat(*terms: Term) -> Term:
+    parts = [string(term) for term in terms]
+    languages = {language for _, language in parts}
+    return _bounded("".join(text for text, _ in parts), languages.pop() if len(languages) == 1 else "")
+
+
+def _substr(term: Term, start: Term, length: Term | None = None) -> Term:
+    text, language = string(term)
+    # XPath counts from 1 and rounds, so that SUBSTR("12345", 1.5, 2.6) is "234".
+    first = _round(start)
+    end = math.inf if length is None else first + _round(length)
+    if math.isnan(first) or math.isnan(end):
+        return literal("", "", language)
+    low = max(first, 1) - 1
+    high = min(end - 1, len(text))
+    return literal(text[int(low) : int(high)] if low < high else "", "", language)
+
+
+def _round(term: Term) -> float:
+    value = numeric(term)[1]
+    number = float(value) if abs(value) < 10**300 else math.copysign(math.inf, value)
+    return float(math.floor(number + 0.5)) if math.isfinite(number) else number
+
+
+def _before(first: Term, second: Term) -> Term:
+    text, other, language = _compatible(first, second)
+    position = text.find(other)
+    return "" if position < 0 else literal(text[:position], "", language)
+
+
+def _after(first: Term, second: Term) -> Term:
+    text, other, language = _compatible(first, second)
+    position = text.find(other)
+    return "" if position < 0 else literal(text[position + len(other) :], "", language)
+
+
+def _tested(test: Callable[[str, str], bool]) -> Callable[[Term, Term], Term]:
+    def tested(first: Term, second: Term) -> Term:
+        text, other, _ = _compatible(first, second)
+        return boolean(test(text, other))
+
+    return tested
+
+
+def _mapped(change: Callable[[str], str]) -> Callable[[Term], Term]:
+    def mapped(term: Term) -> Term:
+        text, language = string(term)
+        return literal(change(text), "", language)
+
+    return mapped
+
+
+def _lang_matches(tag: Term, wanted: Term) -> Term:
+    language, pattern = _simple(tag).lower(), _simple(wanted).lower()
+    if pattern == "*":
+        return boolean(language != "")
+    return boolean(language == pattern or language.startswith(pattern + "-"))
+
+
+def _regex(term: Term, pattern: Term, flags: Term = "") -> Term:
+    text, _ = string(term)
+    return boolean(compiled(_simple(pattern), _simple(flags)).search(text) is not None)
+
+
+def _replace(term: Term, pattern: Term, by: Term, flags: Term = "") -> Term:
+    text, language = string(term)
+    found = compiled(_simple(pattern), _simple(flags))
+    if found.match("") is not None:
+        raise ExpressionError  # XPath F&O 5.6.5: a pattern that matches nothing would match everywhere
+    if "q" in _simple(flags):
+        parts: tuple[str | int, ...] = (_simple(by),)
+    else:
+        parts = replacement(_simple(by), found.groups)
+
+    def written(match: re.Match[str]) -> str:
+        return "".join(part if isinstance(part, str) else match[part] or "" for part in parts)
+
+    return _bounded(found.sub(written, text), language)
+
+
+FUNCTIONS: dict[str, Callable[..., Term]] = {
+    "STRLEN": lambda term: len(string(term)[0]),
+    "SUBSTR": _substr,
+    "UCASE": _mapped(str.upper),
+    "LCASE": _mapped(str.lower),
+    "STRSTARTS": _tested(str.startswith),
+    "STRENDS": _tested(str.endswith),
+    "CONTAINS": _tested(str.__contains__),
+    "STRBEFORE": _before,
+    "STRAFTER": _after,
+    "ENCODE_FOR_URI": lambda term: quote(string(term)[0], safe="-_.~"),
+    "CONCAT": _concat,
+    "LANGMATCHES": _lang_matches,
+    "REGEX": _regex,
+    "REPLACE": _replace,
+}

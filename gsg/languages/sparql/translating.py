@@ -1,0 +1,227 @@
+"""Graph patterns: from the parse tree to rete.algebra (SPARQL 1.1, section 18.2.2).
+
+The parse tree is translated here rather than by rdflib, whose algebra reorders triples, samples variables and puts trailing VALUES and
+aggregates elsewhere than the recommendation does. EXISTS that is a whole condition of a FILTER is an operator of its own. Deeper
+inside an expression it is a name that is true in one branch of a union and false in the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import rete
+from rete import algebra
+
+from ...errors import BadQuery, Unsupported
+from .comparing import boolean
+from .expressions import Call, Computed, Constant, Expression, Holds, Name
+from .paths import between, joined, path_of
+from .reader import Reader, Special, kind_of
+from .scope import names_of, visible
+
+EMPTY = algebra.Basic()
+
+
+@dataclass(slots=True)
+class Existence:
+    """An EXISTS and what it says of the solutions of a tree."""
+
+    pattern: algebra.Algebra
+    negated: bool
+
+    def of(self, tree: algebra.Algebra) -> algebra.Algebra:
+        return algebra.Exists(tree, self.pattern, self.negated)
+
+
+@dataclass(slots=True)
+class Conditions:
+    """The FILTERs of a group: EXISTS by themselves, and other expressions with the EXISTS that stand inside them."""
+
+    existences: list[Existence] = field(default_factory=list)
+    expressions: list[Expression] = field(default_factory=list)
+    inner: list[tuple[str, algebra.Algebra]] = field(default_factory=list)
+
+    def test(self) -> Holds | None:
+        """The expressions as one test."""
+        if not self.expressions:
+            return None
+        return Holds(self.expressions[0] if len(self.expressions) == 1 else Call("&&", tuple(self.expressions)))
+
+    def of(self, tree: algebra.Algebra) -> algebra.Algebra:
+        """The solutions of a tree that meet them all."""
+        for existence in self.existences:
+            tree = existence.of(tree)
+        tree = decided(tree, self.inner)
+        for expression in self.expressions:
+            tree = algebra.Filter(tree, Holds(expression))
+        return tree
+
+
+def decided(tree: algebra.Algebra, inner: list[tuple[str, algebra.Algebra]]) -> algebra.Algebra:
+    """The tree with a name for each EXISTS, which tells whether it holds."""
+    for name, pattern in inner:
+        holds = algebra.Extend(algebra.Exists(tree, pattern), name, Computed(Constant(boolean(True))))
+        fails = algebra.Extend(algebra.Exists(tree, pattern, negated=True), name, Computed(Constant(boolean(False))))
+        tree = algebra.Union(holds, fails)
+    return tree
+
+
+class InPattern(Special):
+    """Expressions over the solutions of a pattern."""
+
+    def __init__(self, patterns: Patterns, tree: algebra.Algebra) -> None:
+        self._patterns = patterns
+        self._tree = tree
+        self.inner: list[tuple[str, algebra.Algebra]] = []
+
+    def names(self) -> tuple[str, ...]:
+        return names_of(self._tree)
+
+    def exists(self, part: Any, *, negated: bool) -> Expression:
+        name = self._patterns.reader.another("exists")
+        self.inner.append((name, self._patterns.group(part)))
+        return Call("!", (Name(name),)) if negated else Name(name)
+
+
+class Patterns:
+    """Translates the graph patterns of one query; ``subselect`` translates a SELECT inside."""
+
+    def __init__(self, reader: Reader, subselect: Callable[[Patterns, Any], algebra.Algebra]) -> None:
+        self.reader = reader
+        self._subselect = subselect
+        self._scopes = 0
+
+    def group(self, part: Any) -> algebra.Algebra:  # Any: rdflib's parse tree is untyped, here and in all that follows
+        """A group graph pattern."""
+        tree, conditions = self._group(part)
+        return conditions.of(tree)
+
+    def _group(self, part: Any) -> tuple[algebra.Algebra, Conditions]:
+        """The group without its FILTERs, and these, which hold of the whole group wherever they stand in it."""
+        if part is None:
+            return EMPTY, Conditions()
+        if kind_of(part) == "SubSelect":
+            return self._subselect(self, part), Conditions()
+        parts = list(part.part or ())
+        tree: algebra.Algebra = EMPTY
+        block: list[Any] = []
+        for inner in parts:
+            kind = kind_of(inner)
+            if kind == "TriplesBlock":
+                block.extend(inner.triples)
+            elif kind != "Filter":
+                tree = joined(tree, self._triples(block))
+                block = []
+                tree = self._part(kind, inner, tree)
+        tree = joined(tree, self._triples(block))
+        conditions = Conditions()
+        for inner in parts:
+            if kind_of(inner) == "Filter":
+                self.condition(inner.expr, InPattern(self, tree), conditions)
+        return tree, conditions
+
+    def _part(self, kind: str, part: Any, tree: algebra.Algebra) -> algebra.Algebra:
+        if kind == "OptionalGraphPattern":
+            return self._optional(tree, part)
+        if kind == "MinusGraphPattern":
+            return algebra.Minus(tree, self.group(part.graph))
+        if kind == "GroupOrUnionGraphPattern":
+            first, *others = (self.group(graph) for graph in part.graph)
+            for other in others:
+                first = algebra.Union(first, other)
+            return joined(tree, first)
+        if kind == "Bind":
+            return self.extended(tree, str(part.var), part.expr, InPattern(self, tree), "BIND")
+        if kind == "InlineData":
+            return joined(tree, self.values(part))
+        if kind == "GraphGraphPattern":
+            raise Unsupported("GRAPH is not supported: the tuple space is one graph; write the pattern without it")
+        if kind == "ServiceGraphPattern":
+            raise Unsupported("SERVICE is not supported: a standing query cannot follow what another endpoint holds")
+        raise Unsupported(f"{kind} is not supported in a graph pattern")
+
+    def _optional(self, tree: algebra.Algebra, part: Any) -> algebra.Algebra:
+        right, conditions = self._group(part.graph)
+        if not conditions.existences and not conditions.inner:
+            return algebra.LeftJoin(tree, right, conditions.test())
+        # The condition asks the graph about the merged solution: those that it holds of, and the left ones without any such.
+        merged = conditions.of(joined(tree, right))
+        return algebra.Union(merged, algebra.Exists(tree, conditions.of(right), negated=True))
+
+    def extended(self, tree: algebra.Algebra, name: str, part: Any, special: InPattern, clause: str) -> algebra.Algebra:
+        """A name more, computed by an expression."""
+        if name in visible(tree):
+            raise BadQuery(f"{clause} gives ?{name} a value, and ?{name} has one already; expected a variable that is not in use")
+        expression = self.reader.expression(part, special)
+        return algebra.Extend(decided(tree, special.inner), name, Computed(expression))
+
+    def condition(self, part: Any, special: InPattern, conditions: Conditions) -> None:
+        """Adds the conditions of one FILTER; those that are joined by ``&&`` one by one."""
+        part, negated = _bare(part)
+        kind = kind_of(part)
+        if kind == "ConditionalAndExpression" and not negated:
+            for inner in (part.expr, *part.other):
+                self.condition(inner, special, conditions)
+        elif kind in ("Builtin_EXISTS", "Builtin_NOTEXISTS"):
+            conditions.existences.append(Existence(self.group(part.graph), (kind == "Builtin_NOTEXISTS") != negated))
+        else:
+            expression = self.reader.expression(part, special)
+            conditions.expressions.append(Call("!", (expression,)) if negated else expression)
+            conditions.inner.extend(special.inner)
+            special.inner.clear()
+
+    def values(self, part: Any) -> algebra.Algebra:
+        """Inline data."""
+        names = tuple(str(variable) for variable in part.var or ())
+        if len(set(names)) != len(names):
+            raise BadQuery("VALUES lists a variable twice; expected each once")
+        rows = []
+        for row in part.value or ():
+            cells = (
+                [] if kind_of(row) == "URIRef" and not names else list(row) if kind_of(row) in ("ParseResults", "list") else [row]
+            )
+            if not names and len(cells) == 1:
+                cells = []  # an empty row is read as rdf:nil
+            if len(cells) != len(names):
+                raise BadQuery(f"a row of VALUES has {len(cells)} terms for {len(names)} variables; expected as many, or UNDEF")
+            rows.append(tuple(None if type(cell) is str else self.reader.constant(cell) for cell in cells))
+        return algebra.Values(names, tuple(rows))
+
+    def _triples(self, blocks: list[Any]) -> algebra.Algebra:
+        """A basic graph pattern: triples in the order of the text, with their paths."""
+        tree: algebra.Algebra = EMPTY
+        self._scopes += 1
+        for block in blocks:
+            terms = list(block)
+            for at in range(0, len(terms) - len(terms) % 3, 3):
+                subject = self.reader.term(terms[at], self._scopes)
+                object_ = self.reader.term(terms[at + 2], self._scopes)
+                verb = terms[at + 1]
+                if kind_of(verb) == "Variable":
+                    made: algebra.Algebra = algebra.Basic((rete.Condition((subject, rete.Variable(str(verb)), object_)),))
+                else:
+                    made = between(subject, path_of(self.reader, verb), object_, self.reader.another)
+                tree = joined(tree, made)
+        return tree
+
+
+def _bare(part: Any) -> tuple[Any, bool]:
+    """The part without the layers of the grammar that say nothing, and whether an odd number of ``!`` stood around it."""
+    negated = False
+    while True:
+        kind = kind_of(part)
+        if kind in ("ConditionalOrExpression", "ConditionalAndExpression", "AdditiveExpression", "MultiplicativeExpression"):
+            if part.other:
+                return part, negated
+            part = part.expr
+        elif kind == "RelationalExpression" and part.op is None:
+            part = part.expr
+        elif kind == "UnaryNot":
+            negated = not negated
+            part = part.expr
+        elif kind in ("ParseResults", "list") and len(part) == 1:
+            part = part[0]
+        else:
+            return part, negated
