@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any
 
 from ...model import IRI, XSD_BOOLEAN, XSD_STRING, BlankNode, Literal, Term, n3
-from .dates import duration_of, moment_of
+from .dates import Moment, duration_of, moment_of, points
 from .errors import ExpressionError
 from .numbers import DECIMAL, INTEGER, NUMERIC, number_of, promoted
 
@@ -70,7 +70,7 @@ def value_of(term: Term) -> tuple[str, Any] | None:  # Any: whatever orders the 
         return None if truth is None else ("boolean", truth)
     moment = moment_of(term)
     if moment is not None:
-        return moment.datatype, moment.point
+        return moment.datatype, moment
     duration = duration_of(term)
     return None if duration is None else ("duration", duration)
 
@@ -94,10 +94,12 @@ def equal(left: Term, right: Term) -> bool:
         raise ExpressionError
     if first[0] != second[0]:
         return False
+    one, other = first[1], second[1]
     if first[0] == "number":
-        _, one, other = promoted(first[1], second[1])
-        return one == other
-    return bool(first[1] == second[1])
+        _, one, other = promoted(one, other)
+    elif isinstance(one, Moment):
+        one, other = points(one, other)
+    return bool(one == other)
 
 
 _ORDERS: dict[str, Callable[[Any, Any], bool]] = {  # Any: two values of one kind
@@ -118,6 +120,8 @@ def compare(symbol: str, left: Term, right: Term) -> bool:
     one, other = first[1], second[1]
     if first[0] == "number":
         _, one, other = promoted(one, other)
+    elif isinstance(one, Moment):
+        one, other = points(one, other)
     elif first[0] == "duration":
         (months, seconds), (other_months, other_seconds) = one, other
         if (months or other_months) and (seconds or other_seconds):
@@ -165,7 +169,7 @@ def rank(term: Term | None) -> tuple[Any, ...]:  # Any: a key that sorts
         return 6, inner, kind
     if kind == "boolean":
         return 7, inner
-    return 8, kind, inner
+    return 8, kind, inner.point if isinstance(inner, Moment) else inner
 
 
 def total_rank(term: Term | None) -> tuple[Any, ...]:  # Any: as above

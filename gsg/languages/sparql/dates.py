@@ -1,7 +1,8 @@
 """Dates, times and durations: their parts, their order, and the functions on them (SPARQL 1.1, section 17.4.5).
 
-A moment is a point of the timeline in seconds with whatever timezone its text had; one without a timezone counts as UTC where two are
-compared (XPath's implicit timezone), so that every pair of moments of one datatype is in order.
+A moment is a point of the timeline in seconds with whatever timezone its text had. One without a timezone may be up to 14 hours
+before or after its point in UTC: compared with one that has a timezone and is nearer than that, neither is known to be first
+(XML Schema, section 3.2.7.4).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from decimal import Decimal
 from functools import lru_cache
 
 from ...model import XSD, Literal, Term
+from .errors import ExpressionError
 
 XSD_DATETIME = XSD + "dateTime"
 XSD_DATE = XSD + "date"
@@ -35,6 +37,7 @@ _DURATION = re.compile(
     r"(-)?P(?:([0-9]{1,9})Y)?(?:([0-9]{1,9})M)?(?:([0-9]{1,9})D)?"
     r"(?:T(?:([0-9]{1,9})H)?(?:([0-9]{1,9})M)?(?:([0-9]{1,9}(?:\.[0-9]{1,30})?)S)?)?"
 )
+_WIDEST_ZONE = 14 * 3600
 MOMENTS = frozenset(_PATTERNS)
 DURATIONS = frozenset((XSD_DAYTIME, XSD_YEARMONTH, XSD + "duration"))
 
@@ -76,7 +79,7 @@ def _parse(lexical: str, datatype: str) -> Moment | None:
         return None
     groups = list(found.groups())
     zone = groups.pop() or ""
-    year, month, day, hours, minutes, seconds = [*groups, *("",) * (6 - len(groups))]
+    year, month, day, hours, minutes, seconds = (*groups, "", "", "", "", "")[:6]
     parts = (int(year or 1972), int(month or 1), int(day or 1), int(hours or 0), int(minutes or 0), Decimal(seconds or 0))
     if parts[2] > days_in_month(parts[0], parts[1]) or (parts[3] == 24 and (parts[4] or parts[5])):
         return None
@@ -103,6 +106,13 @@ def _parse_duration(lexical: str, datatype: str) -> tuple[int, Decimal] | None:
     factor = -1 if sign else 1
     total = int(days or 0) * 86400 + int(hours or 0) * 3600 + int(minutes or 0) * 60 + Decimal(seconds or 0)
     return factor * (int(years or 0) * 12 + int(months or 0)), factor * total
+
+
+def points(first: Moment, second: Moment) -> tuple[Decimal, Decimal]:
+    """Both points, to be compared; raises ExpressionError where timezones leave the order open."""
+    if bool(first.zone) != bool(second.zone) and abs(first.point - second.point) <= _WIDEST_ZONE:
+        raise ExpressionError
+    return first.point, second.point
 
 
 def days_in_month(year: int, month: int) -> int:

@@ -16,7 +16,7 @@ def resolve(base: str, reference: str) -> str:
         return reference
     scheme, authority, path, query, fragment = _split(reference)
     if scheme is not None:
-        return reference if "/." not in path else _joined(scheme, authority, _without_dots(path), query, fragment)
+        return reference  # SPARQL normalises no IRI (section 4.1.1.1): its dots, too, are its own
     base_scheme, base_authority, base_path, base_query, _ = _split(base)
     if authority is not None:
         path = _without_dots(path)

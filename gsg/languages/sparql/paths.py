@@ -70,15 +70,17 @@ def joined(left: algebra.Algebra, right: algebra.Algebra) -> algebra.Algebra:
     return algebra.Join(left, right)
 
 
-def between(subject: Any, path: algebra.PathStep, object_: Any, another: Callable[[str], str]) -> algebra.Algebra:
-    """A path between two terms or variables: edges are conditions, sequences joins, alternatives unions; the rest stays a path."""
+def between(subject: Any, path: algebra.PathStep, object_: Any, another: Callable[[str], str]) -> list[algebra.Algebra]:
+    """A path between two terms or variables, as patterns to be joined: edges are conditions, sequences are joined over a variable of
+    their own, alternatives are unions; what is left stays a path."""
     match path:
         case algebra.Link(predicate, inverse=inverted):
             pattern = (object_, predicate, subject) if inverted else (subject, predicate, object_)
-            return algebra.Basic((rete.Condition(pattern),))
+            return [algebra.Basic((rete.Condition(pattern),))]
         case algebra.Steps(first, second):
             middle = rete.Variable(another("path"))
-            return joined(between(subject, first, middle, another), between(middle, second, object_, another))
+            return between(subject, first, middle, another) + between(middle, second, object_, another)
         case algebra.Either(first, second):
-            return algebra.Union(between(subject, first, object_, another), between(subject, second, object_, another))
-    return algebra.Path(subject, path, object_)
+            sides = (reduce(joined, between(subject, side, object_, another)) for side in (first, second))
+            return [reduce(algebra.Union, sides)]
+    return [algebra.Path(subject, path, object_)]

@@ -18,6 +18,13 @@ def visible(tree: algebra.Algebra) -> tuple[str, ...]:
     return tuple(name for name in names_of(tree) if not name.startswith("."))
 
 
+def identity(tree: algebra.Algebra) -> tuple[str, ...]:
+    """The names that tell solutions apart: without those that are computed from others at the end."""
+    while isinstance(tree, algebra.Extend | algebra.Filter | algebra.Exists):
+        tree = tree.child
+    return names_of(tree)
+
+
 def _names(tree: algebra.Algebra) -> Iterator[str]:
     match tree:
         case algebra.Basic(conditions):

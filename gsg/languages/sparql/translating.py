@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any
 
 import rete
@@ -19,7 +20,7 @@ from .comparing import boolean
 from .expressions import Call, Computed, Constant, Expression, Holds, Name
 from .paths import between, joined, path_of
 from .reader import Reader, Special, kind_of
-from .scope import names_of, visible
+from .scope import identity, visible
 
 EMPTY = algebra.Basic()
 
@@ -77,7 +78,7 @@ class InPattern(Special):
         self.inner: list[tuple[str, algebra.Algebra]] = []
 
     def names(self) -> tuple[str, ...]:
-        return names_of(self._tree)
+        return identity(self._tree)
 
     def exists(self, part: Any, *, negated: bool) -> Expression:
         name = self._patterns.reader.another("exists")
@@ -190,8 +191,9 @@ class Patterns:
         return algebra.Values(names, tuple(rows))
 
     def _triples(self, blocks: list[Any]) -> algebra.Algebra:
-        """A basic graph pattern: triples in the order of the text, with their paths."""
-        tree: algebra.Algebra = EMPTY
+        """A basic graph pattern: triples in the order of the text, then what is left of their paths."""
+        edges = EMPTY
+        others: list[algebra.Algebra] = []
         self._scopes += 1
         for block in blocks:
             terms = list(block)
@@ -200,11 +202,15 @@ class Patterns:
                 object_ = self.reader.term(terms[at + 2], self._scopes)
                 verb = terms[at + 1]
                 if kind_of(verb) == "Variable":
-                    made: algebra.Algebra = algebra.Basic((rete.Condition((subject, rete.Variable(str(verb)), object_)),))
+                    parts = [algebra.Basic((rete.Condition((subject, rete.Variable(str(verb)), object_)),))]
                 else:
-                    made = between(subject, path_of(self.reader, verb), object_, self.reader.another)
-                tree = joined(tree, made)
-        return tree
+                    parts = between(subject, path_of(self.reader, verb), object_, self.reader.another)
+                for part in parts:
+                    if isinstance(part, algebra.Basic):
+                        edges = algebra.Basic(edges.conditions + part.conditions)
+                    else:
+                        others.append(part)
+        return reduce(joined, others, edges)
 
 
 def _bare(part: Any) -> tuple[Any, bool]:
