@@ -1,4 +1,4 @@
-"""The W3C tests that lie beside the project: where they are, their data, and their expected answers as rows that can be compared."""
+"""The W3C tests that lie beside the project: where they are, their data, and their expected answers as rows."""
 
 from __future__ import annotations
 

@@ -1,12 +1,13 @@
 """SPARQL 1.1 as a language of standing queries: SELECT, ASK and CONSTRUCT over one graph.
 
-Not here: updates, DESCRIBE, FROM, GRAPH and SERVICE, which are refused by name. What a query means is SPARQL's; how its answer is kept
-right is rete's. Reading goes source.py (placeholders) -> reading.py (rdflib's parser, errors) -> reader.py (terms, expressions),
-translating.py (patterns) and modifiers.py (SELECT and what follows) -> rete.algebra. Evaluation: expressions.py, evaluating.py and
-the functions that they call. rdflib is imported when the first query is read.
+Not here: updates, DESCRIBE, FROM, GRAPH and SERVICE, which are refused by name. What a query means is SPARQL's; how its answer
+is kept right is rete's. Reading goes source.py (placeholders) -> reading.py (rdflib's parser, errors) -> reader.py (terms,
+expressions), translating.py (patterns) and modifiers.py (SELECT and what follows) -> rete.algebra. Evaluation: expressions.py,
+evaluating.py and the functions that they call. rdflib is imported when the first query is read.
 
-Some functions are of a moment, and a standing query has none: NOW() is when the query was read; RAND(), UUID(), STRUUID() and BNODE()
-depend on the subscription's seed, the place in the text and the solution, so that a solution leaves with the value that it came with.
+Some functions are of a moment, and a standing query has none: NOW() is when the query was read; RAND(), UUID(), STRUUID() and
+BNODE() depend on the subscription's seed, the place in the text and the solution, so that a solution leaves with the value that
+it came with.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ _FORMS = {"SelectQuery": "SELECT", "AskQuery": "ASK", "ConstructQuery": "CONSTRU
 class SparqlQuery:
     """A query: ``tree`` has its solutions, ``select`` says which names make a row.
 
-    ``form`` is SELECT, ASK (one empty row while it is true) or CONSTRUCT (each row makes the triples of ``template``). ``ordered`` sorts the
-    rows for a reader, where ORDER BY reads selected names only; LIMIT and OFFSET are in the tree.
+    ``form`` is SELECT, ASK (one empty row while it is true) or CONSTRUCT (each row makes the triples of ``template``).
+    ``ordered`` sorts the rows for a reader, where ORDER BY reads selected names only; LIMIT and OFFSET are in the tree.
     """
 
     form: str
@@ -63,7 +64,7 @@ class SparqlQuery:
                     label = label or hashlib.sha256(repr((values, copy)).encode("utf-8", "surrogatepass")).hexdigest()[:24]
                     made.append(BlankNode(f"{label}-{item.label}"))
                     continue
-                term = bound[item.name] if isinstance(item, rete.Variable) else item
+                term: Any = bound[item.name] if isinstance(item, rete.Variable) else item
                 if term is None:
                     break
                 made.append(term)
@@ -82,8 +83,8 @@ def parse_query(
 ) -> SparqlQuery:
     """A standing query from SPARQL.
 
-    ``base`` is what relative IRIs are resolved against; ``now`` and ``seed`` give NOW() and the fresh functions their moment and their
-    chance, and are asked only for a query that uses them. Raises BadText, BadQuery and Unsupported.
+    ``base`` is what relative IRIs are resolved against; ``now`` and ``seed`` give NOW() and the fresh functions their moment
+    and their chance, and are asked only for a query that uses them. Raises BadText, BadQuery and Unsupported.
     """
     parsed, source = parse_tree(text, what)
     try:
@@ -152,7 +153,7 @@ def _template(reader: Reader, query: Any) -> tuple[tuple[object, object, object]
             return labels.setdefault(str(part), BlankNode(str(len(labels))))
         return reader.term(part, 0)
 
-    triples = []
+    triples: list[tuple[object, object, object]] = []
     for block in blocks:
         terms = [term(part) for part in block]
         triples.extend((terms[at], terms[at + 1], terms[at + 2]) for at in range(0, len(terms) - len(terms) % 3, 3))

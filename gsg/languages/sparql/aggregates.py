@@ -1,8 +1,9 @@
 """COUNT, SUM, AVG, MIN, MAX, SAMPLE and GROUP_CONCAT, kept while solutions come and go (SPARQL 1.1, sections 11 and 18.5.1).
 
-Each accumulator depends on the bag alone: sums are exact fractions rounded once at the end, and where SPARQL leaves a choice (the order
-of GROUP_CONCAT, the term of SAMPLE, equal values in MIN) the least term in the order of comparing.total_rank is taken first.
-An error of the expression makes SUM, AVG, MIN, MAX and GROUP_CONCAT of the group an error; COUNT and SAMPLE leave it out.
+Each accumulator depends on the bag alone: sums are exact fractions rounded once at the end, and where SPARQL leaves a choice
+(the order of GROUP_CONCAT, the term of SAMPLE, equal values in MIN) the least term in the order of comparing.total_rank is
+taken first. An error of the expression makes SUM, AVG, MIN, MAX and GROUP_CONCAT of the group an error; COUNT and SAMPLE leave
+it out.
 """
 
 from __future__ import annotations
@@ -156,7 +157,7 @@ class _Sum(_Kept):
         if kind >= FLOAT and amount - amount != 0:
             self._infinite[repr(float(amount))] += weight
         else:
-            self._sum += weight * (amount if kind == INTEGER else Fraction(amount))  # type: ignore[operator]  # the kind decides
+            self._sum += weight * (amount if kind == INTEGER else Fraction(amount))
 
     def total(self) -> Number | None:
         """The sum as a number; None where something in it was none."""

@@ -1,8 +1,8 @@
 """Which terms are equal, which is less, which is true, and how they sort (SPARQL 1.1, sections 15.1, 17.2.2 and 17.4.1.7).
 
-Literals of known datatypes have values; two values of different kinds are different (``"a" = 1`` is false). A literal of a datatype
-that is not known, or with an impossible lexical form, is only known to be equal to itself: any other comparison with a literal is an
-error, for its value might be that of the other.
+Literals of known datatypes have values; two values of different kinds are different (``"a" = 1`` is false). A literal of a
+datatype that is not known, or with an impossible lexical form, is only known to be equal to itself: any other comparison with a
+literal is an error, for its value might be that of the other.
 """
 
 from __future__ import annotations

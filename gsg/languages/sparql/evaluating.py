@@ -1,7 +1,7 @@
 """From an expression to a closure over the values of its names (SPARQL 1.1, section 17.2).
 
-Errors are ExpressionError all the way; ``&&`` and ``||`` are of three values (true, false, error), and only IF, COALESCE, IN and they
-look at an error without passing it on.
+Errors are ExpressionError all the way; ``&&`` and ``||`` are of three values (true, false, error), and only IF, COALESCE, IN
+and they look at an error without passing it on.
 """
 
 from __future__ import annotations

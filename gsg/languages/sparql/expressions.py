@@ -1,7 +1,7 @@
 """Expressions as data, and as what rete calls: tests, computations and orders (SPARQL 1.1, sections 15.1, 17.2 and 18.5).
 
-A tree of frozen nodes hashes by value, so equal expressions of different subscriptions share the nodes of a network. The closure that
-evaluates it is made on first use (evaluating.py).
+A tree of frozen nodes hashes by value, so equal expressions of different subscriptions share the nodes of a network. The
+closure that evaluates it is made on first use (evaluating.py).
 """
 
 from __future__ import annotations

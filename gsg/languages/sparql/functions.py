@@ -1,7 +1,8 @@
 """The functions of SPARQL on terms, numbers, dates and hashes (SPARQL 1.1, section 17.4), by name.
 
-Each takes its arguments as terms and gives a term, or raises ExpressionError. Those that need more than the values of their arguments
-(IF, COALESCE, BOUND, the logical operators, what is fresh in each solution) are in evaluating.py; those on strings in strings.py.
+Each takes its arguments as terms and gives a term, or raises ExpressionError. Those that need more than the values of their
+arguments (IF, COALESCE, BOUND, the logical operators, what is fresh in each solution) are in evaluating.py; those on strings in
+strings.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""SELECT, grouping, HAVING, ORDER BY, DISTINCT and LIMIT: what stands around a query's pattern (SPARQL 1.1, sections 18.2.4 and 18.2.5)."""
+"""SELECT, grouping, HAVING, ORDER BY, DISTINCT and LIMIT: what stands around a query's pattern (SPARQL 1.1, 18.2.4 and 18.2.5)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from rete import algebra
 from ...errors import BadQuery, Unsupported
 from .aggregates import Aggregated
 from .expressions import Computed, Expression, Name, Ordered
+from .paths import joined
 from .reader import Reader, Special, kind_of
 from .scope import names_of, visible
-from .translating import Conditions, InPattern, Patterns, decided, joined
+from .translating import Conditions, InPattern, Patterns, decided
 
 
 class InAggregate(Special):

@@ -1,4 +1,4 @@
-"""Property paths: from the parse tree to steps, and from a path between two terms to algebra (SPARQL 1.1, sections 9 and 18.2.2.3-4)."""
+"""Property paths: from the parse tree to steps, and from these to algebra (SPARQL 1.1, sections 9, 18.2.2.3 and 18.2.2.4)."""
 
 from __future__ import annotations
 
@@ -71,8 +71,10 @@ def joined(left: algebra.Algebra, right: algebra.Algebra) -> algebra.Algebra:
 
 
 def between(subject: Any, path: algebra.PathStep, object_: Any, another: Callable[[str], str]) -> list[algebra.Algebra]:
-    """A path between two terms or variables, as patterns to be joined: edges are conditions, sequences are joined over a variable of
-    their own, alternatives are unions; what is left stays a path."""
+    """A path between two terms or variables, as patterns to be joined.
+
+    Edges are conditions, sequences are joined over a variable of their own, alternatives are unions; what is left stays a path.
+    """
     match path:
         case algebra.Link(predicate, inverse=inverted):
             pattern = (object_, predicate, subject) if inverted else (subject, predicate, object_)

@@ -1,8 +1,8 @@
-"""REGEX and REPLACE: XPath's regular expressions in terms of Python's (SPARQL 1.1, sections 17.4.3.14 and 17.4.3.15; XPath F&O 5.6).
+"""REGEX and REPLACE: XPath's regular expressions in terms of Python's (SPARQL 1.1, 17.4.3.14 and 17.4.3.15; XPath F&O 5.6).
 
-A pattern is read item by item and written as Python means it; what only Python knows (lookaheads, named groups, ``\\b``) is an error.
-Differences that are bridged: ``$`` matches at the very end only, ``\\s`` and ``\\w`` are XPath's, ``\\i``, ``\\c`` and ``\\p{..}`` exist, and a
-class may subtract another. Both engines backtrack, so a pattern is bounded in length, not in time.
+A pattern is read item by item and written as Python means it; what only Python knows (lookaheads, named groups, ``\\b``) is an
+error. Differences that are bridged: ``$`` matches at the very end only, ``\\s`` and ``\\w`` are XPath's, ``\\i``, ``\\c`` and
+``\\p{..}`` exist, and a class may subtract another. Both engines backtrack, so a pattern is bounded in length, not in time.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def compiled(pattern: str, flags: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=512)
 def replacement(template: str, groups: int) -> tuple[str | int, ...]:
-    """A replacement as texts and numbers of groups: ``$1``, with ``\\$`` and ``\\\\`` for the characters. Raises ExpressionError."""
+    """A replacement as texts and numbers of groups (``$1``; a backslash escapes). Raises ExpressionError."""
     parts: list[str | int] = []
     position = 0
     while position < len(template):

@@ -148,7 +148,7 @@ class Reader:
         return found
 
     def term(self, part: Any, scope: int) -> Term | rete.Variable:
-        """What stands in a triple: a variable for a variable or blank node, else a constant. ``scope`` numbers basic graph patterns."""
+        """What stands in a triple: a variable for a blank node too. ``scope`` numbers basic graph patterns."""
         kind = kind_of(part)
         if kind == "Variable":
             return rete.Variable(str(part))

@@ -1,7 +1,7 @@
 """From a text to rdflib's parse tree, or to an error in our own words.
 
-pyparsing tells where it gave up, which is often far from the mistake; so the tokens are looked over first for what can be said better:
-a bracket without its partner, a keyword that is misspelled, an update or another thing that a standing query cannot be.
+pyparsing tells where it gave up, which is often far from the mistake; so the tokens are looked over first for what can be said
+better: a bracket without its partner, a keyword that is misspelled, an update or another thing that a standing query cannot be.
 """
 
 from __future__ import annotations
@@ -136,10 +136,6 @@ def _explain(text: str, source: Source, location: int, what: str) -> NoReturn:
     token = next((token for token in source.tokens if token.position + len(token.text) > position), None)
     if token is None:
         raise bad_text(text, len(text.rstrip()), "the query ends too early; expected the rest of it", what=what)
-    if token.kind == "word" and not _known(token.text):
-        known = sorted(_KEYWORDS)
-        problem = f'unknown word "{printable(token.text[:40])}"; expected a keyword, a variable or a term{_meant(token.text.upper(), known)}'
-        raise bad_text(text, token.position, problem, what=what)
     # Optional parts are given up at their beginning: a misspelled word further on is the likelier mistake.
     for later in source.tokens[source.tokens.index(token) :]:
         if later.kind == "word" and not _known(later.text):

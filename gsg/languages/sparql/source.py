@@ -1,9 +1,9 @@
 """A query's text made ready for rdflib's parser, and the way back to the text that the user wrote.
 
-rdflib computes with the numbers that it reads (``01`` becomes 1) and drops the IRI of ``!^:p``. Both are replaced by placeholders that
-survive: a number by an integer of 19 digits, an inverse in a negated set by an IRI, each with an index into what stood there. So no
-global switch of rdflib is touched, which an application that embeds us may depend on. Codepoint escapes are resolved here too
-(SPARQL 1.1, section 19.2), and what is no token at all is found.
+rdflib computes with the numbers that it reads (``01`` becomes 1) and drops the IRI of ``!^:p``. Both are replaced by
+placeholders that survive: a number by an integer of 19 digits, an inverse in a negated set by an IRI, each with an index into
+what stood there. So no global switch of rdflib is touched, which an application that embeds us may depend on. Codepoint escapes
+are resolved here too (SPARQL 1.1, section 19.2), and what is no token at all is found.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ _NAME = (
 )
 _NAME += "\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff_"
 _REST = _NAME + "\\-0-9\u00b7\u0300-\u036f\u203f-\u2040"
-_LOCAL = rf"(?:[{_NAME}:0-9]|%[0-9A-Fa-f]{{2}}|\\[_~.\-!$&'()*+,;=/?#@%])(?:(?:[{_REST}.:]|%[0-9A-Fa-f]{{2}}|\\[_~.\-!$&'()*+,;=/?#@%])*(?:[{_REST}:]|%[0-9A-Fa-f]{{2}}|\\[_~.\-!$&'()*+,;=/?#@%]))?"
+_ESCAPED = r"%[0-9A-Fa-f]{2}|\\[_~.\-!$&'()*+,;=/?#@%]"
+_LOCAL = rf"(?:[{_NAME}:0-9]|{_ESCAPED})(?:(?:[{_REST}.:]|{_ESCAPED})*(?:[{_REST}:]|{_ESCAPED}))?"
 TOKEN = re.compile(
     r"(?P<space>[ \t\r\n]+|\#[^\r\n]*)"
     r"|(?P<iri><[^<>\"{}|^`\\\x00-\x20]*>)"
@@ -181,7 +182,8 @@ def _back(pieces: list[tuple[int, int]], position: int) -> int:
 def _strange(text: str, position: int) -> str:
     character = text[position]
     if character in "\"'":
-        return f"the string that begins here has no end; expected a closing {character * 3 if text.startswith(character * 3, position) else character}"
+        closing = character * 3 if text.startswith(character * 3, position) else character
+        return f"the string that begins here has no end; expected a closing {closing}"
     if character == "\\":
         return "a backslash outside of a string; expected it in a string or a prefixed name only"
     shown = f'"{character}"' if character.isprintable() else f"character U+{ord(character):04X}"

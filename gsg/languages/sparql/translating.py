@@ -1,8 +1,8 @@
 """Graph patterns: from the parse tree to rete.algebra (SPARQL 1.1, section 18.2.2).
 
-The parse tree is translated here rather than by rdflib, whose algebra reorders triples, samples variables and puts trailing VALUES and
-aggregates elsewhere than the recommendation does. EXISTS that is a whole condition of a FILTER is an operator of its own. Deeper
-inside an expression it is a name that is true in one branch of a union and false in the other.
+The parse tree is translated here rather than by rdflib, whose algebra reorders triples, samples variables and puts trailing
+VALUES and aggregates elsewhere than the recommendation does. EXISTS that is a whole condition of a FILTER is an operator of its
+own. Deeper inside an expression it is a name that is true in one branch of a union and false in the other.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ class Patterns:
 
     def _triples(self, blocks: list[Any]) -> algebra.Algebra:
         """A basic graph pattern: triples in the order of the text, then what is left of their paths."""
-        edges = EMPTY
+        edges: tuple[rete.Condition, ...] = ()
         others: list[algebra.Algebra] = []
         self._scopes += 1
         for block in blocks:
@@ -202,15 +202,16 @@ class Patterns:
                 object_ = self.reader.term(terms[at + 2], self._scopes)
                 verb = terms[at + 1]
                 if kind_of(verb) == "Variable":
-                    parts = [algebra.Basic((rete.Condition((subject, rete.Variable(str(verb)), object_)),))]
+                    parts: list[algebra.Algebra] = [algebra.Basic((rete.Condition((subject, rete.Variable(str(verb)), object_)),))]
                 else:
                     parts = between(subject, path_of(self.reader, verb), object_, self.reader.another)
                 for part in parts:
                     if isinstance(part, algebra.Basic):
-                        edges = algebra.Basic(edges.conditions + part.conditions)
+                        edges += part.conditions
                     else:
                         others.append(part)
-        return reduce(joined, others, edges)
+        tree: algebra.Algebra = algebra.Basic(edges)
+        return reduce(joined, others, tree)
 
 
 def _bare(part: Any) -> tuple[Any, bool]:
