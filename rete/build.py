@@ -52,14 +52,15 @@ from .exists import MAX_UNCERTAIN, Existence
 from .extend import Extension
 from .filter import Selection
 from .join import Node
+from .lateral import Lateral
 from .minus import Removal
-from .negation import Demand
+from .negation import Asked, Demand
 from .operator import places_of
 from .optional import Optional
 from .pairs import Pairing, PairJoin
 from .paths import FRESH, Is, Same, nullable, without_steps
 from .project import Projection
-from .scope import certain, depth, in_scope, mentioned
+from .scope import certain, depth, in_scope, mentioned, substitutable
 from .slice import Window
 from .union import Both
 from .values import InlineRows
@@ -135,7 +136,9 @@ class Builder:
             case Values():
                 return self._filtered(self._values(tree, context), tests)
             case Project(child, names):
-                inside, outside = _split(tests, frozenset(names), in_scope(tree), context)
+                # A name that is not shown means something else inside than outside, where nothing binds it.
+                inside = tuple(test for test in tests if set(test.names) <= set(names))
+                outside = tuple(test for test in tests if not set(test.names) <= set(names))
                 narrow = self._narrow(context, names)
                 found = self._build(child, narrow, inside)
                 shown = (
@@ -212,6 +215,13 @@ class Builder:
                 early, late = _split(tests, certain(one), in_scope(Join(left, right)), context)
                 return self._build(other, self._build(one, context, early), late)
         names = in_scope(Join(left, right))
+        for one, other in ((left, right), (right, left)):
+            unsure = set(in_scope(one)) & set(in_scope(other)) - certain(one)
+            if context is self._root and unsure and unsure <= certain(other):
+                early, late = _split(tests, certain(one), names, context)
+                found = self._lateral(self._build(one, context, early), other, optional=False, names=in_scope(other))
+                if found is not None:
+                    return self._filtered(found, late)
         at_left, rest = _split(tests, certain(left), names, context)
         at_right, late = _split(rest, certain(right), names, context)
         return self._filtered(self._paired(self._build(left, context, at_left), self._build(right, context, at_right)), late)
@@ -227,6 +237,10 @@ class Builder:
     def _left_join(self, tree: LeftJoin, context: Stream, tests: Tests) -> Stream:
         early, late = _split(tests, certain(tree.left), in_scope(tree), context)
         left = self._build(tree.left, context, early)
+        if context is self._root:
+            by_demand = self._lateral(left, tree.right, tree.test, optional=True, names=in_scope(tree.right))
+            if by_demand is not None:
+                return self._filtered(by_demand, late)
         right = self._build(tree.right, context)
         pairing = _pairing(left, right)
         layout = _both(left, right)
@@ -235,6 +249,33 @@ class Builder:
         key = ("optional", pairing, test, places, right.node)
         node = self._share(left.node, key, lambda: Optional(key, left.node, right.node, pairing, test, places))
         return self._filtered(Stream(node, layout, left.certain), late)
+
+    def _lateral(
+        self, left: Stream, right: Algebra, test: Test | None = None, *, optional: bool, names: Iterable[str]
+    ) -> Stream | None:
+        """The join by demand, where it is one. ``names`` are those that the right side has in scope."""
+        shared = frozenset(names) & frozenset(left.layout)
+        unsure = tuple(name for name in left.layout if name in shared and name not in left.certain)
+        if len(unsure) > MAX_UNCERTAIN or not shared <= certain(right) or not substitutable(right, shared):
+            return None
+        sure = tuple(name for name in left.layout if name in shared and name in left.certain)
+        at_sure, at_unsure = tuple(map(left.place, sure)), tuple(map(left.place, unsure))
+        layout = (*left.layout, *(name for name in in_scope(right) if name not in left.layout))
+        places = () if test is None else places_of(test.names, layout)
+        key = ("lateral", right, test, places, optional, sure, unsure, at_sure, at_unsure, layout)
+
+        def below(demand: Node, bound: Sequence[bool]) -> tuple[Node, tuple[tuple[int, int], ...], tuple[int, ...]]:
+            given = sure + tuple(name for name, is_bound in zip(unsure, bound, strict=True) if is_bound)
+            found = self._columns(
+                *_with_all(self._build(right, Stream(demand, given, frozenset(given))), given, in_scope(right)),
+            )
+            fill = tuple((left.place(name), found.place(name)) for name in unsure if name not in given)
+            return found.node, fill, tuple(found.place(name) for name in layout[len(left.layout) :])
+
+        node = self._share(
+            left.node, key, lambda: Lateral(key, left.node, at_sure, at_unsure, below, test, places, optional=optional)
+        )
+        return Stream(node, layout, left.certain if optional else left.certain | certain(right))
 
     def _union(self, tree: Union, context: Stream, tests: Tests) -> Stream:
         one, other = self._build(tree.left, context, tests), self._build(tree.right, context, tests)
@@ -251,6 +292,10 @@ class Builder:
         shared = [name for name in in_scope(tree.left) if name in in_scope(tree.right)]
         if not shared:
             return left
+        names = frozenset(shared)
+        may_ask = context is self._root and len(names - left.certain) <= MAX_UNCERTAIN and not names.isdisjoint(left.certain)
+        if may_ask and names <= certain(tree.right) and substitutable(tree.right, names):
+            return self._exists(left, Project(tree.right, tuple(shared)), negated=True)
         right = self._build(tree.right, context)
         right = self._columns(
             right, (*context.layout, *(name for name in shared if name in right.layout and name not in context.layout))
@@ -342,7 +387,7 @@ class Builder:
         at_sure, at_unsure = tuple(map(child.place, sure)), tuple(map(child.place, unsure))
         key = ("exists", pattern, negated, sure, unsure, at_sure, at_unsure)
 
-        def below(demand: Demand, bound: Sequence[bool]) -> Node:
+        def below(demand: Demand[Asked], bound: Sequence[bool]) -> Node:
             names = sure + tuple(name for name, is_bound in zip(unsure, bound, strict=True) if is_bound)
             return self._build(pattern, Stream(demand, names, frozenset(names))).node
 
@@ -425,6 +470,11 @@ def _pairing(left: Stream, right: Stream) -> Pairing:
         maybe=tuple((mine, theirs) for name, mine, theirs in shared if name not in sure),
         new=tuple(place for place, name in enumerate(right.layout) if name not in left.layout),
     )
+
+
+def _with_all(stream: Stream, given: Sequence[str], names: Iterable[str]) -> tuple[Stream, tuple[str, ...]]:
+    """The stream, and a layout that has every one of the names after what is given, be it ever bound or not."""
+    return stream, (*given, *(name for name in names if name not in given))
 
 
 def _both(left: Stream, right: Stream) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ class Branch:
     __slots__ = ("demand", "demand_of", "width")
 
     def __init__(self, level: int, places: tuple[int, ...]) -> None:
-        self.demand = Demand(level)
+        self.demand: Demand[Asked] = Demand(level)
         self.width = len(places)
         self.demand_of = tuple_getter(places)
 
@@ -49,7 +49,7 @@ class Existence(Operator):
         parent: Node,
         sure: tuple[int, ...],
         unsure: tuple[int, ...],
-        build: Callable[[Demand, Sequence[bool]], Node],
+        build: Callable[[Demand[Asked], Sequence[bool]], Node],
         *,
         negated: bool,
     ) -> None:

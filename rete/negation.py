@@ -10,6 +10,7 @@ the fact brings.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Generic, TypeVar
 
 from .chain import NotSpec
 from .index import Token, tuple_getter
@@ -26,14 +27,19 @@ class Asked:
         self.results = 0
 
 
-class Demand(Node):
-    """The root of a negated group: its tokens are the values that somebody asks the group about."""
+Entry = TypeVar("Entry")
+
+
+class Demand(Node, Generic[Entry]):
+    """The root of a negated group: its tokens are the values that somebody asks the group about.
+
+    With each it keeps what the asking node notes about it."""
 
     __slots__ = ("asked",)
 
     def __init__(self, level: int) -> None:
         super().__init__(level)
-        self.asked: dict[Token, Asked] = {}
+        self.asked: dict[Token, Entry] = {}
 
     def replay(self) -> Iterator[tuple[Token, int]]:
         for demand in self.asked:
@@ -49,7 +55,7 @@ class Negation(Node):
         super().__init__(parent.level)
         self.parent = parent
         self.spec = spec
-        self.demand = Demand(parent.level)
+        self.demand: Demand[Asked] = Demand(parent.level)
         self._demand_of = tuple_getter(spec.demand)
         self._width = len(spec.demand)
 

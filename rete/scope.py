@@ -10,7 +10,9 @@ from __future__ import annotations
 from .algebra import (
     Algebra,
     Basic,
+    Closure,
     Distinct,
+    Either,
     Exists,
     Extend,
     Filter,
@@ -19,8 +21,10 @@ from .algebra import (
     LeftJoin,
     Minus,
     Path,
+    PathStep,
     Project,
     Slice,
+    Steps,
     Union,
     Values,
 )
@@ -112,3 +116,48 @@ def depth(tree: Algebra) -> int:
 def _path_depth(path: object) -> int:
     parts = [getattr(path, field) for field in ("first", "second", "path") if hasattr(path, field)]
     return 1 + sum(_path_depth(part) for part in parts)
+
+
+def substitutable(tree: Algebra, names: frozenset[str]) -> bool:
+    """Whether the tree with values substituted for these names (which it surely binds) has just those of its solutions that have
+    the values.
+
+    That is what allows a join by demand. It is not so where a part reads a name that it does not surely bind itself: it would see a
+    value that, evaluated by itself, it does not see.
+    """
+    match tree:
+        case Basic() | Values():
+            return True
+        case Join(left, right) | Union(left, right):
+            return substitutable(left, names) and substitutable(right, names)
+        case LeftJoin(left, right, test):
+            read = names & frozenset((*in_scope(right), *(() if test is None else test.names)))
+            return read <= certain(left) and substitutable(left, names) and substitutable(right, names)
+        case Minus(left, right):
+            read = names & frozenset(in_scope(right))
+            return read <= certain(left) & certain(right) and substitutable(left, names) and substitutable(right, names)
+        case Filter(child, test):
+            return names & frozenset(test.names) <= certain(child) and substitutable(child, names)
+        case Exists(child, pattern):
+            return names & mentioned(pattern) <= certain(child) and substitutable(child, names)
+        case Extend(child, name, value):
+            return names & frozenset((name, *value.names)) <= certain(child) and substitutable(child, names)
+        case Project(child, shown):
+            return substitutable(child, names & frozenset(shown))
+        case Distinct(child):
+            return names & frozenset(in_scope(child)) <= certain(child) and substitutable(child, names)
+        case Path(_, path):
+            return not _relates_itself(path)
+        case Grouped() | Slice():
+            return False
+
+
+def _relates_itself(path: PathStep) -> bool:
+    """Whether some part of the path relates terms to themselves: then a given end need not be in the graph, and a free one must."""
+    match path:
+        case Closure(inner, reflexive):
+            return reflexive or _relates_itself(inner)
+        case Steps(first, second) | Either(first, second):
+            return _relates_itself(first) or _relates_itself(second)
+        case _:
+            return False

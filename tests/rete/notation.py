@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import rete
+from rete import algebra
 
 WORDS = {"?": lambda word: rete.Variable(word[1:]), "*": lambda _: rete.WILDCARD}
 
@@ -18,6 +19,11 @@ def group(*parts: str | rete.Group) -> rete.Group:
         tuple(condition(part) for part in parts if isinstance(part, str)),
         tuple(part for part in parts if isinstance(part, rete.Group)),
     )
+
+
+def basic(*texts: str) -> algebra.Basic:
+    """The conditions of a tree's basic graph pattern."""
+    return algebra.Basic(tuple(map(condition, texts)))
 
 
 none_of = group

@@ -9,18 +9,23 @@ from naive import Fact
 from notation import fact
 
 import rete
+from rete.algebra import Algebra
+from rete.scope import in_scope
 
 
 class Watch:
     """A standing query and what was heard of it."""
 
-    def __init__(self, world: World, query: rete.Group, select: tuple[str, ...] | None = None) -> None:
+    def __init__(self, world: World, query: rete.Group | Algebra, select: tuple[str, ...] | None = None) -> None:
         self.query = query
         self.heard: list[tuple[Fact, int]] = []
         """Every difference since the beginning, in order."""
         self.on_change: Callable[[], object] = lambda: None
         """Called after each transaction that was heard of."""
-        self.production = world.network.subscribe(query, query.variables() if select is None else select, self._listen)
+        if isinstance(query, rete.Group):
+            self.production = world.network.subscribe(query, query.variables() if select is None else select, self._listen)
+        else:
+            self.production = world.network.subscribe_algebra(query, in_scope(query) if select is None else select, self._listen)
         self.held = self.production.rows()
         """The rows of the beginning and the differences, added up."""
         self.lowest = 0
@@ -37,12 +42,17 @@ class Watch:
     @property
     def rows(self) -> dict[str, int]:
         """The rows now, each as words, with how often."""
-        return {" ".join(row): times for row, times in self.production.rows().items()}
+        return {_text(row): times for row, times in self.production.rows().items()}
 
     def news(self) -> list[str]:
         """What was heard since the last call, as ``+row`` and ``-row``, each as often as it counts."""
         heard, self.heard = self.heard, []
-        return [("+" if weight > 0 else "-") + " ".join(row) for row, weight in heard for _ in range(abs(weight))]
+        return [("+" if weight > 0 else "-") + _text(row) for row, weight in heard for _ in range(abs(weight))]
+
+
+def _text(row: Fact) -> str:
+    """A row as words, ``_`` where a name is unbound."""
+    return " ".join("_" if item is None else item for item in row)
 
 
 class World:
@@ -59,7 +69,7 @@ class World:
     def count_of(self, template: rete.AnyTemplate) -> int:
         return sum(map(template.matches, self.facts))
 
-    def watch(self, query: rete.Group, select: tuple[str, ...] | None = None) -> Watch:
+    def watch(self, query: rete.Group | Algebra, select: tuple[str, ...] | None = None) -> Watch:
         return Watch(self, query, select)
 
     def unwatch(self, watch: Watch) -> None:
