@@ -22,7 +22,7 @@ from typing import Any
 import rete
 from rete import algebra
 
-from ...errors import Unsupported
+from ...errors import BadQuery, Unsupported
 from ...model import IRI, BlankNode, Term, Tuple
 from .._place import bad_text
 from .expressions import Ordered
@@ -30,11 +30,14 @@ from .iris import Names
 from .modifiers import Modified, subselect
 from .reader import Reader, kind_of
 from .reading import parse_tree
-from .scope import names_of
+from .scope import depth, names_of
 from .source import Misread, Source
 from .translating import Patterns
 
 __all__ = ["SparqlQuery", "parse_query"]
+
+MAX_DEPTH = 120
+"""Operators inside operators, and expressions inside expressions: trees are hashed, built and walked by recursion further on."""
 
 _FORMS = {"SelectQuery": "SELECT", "AskQuery": "ASK", "ConstructQuery": "CONSTRUCT"}
 
@@ -116,8 +119,6 @@ def _translated(parsed: Any, source: Source, base: str, now: Callable[[], dateti
 
     reader = Reader(source, _names(prologue, base), now=lambda: now().isoformat().replace("+00:00", "Z"), seed=one_seed)
     modified = Modified(Patterns(reader, subselect), query)
-    if form == "ASK":
-        return SparqlQuery(form, algebra.Distinct(modified.projected(())), ())
     template: tuple[tuple[object, object, object], ...] = ()
     select = modified.select
     if form == "CONSTRUCT":
@@ -126,8 +127,13 @@ def _translated(parsed: Any, source: Source, base: str, now: Callable[[], dateti
         fresh = any(isinstance(item, BlankNode) for pattern in template for item in pattern)
         # Blank nodes of the template are new in each solution, so that all of it tells solutions apart.
         select = tuple(dict.fromkeys((*used, *names_of(modified.tree)) if fresh else used))
+    tree = modified.projected(() if form == "ASK" else select)
+    if depth(tree) > MAX_DEPTH:
+        raise BadQuery(f"the query is more than {MAX_DEPTH} operators deep; expected shorter chains, or several queries")
     order = modified.order if modified.order is not None and set(modified.order.names) <= set(select) else None
-    return SparqlQuery(form, modified.projected(select), select, template, order)
+    if form == "ASK":
+        return SparqlQuery(form, algebra.Distinct(tree), ())
+    return SparqlQuery(form, tree, select, template, order)
 
 
 def _names(prologue: Any, base: str) -> Names:  # Any: rdflib's parse tree is untyped, here and below

@@ -1,8 +1,12 @@
-"""Which names a solution may bind (SPARQL 1.1, section 18.2.1). Names that begin with a dot are ours: no text can name them."""
+"""Which names a solution may bind (SPARQL 1.1, section 18.2.1), and how deep a tree is.
+
+Names that begin with a dot are ours: no text can name them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
 
 import rete
 from rete import algebra
@@ -51,3 +55,17 @@ def _names(tree: algebra.Algebra) -> Iterator[str]:
             for end in (subject, object_):
                 if isinstance(end, rete.Variable):
                     yield end.name
+
+
+def depth(tree: algebra.Algebra) -> int:
+    """How deep operators and expressions are nested; counted without recursion."""
+    deepest = 0
+    pending: list[tuple[object, int]] = [(tree, 1)]
+    while pending:
+        node, level = pending.pop()
+        if isinstance(node, tuple):
+            pending.extend((item, level) for item in node)
+        elif is_dataclass(node):
+            deepest = max(deepest, level)
+            pending.extend((getattr(node, field.name), level + 1) for field in fields(node) if field.compare)
+    return deepest

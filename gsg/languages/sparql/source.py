@@ -37,6 +37,9 @@ _CODEPOINT = re.compile(r"\\\\|\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
 
 _FIRST_NUMBER = 7_000_000_000_000_000_000
 _INVERSE = "urn:x-gsg-inverse:"
+NOTHING = "urn:x-gsg-nothing:"
+"""What stands in a FILTER that only parts a long block of triples."""
+_DOTS = 20
 
 
 class Misread(Exception):
@@ -94,7 +97,7 @@ def read(text: str) -> Source:
     made: list[str] = []
     length = 0
     position = 0
-    negated = _NegatedSets()
+    negated, blocks = _NegatedSets(), _Blocks()
     while position < len(resolved):
         found = TOKEN.match(resolved, position)
         if found is None:
@@ -102,7 +105,7 @@ def read(text: str) -> Source:
         kind, piece = found.lastgroup or "", found[0]
         token = Token(kind, piece, _back(pieces, position))
         if kind != "space":
-            written = _written(source, token, negated, made)
+            written = _written(source, token, negated, blocks, made)
             source.tokens.append(token)
         else:
             # A comment is written as a space: a "#" that rdflib would take for one inside a long string stays what it is.
@@ -116,18 +119,52 @@ def read(text: str) -> Source:
     return source
 
 
-def _written(source: Source, token: Token, negated: _NegatedSets, made: list[str]) -> str:
+def _written(source: Source, token: Token, negated: _NegatedSets, blocks: _Blocks, made: list[str]) -> str:
     inverse = negated.sees(token)
     if inverse == "caret":
         return ""
     if inverse == "iri":
         source._inverses.append(token.text)
         return f"<{_INVERSE}{len(source._inverses) - 1}>"
+    if token.text == "." and blocks.is_long(token):
+        return f". FILTER(<{NOTHING}>) "
     if token.kind != "number":
+        blocks.sees(token)
         return token.text
     plus = bool(made) and made[-1] == "+"
     source._numbers.append((token.text, plus))
     return str(_FIRST_NUMBER + len(source._numbers) - 1)
+
+
+class _Blocks:
+    """Counts triples that follow each other: rdflib's grammar reads each by one recursion more, which a FILTER ends.
+
+    The template of a CONSTRUCT, which is also the pattern of its short form, takes no FILTER and is left alone.
+    """
+
+    def __init__(self) -> None:
+        self._open: list[str] = []
+        self._dots = 0
+        self._template = False
+
+    def sees(self, token: Token) -> None:
+        if token.kind == "word" and token.text.upper() == "CONSTRUCT":
+            self._template = True
+        elif token.kind == "sign" and token.text in "{[(":
+            self._open.append("template" if self._template and token.text == "{" else token.text)
+            self._template = self._template and token.text != "{"
+            self._dots = 0 if token.text == "{" else self._dots
+        elif token.kind == "sign" and token.text in "}])":
+            if self._open:
+                self._open.pop()
+            self._dots = 0 if token.text == "}" else self._dots
+
+    def is_long(self, token: Token) -> bool:
+        """Whether this dot ends so many triples that the block is better parted here."""
+        if token.kind != "sign" or not self._open or self._open[-1] != "{":
+            return False
+        self._dots = (self._dots + 1) % _DOTS
+        return not self._dots
 
 
 class _NegatedSets:

@@ -21,6 +21,7 @@ from .expressions import Call, Computed, Constant, Expression, Holds, Name
 from .paths import between, joined, path_of
 from .reader import Reader, Special, kind_of
 from .scope import identity, visible
+from .source import NOTHING
 
 EMPTY = algebra.Basic()
 
@@ -162,6 +163,8 @@ class Patterns:
         """Adds the conditions of one FILTER; those that are joined by ``&&`` one by one."""
         part, negated = _bare(part)
         kind = kind_of(part)
+        if kind == "URIRef" and str(part) == NOTHING:
+            return
         if kind == "ConditionalAndExpression" and not negated:
             for inner in (part.expr, *part.other):
                 self.condition(inner, special, conditions)
