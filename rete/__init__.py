@@ -4,7 +4,8 @@ What it is: an incremental matcher after Forgy's Rete (Artificial Intelligence 1
 alpha memories shared by all queries, negation by counting. What it is not: a rule engine (no actions, no conflict set), a
 store (its owner keeps the facts), or a parser. Constants are opaque: anything hashable whose equality is identity.
 
-Open next: conditions.py (what a query says), then network.py (what happens to one fact, top to bottom).
+Open next: conditions.py and algebra.py (what a query says), then network.py (what happens to one fact, top to bottom), build.py
+(from a tree of operators to nodes) and operator.py (the rule that all operators keep).
 """
 
 from .alpha import TemplateTable

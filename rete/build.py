@@ -156,7 +156,7 @@ class Builder:
                 return self._filtered(self._closure(tree, context), tests)
             case Path():
                 return self._build(without_steps(tree), context, tests)
-        raise BadQuery(f"{type(tree).__name__} is no operator of the algebra; see rete.algebra")
+        raise AssertionError(f"{type(tree).__name__} passed as an operator")
 
     def _share(self, owner: Node, key: Hashable, make: Callable[[], Node]) -> Node:
         node = owner.shared.get(key)

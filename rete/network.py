@@ -4,7 +4,7 @@ What happens to one fact, in three stages:
 
 1. the alpha network names the alpha memories whose templates it matches (:mod:`rete.alpha`);
 2. every index of those memories is updated, then the joins that wait for the fact's key are activated, deepest level first, and
-   tokens run down through joins and negations (:mod:`rete.join`, :mod:`rete.negation`);
+   tokens run down through joins, negations and other operators (:mod:`rete.join`, :mod:`rete.negation`, :mod:`rete.operator`);
 3. productions that were reached hand the net difference of the whole transaction to their listeners (:mod:`rete.production`).
 
 The network does not store facts: whoever owns it does, and is asked by ``facts_of`` when a late query needs those that match a

@@ -29,6 +29,7 @@ from .algebra import (
     Values,
 )
 from .conditions import Variable
+from .errors import BadQuery
 
 
 def in_scope(tree: Algebra) -> tuple[str, ...]:
@@ -111,6 +112,7 @@ def depth(tree: Algebra) -> int:
             return depth(child) + depth(pattern) + 1
         case Filter(child) | Extend(child) | Distinct(child) | Project(child) | Slice(child) | Grouped(child):
             return depth(child) + 1
+    raise BadQuery(f"{type(tree).__name__} is no operator of the algebra; see rete.algebra")
 
 
 def _path_depth(path: object) -> int:
