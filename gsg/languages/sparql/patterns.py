@@ -182,10 +182,11 @@ class _Reader:
         if found is None:
             raise ExpressionError
         self._at = found.end()
-        if self._peek() == "?":
-            self._at += 1
-            return found[0] + "?"
-        return found[0]
+        reluctant = self._peek() == "?"
+        self._at += reluctant
+        if self._peek() in ("?", "*", "+", "{"):
+            raise ExpressionError  # Python would take a possessive quantifier, which XPath has not
+        return found[0] + "?" * reluctant
 
     def _escape(self) -> str:
         character = self._next()

@@ -232,7 +232,11 @@ class Reader:
         if kind == "UnaryNot":
             return Call("!", (inner,))
         number = inner.term if isinstance(inner, Constant) and kind_of(part.expr) == "Literal" else None
-        if number is not None and (type(number) is int or (type(number) is Literal and number.datatype != XSD_BOOLEAN)):
+        if (
+            number is not None
+            and str(number)[:1] not in "+-"
+            and (type(number) is int or (type(number) is Literal and number.datatype != XSD_BOOLEAN))
+        ):
             # A signed number is one literal: -01 keeps its form.
             datatype = number.datatype if type(number) is Literal else XSD_INTEGER
             return Constant(literal(("-" if kind == "UnaryMinus" else "+") + str(number), datatype))

@@ -1,0 +1,129 @@
+"""What the author of a query reads where it cannot be taken."""
+
+from __future__ import annotations
+
+import pytest
+
+from gsg.errors import BadQuery, BadText, LocalError, Unsupported
+from gsg.languages.sparql import parse_query
+
+PROLOGUE = "PREFIX : <http://example.org/>\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "SELECT * { ?s :p ?o FIL(?o > 3) }",
+            'query line 2, column 21: unknown word "FIL"; expected a keyword, a variable or a term; did you mean FILTER?\n'
+            "    SELECT * { ?s :p ?o FIL(?o > 3) }\n"
+            "                        ^",
+        ),
+        (
+            "SELECT * { ?s ?p ?o ",
+            'query line 2, column 10: this "{" is never closed; expected "}"\n    SELECT * { ?s ?p ?o \n             ^',
+        ),
+        (
+            "SELECT * { ?s x:p ?o }",
+            'query line 2, column 15: the prefix "x:" is not declared; expected PREFIX x: <...> before\n'
+            "    SELECT * { ?s x:p ?o }\n"
+            "                  ^",
+        ),
+        (
+            'SELECT * { ?s :p "abc }',
+            'query line 2, column 18: the string that begins here has no end; expected a closing "\n'
+            '    SELECT * { ?s :p "abc }\n'
+            "                     ^",
+        ),
+        (
+            "SELEC * { ?s ?p ?o }",
+            'query line 2, column 1: unexpected "SELEC"; expected SELECT, ASK or CONSTRUCT; did you mean SELECT?\n'
+            "    SELEC * { ?s ?p ?o }\n"
+            "    ^",
+        ),
+        (
+            "SELECT * { ?s ?p }",
+            'query line 2, column 12: cannot read on from "?s"; '
+            'expected subject, predicate and object followed by ".", ";", "," or "}"\n'
+            "    SELECT * { ?s ?p }\n"
+            "               ^",
+        ),
+        (
+            "SELECT",
+            "query line 2, column 7: the query ends too early; expected the rest of it\n    SELECT\n          ^",
+        ),
+    ],
+)
+def test_a_mistake_in_the_text_is_shown_with_its_place(text: str, message: str) -> None:
+    with pytest.raises(BadText) as caught:
+        parse_query(PROLOGUE + text)
+
+    assert str(caught.value) == message
+
+
+def test_places_count_the_characters_that_the_user_wrote() -> None:
+    with pytest.raises(BadText) as caught:
+        parse_query('SELECT * { ?s ?p "\\u00e9\\u00e9" . # 12345\n ?s ?p 01 , 2.5e3 . ?s x:q }')
+
+    assert (caught.value.line, caught.value.column) == (2, 21)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("DESCRIBE :x", "DESCRIBE"),
+        ("INSERT DATA { :a :b :c }", "INSERT"),
+        ("DELETE WHERE { :a :b :c }", "DELETE"),
+        ("LOAD <x>", "LOAD"),
+        ("CLEAR ALL", "CLEAR"),
+        ("SELECT * FROM <g> { ?s ?p ?o }", "FROM "),
+        ("SELECT * FROM NAMED <g> { ?s ?p ?o }", "FROM NAMED"),
+        ("SELECT * { GRAPH ?g { ?s ?p ?o } }", "GRAPH"),
+        ("SELECT * { SERVICE <s> { ?s ?p ?o } }", "SERVICE"),
+        ("SELECT * { ?s ?p ?o FILTER(:f(?o)) }", "the function <http://example.org/f>"),
+        ("SELECT DISTINCT ?s { ?s :p ?o } ORDER BY ?o LIMIT 3", "SELECT DISTINCT with LIMIT or OFFSET"),
+        ("SELECT * { ?s (DISTINCT(:p)) ?o }", "DISTINCT(...) in a property path"),
+    ],
+)
+def test_what_is_not_supported_is_refused_by_name(text: str, name: str) -> None:
+    with pytest.raises(Unsupported) as caught:
+        parse_query(PROLOGUE + text)
+
+    assert str(caught.value).startswith(name)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("SELECT (COUNT(?x) AS ?x) { ?x :p ?o }", "SELECT gives ?x a value"),
+        ("SELECT ?x (COUNT(*) AS ?c) { ?x :p ?o }", "?x has many values in a group"),
+        ("SELECT * { ?x :p ?o } GROUP BY ?x", r"SELECT \* cannot be grouped"),
+        ("SELECT * { ?x :p ?o BIND(1 AS ?x) }", "BIND gives ?x a value"),
+        ("SELECT * { _:a :p ?o OPTIONAL { _:a :q ?z } }", "the blank node _:a stands in two graph patterns"),
+        ("SELECT * { VALUES (?a ?b) { (1) } }", "a row of VALUES has 1 terms for 2 variables"),
+        ("SELECT * { ?s ?p ?o FILTER(SUM(?o) > 3) }", "the aggregate SUM may not stand here"),
+        ("SELECT (SUM(COUNT(?o)) AS ?x) { ?s ?p ?o }", "the aggregate COUNT may not stand here"),
+        (f"SELECT * {{ FILTER({'1+' * 200}1 > 2) }}", "the query is more than 120 operators deep"),
+    ],
+)
+def test_what_can_have_no_meaning_is_refused(text: str, problem: str) -> None:
+    with pytest.raises(BadQuery) as caught:
+        parse_query(PROLOGUE + text)
+
+    assert str(caught.value).startswith(problem.replace("\\", ""))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT * {" + "{" * 200 + "}" * 200 + "}",
+        "SELECT * { FILTER(" + "(" * 38 + "1" + ")" * 38 + ") }",
+        "SELECT * { ?s ?p \\uD800 }",
+        "SELECT * { ?s ?p ?o } \x00",
+        "}",
+        "SELECT * { ?s ?p " + "[ :p " * 38 + "1" + "]" * 38 + " }",
+    ],
+)
+def test_no_text_brings_out_an_error_of_the_parser(text: str) -> None:
+    with pytest.raises(LocalError):
+        parse_query(text)
