@@ -33,6 +33,7 @@ TOKEN = re.compile(
     r"|(?P<sign>\^\^|&&|\|\||!=|<=|>=|[{}()\[\],;.=<>!|/^*+?\-])",
     re.DOTALL,
 )
+_ESCAPE_PAIR = re.compile(r"\\(.)", re.DOTALL)
 _CODEPOINT = re.compile(r"\\\\|\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
 
 _FIRST_NUMBER = 7_000_000_000_000_000_000
@@ -128,12 +129,29 @@ def _written(source: Source, token: Token, negated: _NegatedSets, blocks: _Block
         return f"<{_INVERSE}{len(source._inverses) - 1}>"
     if token.text == "." and blocks.is_long(token):
         return f". FILTER(<{NOTHING}>) "
+    if token.kind == "string":
+        return _string(token)
     if token.kind != "number":
         blocks.sees(token)
         return token.text
     plus = bool(made) and made[-1] == "+"
     source._numbers.append((token.text, plus))
     return str(_FIRST_NUMBER + len(source._numbers) - 1)
+
+
+def _string(token: Token) -> str:
+    """The string as rdflib takes it: without a backslash before a quote of the other kind."""
+    other = "'" if token.text[0] == '"' else '"'
+
+    def written(pair: re.Match[str]) -> str:
+        if pair[1] not in "tbnrf\\\"'":
+            raise Misread(
+                token.position + pair.start(),
+                f'"{pair[0]}" is no escape; expected one of \\t \\b \\n \\r \\f \\" \\\' \\\\ \\uXXXX',
+            )
+        return other if pair[1] == other else pair[0]
+
+    return _ESCAPE_PAIR.sub(written, token.text)
 
 
 class _Blocks:

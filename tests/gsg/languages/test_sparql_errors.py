@@ -49,6 +49,12 @@ PROLOGUE = "PREFIX : <http://example.org/>\n"
             "               ^",
         ),
         (
+            'SELECT * { ?s :p "a\\q" }',
+            'query line 2, column 20: "\\q" is no escape; expected one of \\t \\b \\n \\r \\f \\" \\\' \\\\ \\uXXXX\n'
+            '    SELECT * { ?s :p "a\\q" }\n'
+            "                       ^",
+        ),
+        (
             "SELECT",
             "query line 2, column 7: the query ends too early; expected the rest of it\n    SELECT\n          ^",
         ),

@@ -49,6 +49,16 @@ def test_literals_keep_their_lexical_form() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [(r'"it\'s"', "it's"), (r"'a\"b'", 'a"b'), (r'"""a"b\'c\n"""', "a\"b'c\n"), (r'"\\u0041"', r"\u0041"), (r'"\u0041"', "A")],
+)
+def test_strings_are_unescaped_once(written: str, text: str) -> None:
+    tree = pattern(f":s :p {written}")
+
+    assert tree == edges((IRI("http://e/s"), P, text))
+
+
 def test_rdflib_is_left_as_it_was() -> None:
     before = rdflib.NORMALIZE_LITERALS
 
