@@ -27,14 +27,14 @@ from .features import Key
 from .intake import StartTask
 from .messages import Done, Flash, HandOver, InsertCondition, Message, NotHere, Publish
 from .model import Tuple
-from .owners import Owners
+from .owners import UNSURE_S, Owners
 from .placement import NOWHERE
 from .rendezvous import Rendezvous
 
 log = logging.getLogger(__name__)
 
-SETTLING_S = 90.0
-"""How long after a peer was discovered its neighbours look for keys that are its own; views are refreshed every 30 s."""
+SETTLING_S = UNSURE_S
+"""How long after a peer was discovered its neighbours look for keys that are its own."""
 LEAVING_S = 10.0
 """How long leaving may take; what was not handed over by then is lost, and said to be."""
 FOLLOWING_S = 2.0

@@ -57,6 +57,8 @@ class Publish(_Message, tag=1, frozen=True):
     stamp: int
     """The publisher's clock in microseconds: tells older from newer where a fact comes from two sides as its key changes hands."""
     forwarded: bool = False
+    unsure: bool = False
+    """The publisher has lost or met peers of late, and may take the receiver for an owner that it is not: it is to look."""
 
 
 class Flash(_Message, tag=2, frozen=True):
@@ -67,7 +69,8 @@ class Flash(_Message, tag=2, frozen=True):
     events: list[Event]
     places: list[bytes]
     forwarded: bool = False
-    """As in Publish."""
+    unsure: bool = False
+    """Both as in Publish."""
 
 
 class Done(_Message, tag=3, frozen=True):

@@ -16,6 +16,8 @@ REMEMBERED = 500_000
 """Features whose owner is remembered; at the limit all are forgotten, and asked again as they come (a local computation mostly)."""
 
 
+UNSURE_S = 90.0
+"""How long after a peer came or went owners are checked by whoever is taken for one; views are refreshed every 30 s."""
 MEETING_S = 2.0
 """How long to wait for a peer that another one has told us of to answer, before going on without it."""
 
@@ -27,18 +29,25 @@ class Owners:
         self._overlay = overlay
         self._known: dict[Key, dht.Contact] = {}
         self._news = asyncio.Event()
+        self._sure_from_s = 0.0
 
     def forget(self) -> None:
         """Peers have come or gone."""
         self._known.clear()
         self._news.set()
+        self._sure_from_s = asyncio.get_running_loop().time() + UNSURE_S
 
     def failed(self, peer: bytes, why: PeerUnreachable) -> None:
         """A peer did not answer: unless only its link broke, nobody is sent there until it is heard of again."""
         if isinstance(why, LinkBroke):
             return
         self._overlay.lost(peer)
-        self._known.clear()
+        self.forget()
+
+    @property
+    def unsure(self) -> bool:
+        """Whether peers came or went so lately that some of what is remembered may be wrong."""
+        return asyncio.get_running_loop().time() < self._sure_from_s
 
     async def meet(self, contact: dht.Contact) -> None:
         """Somebody says that this peer is there: wait until it has answered us, for at most MEETING_S."""

@@ -293,7 +293,7 @@ class Peer:
                     if abs(message.sign) != 1:
                         raise Refused(f"sign {message.sign}; expected 1 or -1")
                     _check_places(message.facts, message.places)
-                    if not message.forwarded and self._handover.settling:
+                    if not message.forwarded and (message.unsure or self._handover.settling):
                         done = self._handover.publish(channel, message)
                     else:
                         if message.forwarded:
@@ -313,7 +313,7 @@ class Peer:
                     self._done.append((channel, Done(message.request)))
                 case Flash():
                     _check_places([event.items for event in message.events], message.places)
-                    if not message.forwarded and self._handover.settling:
+                    if not message.forwarded and (message.unsure or self._handover.settling):
                         done = self._handover.flash(channel, message)
                     else:
                         self._rendezvous.flash(message.publisher, message.events, message.places)

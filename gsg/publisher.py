@@ -75,9 +75,10 @@ class Publisher:
         Raises BadTerm before anything is sent, PeerUnreachable or Refused when some were not acknowledged.
         """
         stamp = int(self._clock() * 1_000_000)
+        unsure = self._owners.unsure
 
         def make(parcel: _Parcel, request: int) -> Message:
-            return Publish(request, sign, [facts[number] for number in parcel.numbers], parcel.places, stamp)
+            return Publish(request, sign, [facts[number] for number in parcel.numbers], parcel.places, stamp, unsure=unsure)
 
         return await self._publish(facts, {number: bytes(positions(fact)) for number, fact in enumerate(facts)}, make)
 
@@ -87,11 +88,13 @@ class Publisher:
         ``via`` names the positions whose rendezvous to go by, for all of them alike; otherwise all positions that hold a constant.
         Raises like :meth:`facts`.
         """
+        unsure = self._owners.unsure
         numbered = [Event(self._events + count, items, text) for count, (items, text) in enumerate(events, 1)]
         self._events += len(numbered)
 
         def make(parcel: _Parcel, request: int) -> Message:
-            return Flash(request, self._own_id, [numbered[number] for number in parcel.numbers], parcel.places)
+            events = [numbered[number] for number in parcel.numbers]
+            return Flash(request, self._own_id, events, parcel.places, unsure=unsure)
 
         places = {number: bytes(positions(items) if via is None else via) for number, (items, _) in enumerate(events)}
         await self._publish([items for items, _ in events], places, make)
