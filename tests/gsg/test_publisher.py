@@ -58,6 +58,7 @@ class FixedOwners:
     def __init__(self, choose: Callable[[Key], list[Place]]) -> None:
         self.choose = choose
         self.failures: list[bytes] = []
+        self.unsure = False
 
     async def of(self, features: Iterable[Key]) -> dict[Key, dht.Contact]:
         return {
@@ -186,3 +187,19 @@ def test_a_tuple_that_cannot_travel_is_refused_before_anything_is_sent(text: str
         assert there.heard == []
 
     run(main, seed=8)
+
+
+def test_a_publisher_that_lost_sight_of_peers_asks_owners_to_look() -> None:
+    async def main(net: SimNet) -> None:
+        us, other = Place(net), Place(net)
+        owners = FixedOwners(lambda feature: [other])
+        async with us.links, other.links:
+            publisher = publisher_of(us, owners)
+            await publisher.facts(1, [("a",)])
+            owners.unsure = True
+            await publisher.facts(1, [("a",)])
+            await publisher.events([(("a",), None)])
+
+            assert [message.unsure for message in other.heard] == [False, True, True]
+
+    run(main, seed=1)
