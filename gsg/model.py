@@ -180,6 +180,13 @@ def _from_literal(value: Literal) -> Term:
     return literal(value.lexical, value.datatype, value.language)
 
 
+def _nested_items(value: Compound | List) -> Tuple:
+    # A message of another program can hold one without items; neither Pedro nor a script can write it.
+    if not value.items:
+        raise BadTerm(f"a {type(value).__name__} without items is no term; expected at least one")
+    return tuple(map(term, value.items))
+
+
 def _same(value: Any) -> Any:  # Any: the identity on whichever kind of term it is registered for
     return value
 
@@ -194,8 +201,8 @@ _FROM_PYTHON: dict[type, Callable[[Any], Term]] = {  # Any: each function takes 
     BlankNode: _same,
     Literal: _from_literal,
     Variable: _same,
-    Compound: lambda value: Compound(tuple(map(term, value.items))),
-    List: lambda value: List(tuple(map(term, value.items)), None if value.tail is None else term(value.tail)),
+    Compound: lambda value: Compound(_nested_items(value)),
+    List: lambda value: List(_nested_items(value), None if value.tail is None else term(value.tail)),
 }
 
 
@@ -218,7 +225,7 @@ def term(value: object) -> Term:
     """The term for a Python value.
 
     Takes str, int, float, bool, the kinds of this module, and rdflib's URIRef, BNode, Literal and Variable.
-    Raises BadTerm for anything else.
+    Raises BadTerm for anything else, and for a compound or list without items.
     """
     convert = _FROM_PYTHON.get(type(value))
     if convert is not None:

@@ -172,16 +172,18 @@ class Connection:
         self._ack.write(acknowledgement(ack))
 
     def _deliver(self, rock: int, event: Event) -> None:
-        line = event.text
-        if line is None:
-            try:
-                line = write(from_tuple(event.items))
-            except BadTerm as error:
-                log.debug("an event from another door has no form in Pedro: %s", error)
-                return
+        try:
+            line = delivery(rock, write(from_tuple(event.items)) if event.text is None else event.text)
+        except BadTerm as error:
+            log.debug("an event from another door has no form in Pedro: %s", error)
+            return
+        except Exception:
+            # What an event holds is its publisher's choice, and whoever calls this has others to tell of it.
+            log.exception("an event from another door could not be written for a pedro client; skipped")
+            return
         if self._data.is_closing():
             return
-        self._data.write(delivery(rock, line))
+        self._data.write(line)
         if self._slow is None and self._data.transport.get_write_buffer_size() > SLOW_BYTES:
             self._slow = asyncio.get_running_loop().call_later(SLOW_S, self._still_slow)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import msgspec
@@ -291,6 +292,14 @@ def test_a_fact_is_a_tuple_of_terms() -> None:
 def test_what_is_no_fact_is_refused(items: object, problem: str) -> None:
     with pytest.raises(BadTerm, match=re.escape(problem)):
         fact(items)  # type: ignore[arg-type]  # on purpose
+
+
+@pytest.mark.parametrize("empty", [Compound(()), List(()), List((), Symbol("t"))], ids=repr)
+@pytest.mark.parametrize("made_by", [lambda value: term(value), lambda value: event((value,)), lambda value: fact((value,))])
+def test_a_nested_term_without_items_is_refused_at_any_depth(empty: Term, made_by: Callable[[Term], object]) -> None:
+    for value in (empty, Compound((Symbol("f"), empty)), List((1,), empty), List((Compound((empty,)),))):
+        with pytest.raises(BadTerm, match=f"a {type(empty).__name__} without items is no term; expected at least one"):
+            made_by(value)
 
 
 def test_an_event_may_hold_variables() -> None:

@@ -13,6 +13,7 @@ from pedro_replay import recorded
 from pedro_wire import WireClient, close_all, dial, read_line
 
 import gsg
+from gsg.model import Compound
 from pedro_compat import V1_14
 from pedro_compat.client import AsyncClient
 from pedro_compat.door import PedroDoor
@@ -178,6 +179,19 @@ async def test_event_of_a_script_reaches_a_pedro_client_as_a_term() -> None:
         await peer.run('NOTIFY { (temp, "a room", 25.5) }')
 
         assert await client.next_delivery() == '3 temp("a room",25.5)'
+
+
+async def test_event_that_cannot_be_written_is_skipped_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+    # Doors refuse it; a peer that is not ours may send it.
+    unwritable = Compound(())
+    async with doors(1) as [(peer, door)]:
+        client = await WireClient.connect(door.port)
+        await client.send("subscribe(_, true, 3)")
+
+        await peer.flash([((gsg.Symbol("event"), unwritable), None), ((gsg.Symbol("event"), 2), None)])
+
+        assert await client.next_delivery() == "3 event(2)"
+    assert "could not be written for a pedro client; skipped" in caplog.text
 
 
 async def test_nothing_comes_after_unsubscribe() -> None:
