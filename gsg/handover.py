@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TypeAlias
 
@@ -25,7 +25,7 @@ from .errors import GsgError, PeerUnreachable
 from .exchange import Channel, Exchange, answer_of, show
 from .features import Key
 from .intake import StartTask
-from .messages import Done, Flash, HandOver, InsertCondition, Message, NotHere, Publish
+from .messages import Done, Flash, HandOver, InsertCondition, Message, NotHere, Publish, parts
 from .model import Tuple
 from .owners import UNSURE_S, Owners
 from .placement import NOWHERE
@@ -71,6 +71,8 @@ class Handover:
         self._flush = flush
         self._settled_at_s = 0.0
         self._working = False
+        self._forwarding = asyncio.Lock()
+        """Held while the parcels of one message are sent, so that messages are passed on in the order in which they came."""
         self._again = asyncio.Event()
         """Set when keys may have to be handed over, once more."""
         self.leaving = False
@@ -188,9 +190,13 @@ class Handover:
         instead: Callable[[list[int], list[bytes]], int],
     ) -> None:
         """Pass on what is others', then answer. Where an owner has gone already, we are next: it is carried out here."""
-        for owner, (numbers, theirs) in parcels.items():
+        sent: list[tuple[dht.Contact, list[int], list[bytes], Awaitable[Done]]] = []
+        async with self._forwarding:
+            for owner, (numbers, theirs) in parcels.items():
+                sent.append((owner, numbers, theirs, await self._send(owner, make(numbers, theirs))))
+        for owner, numbers, theirs, answer in sent:
             try:
-                changed += (await self._exchange.ask(owner, make(numbers, theirs), Done)).count
+                changed += (await answer).count
             except GsgError as error:
                 log.info("kept what belongs to %s: %s", show(owner), error)
                 if isinstance(error, PeerUnreachable):
@@ -199,6 +205,14 @@ class Handover:
         self._flush()
         channel.send(Done(request, changed))
 
+    async def _send(self, owner: dht.Contact, make: Callable[[int], Message]) -> Awaitable[Done]:
+        """Send a request; the result is its answer, or raises why there is none."""
+        try:
+            channel = await self._exchange.channel(owner)
+        except PeerUnreachable as error:
+            return _raising(error)
+        return answer_of(channel, channel.ask(make), Done)
+
     # --- keys that change hands -------------------------------------------------------------------------------------------
 
     async def _hand_over_until_settled(self) -> None:
@@ -206,7 +220,8 @@ class Handover:
         try:
             while self.settling and not self.leaving:
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._again.wait(), SWEEP_S)
+                    async with asyncio.timeout(SWEEP_S):
+                        await self._again.wait()
                 if self._again.is_set():
                     self._again.clear()
                     await self._hand_over()
@@ -268,7 +283,7 @@ class Handover:
                 places.extend([bytes((key[1],))] * len(of_key))
             answers = [
                 channel.ask(partial(_hand_over, history[part], places[part]))
-                for part in (slice(begin, begin + CHUNK_FACTS) for begin in range(0, len(history), CHUNK_FACTS))
+                for part in parts([fact for _, fact, _ in history], CHUNK_FACTS)
             ]
             for answer in answers:
                 await answer_of(channel, answer, Done)
@@ -282,6 +297,10 @@ class Handover:
             else:
                 self._rendezvous.drop_if_unused(key)
         self._flush()
+
+
+async def _raising(error: PeerUnreachable) -> Done:
+    raise error
 
 
 def _hand_over(history: list[tuple[int, Tuple, int]], places: list[bytes], request: int) -> Message:

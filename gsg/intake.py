@@ -19,8 +19,8 @@ from typing import TypeAlias
 
 import dht
 
-from .errors import Elsewhere, GsgError, PeerUnreachable
-from .exchange import ANSWER_TIMEOUT_S, Channel, Exchange, LinkBroke, answer_of, show
+from .errors import Elsewhere, GsgError, PeerMisbehaved, PeerUnreachable
+from .exchange import ANSWER_TIMEOUT_S, Channel, Exchange, Leaving, LinkBroke, answer_of, show
 from .features import Template
 from .feeds import AlphaFeed, Differences, FeedState, RecentEvents, SequenceHole
 from .messages import (
@@ -112,7 +112,7 @@ class Memory:
 class Source:
     """One feed of a memory."""
 
-    __slots__ = ("channel", "feed", "memory", "owner", "silence", "whole")
+    __slots__ = ("channel", "feed", "following", "memory", "owner", "silence", "whole")
 
     def __init__(self, memory: Memory, owner: dht.Contact, channel: Channel, feed: AlphaFeed) -> None:
         self.memory = memory
@@ -121,6 +121,8 @@ class Source:
         self.feed = feed
         self.whole: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done when the first snapshot is whole; PeerUnreachable when the link breaks before."""
+        self.following = False
+        """Whether a feed that is to take its place is being set up."""
         self.silence: asyncio.Timeout | None = None
         """Ends the wait for a snapshot when no part of it has come for ANSWER_TIMEOUT_S."""
 
@@ -214,6 +216,7 @@ class Intake:
             return
         if source.silence is not None:
             source.silence.reschedule(asyncio.get_running_loop().time() + ANSWER_TIMEOUT_S)
+        _check(source, part.facts)
         differences = source.feed.snapshot(part)
         if differences is not None:
             self._change(source, differences)
@@ -225,6 +228,9 @@ class Intake:
         source = self._source(channel, deltas.feed)
         if source is None:
             return
+        _check(source, deltas.facts)
+        if len(deltas.signs) != len(deltas.facts):
+            raise PeerMisbehaved(f"{len(deltas.facts)} deltas with {len(deltas.signs)} signs; expected as many")
         try:
             self._change(source, source.feed.deltas(deltas))
         except SequenceHole:
@@ -243,14 +249,20 @@ class Intake:
         source = self._source(channel, moved.feed)
         if source is not None:
             if moved.leaves:
-                self._owners.failed(source.owner.id, PeerUnreachable(f"{show(source.owner)} is about to stop"))
-            self._start_task(self._follow(source, moved.to))
+                self._owners.failed(source.owner.id, Leaving(f"{show(source.owner)} is about to stop"))
+            if source.memory.anchor == NOWHERE:
+                self._start_task(self._widen_to(source.memory, moved.to))
+            elif not source.following:
+                source.following = True
+                self._start_task(self._follow(source, moved.to))
 
     def broken(self, channel: Channel) -> None:
         """A link is gone: set up anew what it fed."""
         for source in [source for source in self._sources.values() if source.channel is channel]:
             if source.whole.done():
-                self._start_task(self._restore(source))
+                if not source.following:
+                    source.following = True
+                    self._start_task(self._restore(source))
             else:
                 # Whoever waits for it tries again by itself.
                 source.whole.set_exception(LinkBroke(f"the link to {show(source.owner)} broke"))
@@ -403,10 +415,12 @@ class Intake:
     async def _follow(self, source: Source, to: dht.Contact) -> None:
         """The rendezvous has moved: set up a feed there beside the old one, then end that."""
         await self._owners.meet(to)
-        if source.memory.anchor == NOWHERE:
-            await self._widen(source.memory, to)
-        else:
-            await self._restore(source)
+        await self._restore(source)
+
+    async def _widen_to(self, memory: Memory, to: dht.Contact) -> None:
+        """Some facts are at another peer now: post a template without constants there too."""
+        await self._owners.meet(to)
+        await self._widen(memory, to)
 
     async def _restore(self, source: Source) -> None:
         """Replace a feed, for as long as somebody wants it; the old one goes when the new one is whole."""
@@ -444,6 +458,14 @@ class Intake:
             differences = [(fact, sign) for fact, sign in differences if not any(fact in facts for facts in others)]
         if differences:
             self._on_change(memory.template, differences)
+
+
+def _check(source: Source, facts: list[Tuple]) -> None:
+    """Raise PeerMisbehaved when a feed brings what its template does not match."""
+    matches = source.memory.template.matches
+    for fact in facts:
+        if not matches(fact):
+            raise PeerMisbehaved(f"{show(source.owner)} feeds {fact!r:.200}, which {source.memory.template!r:.200} does not match")
 
 
 def _feature(template: Template, position: int) -> tuple[int, int, Term]:

@@ -13,6 +13,7 @@ its snapshot on, so that a hole is noticed.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 import msgspec
@@ -259,11 +260,17 @@ _decoder: msgspec.msgpack.Decoder[Message] = msgspec.msgpack.Decoder(Message)
 def decode(payload: bytes) -> Message:
     """A message from a frame's payload. Raises PeerMisbehaved for anything else."""
     try:
-        return _decoder.decode(payload)
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        message = _decoder.decode(payload)
+        if isinstance(message, Moved | NotHere):
+            contact = message.to if isinstance(message, Moved) else message.peer
+            dht.contact_from((contact.id, contact.host, contact.port))
+        return message
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError, dht.BadAnswer) as error:
         raise PeerMisbehaved(f"a frame of {len(payload)} bytes is no message of this protocol: {error}") from None
 
 
+PART_BYTES = 4 * 1024 * 1024
+"""A message is cut where its tuples reach so many bytes: with one more of the longest it is far from a frame's limit."""
 MAX_TUPLE_BYTES = 1024 * 1024
 """The longest tuple, as encoded: far from a frame's limit, and more than a fact should be."""
 
@@ -279,3 +286,15 @@ def size_bytes(items: Tuple) -> int:
             f"tuple {show(items)[:60]}... has {size} bytes; expected at most {MAX_TUPLE_BYTES}: publish a reference to it"
         )
     return size
+
+
+def parts(facts: Sequence[Tuple], most: int) -> Iterator[slice]:
+    """Slices that cut tuples into messages: at most so many in each, and little more than PART_BYTES."""
+    begin = filled = 0
+    for number, items in enumerate(facts):
+        if number - begin >= most or filled >= PART_BYTES:
+            yield slice(begin, number)
+            begin, filled = number, 0
+        filled += len(encode(items))
+    if begin < len(facts):
+        yield slice(begin, len(facts))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import dht
 
 from .errors import PeerUnreachable
-from .exchange import LinkBroke
+from .exchange import Leaving, LinkBroke
 from .features import Key, key
 
 REMEMBERED = 500_000
@@ -23,10 +23,14 @@ MEETING_S = 2.0
 
 
 class Owners:
-    """Owners by feature. Everything remembered is forgotten when a peer comes or goes."""
+    """Owners by feature. Everything remembered is forgotten when a peer comes or goes.
 
-    def __init__(self, overlay: dht.Overlay) -> None:
+    ``end_links(peer, reason)`` ends what links there are to a peer that does not answer: whoever waits on them is to know.
+    """
+
+    def __init__(self, overlay: dht.Overlay, end_links: Callable[[bytes, str], None]) -> None:
         self._overlay = overlay
+        self._end_links = end_links
         self._known: dict[Key, dht.Contact] = {}
         self._news = asyncio.Event()
         self._sure_from_s = 0.0
@@ -42,6 +46,8 @@ class Owners:
         if isinstance(why, LinkBroke):
             return
         self._overlay.lost(peer)
+        if not isinstance(why, Leaving):
+            self._end_links(peer, str(why))
         self.forget()
 
     @property

@@ -19,7 +19,7 @@ from typing import TypeAlias
 import dht
 
 from .errors import PeerUnreachable
-from .exchange import Answer, Channel, Exchange, answer_of
+from .exchange import ANSWER_TIMEOUT_S, Answer, Channel, Exchange, answer_of
 from .features import positions
 from .messages import Done, Event, Flash, Message, Publish, size_bytes
 from .model import Tuple
@@ -131,7 +131,7 @@ class Publisher:
             try:
                 channel = await self._exchange.channel(parcel.owner)
                 if channel.congested:
-                    await channel.drained()
+                    await channel.drained(ANSWER_TIMEOUT_S)
             except PeerUnreachable as error:
                 problem = error
                 self._owners.failed(parcel.owner.id, error)
