@@ -314,3 +314,29 @@ def test_groundness_looks_at_any_depth() -> None:
     assert not is_ground(deep)
     assert is_ground(List((Compound((Symbol("f"), 1)),), Symbol("t")))
     assert not is_ground(List((1,), Variable("T")))
+
+
+@pytest.mark.parametrize(
+    ("items", "problem"),
+    [
+        pytest.param((Symbol("k"), IRI(5)), "IRI(value=5) is no term; expected IRI of a str", id="wrong field"),  # type: ignore[arg-type]
+        pytest.param((1, Symbol(["a"])), "is no term; expected Symbol of a str", id="wrong field beside a number"),  # type: ignore[arg-type]
+        pytest.param((Literal("a", IRI("http://x")),), "is no literal; expected", id="datatype as IRI"),  # type: ignore[arg-type]
+        pytest.param((Literal("a", "http://x", "en"),), "has a datatype and a language", id="datatype and language"),
+        pytest.param((Literal("a", "", "e n"),), "'e n' is no language tag", id="language"),
+        pytest.param((10**5000,), "bits is too large for a term", id="huge integer"),
+        pytest.param({"a", "b"}, "is not a tuple", id="a set"),
+        pytest.param({"a": 1}, "is not a tuple", id="a mapping"),
+    ],
+)
+def test_what_cannot_travel_is_refused_where_it_is_given(items: object, problem: str) -> None:
+    with pytest.raises(BadTerm, match=re.escape(problem)):
+        fact(items)  # type: ignore[arg-type]  # that is the point
+
+
+def test_a_bool_is_written_as_its_literal() -> None:
+    assert n3(True) == '"true"^^<http://www.w3.org/2001/XMLSchema#boolean>'
+
+
+def test_a_proper_list_of_constants_is_ground() -> None:
+    assert is_ground(List((1, 2)))
