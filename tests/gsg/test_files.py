@@ -370,5 +370,5 @@ def test_a_missing_dot_is_told_at_the_line_that_lacks_it(tmp_path: Path, text: s
     path = tmp_path / "nodot.nt"
     path.write_text(text)
 
-    with pytest.raises(BadText, match="nodot.nt line 2, column 26: triples must be followed by a dot"):
+    with pytest.raises(BadText, match=r"nodot\.nt line 2, column 26: triples must be followed by a dot"):
         list(load(path))
