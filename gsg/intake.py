@@ -23,6 +23,7 @@ from .errors import Elsewhere, GsgError, PeerMisbehaved, PeerUnreachable
 from .exchange import ANSWER_TIMEOUT_S, Channel, Exchange, Leaving, LinkBroke, answer_of, show
 from .features import Template
 from .feeds import AlphaFeed, Differences, FeedState, RecentEvents, SequenceHole
+from .holders import Holders
 from .messages import (
     AskLoads,
     Deltas,
@@ -39,7 +40,6 @@ from .messages import (
     Test,
 )
 from .model import Term, Tuple
-from .owners import Owners
 from .placement import NOWHERE, choose_anchor
 
 log = logging.getLogger(__name__)
@@ -112,11 +112,11 @@ class Memory:
 class Source:
     """One feed of a memory."""
 
-    __slots__ = ("channel", "feed", "following", "memory", "owner", "silence", "whole")
+    __slots__ = ("channel", "feed", "following", "holder", "memory", "silence", "whole")
 
-    def __init__(self, memory: Memory, owner: dht.Contact, channel: Channel, feed: AlphaFeed) -> None:
+    def __init__(self, memory: Memory, holder: dht.Contact, channel: Channel, feed: AlphaFeed) -> None:
         self.memory = memory
-        self.owner = owner
+        self.holder = holder
         self.channel = channel
         self.feed = feed
         self.whole: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -135,13 +135,13 @@ class Intake:
 
     def __init__(
         self,
-        owners: Owners,
+        holders: Holders,
         exchange: Exchange,
         *,
         on_change: Callable[[Template, Differences], None],
         start_task: StartTask,
     ) -> None:
-        self._owners = owners
+        self._holders = holders
         self._exchange = exchange
         self._on_change = on_change
         self._start_task = start_task
@@ -234,14 +234,14 @@ class Intake:
         try:
             self._change(source, source.feed.deltas(deltas))
         except SequenceHole:
-            log.warning("feed %d from %s has a hole: asking for a snapshot", deltas.feed, show(source.owner))
+            log.warning("feed %d from %s has a hole: asking for a snapshot", deltas.feed, show(source.holder))
             self._resume(source)
 
     def gap(self, channel: Channel, gap: Gap) -> None:
         """The rendezvous could not keep what we did not read: start from a snapshot."""
         source = self._source(channel, gap.feed)
         if source is not None:
-            log.warning("feed %d from %s fell behind: asking for a snapshot", gap.feed, show(source.owner))
+            log.warning("feed %d from %s fell behind: asking for a snapshot", gap.feed, show(source.holder))
             self._resume(source)
 
     def moved(self, channel: Channel, moved: Moved) -> None:
@@ -249,7 +249,7 @@ class Intake:
         source = self._source(channel, moved.feed)
         if source is not None:
             if moved.leaves:
-                self._owners.failed(source.owner.id, Leaving(f"{show(source.owner)} is about to stop"))
+                self._holders.failed(source.holder.id, Leaving(f"{show(source.holder)} is about to stop"))
             if source.memory.anchor == NOWHERE:
                 self._start_task(self._widen_to(source.memory, moved.to))
             elif not source.following:
@@ -265,7 +265,7 @@ class Intake:
                     self._start_task(self._restore(source))
             else:
                 # Whoever waits for it tries again by itself.
-                source.whole.set_exception(LinkBroke(f"the link to {show(source.owner)} broke"))
+                source.whole.set_exception(LinkBroke(f"the link to {show(source.holder)} broke"))
                 source.whole.exception()
 
     def discovered(self, contact: dht.Contact) -> None:
@@ -289,7 +289,7 @@ class Intake:
             except Elsewhere as error:
                 if attempt == ATTEMPTS:
                     raise PeerUnreachable(f"no peer takes {memory.template!r}: {error}") from None
-                await self._owners.meet(error.contact)
+                await self._holders.meet(error.contact)
             except PeerUnreachable:
                 if attempt == ATTEMPTS:
                     raise
@@ -302,15 +302,15 @@ class Intake:
         anchor = memory.anchor
         assert anchor is not None, "listeners say where"
         if anchor == NOWHERE:
-            await asyncio.gather(*(self._widen(memory, contact) for contact in self._owners.everybody()))
+            await asyncio.gather(*(self._widen(memory, contact) for contact in self._holders.everybody()))
             return
         feature = _feature(template, anchor)
-        owner = (await self._owners.of([feature]))[feature]
-        await self._feed_from(memory, owner, anchor)
+        holder = (await self._holders.of([feature]))[feature]
+        await self._feed_from(memory, holder, anchor)
 
     async def _widen(self, memory: Memory, contact: dht.Contact) -> None:
         """Post a template without constants at one more peer; one that cannot be reached has nothing to say."""
-        if contact.id in memory.widening or any(source.owner.id == contact.id for source in memory.sources.values()):
+        if contact.id in memory.widening or any(source.holder.id == contact.id for source in memory.sources.values()):
             return
         memory.widening.add(contact.id)
         try:
@@ -336,32 +336,32 @@ class Intake:
         if len(candidates) < 2:
             return choose_anchor(template, {})
         features = [_feature(template, position) for position in candidates]
-        owners = await self._owners.of(features)
-        by_owner: dict[dht.Contact, list[int]] = {}
+        holders = await self._holders.of(features)
+        by_holder: dict[dht.Contact, list[int]] = {}
         for position, feature in zip(candidates, features, strict=True):
-            by_owner.setdefault(owners[feature], []).append(position)
+            by_holder.setdefault(holders[feature], []).append(position)
         load_at: dict[int, Load] = {}
 
-        async def ask(owner: dht.Contact, positions: list[int]) -> None:
+        async def ask(holder: dht.Contact, positions: list[int]) -> None:
             try:
-                answer = await self._exchange.ask(owner, lambda request: AskLoads(request, template, positions), Loads)
+                answer = await self._exchange.ask(holder, lambda request: AskLoads(request, template, positions), Loads)
             except PeerUnreachable as error:
-                self._owners.failed(owner.id, error)
+                self._holders.failed(holder.id, error)
                 return
             load_at.update(zip(positions, answer.loads, strict=False))
 
-        await asyncio.gather(*(ask(owner, positions) for owner, positions in by_owner.items()))
+        await asyncio.gather(*(ask(holder, positions) for holder, positions in by_holder.items()))
         return choose_anchor(template, load_at)
 
-    async def _feed_from(self, memory: Memory, owner: dht.Contact, anchor: int) -> None:
+    async def _feed_from(self, memory: Memory, holder: dht.Contact, anchor: int) -> None:
         """One more feed, until its first snapshot is whole. Raises PeerUnreachable, Refused or Elsewhere."""
         try:
-            channel = await self._exchange.channel(owner)
+            channel = await self._exchange.channel(holder)
             if not memory.users:
                 # Whoever asked has gone meanwhile, and the template may have another memory by now.
                 return
             number = next(self._feed_numbers)
-            source = Source(memory, owner, channel, AlphaFeed(number))
+            source = Source(memory, holder, channel, AlphaFeed(number))
             self._sources[number] = memory.sources[number] = source
             if len(memory.sources) > 1 and memory.on_event is not None and memory.recent is None:
                 memory.recent = RecentEvents()
@@ -378,7 +378,7 @@ class Intake:
                 self._forget(source)
                 raise
         except PeerUnreachable as error:
-            self._owners.failed(owner.id, error)
+            self._holders.failed(holder.id, error)
             raise
 
     @staticmethod
@@ -392,7 +392,7 @@ class Intake:
             async with asyncio.timeout(ANSWER_TIMEOUT_S) as source.silence:
                 await source.whole
         except TimeoutError:
-            raise PeerUnreachable(f"{show(source.owner)} stopped in the middle of a snapshot") from None
+            raise PeerUnreachable(f"{show(source.holder)} stopped in the middle of a snapshot") from None
         finally:
             source.silence = None
         return None
@@ -414,12 +414,12 @@ class Intake:
 
     async def _follow(self, source: Source, to: dht.Contact) -> None:
         """The rendezvous has moved: set up a feed there beside the old one, then end that."""
-        await self._owners.meet(to)
+        await self._holders.meet(to)
         await self._restore(source)
 
     async def _widen_to(self, memory: Memory, to: dht.Contact) -> None:
         """Some facts are at another peer now: post a template without constants there too."""
-        await self._owners.meet(to)
+        await self._holders.meet(to)
         await self._widen(memory, to)
 
     async def _restore(self, source: Source) -> None:
@@ -427,7 +427,7 @@ class Intake:
         memory = source.memory
         if memory.anchor == NOWHERE:
             try:
-                await self._feed_from_everywhere(memory, source.owner)
+                await self._feed_from_everywhere(memory, source.holder)
             finally:
                 self._forget(source)
             return
@@ -436,7 +436,7 @@ class Intake:
             try:
                 await self._post(memory)
             except Elsewhere as error:
-                await self._owners.meet(error.contact)
+                await self._holders.meet(error.contact)
             except GsgError as error:
                 log.warning("feed of %s not restored yet: %s", memory.template, error)
             else:
@@ -465,7 +465,7 @@ def _check(source: Source, facts: list[Tuple]) -> None:
     matches = source.memory.template.matches
     for fact in facts:
         if not matches(fact):
-            raise PeerMisbehaved(f"{show(source.owner)} feeds {fact!r:.200}, which {source.memory.template!r:.200} does not match")
+            raise PeerMisbehaved(f"{show(source.holder)} feeds {fact!r:.200}, which {source.memory.template!r:.200} does not match")
 
 
 def _feature(template: Template, position: int) -> tuple[int, int, Term]:

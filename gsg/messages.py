@@ -4,7 +4,7 @@
     subscriber -> rendezvous    AskLoads, InsertCondition,          answered by Loads; Done, then Snapshot...; Failed; NotHere
                                 RemoveCondition, Resume
     rendezvous -> subscriber    Snapshot, Deltas, Happened, Gap, Moved
-    old owner  -> new owner     HandOver                            answered by Done or Failed
+    old holder  -> new holder     HandOver                            answered by Done or Failed
     anybody    -> anybody       AskStatus                           answered by PeerStatus
 
 ``request`` numbers an exchange on one link; a feed's number is the subscriber's. Sequence numbers count the messages of a feed from
@@ -59,7 +59,7 @@ class Publish(_Message, tag=1, frozen=True):
     """The publisher's clock in microseconds: tells older from newer where a fact comes from two sides as its key changes hands."""
     forwarded: bool = False
     unsure: bool = False
-    """The publisher has lost or met peers of late, and may take the receiver for an owner that it is not: it is to look."""
+    """The publisher has lost or met peers of late, and may take the receiver for an holder that it is not: it is to look."""
 
 
 class Flash(_Message, tag=2, frozen=True):

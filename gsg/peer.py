@@ -1,9 +1,9 @@
 """A peer: what happens to one published tuple, top to bottom.
 
 1. A user calls :meth:`Peer.insert`; the tuple is checked (:mod:`gsg.model`) and its features are computed (:mod:`gsg.features`).
-2. The publisher finds the owner of each feature's key and sends each owner one message with all of its tuples
-   (:mod:`gsg.publisher`, :mod:`gsg.owners`, :mod:`gsg.exchange`).
-3. At the owner, the rendezvous enters it under the key, finds the templates that match and adds it to the feeds of their
+2. The publisher finds the holder of each feature's key and sends each holder one message with all of its tuples
+   (:mod:`gsg.publisher`, :mod:`gsg.holders`, :mod:`gsg.exchange`).
+3. At the holder, the rendezvous enters it under the key, finds the templates that match and adds it to the feeds of their
    subscribers (:mod:`gsg.rendezvous`).
 4. At a subscriber's peer the feed updates its alpha memory, the Rete network joins, and rows come out as signed differences
    (:mod:`gsg.subscriber`, :mod:`rete`).
@@ -32,6 +32,7 @@ from .errors import DoorClosed, PeerMisbehaved, PeerUnreachable, Refused, Remote
 from .exchange import Channel, Exchange, show
 from .features import Template
 from .handover import Handover
+from .holders import Holders
 from .intake import Memory, OnEvent
 from .languages import Delete, Insert, Notify, parse_query, parse_script
 from .live import LiveSubscription
@@ -58,7 +59,6 @@ from .messages import (
     Test,
 )
 from .model import Tuple
-from .owners import Owners
 from .posting import Feed
 from .predicates import compile_test
 from .publisher import Publisher
@@ -71,7 +71,7 @@ from .subscription import Callback
 log = logging.getLogger(__name__)
 
 SHARE_SAMPLES = 4_096
-"""Keys looked up, in the cache of owners, to estimate who is responsible for how many."""
+"""Keys looked up, in the cache of holders, to estimate who is responsible for how many."""
 
 
 class Peer:
@@ -104,7 +104,7 @@ class Peer:
         """Tasks of this peer: one per feed under repair, snapshot under way or congested link; leaving cancels them."""
         self._open = False
         self._exchange: Exchange
-        self._owners: Owners
+        self._holders: Holders
         self._publisher: Publisher
         self._subscriber: Subscriber
         self._handover: Handover
@@ -123,11 +123,11 @@ class Peer:
             raise DoorClosed(str(error)) from None
         self._exchange = Exchange(self.contact, on_message=self._message, on_batch=self._flush, on_broken=self._channel_broken)
         self._exchange.attach(self._endpoint.links)
-        self._owners = Owners(self._endpoint.overlay, self._exchange.abort)
-        self._publisher = Publisher(self.contact.id, self._owners, self._exchange, self._clock)
-        self._subscriber = Subscriber(self._owners, self._exchange, self._start_task)
+        self._holders = Holders(self._endpoint.overlay, self._exchange.abort)
+        self._publisher = Publisher(self.contact.id, self._holders, self._exchange, self._clock)
+        self._subscriber = Subscriber(self._holders, self._exchange, self._start_task)
         self._handover = Handover(
-            self.contact, self._owners, self._exchange, self._rendezvous, start_task=self._start_task, flush=self._flush
+            self.contact, self._holders, self._exchange, self._rendezvous, start_task=self._start_task, flush=self._flush
         )
         await self._group.__aenter__()
         self._open = True
@@ -266,13 +266,13 @@ class Peer:
             except RemoteError:
                 return None
 
-        answers = await asyncio.gather(*(ask(contact) for contact in self._owners.everybody()))
+        answers = await asyncio.gather(*(ask(contact) for contact in self._holders.everybody()))
         return [answer for answer in answers if answer is not None]
 
     def shares(self) -> dict[bytes, float]:
         """The fraction of all keys that each known peer is responsible for, by peer id; good to about one per cent."""
         self._opened()
-        return self._owners.shares(SHARE_SAMPLES)
+        return self._holders.shares(SHARE_SAMPLES)
 
     # --- what doors ask ---------------------------------------------------------------------------------------------------
 
@@ -343,7 +343,7 @@ class Peer:
                 case AskLoads():
                     channel.send(Loads(message.request, self._rendezvous.loads(message.template, message.positions)))
                 case InsertCondition():
-                    # Always, not only while settling: whoever asks may have lost sight of the owner alone.
+                    # Always, not only while settling: whoever asks may have lost sight of the holder alone.
                     not_here = self._handover.not_here(message)
                     if not_here is not None:
                         channel.send(not_here)
@@ -457,13 +457,13 @@ class Peer:
 
     def _peer_discovered(self, contact: dht.Contact) -> None:
         if self._open:
-            self._owners.forget()
+            self._holders.forget()
             self._handover.newcomer()
             self._subscriber.intake.discovered(contact)
 
     def _peer_lost(self, contact: dht.Contact) -> None:
         if self._open:
-            self._owners.forget()
+            self._holders.forget()
             # A peer that vanished without a word leaves its links standing: what they fed is to be set up elsewhere.
             self._exchange.abort(contact.id, "the peer does not answer any more")
 

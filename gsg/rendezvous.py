@@ -7,7 +7,7 @@ What happens to a tuple here, under each of its positions whose key this peer ho
 3. it is added to the feed of each subscriber of each template that matches.
 
 Equal templates of several subscribers are stored once. Matching happens under the template's own anchor only, so a fact that
-reaches this peer under two keys is fed once. Nothing here waits or sends: the owner of this object calls :meth:`take` and sends
+reaches this peer under two keys is fed once. Nothing here waits or sends: the holder of this object calls :meth:`take` and sends
 what it gets; ``Subscriber`` handles are opaque to it.
 """
 
@@ -63,18 +63,18 @@ class Rendezvous:
 
     # --- publishers -------------------------------------------------------------------------------------------------------
 
-    def publish(self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes], *, stamp: int = 0, as_owner: bool = True) -> int:
+    def publish(self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes], *, stamp: int = 0, as_holder: bool = True) -> int:
         """Facts come (1) or go (-1) under their places; returns how many changed under their home.
 
         ``stamp`` is the publisher's time, in microseconds; it matters only to facts that change hands (:meth:`take_over`).
-        ``as_owner=False``: for the sake of feeds that have not followed their key to its new owner yet.
+        ``as_holder=False``: for the sake of feeds that have not followed their key to its new holder yet.
         """
         changed_homes = 0
         change = self._enter if sign > 0 else self._leave
         for fact, positions in zip(facts, places, strict=True):
             for position in positions:
                 key = (len(fact), position, fact[position])
-                if as_owner and self._moved:
+                if as_holder and self._moved:
                     self._moved.pop(key, None)
                 if change(key, fact, stamp):
                     changed_homes += position == HOME
@@ -283,18 +283,18 @@ class Rendezvous:
         gone = (self._retracted or {}).get(key, _NOTHING)
         return present + [(-1, fact, stamp) for fact, stamp in gone.items()]
 
-    def move(self, keys: Iterable[Key], owner: dht.Contact, *, leaves: bool = False) -> None:
+    def move(self, keys: Iterable[Key], holder: dht.Contact, *, leaves: bool = False) -> None:
         """Another peer has the facts of these keys now: tell their feeds to follow, once each. The facts stay until dropped."""
         following: dict[Feed, None] = {}
         for key in keys:
             self._moved[key] = None
             if self._retracted:
-                # What happens to the key from now on is the new owner's to remember.
+                # What happens to the key from now on is the new holder's to remember.
                 self._retracted.pop(key, None)
             stands = [self._stands.get(key), self._everywhere if key[1] == HOME else None]
             for posted in (posted for stand in stands if stand is not None for posted in stand.by_test.values()):
                 following.update(dict.fromkeys(posted.feeds.values()))
-        self._happened.extend((feed.subscriber, Moved(feed.number, owner, leaves)) for feed in following)
+        self._happened.extend((feed.subscriber, Moved(feed.number, holder, leaves)) for feed in following)
 
     def take_over(self, signs: Sequence[int], facts: Sequence[Tuple], places: Sequence[bytes], stamps: Sequence[int]) -> None:
         """What another peer knew of keys that are ours from now on; per fact and key, the later stamp is right."""
@@ -303,7 +303,7 @@ class Rendezvous:
             for position in positions:
                 key = (len(fact), position, fact[position])
                 if key in self._moved:
-                    # It comes back: what was left of it here has missed what happened at its other owner.
+                    # It comes back: what was left of it here has missed what happened at its other holder.
                     for _, old, _ in self.history(key):
                         self.publish(-1, [old], [bytes((position,))])
                     self._moved.pop(key, None)

@@ -484,7 +484,7 @@ def test_an_event_follows_the_deltas_of_facts_that_were_published_before_it(plac
 
 # --- keys that change hands ---------------------------------------------------------------------------------------------------
 
-OWNER = dht.Contact(bytes(20), "10.0.0.9", 7400)
+HOLDER = dht.Contact(bytes(20), "10.0.0.9", 7400)
 ON_KEY, HOME_KEY = (3, 1, ON), (3, 0, "a")
 
 
@@ -493,8 +493,8 @@ def test_feeds_of_a_key_that_moves_are_told_once_and_facts_stay_until_they_have_
     place.follow("s", 1)
     place.follow("t", 1, ANYTHING, NOWHERE)
 
-    place.rendezvous.move([ON_KEY, HOME_KEY], OWNER)
-    assert place.take() == [("s", Moved(1, OWNER, False)), ("t", Moved(1, OWNER, False))]
+    place.rendezvous.move([ON_KEY, HOME_KEY], HOLDER)
+    assert place.take() == [("s", Moved(1, HOLDER, False)), ("t", Moved(1, HOLDER, False))]
     assert place.rendezvous.followed()
     place.rendezvous.drop_if_unused(ON_KEY)
     assert place.rendezvous.holds(ON_KEY)
@@ -510,9 +510,9 @@ def test_feeds_of_a_key_that_moves_are_told_once_and_facts_stay_until_they_have_
 
 def test_a_moved_key_is_ours_again_when_its_owner_writes_here(place: Place) -> None:
     place.insert(A)
-    place.rendezvous.move([ON_KEY, HOME_KEY], OWNER)
+    place.rendezvous.move([ON_KEY, HOME_KEY], HOLDER)
 
-    place.rendezvous.publish(1, [B], [b"\x01"], as_owner=False)
+    place.rendezvous.publish(1, [B], [b"\x01"], as_holder=False)
     assert place.rendezvous.has_moved(ON_KEY)
     place.rendezvous.publish(1, [("c", ON, "d")], [b"\x01"])
     place.rendezvous.keep(HOME_KEY)
@@ -553,7 +553,7 @@ def test_what_was_left_of_a_key_goes_when_it_comes_back(place: Place, rememberin
     place.retract(B)
     if not remembering:
         place.rendezvous.forget_retractions()
-    place.rendezvous.move([ON_KEY], OWNER)
+    place.rendezvous.move([ON_KEY], HOLDER)
 
     place.rendezvous.take_over([1], [("c", ON, "d")], [b"\x01"], [9])
 

@@ -1,4 +1,7 @@
-"""Which peer is the rendezvous of a feature: the overlay's answer, remembered per feature."""
+"""Which peer holds a feature's key: the overlay's answer, remembered per feature.
+
+A key has one holder so far, the closest peer, which is its rendezvous; with more of them it will be the primary.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +16,17 @@ from .exchange import Leaving, LinkBroke
 from .features import Key, key
 
 REMEMBERED = 500_000
-"""Features whose owner is remembered; at the limit all are forgotten, and asked again as they come (a local computation mostly)."""
+"""Features whose holder is remembered; at the limit all are forgotten, and found again as they come (mostly without asking)."""
 
 
 UNSURE_S = 90.0
-"""How long after a peer came or went owners are checked by whoever is taken for one; views are refreshed every 30 s."""
+"""How long after a peer came or went holders are checked by whoever is taken for one; views are refreshed every 30 s."""
 MEETING_S = 2.0
 """How long to wait for a peer that another one has told us of to answer, before going on without it."""
 
 
-class Owners:
-    """Owners by feature. Everything remembered is forgotten when a peer comes or goes.
+class Holders:
+    """Holders by feature. Everything remembered is forgotten when a peer comes or goes.
 
     ``end_links(peer, reason)`` ends what links there are to a peer that does not answer: whoever waits on them is to know.
     """
@@ -65,50 +68,50 @@ class Owners:
                     await self._news.wait()
 
     async def of(self, features: Iterable[Key]) -> dict[Key, dht.Contact]:
-        """The owner of each feature. Raises PeerUnreachable when the overlay cannot say."""
+        """The holder of each feature. Raises PeerUnreachable when the overlay cannot say."""
         known = self._known
         found = {}
         for feature in features:
-            owner = known.get(feature)
-            if owner is None:
-                owner = self._remember(feature, self._overlay.owners_now(key(*feature)) or await self._look_up(feature))
-            found[feature] = owner
+            holder = known.get(feature)
+            if holder is None:
+                holder = self._remember(feature, self._overlay.owners_now(key(*feature)) or await self._look_up(feature))
+            found[feature] = holder
         return found
 
     def now(self, feature: Key) -> dht.Contact | None:
-        """The owner of a feature as far as known without asking anybody."""
-        owner = self._known.get(feature)
-        if owner is None:
-            owners = self._overlay.owners_now(key(*feature))
-            if owners:
-                owner = self._remember(feature, owners)
-        return owner
+        """The holder of a feature as far as known without asking anybody."""
+        holder = self._known.get(feature)
+        if holder is None:
+            holders = self._overlay.owners_now(key(*feature))
+            if holders:
+                holder = self._remember(feature, holders)
+        return holder
 
     def other_than_us(self, feature: Key) -> dht.Contact | None:
-        """Who is the owner of a feature when we have left; None when we know of nobody else."""
-        for owner in self._overlay.owners_now(key(*feature), 2) or ():
-            if owner.id != self._overlay.contact.id:
-                return owner
+        """Who is the holder of a feature when we have left; None when we know of nobody else."""
+        for holder in self._overlay.owners_now(key(*feature), 2) or ():
+            if holder.id != self._overlay.contact.id:
+                return holder
         return None
 
     def shares(self, samples: int) -> dict[bytes, float]:
         """The fraction of all keys that each peer is responsible for, estimated from so many keys spread evenly by hash."""
         counts: dict[bytes, int] = {}
         for number in range(samples):
-            owners = self._overlay.owners_now(key(1, 0, number))
-            if owners:
-                counts[owners[0].id] = counts.get(owners[0].id, 0) + 1
+            holders = self._overlay.owners_now(key(1, 0, number))
+            if holders:
+                counts[holders[0].id] = counts.get(holders[0].id, 0) + 1
         return {peer: count / samples for peer, count in counts.items()}
 
     def everybody(self) -> list[dht.Contact]:
         """All peers that this one knows of, itself included."""
         return [self._overlay.contact, *self._overlay.contacts()]
 
-    def _remember(self, feature: Key, owners: tuple[dht.Contact, ...]) -> dht.Contact:
+    def _remember(self, feature: Key, holders: tuple[dht.Contact, ...]) -> dht.Contact:
         if len(self._known) >= REMEMBERED:
             self._known.clear()
-        self._known[feature] = owners[0]
-        return owners[0]
+        self._known[feature] = holders[0]
+        return holders[0]
 
     async def _look_up(self, feature: Key) -> tuple[dht.Contact, ...]:
         try:
