@@ -50,7 +50,7 @@ class PublishProgress:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._bar is not None:
             self._bar.stop()
-        if self._quiet or (kind is not None and not issubclass(kind, BaseException)):
+        if self._quiet:
             return
         if kind is None:
             seconds = time.perf_counter() - self._started_s
