@@ -142,15 +142,19 @@ class Client:
 
     async def __aenter__(self) -> Self:
         """Connect. Raises PeerUnreachable, or LocalError for a URL that is none."""
-        parts = urlsplit(self.url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        try:
+            parts = urlsplit(self.url)
+            fits = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+        except ValueError:
+            fits = False
+        if not fits:
             raise LocalError(f"{self.url!r} is no address of a peer; expected one like {DEFAULT_URL}")
         target = f"{'wss' if parts.scheme == 'https' else 'ws'}://{parts.netloc}/v1"
         try:
             self._websocket = await websocket_connect(
                 target, max_size=MAX_MESSAGE_BYTES, compression=None, open_timeout=OPEN_TIMEOUT_S, proxy=None
             )
-        except (OSError, TimeoutError, InvalidHandshake, InvalidURI, EOFError) as error:
+        except (OSError, TimeoutError, InvalidHandshake, InvalidURI, EOFError, UnicodeError) as error:
             problem = str(error) or "no answer"
             raise PeerUnreachable(
                 f"no peer answers at {self.url}: {problem}; start one with `gsg peer`, or name another with --peer URL or GSG_PEER"

@@ -244,7 +244,9 @@ async def test_nobody_at_the_address_is_told_with_what_to_do(door: HttpDoor) -> 
     assert str(caught.value).endswith("; start one with `gsg peer`, or name another with --peer URL or GSG_PEER")
 
 
-@pytest.mark.parametrize("url", ["127.0.0.1:8470", "ftp://127.0.0.1", "http://", ""])
+@pytest.mark.parametrize(
+    "url", ["127.0.0.1:8470", "ftp://127.0.0.1", "http://", "", "http://127.0.0.1:99999", "http://a:b", "http://[::1"]
+)
 async def test_an_address_that_is_none_is_refused(url: str) -> None:
     with pytest.raises(LocalError, match="is no address of a peer; expected one like http://127"):
         await Client(url).__aenter__()
