@@ -7,7 +7,7 @@ Open next: ``endpoint.py`` (both sockets of a peer), then ``overlay.py`` (findin
 they decide is in pure modules: ``lookup.py``, ``regions.py``, ``frames.py``. ``simnet.py`` runs all of it in virtual time.
 """
 
-from .contacts import Contact
+from .contacts import Contact, contact_from
 from .endpoint import Endpoint
 from .errors import (
     AddressInUse,
@@ -65,6 +65,7 @@ __all__ = [
     "Send",
     "WrongPeer",
     "common_prefix_length",
+    "contact_from",
     "distance",
     "frame",
     "random_id",

@@ -181,6 +181,9 @@ class Links:
             return PeerUnreachable(contact.host, contact.port, f"no hello within {self._handshake_s:g} s")
         except OSError as error:
             return PeerUnreachable(contact.host, contact.port, error.strerror or str(error))
+        except (ValueError, OverflowError) as error:
+            # No address at all: whoever told us of this contact is wrong.
+            return PeerUnreachable(contact.host, contact.port, str(error))
         except asyncio.CancelledError:
             if link is not None:
                 link.abort("this peer stops")

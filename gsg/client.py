@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from itertools import count
 from types import TracebackType
 from typing import Self, TypeAlias, TypeVar
@@ -18,13 +19,14 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
 
 from . import model
 from .backlog import LIMIT
-from .errors import DoorClosed, GsgError, LocalError, PeerMisbehaved, PeerUnreachable
+from .errors import DoorClosed, GsgError, LocalError, Overrun, PeerMisbehaved, PeerUnreachable
 from .http.protocol import (
     BYTES_PER_REQUEST,
     MAX_MESSAGE_BYTES,
     TUPLES_PER_REQUEST,
     AskReport,
     Done,
+    Dropped,
     Ended,
     Failed,
     Insert,
@@ -51,6 +53,8 @@ from .model import Tuple
 from .rows import Change, Row, Sign
 from .subscription import Callback
 
+log = logging.getLogger(__name__)
+
 DEFAULT_URL = "http://127.0.0.1:8470"
 OPEN_TIMEOUT_S = 5.0
 Wanted = TypeVar("Wanted", bound=Reply)
@@ -66,12 +70,24 @@ class _Stream:
         self.rows: Counter[Row] = Counter()
         self.first: list[Change] = []
         """Rows until the answer is complete."""
-        self.complete: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.complete = asyncio.Event()
+        """Set when the answer is, or when it will never be."""
+        self.up_to_date = False
+        self.error: GsgError | None = None
+        """What has ended it before there was a subscription to tell."""
+        self.overruns: list[Overrun] = []
         self.subscription: LiveSubscription | None = None
 
     def arrived(self, message: Rows) -> None:
+        """Rows have come. Raises PeerMisbehaved for what are none of this subscription."""
+        if len(message.signs) != len(message.values):
+            raise PeerMisbehaved(f"{len(message.signs)} signs for {len(message.values)} rows; expected one for each")
         changes: list[Change] = []
-        for sign, values in zip(message.signs, message.values, strict=False):
+        for sign, values in zip(message.signs, message.values, strict=True):
+            if sign not in (-1, 0, 1) or len(values) != len(self.names):
+                raise PeerMisbehaved(
+                    f"a row of {len(values)} values with sign {sign}; expected {len(self.names)} values and 1, -1 or 0"
+                )
             row = Row.of(self.names, values)
             changes.append((Sign(sign), row))
             if sign:
@@ -82,6 +98,30 @@ class _Stream:
             self.first.extend(changes)
         else:
             self.subscription.deliver(changes)
+
+    def dropped(self, overrun: Overrun) -> None:
+        """The peer could not keep all events until they were read."""
+        if self.subscription is not None:
+            self.subscription.dropped(overrun)
+        else:
+            self.overruns.append(overrun)
+
+    def ended(self, error: GsgError) -> None:
+        """Nothing more will come."""
+        self.error = error
+        self.complete.set()
+        if self.subscription is not None:
+            self.subscription.ended(None if isinstance(error, DoorClosed) else error)
+
+    def begin(self, subscription: LiveSubscription) -> None:
+        """Tell the subscription all that has come so far; later things go to it as they come."""
+        self.subscription = subscription
+        subscription.deliver(self.first)
+        self.first = []
+        for overrun in self.overruns:
+            subscription.dropped(overrun)
+        if self.error is not None:
+            self.ended(self.error)
 
 
 class Client:
@@ -94,26 +134,33 @@ class Client:
         self._waiting: dict[int, asyncio.Future[Reply]] = {}
         """Requests under way: bounded by the callers who await them."""
         self._streams: dict[int, _Stream] = {}
-        self._reader: asyncio.Task[None] | None = None
+        self._group = asyncio.TaskGroup()
+        """Reads what comes, and tells the peer of subscriptions that nobody waited for; :meth:`close` ends it."""
+        self._closing = False
         self._encode = msgspec.msgpack.Encoder().encode
         self._lost: GsgError | None = None
 
     async def __aenter__(self) -> Self:
         """Connect. Raises PeerUnreachable, or LocalError for a URL that is none."""
-        parts = urlsplit(self.url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        try:
+            parts = urlsplit(self.url)
+            fits = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+        except ValueError:
+            fits = False
+        if not fits:
             raise LocalError(f"{self.url!r} is no address of a peer; expected one like {DEFAULT_URL}")
         target = f"{'wss' if parts.scheme == 'https' else 'ws'}://{parts.netloc}/v1"
         try:
             self._websocket = await websocket_connect(
                 target, max_size=MAX_MESSAGE_BYTES, compression=None, open_timeout=OPEN_TIMEOUT_S, proxy=None
             )
-        except (OSError, TimeoutError, InvalidHandshake, InvalidURI, EOFError) as error:
+        except (OSError, TimeoutError, InvalidHandshake, InvalidURI, EOFError, UnicodeError) as error:
             problem = str(error) or "no answer"
             raise PeerUnreachable(
                 f"no peer answers at {self.url}: {problem}; start one with `gsg peer`, or name another with --peer URL or GSG_PEER"
             ) from None
-        self._reader = asyncio.get_running_loop().create_task(self._read())
+        await self._group.__aenter__()
+        self._group.create_task(self._read())
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -121,11 +168,15 @@ class Client:
 
     async def close(self) -> None:
         """Leave; every subscription ends. Closing twice is allowed."""
-        if self._websocket is not None:
-            self._end(DoorClosed("this client is closed"))
+        if self._websocket is None or self._closing:
+            return
+        self._closing = True
+        self._end(DoorClosed("this client is closed"))
+        try:
             await self._websocket.close()
-            assert self._reader is not None
-            await self._reader
+        finally:
+            # The caller's own error is the caller's: the group is to wait for our tasks, not to wrap it.
+            await self._group.__aexit__(None, None, None)
 
     async def insert(self, tuples: Iterable[Iterable[object]]) -> int:
         """Make tuples true; see :meth:`gsg.Peer.insert`."""
@@ -160,27 +211,35 @@ class Client:
         number = next(self._numbers)
         stream = self._streams[number] = _Stream(text)
         try:
-            await self._ask(Subscribe(number, text, language), Subscribed)
-            await stream.complete
-        except BaseException:
+            await self._ask(Subscribe(number, text, language, limit), Subscribed)
+            await stream.complete.wait()
+            if stream.error is not None and not stream.up_to_date:
+                raise stream.error
+        except BaseException as error:
             self._streams.pop(number, None)
+            if isinstance(error, asyncio.CancelledError) and self._lost is None:
+                self._group.create_task(self._forget(number))
             raise
 
         async def close() -> None:
             self._streams.pop(number, None)
             if self._lost is None:
-                await self._ask(Unsubscribe(next(self._numbers), number), Done)
+                await self._forget(number)
 
-        stream.subscription = LiveSubscription(
+        subscription = LiveSubscription(
             stream.names, rows_now=lambda: Counter(stream.rows), on_close=close, callback=callback, limit=limit
         )
-        stream.subscription.deliver(stream.first)
-        stream.first = []
-        return stream.subscription
+        stream.begin(subscription)
+        return subscription
 
     async def report(self) -> Report:
         """How the peer and those it knows are doing."""
         return await self._ask(AskReport(next(self._numbers)), Report)
+
+    async def _forget(self, number: int) -> None:
+        # Where the peer does not know the subscription, or is gone, it has ended already.
+        with suppress(LocalError, PeerUnreachable, PeerMisbehaved):
+            await self._ask(Unsubscribe(next(self._numbers), number), Done)
 
     async def _publish(self, tuples: list[Tuple], make: MakeRequest) -> int:
         changed = 0
@@ -202,6 +261,9 @@ class Client:
             raise self._lost or PeerUnreachable(f"the peer at {self.url} is gone: {error}") from None
         finally:
             self._waiting.pop(request.request, None)
+            if future.done() and not future.cancelled():
+                # Told already by a failing send: asyncio is not to complain that nobody looked.
+                future.exception()
         if isinstance(reply, Failed):
             raise error_of(reply)
         if not isinstance(reply, wanted):
@@ -218,9 +280,12 @@ class Client:
             # 1001 and 1012: the peer goes away, or is started anew (RFC 6455, section 7.4.1, and the registry of its codes).
             leaves = error.rcvd is not None and error.rcvd.code in (1001, 1012)
             self._end(PeerUnreachable(f"the peer at {self.url} {'has stopped' if leaves else f'is lost: {error}'}"))
-        except msgspec.MsgspecError as error:
+        except Exception as error:
+            if not isinstance(error, (msgspec.MsgspecError, PeerMisbehaved, RecursionError)):
+                log.exception("a message of the peer at %s could not be taken", self.url)
             self._end(PeerMisbehaved(f"the peer at {self.url} sent what is no reply: {error}"))
-            await self._websocket.close()
+            # 1002: a protocol error (RFC 6455, section 7.4.1).
+            await self._websocket.close(1002)
         else:
             self._end(PeerUnreachable(f"the peer at {self.url} has stopped"))
 
@@ -230,12 +295,19 @@ class Client:
             if stream is not None:
                 stream.arrived(reply)
         elif isinstance(reply, UpToDate):
-            if stream is not None and not stream.complete.done():
-                stream.complete.set_result(None)
+            if stream is not None:
+                stream.up_to_date = True
+                stream.complete.set()
+        elif isinstance(reply, Dropped):
+            error = error_of(reply.why)
+            if not isinstance(error, Overrun):
+                raise PeerMisbehaved(f"events are said to be dropped because of {error!r}; expected an Overrun")
+            if stream is not None:
+                stream.dropped(error)
         elif isinstance(reply, Ended):
             self._streams.pop(reply.request, None)
             if stream is not None:
-                _end_stream(stream, error_of(reply.why))
+                stream.ended(error_of(reply.why))
         else:
             if isinstance(reply, Subscribed) and stream is not None:
                 stream.names = reply.variables
@@ -252,7 +324,7 @@ class Client:
                 future.set_exception(error)
         streams, self._streams = self._streams, {}
         for stream in streams.values():
-            _end_stream(stream, error)
+            stream.ended(error)
 
 
 def _parts(tuples: list[Tuple]) -> Iterator[list[Tuple]]:
@@ -267,13 +339,6 @@ def _parts(tuples: list[Tuple]) -> Iterator[list[Tuple]]:
             part, filled = [], 0
     if part:
         yield part
-
-
-def _end_stream(stream: _Stream, error: GsgError) -> None:
-    if stream.subscription is not None:
-        stream.subscription.ended(None if isinstance(error, DoorClosed) else error)
-    elif not stream.complete.done():
-        stream.complete.set_exception(error)
 
 
 @asynccontextmanager

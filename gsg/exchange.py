@@ -32,6 +32,10 @@ class LinkBroke(PeerUnreachable):
     """The link to a peer broke, which says nothing of the peer: it is dialled again before anybody takes its place."""
 
 
+class Leaving(PeerUnreachable):
+    """The peer is about to stop: it is not asked any more, and its links stand until it has handed over what it holds."""
+
+
 class Channel:
     """One way to a peer. ``pending`` has the requests that wait for an answer; whoever asks bounds how many they are."""
 
@@ -41,7 +45,7 @@ class Channel:
         self._requests = 0
 
     def send(self, message: Message) -> None:
-        """Send without waiting. Raises PeerUnreachable when the link is gone."""
+        """Send without waiting. Raises PeerUnreachable when the link is gone, Refused for what is too long for a frame."""
         raise NotImplementedError
 
     @property
@@ -49,8 +53,8 @@ class Channel:
         """Whether more is queued than the link takes at once: whoever produces should stop, and await :meth:`drained`."""
         return False
 
-    async def drained(self) -> None:
-        """Wait until the link takes more. Raises PeerUnreachable when it breaks."""
+    async def drained(self, limit_s: float | None = None) -> None:
+        """Wait until the link takes more. Raises PeerUnreachable when it breaks, or after ``limit_s``."""
 
     def ask(self, make: Callable[[int], Message]) -> asyncio.Future[Answer]:
         """Send ``make(request number)``; the future is the answer, or PeerUnreachable when the link breaks."""
@@ -60,10 +64,13 @@ class Channel:
         self.pending[number] = future
         try:
             self.send(make(number))
-        except PeerUnreachable as error:
+        except (PeerUnreachable, Refused) as error:
             del self.pending[number]
             future.set_exception(error)
         return future
+
+    def abort(self, reason: str) -> None:
+        """End the link: the peer has said what the protocol forbids, or is dead."""
 
     def answered(self, answer: Answer) -> None:
         """An answer has come; one to nothing (its asker gave up) is nothing."""
@@ -100,16 +107,24 @@ class _RemoteChannel(Channel):
             self._link.send(payload)
         except dht.RemoteError as error:
             raise LinkBroke(str(error)) from None
+        except dht.LocalError as error:
+            raise Refused(f"a {type(message).__name__} cannot be sent: {error}") from None
 
     @property
     def congested(self) -> bool:
         return self._link.congested
 
-    async def drained(self) -> None:
+    async def drained(self, limit_s: float | None = None) -> None:
         try:
-            await self._link.drained()
+            async with asyncio.timeout(limit_s):
+                await self._link.drained()
         except dht.DhtError as error:
             raise LinkBroke(str(error)) from None
+        except TimeoutError:
+            raise PeerUnreachable(f"{show(self.contact)} has read nothing for {limit_s:.0f} s") from None
+
+    def abort(self, reason: str) -> None:
+        self._link.abort(reason)
 
 
 class _OwnChannel(Channel):
@@ -124,6 +139,9 @@ class _OwnChannel(Channel):
         if not self._queue:
             asyncio.get_running_loop().call_soon(self._drain)
         self._queue.append(message)
+
+    def abort(self, reason: str) -> None:
+        raise AssertionError(f"this peer misbehaved to itself: {reason}")
 
     def _drain(self) -> None:
         messages = list(self._queue)
@@ -218,12 +236,23 @@ class Exchange:
         return channel
 
     def _deliver(self, channel: Channel, messages: list[Message]) -> None:
-        for message in messages:
-            if isinstance(message, _ANSWERS):
-                channel.answered(message)
-            else:
-                self._on_message(channel, message)
-        self._on_batch()
+        try:
+            for message in messages:
+                if isinstance(message, _ANSWERS):
+                    channel.answered(message)
+                else:
+                    self._on_message(channel, message)
+        except PeerMisbehaved as error:
+            self.traffic.malformed += 1
+            log.warning("link to %s ended: %s", show(channel.contact), error)
+            channel.abort(str(error))
+        finally:
+            self._on_batch()
+
+    def abort(self, peer: bytes, reason: str) -> None:
+        """End every link to a peer."""
+        for channel in [channel for channel in self._channels.values() if channel.contact.id == peer]:
+            channel.abort(reason)
 
 
 async def answer_of(channel: Channel, future: asyncio.Future[Answer], wanted: type[Wanted]) -> Wanted:
@@ -243,7 +272,7 @@ async def answer_of(channel: Channel, future: asyncio.Future[Answer], wanted: ty
         raise Refused(f"{show(channel.contact)} refused: {answer.reason}")
     if isinstance(answer, NotHere):
         if answer.leaves:
-            raise PeerUnreachable(f"{show(channel.contact)} is about to stop")
+            raise Leaving(f"{show(channel.contact)} is about to stop")
         raise Elsewhere(f"{show(channel.contact)} says that {show(answer.peer)} is responsible", contact=answer.peer)
     if not isinstance(answer, wanted):
         raise PeerMisbehaved(f"{show(channel.contact)} answered with {type(answer).__name__}; expected {wanted.__name__}")

@@ -35,6 +35,7 @@ _MAX_CACHED_IRIS = 100_000
 """IRIs shared between the tuples of one file; at the limit all are forgotten and sharing begins again."""
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
+_UNFINISHED = re.compile(r"followed by a dot|line jumps")
 _OXIGRAPH_PREFIX = re.compile(r"^Parser error (?:at|between) .*?: (?=\S)")
 
 
@@ -198,9 +199,14 @@ def _bad_rdf(source: _Source, error: SyntaxError) -> BadText:
     from .languages._place import excerpt
 
     problem = _OXIGRAPH_PREFIX.sub("", str(error.msg))
+    problem = (problem[:1].lower() + problem[1:]).replace("quads", "triples")
     line, column, text = source.place(error.lineno or 1, error.offset or 1)
+    if column == 1 and line > 1 and _UNFINISHED.search(problem):
+        # The parser notices at the next line that this one has not ended; it is this one that has to be mended.
+        line, column, text = source.place((error.lineno or 1) - 1, 1)
+        column = len(text) + 1
     return BadText(
-        problem[:1].lower() + problem[1:],
+        problem,
         line=line,
         column=column,
         source_line=excerpt(text, column),

@@ -1,7 +1,7 @@
-"""Keys change hands when peers come and leave: facts go to the new owner, feeds are told to follow, late messages are passed on.
+"""Keys change hands when peers come and leave: facts go to the new holder, feeds are told to follow, late messages are passed on.
 
-    newcomer is the owner of a key now      facts sent and acknowledged ──> its feeds told Moved ──> all gone: facts dropped here
-    a publish for it comes here all the same    carried out here while feeds remain, and forwarded to the owner
+    newcomer is the holder of a key now      facts sent and acknowledged ──> its feeds told Moved ──> all gone: facts dropped here
+    a publish for it comes here all the same    carried out here while feeds remain, and forwarded to the holder
     a condition for it comes here               answered NotHere
 
 For SETTLING_S after a peer was discovered, each message is checked for keys that are another's by now: publishers and subscribers
@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TypeAlias
 
@@ -24,17 +24,17 @@ import dht
 from .errors import GsgError, PeerUnreachable
 from .exchange import Channel, Exchange, answer_of, show
 from .features import Key
+from .holders import UNSURE_S, Holders
 from .intake import StartTask
-from .messages import Done, Flash, HandOver, InsertCondition, Message, NotHere, Publish
+from .messages import Done, Flash, HandOver, InsertCondition, Message, NotHere, Publish, parts
 from .model import Tuple
-from .owners import Owners
 from .placement import NOWHERE
 from .rendezvous import Rendezvous
 
 log = logging.getLogger(__name__)
 
-SETTLING_S = 90.0
-"""How long after a peer was discovered its neighbours look for keys that are its own; views are refreshed every 30 s."""
+SETTLING_S = UNSURE_S
+"""How long after a peer was discovered its neighbours look for keys that are its own."""
 LEAVING_S = 10.0
 """How long leaving may take; what was not handed over by then is lost, and said to be."""
 FOLLOWING_S = 2.0
@@ -44,10 +44,10 @@ SWEEP_S = 1.0
 """Pause between looks for keys that were handed over and that no feed needs here any more."""
 CHUNK_FACTS = 1_000
 KEYS_PER_TURN = 500
-"""Keys whose owner is looked up before others get their turn."""
+"""Keys whose holder is looked up before others get their turn."""
 
 Parcels: TypeAlias = dict[dht.Contact, tuple[list[int], list[bytes]]]
-"""For each other owner: numbers of tuples, and the positions that are its own."""
+"""For each other holder: numbers of tuples, and the positions that are its own."""
 
 
 class Handover:
@@ -56,7 +56,7 @@ class Handover:
     def __init__(
         self,
         own: dht.Contact,
-        owners: Owners,
+        holders: Holders,
         exchange: Exchange,
         rendezvous: Rendezvous,
         *,
@@ -64,13 +64,15 @@ class Handover:
         flush: Callable[[], None],
     ) -> None:
         self._own = own
-        self._owners = owners
+        self._holders = holders
         self._exchange = exchange
         self._rendezvous = rendezvous
         self._start_task = start_task
         self._flush = flush
         self._settled_at_s = 0.0
         self._working = False
+        self._forwarding = asyncio.Lock()
+        """Held while the parcels of one message are sent, so that messages are passed on in the order in which they came."""
         self._again = asyncio.Event()
         """Set when keys may have to be handed over, once more."""
         self.leaving = False
@@ -91,16 +93,16 @@ class Handover:
             self._start_task(self._hand_over_until_settled())
 
     def look_again(self) -> None:
-        """Something came from a peer that takes us for the owner: if it is wrong, its keys are to be passed on."""
+        """Something came from a peer that takes us for the holder: if it is wrong, its keys are to be passed on."""
         if self._working:
             self._again.set()
 
     def elsewhere(self, key: Key) -> dht.Contact | None:
-        """The owner of a key, if it is not this peer."""
-        owner = self._owners.other_than_us(key) if self.leaving else self._owners.now(key)
-        return None if owner is None or owner.id == self._own.id else owner
+        """The holder of a key, if it is not this peer."""
+        holder = self._holders.other_than_us(key) if self.leaving else self._holders.now(key)
+        return None if holder is None or holder.id == self._own.id else holder
 
-    # --- messages that came to a former owner -----------------------------------------------------------------------------
+    # --- messages that came to a former holder -----------------------------------------------------------------------------
 
     def publish(self, channel: Channel, message: Publish) -> Done | None:
         """Carry out a Publish; None when parts of it were forwarded, and the answer comes when those are answered."""
@@ -108,7 +110,7 @@ class Handover:
         changed = self._rendezvous.publish(message.sign, message.facts, places, stamp=message.stamp)
         if not parcels:
             return Done(message.request, changed)
-        self._rendezvous.publish(message.sign, message.facts, kept, stamp=message.stamp, as_owner=False)
+        self._rendezvous.publish(message.sign, message.facts, kept, stamp=message.stamp, as_holder=False)
 
         def make(numbers: list[int], theirs: list[bytes]) -> Callable[[int], Message]:
             facts = [message.facts[number] for number in numbers]
@@ -145,8 +147,8 @@ class Handover:
         if message.anchor == NOWHERE or not 0 <= message.anchor < len(pattern):
             return None
         constant = pattern[message.anchor]
-        owner = None if constant is None else self.elsewhere((len(pattern), message.anchor, constant))
-        return None if owner is None else NotHere(message.request, owner, self.leaving)
+        holder = None if constant is None else self.elsewhere((len(pattern), message.anchor, constant))
+        return None if holder is None else NotHere(message.request, holder, self.leaving)
 
     def _sort(self, tuples: Sequence[Tuple], places: Sequence[bytes]) -> tuple[list[bytes], list[bytes], Parcels]:
         """For each tuple its positions that are ours, and those that are not and still have something here; the others' parcels."""
@@ -156,22 +158,22 @@ class Handover:
         elsewhere = self.elsewhere
         for number, (items, there) in enumerate(zip(tuples, places, strict=True)):
             arity = len(items)
-            owners = [elsewhere((arity, position, items[position])) for position in there]
-            if not any(owners):
+            holders = [elsewhere((arity, position, items[position])) for position in there]
+            if not any(holders):
                 ours.append(there)
                 kept.append(b"")
                 continue
             own, more = bytearray(), bytearray()
             theirs: dict[dht.Contact, bytearray] = {}
-            for position, owner in zip(there, owners, strict=True):
-                if owner is None:
+            for position, holder in zip(there, holders, strict=True):
+                if holder is None:
                     own.append(position)
                     continue
-                theirs.setdefault(owner, bytearray()).append(position)
+                theirs.setdefault(holder, bytearray()).append(position)
                 if self._rendezvous.holds((arity, position, items[position])):
                     more.append(position)
-            for owner, their in theirs.items():
-                numbers, their_places = parcels.setdefault(owner, ([], []))
+            for holder, their in theirs.items():
+                numbers, their_places = parcels.setdefault(holder, ([], []))
                 numbers.append(number)
                 their_places.append(bytes(their))
             ours.append(bytes(own))
@@ -187,17 +189,29 @@ class Handover:
         make: Callable[[list[int], list[bytes]], Callable[[int], Message]],
         instead: Callable[[list[int], list[bytes]], int],
     ) -> None:
-        """Pass on what is others', then answer. Where an owner has gone already, we are next: it is carried out here."""
-        for owner, (numbers, theirs) in parcels.items():
+        """Pass on what is others', then answer. Where an holder has gone already, we are next: it is carried out here."""
+        sent: list[tuple[dht.Contact, list[int], list[bytes], Awaitable[Done]]] = []
+        async with self._forwarding:
+            for holder, (numbers, theirs) in parcels.items():
+                sent.append((holder, numbers, theirs, await self._send(holder, make(numbers, theirs))))
+        for holder, numbers, theirs, answer in sent:
             try:
-                changed += (await self._exchange.ask(owner, make(numbers, theirs), Done)).count
+                changed += (await answer).count
             except GsgError as error:
-                log.info("kept what belongs to %s: %s", show(owner), error)
+                log.info("kept what belongs to %s: %s", show(holder), error)
                 if isinstance(error, PeerUnreachable):
-                    self._owners.failed(owner.id, error)
+                    self._holders.failed(holder.id, error)
                 changed += instead(numbers, theirs)
         self._flush()
         channel.send(Done(request, changed))
+
+    async def _send(self, holder: dht.Contact, make: Callable[[int], Message]) -> Awaitable[Done]:
+        """Send a request; the result is its answer, or raises why there is none."""
+        try:
+            channel = await self._exchange.channel(holder)
+        except PeerUnreachable as error:
+            return _raising(error)
+        return answer_of(channel, channel.ask(make), Done)
 
     # --- keys that change hands -------------------------------------------------------------------------------------------
 
@@ -206,7 +220,8 @@ class Handover:
         try:
             while self.settling and not self.leaving:
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._again.wait(), SWEEP_S)
+                    async with asyncio.timeout(SWEEP_S):
+                        await self._again.wait()
                 if self._again.is_set():
                     self._again.clear()
                     await self._hand_over()
@@ -223,7 +238,7 @@ class Handover:
             async with asyncio.timeout(LEAVING_S):
                 self._again.set()
                 while self._again.is_set():
-                    # Once more where a new owner turned out to be gone: somebody else is next.
+                    # Once more where a new holder turned out to be gone: somebody else is next.
                     self._again.clear()
                     await self._hand_over()
                 deadline_s = asyncio.get_running_loop().time() + FOLLOWING_S
@@ -237,22 +252,22 @@ class Handover:
         for number, key in enumerate(self._rendezvous.all_keys()):
             if number % KEYS_PER_TURN == KEYS_PER_TURN - 1:
                 await asyncio.sleep(0)
-            # A key that has moved already is its new owner's to pass on: what is left of it here may be old.
-            owner = None if self._rendezvous.has_moved(key) else self.elsewhere(key)
-            if owner is not None:
-                moving.setdefault(owner, []).append(key)
-        for owner, keys in moving.items():
+            # A key that has moved already is its new holder's to pass on: what is left of it here may be old.
+            holder = None if self._rendezvous.has_moved(key) else self.elsewhere(key)
+            if holder is not None:
+                moving.setdefault(holder, []).append(key)
+        for holder, keys in moving.items():
             try:
-                await self._move(owner, keys)
+                await self._move(holder, keys)
             except GsgError as error:
-                log.info("keys not handed over to %s: %s", show(owner), error)
+                log.info("keys not handed over to %s: %s", show(holder), error)
                 if isinstance(error, PeerUnreachable):
-                    self._owners.failed(owner.id, error)
+                    self._holders.failed(holder.id, error)
                     self._again.set()
 
-    async def _move(self, owner: dht.Contact, keys: list[Key]) -> None:
-        """Send the facts of keys to their owner, and the feeds after them."""
-        channel = await self._exchange.channel(owner)
+    async def _move(self, holder: dht.Contact, keys: list[Key]) -> None:
+        """Send the facts of keys to their holder, and the feeds after them."""
+        channel = await self._exchange.channel(holder)
         start = 0
         while start < len(keys):
             # From reading a key's facts to sending them nothing else runs, so whatever is forwarded later comes after them.
@@ -268,11 +283,11 @@ class Handover:
                 places.extend([bytes((key[1],))] * len(of_key))
             answers = [
                 channel.ask(partial(_hand_over, history[part], places[part]))
-                for part in (slice(begin, begin + CHUNK_FACTS) for begin in range(0, len(history), CHUNK_FACTS))
+                for part in parts([fact for _, fact, _ in history], CHUNK_FACTS)
             ]
             for answer in answers:
                 await answer_of(channel, answer, Done)
-            self._rendezvous.move(chunk, owner, leaves=self.leaving)
+            self._rendezvous.move(chunk, holder, leaves=self.leaving)
             self._flush()
 
     def _drop_what_has_moved(self) -> None:
@@ -282,6 +297,10 @@ class Handover:
             else:
                 self._rendezvous.drop_if_unused(key)
         self._flush()
+
+
+async def _raising(error: PeerUnreachable) -> Done:
+    raise error
 
 
 def _hand_over(history: list[tuple[int, Tuple, int]], places: list[bytes], request: int) -> Message:

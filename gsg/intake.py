@@ -19,10 +19,11 @@ from typing import TypeAlias
 
 import dht
 
-from .errors import Elsewhere, GsgError, PeerUnreachable
-from .exchange import ANSWER_TIMEOUT_S, Channel, Exchange, LinkBroke, answer_of, show
+from .errors import Elsewhere, GsgError, PeerMisbehaved, PeerUnreachable
+from .exchange import ANSWER_TIMEOUT_S, Channel, Exchange, Leaving, LinkBroke, answer_of, show
 from .features import Template
 from .feeds import AlphaFeed, Differences, FeedState, RecentEvents, SequenceHole
+from .holders import Holders
 from .messages import (
     AskLoads,
     Deltas,
@@ -39,7 +40,6 @@ from .messages import (
     Test,
 )
 from .model import Term, Tuple
-from .owners import Owners
 from .placement import NOWHERE, choose_anchor
 
 log = logging.getLogger(__name__)
@@ -112,15 +112,17 @@ class Memory:
 class Source:
     """One feed of a memory."""
 
-    __slots__ = ("channel", "feed", "memory", "owner", "silence", "whole")
+    __slots__ = ("channel", "feed", "following", "holder", "memory", "silence", "whole")
 
-    def __init__(self, memory: Memory, owner: dht.Contact, channel: Channel, feed: AlphaFeed) -> None:
+    def __init__(self, memory: Memory, holder: dht.Contact, channel: Channel, feed: AlphaFeed) -> None:
         self.memory = memory
-        self.owner = owner
+        self.holder = holder
         self.channel = channel
         self.feed = feed
         self.whole: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done when the first snapshot is whole; PeerUnreachable when the link breaks before."""
+        self.following = False
+        """Whether a feed that is to take its place is being set up."""
         self.silence: asyncio.Timeout | None = None
         """Ends the wait for a snapshot when no part of it has come for ANSWER_TIMEOUT_S."""
 
@@ -133,13 +135,13 @@ class Intake:
 
     def __init__(
         self,
-        owners: Owners,
+        holders: Holders,
         exchange: Exchange,
         *,
         on_change: Callable[[Template, Differences], None],
         start_task: StartTask,
     ) -> None:
-        self._owners = owners
+        self._holders = holders
         self._exchange = exchange
         self._on_change = on_change
         self._start_task = start_task
@@ -214,6 +216,7 @@ class Intake:
             return
         if source.silence is not None:
             source.silence.reschedule(asyncio.get_running_loop().time() + ANSWER_TIMEOUT_S)
+        _check(source, part.facts)
         differences = source.feed.snapshot(part)
         if differences is not None:
             self._change(source, differences)
@@ -225,17 +228,20 @@ class Intake:
         source = self._source(channel, deltas.feed)
         if source is None:
             return
+        _check(source, deltas.facts)
+        if len(deltas.signs) != len(deltas.facts):
+            raise PeerMisbehaved(f"{len(deltas.facts)} deltas with {len(deltas.signs)} signs; expected as many")
         try:
             self._change(source, source.feed.deltas(deltas))
         except SequenceHole:
-            log.warning("feed %d from %s has a hole: asking for a snapshot", deltas.feed, show(source.owner))
+            log.warning("feed %d from %s has a hole: asking for a snapshot", deltas.feed, show(source.holder))
             self._resume(source)
 
     def gap(self, channel: Channel, gap: Gap) -> None:
         """The rendezvous could not keep what we did not read: start from a snapshot."""
         source = self._source(channel, gap.feed)
         if source is not None:
-            log.warning("feed %d from %s fell behind: asking for a snapshot", gap.feed, show(source.owner))
+            log.warning("feed %d from %s fell behind: asking for a snapshot", gap.feed, show(source.holder))
             self._resume(source)
 
     def moved(self, channel: Channel, moved: Moved) -> None:
@@ -243,17 +249,23 @@ class Intake:
         source = self._source(channel, moved.feed)
         if source is not None:
             if moved.leaves:
-                self._owners.failed(source.owner.id, PeerUnreachable(f"{show(source.owner)} is about to stop"))
-            self._start_task(self._follow(source, moved.to))
+                self._holders.failed(source.holder.id, Leaving(f"{show(source.holder)} is about to stop"))
+            if source.memory.anchor == NOWHERE:
+                self._start_task(self._widen_to(source.memory, moved.to))
+            elif not source.following:
+                source.following = True
+                self._start_task(self._follow(source, moved.to))
 
     def broken(self, channel: Channel) -> None:
         """A link is gone: set up anew what it fed."""
         for source in [source for source in self._sources.values() if source.channel is channel]:
             if source.whole.done():
-                self._start_task(self._restore(source))
+                if not source.following:
+                    source.following = True
+                    self._start_task(self._restore(source))
             else:
                 # Whoever waits for it tries again by itself.
-                source.whole.set_exception(LinkBroke(f"the link to {show(source.owner)} broke"))
+                source.whole.set_exception(LinkBroke(f"the link to {show(source.holder)} broke"))
                 source.whole.exception()
 
     def discovered(self, contact: dht.Contact) -> None:
@@ -277,7 +289,7 @@ class Intake:
             except Elsewhere as error:
                 if attempt == ATTEMPTS:
                     raise PeerUnreachable(f"no peer takes {memory.template!r}: {error}") from None
-                await self._owners.meet(error.contact)
+                await self._holders.meet(error.contact)
             except PeerUnreachable:
                 if attempt == ATTEMPTS:
                     raise
@@ -290,15 +302,15 @@ class Intake:
         anchor = memory.anchor
         assert anchor is not None, "listeners say where"
         if anchor == NOWHERE:
-            await asyncio.gather(*(self._widen(memory, contact) for contact in self._owners.everybody()))
+            await asyncio.gather(*(self._widen(memory, contact) for contact in self._holders.everybody()))
             return
         feature = _feature(template, anchor)
-        owner = (await self._owners.of([feature]))[feature]
-        await self._feed_from(memory, owner, anchor)
+        holder = (await self._holders.of([feature]))[feature]
+        await self._feed_from(memory, holder, anchor)
 
     async def _widen(self, memory: Memory, contact: dht.Contact) -> None:
         """Post a template without constants at one more peer; one that cannot be reached has nothing to say."""
-        if contact.id in memory.widening or any(source.owner.id == contact.id for source in memory.sources.values()):
+        if contact.id in memory.widening or any(source.holder.id == contact.id for source in memory.sources.values()):
             return
         memory.widening.add(contact.id)
         try:
@@ -324,32 +336,32 @@ class Intake:
         if len(candidates) < 2:
             return choose_anchor(template, {})
         features = [_feature(template, position) for position in candidates]
-        owners = await self._owners.of(features)
-        by_owner: dict[dht.Contact, list[int]] = {}
+        holders = await self._holders.of(features)
+        by_holder: dict[dht.Contact, list[int]] = {}
         for position, feature in zip(candidates, features, strict=True):
-            by_owner.setdefault(owners[feature], []).append(position)
+            by_holder.setdefault(holders[feature], []).append(position)
         load_at: dict[int, Load] = {}
 
-        async def ask(owner: dht.Contact, positions: list[int]) -> None:
+        async def ask(holder: dht.Contact, positions: list[int]) -> None:
             try:
-                answer = await self._exchange.ask(owner, lambda request: AskLoads(request, template, positions), Loads)
+                answer = await self._exchange.ask(holder, lambda request: AskLoads(request, template, positions), Loads)
             except PeerUnreachable as error:
-                self._owners.failed(owner.id, error)
+                self._holders.failed(holder.id, error)
                 return
             load_at.update(zip(positions, answer.loads, strict=False))
 
-        await asyncio.gather(*(ask(owner, positions) for owner, positions in by_owner.items()))
+        await asyncio.gather(*(ask(holder, positions) for holder, positions in by_holder.items()))
         return choose_anchor(template, load_at)
 
-    async def _feed_from(self, memory: Memory, owner: dht.Contact, anchor: int) -> None:
+    async def _feed_from(self, memory: Memory, holder: dht.Contact, anchor: int) -> None:
         """One more feed, until its first snapshot is whole. Raises PeerUnreachable, Refused or Elsewhere."""
         try:
-            channel = await self._exchange.channel(owner)
+            channel = await self._exchange.channel(holder)
             if not memory.users:
                 # Whoever asked has gone meanwhile, and the template may have another memory by now.
                 return
             number = next(self._feed_numbers)
-            source = Source(memory, owner, channel, AlphaFeed(number))
+            source = Source(memory, holder, channel, AlphaFeed(number))
             self._sources[number] = memory.sources[number] = source
             if len(memory.sources) > 1 and memory.on_event is not None and memory.recent is None:
                 memory.recent = RecentEvents()
@@ -366,7 +378,7 @@ class Intake:
                 self._forget(source)
                 raise
         except PeerUnreachable as error:
-            self._owners.failed(owner.id, error)
+            self._holders.failed(holder.id, error)
             raise
 
     @staticmethod
@@ -380,7 +392,7 @@ class Intake:
             async with asyncio.timeout(ANSWER_TIMEOUT_S) as source.silence:
                 await source.whole
         except TimeoutError:
-            raise PeerUnreachable(f"{show(source.owner)} stopped in the middle of a snapshot") from None
+            raise PeerUnreachable(f"{show(source.holder)} stopped in the middle of a snapshot") from None
         finally:
             source.silence = None
         return None
@@ -402,18 +414,20 @@ class Intake:
 
     async def _follow(self, source: Source, to: dht.Contact) -> None:
         """The rendezvous has moved: set up a feed there beside the old one, then end that."""
-        await self._owners.meet(to)
-        if source.memory.anchor == NOWHERE:
-            await self._widen(source.memory, to)
-        else:
-            await self._restore(source)
+        await self._holders.meet(to)
+        await self._restore(source)
+
+    async def _widen_to(self, memory: Memory, to: dht.Contact) -> None:
+        """Some facts are at another peer now: post a template without constants there too."""
+        await self._holders.meet(to)
+        await self._widen(memory, to)
 
     async def _restore(self, source: Source) -> None:
         """Replace a feed, for as long as somebody wants it; the old one goes when the new one is whole."""
         memory = source.memory
         if memory.anchor == NOWHERE:
             try:
-                await self._feed_from_everywhere(memory, source.owner)
+                await self._feed_from_everywhere(memory, source.holder)
             finally:
                 self._forget(source)
             return
@@ -422,7 +436,7 @@ class Intake:
             try:
                 await self._post(memory)
             except Elsewhere as error:
-                await self._owners.meet(error.contact)
+                await self._holders.meet(error.contact)
             except GsgError as error:
                 log.warning("feed of %s not restored yet: %s", memory.template, error)
             else:
@@ -444,6 +458,14 @@ class Intake:
             differences = [(fact, sign) for fact, sign in differences if not any(fact in facts for facts in others)]
         if differences:
             self._on_change(memory.template, differences)
+
+
+def _check(source: Source, facts: list[Tuple]) -> None:
+    """Raise PeerMisbehaved when a feed brings what its template does not match."""
+    matches = source.memory.template.matches
+    for fact in facts:
+        if not matches(fact):
+            raise PeerMisbehaved(f"{show(source.holder)} feeds {fact!r:.200}, which {source.memory.template!r:.200} does not match")
 
 
 def _feature(template: Template, position: int) -> tuple[int, int, Term]:

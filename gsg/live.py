@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 
 from .backlog import LIMIT, Backlog
-from .errors import GsgError
+from .errors import GsgError, Overrun
 from .rows import Change, Row
-from .subscription import Callback
+from .subscription import Callback, tell
 
 log = logging.getLogger(__name__)
 
@@ -20,7 +20,8 @@ class LiveSubscription:
 
     ``rows()`` is the answer as far as it has come. ``async for sign, row in subscription`` gives the differences, oldest first, the
     rows of the beginning included, and waits for more; it ends when the subscription is closed and raises what ended it
-    otherwise. With a callback, differences go there instead, as they come.
+    otherwise. With a callback, differences go there instead, as they come. A closed subscription has no rows
+    and gives nothing more.
     """
 
     def __init__(
@@ -42,11 +43,13 @@ class LiveSubscription:
         self._backlog = Backlog(limit)
         self._news = asyncio.Event()
         self._ended = False
+        self._closed = False
         self._error: GsgError | None = None
+        self._overrun: Overrun | None = None
 
     def rows(self) -> Counter[Row]:
         """The rows that hold now, each with how often (more than once only where wildcards hide the difference)."""
-        return self._rows_now()
+        return Counter() if self._closed else self._rows_now()
 
     @property
     def pending(self) -> int:
@@ -62,20 +65,26 @@ class LiveSubscription:
 
         Raises what else ended the subscription, and Overrun where events had to be dropped.
         """
-        while not len(self._backlog):
+        while not len(self._backlog) and self._overrun is None:
             if self._ended:
                 if self._error is not None:
                     raise self._error
                 return []
             self._news.clear()
             await self._news.wait()
+        if self._overrun is not None:
+            overrun, self._overrun = self._overrun, None
+            raise overrun
         taken: list[Change] = []
         while len(taken) < most and (change := self._backlog.popleft()) is not None:
             taken.append(change)
         return taken
 
     async def close(self) -> None:
-        """End the subscription: nothing more comes. Closing twice is allowed."""
+        """End the subscription: nothing more comes, not even what was not read. Closing twice is allowed."""
+        self._closed = True
+        self._backlog = Backlog()
+        self._error = self._overrun = None
         if not self._ended:
             self.ended(None)
             await self._on_close()
@@ -88,17 +97,22 @@ class LiveSubscription:
 
     def deliver(self, changes: Iterable[Change]) -> None:
         """For the maker of the subscription: differences have come."""
+        if self._closed:
+            return
         if self._callback is None:
             self._backlog.extend(changes)
             self._news.set()
             return
-        for sign, row in changes:
-            try:
-                self._callback(sign, row)
-            except Exception:
-                # One subscriber's mistake must not keep the others from their rows.
-                self.failures += 1
-                log.exception("callback of a subscription to %s failed on %s %s", self.variables, sign, row)
+        self.failures += tell(self._callback, changes, self.variables)
+
+    def dropped(self, overrun: Overrun) -> None:
+        """For the maker of the subscription: events were dropped on their way here. The next read says so, once."""
+        if self._callback is not None:
+            log.warning("subscription to %s: %s", self.variables, overrun)
+        elif not self._closed:
+            lost = overrun.lost + (0 if self._overrun is None else self._overrun.lost)
+            self._overrun = Overrun(str(overrun), lost=lost)
+            self._news.set()
 
     def ended(self, error: GsgError | None) -> None:
         """For the maker of the subscription: nothing more will come, because of ``error`` if there is one."""

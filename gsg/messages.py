@@ -4,7 +4,7 @@
     subscriber -> rendezvous    AskLoads, InsertCondition,          answered by Loads; Done, then Snapshot...; Failed; NotHere
                                 RemoveCondition, Resume
     rendezvous -> subscriber    Snapshot, Deltas, Happened, Gap, Moved
-    old owner  -> new owner     HandOver                            answered by Done or Failed
+    old holder  -> new holder     HandOver                            answered by Done or Failed
     anybody    -> anybody       AskStatus                           answered by PeerStatus
 
 ``request`` numbers an exchange on one link; a feed's number is the subscriber's. Sequence numbers count the messages of a feed from
@@ -13,6 +13,7 @@ its snapshot on, so that a hole is noticed.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 import msgspec
@@ -57,6 +58,8 @@ class Publish(_Message, tag=1, frozen=True):
     stamp: int
     """The publisher's clock in microseconds: tells older from newer where a fact comes from two sides as its key changes hands."""
     forwarded: bool = False
+    unsure: bool = False
+    """The publisher has lost or met peers of late, and may take the receiver for an holder that it is not: it is to look."""
 
 
 class Flash(_Message, tag=2, frozen=True):
@@ -67,7 +70,8 @@ class Flash(_Message, tag=2, frozen=True):
     events: list[Event]
     places: list[bytes]
     forwarded: bool = False
-    """As in Publish."""
+    unsure: bool = False
+    """Both as in Publish."""
 
 
 class Done(_Message, tag=3, frozen=True):
@@ -256,11 +260,17 @@ _decoder: msgspec.msgpack.Decoder[Message] = msgspec.msgpack.Decoder(Message)
 def decode(payload: bytes) -> Message:
     """A message from a frame's payload. Raises PeerMisbehaved for anything else."""
     try:
-        return _decoder.decode(payload)
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        message = _decoder.decode(payload)
+        if isinstance(message, Moved | NotHere):
+            contact = message.to if isinstance(message, Moved) else message.peer
+            dht.contact_from((contact.id, contact.host, contact.port))
+        return message
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError, dht.BadAnswer) as error:
         raise PeerMisbehaved(f"a frame of {len(payload)} bytes is no message of this protocol: {error}") from None
 
 
+PART_BYTES = 4 * 1024 * 1024
+"""A message is cut where its tuples reach so many bytes: with one more of the longest it is far from a frame's limit."""
 MAX_TUPLE_BYTES = 1024 * 1024
 """The longest tuple, as encoded: far from a frame's limit, and more than a fact should be."""
 
@@ -276,3 +286,15 @@ def size_bytes(items: Tuple) -> int:
             f"tuple {show(items)[:60]}... has {size} bytes; expected at most {MAX_TUPLE_BYTES}: publish a reference to it"
         )
     return size
+
+
+def parts(facts: Sequence[Tuple], most: int) -> Iterator[slice]:
+    """Slices that cut tuples into messages: at most so many in each, and little more than PART_BYTES."""
+    begin = filled = 0
+    for number, items in enumerate(facts):
+        if number - begin >= most or filled >= PART_BYTES:
+            yield slice(begin, number)
+            begin, filled = number, 0
+        filled += len(encode(items))
+    if begin < len(facts):
+        yield slice(begin, len(facts))

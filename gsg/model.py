@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Set
 from typing import Any, TypeAlias
 
 import msgspec
+from msgspec.structs import astuple
 
 from .errors import BadTerm
 
@@ -141,6 +142,8 @@ MAX_ARITY = 255
 _BARE = re.compile(r"[^\W\d][\w]*(?:-\w+)*")
 _IRI_ESCAPED = re.compile(r'[\x00-\x20<>"{}|^`\\]')
 _ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_LANGUAGE = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*")
+"""RDF 1.1 Turtle, LANGTAG, with the lengths of BCP 47."""
 _CANONICAL_INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 
 
@@ -165,7 +168,13 @@ def literal(lexical: str, datatype: str = "", language: str = "") -> Term:
 
 
 def _from_int(value: int) -> Term:
-    return value if INT_MIN <= value <= INT_MAX else Literal(str(value), XSD_INTEGER)
+    if INT_MIN <= value <= INT_MAX:
+        return value
+    try:
+        return Literal(str(value), XSD_INTEGER)
+    except ValueError as error:
+        # Python bounds the conversion of very large integers to text (sys.set_int_max_str_digits).
+        raise BadTerm(f"an integer of {value.bit_length()} bits is too large for a term: {error}") from None
 
 
 def _from_float(value: float) -> Term:
@@ -177,10 +186,30 @@ def _from_float(value: float) -> Term:
 
 
 def _from_literal(value: Literal) -> Term:
+    if any(type(part) is not str for part in astuple(value)):
+        raise BadTerm(f"{value!r} is no literal; expected its lexical form, datatype and language as str")
+    if value.datatype and value.language:
+        raise BadTerm(f"{value!r} has a datatype and a language; expected one of them (RDF 1.1 Concepts, section 3.3)")
+    if value.language and not _LANGUAGE.fullmatch(value.language):
+        raise BadTerm(f"{value.language!r} is no language tag; expected one such as en or pt-BR")
     return literal(value.lexical, value.datatype, value.language)
 
 
+def _nested_items(value: Compound | List) -> Tuple:
+    # A message of another program can hold one without items; neither Pedro nor a script can write it.
+    if not value.items:
+        raise BadTerm(f"a {type(value).__name__} without items is no term; expected at least one")
+    return tuple(map(term, value.items))
+
+
 def _same(value: Any) -> Any:  # Any: the identity on whichever kind of term it is registered for
+    return value
+
+
+def _named(value: Any) -> Any:  # Any: as above
+    # A struct takes whatever it is given; on the wire, and in n3(), only text will do.
+    if type(astuple(value)[0]) is not str:
+        raise BadTerm(f"{value!r} is no term; expected {type(value).__name__} of a str")
     return value
 
 
@@ -189,13 +218,13 @@ _FROM_PYTHON: dict[type, Callable[[Any], Term]] = {  # Any: each function takes 
     int: _from_int,
     float: _from_float,
     bool: lambda value: Literal("true" if value else "false", XSD_BOOLEAN),
-    Symbol: _same,
-    IRI: _same,
-    BlankNode: _same,
+    Symbol: _named,
+    IRI: _named,
+    BlankNode: _named,
     Literal: _from_literal,
-    Variable: _same,
-    Compound: lambda value: Compound(tuple(map(term, value.items))),
-    List: lambda value: List(tuple(map(term, value.items)), None if value.tail is None else term(value.tail)),
+    Variable: _named,
+    Compound: lambda value: Compound(_nested_items(value)),
+    List: lambda value: List(_nested_items(value), None if value.tail is None else term(value.tail)),
 }
 
 
@@ -218,7 +247,7 @@ def term(value: object) -> Term:
     """The term for a Python value.
 
     Takes str, int, float, bool, the kinds of this module, and rdflib's URIRef, BNode, Literal and Variable.
-    Raises BadTerm for anything else.
+    Raises BadTerm for anything else, and for a compound or list without items.
     """
     convert = _FROM_PYTHON.get(type(value))
     if convert is not None:
@@ -254,8 +283,8 @@ def n3(value: Term | float) -> str:
     """A term as GSG script writes it; IRIs, blank nodes and literals are also N-Triples."""
     if type(value) is str:
         return '"' + _escape(value, '"') + '"'
-    if type(value) is float:
-        value = _from_float(value)
+    if type(value) is float or type(value) is bool:
+        value = term(value)
     shown = python_value(value)  # type: ignore[arg-type]  # a float is a Literal by now
     # Infinity and NaN have no number syntax: Python's inf and nan would be read as symbols.
     if type(shown) is int or (type(shown) is float and math.isfinite(shown)):
@@ -270,6 +299,9 @@ def fact(items: Iterable[object]) -> Tuple:
     (the usual slip of ``insert(("a", "b", "c"))`` for ``insert([("a", "b", "c")])``).
     """
     if type(items) is tuple and items and len(items) <= MAX_ARITY and _AS_THEY_ARE.issuperset(map(type, items)):
+        for item in items:
+            if type(item) is not str and type(astuple(item)[0]) is not str:
+                _named(item)
         return items
     made = event(items)
     for item in made:
@@ -280,7 +312,7 @@ def fact(items: Iterable[object]) -> Tuple:
 
 def event(items: Iterable[object]) -> Tuple:
     """Like :func:`fact`, but variables may stand inside, as in a Pedro notification."""
-    if isinstance(items, str) or not isinstance(items, Iterable):
+    if isinstance(items, str | Set | Mapping) or not isinstance(items, Iterable):
         raise BadTerm(f"{items!r} is not a tuple; a single tuple is given as [(subject, predicate, object)]")
     made = tuple(map(term, items))
     if not 0 < len(made) <= MAX_ARITY:

@@ -1,9 +1,9 @@
 """A peer: what happens to one published tuple, top to bottom.
 
 1. A user calls :meth:`Peer.insert`; the tuple is checked (:mod:`gsg.model`) and its features are computed (:mod:`gsg.features`).
-2. The publisher finds the owner of each feature's key and sends each owner one message with all of its tuples
-   (:mod:`gsg.publisher`, :mod:`gsg.owners`, :mod:`gsg.exchange`).
-3. At the owner, the rendezvous enters it under the key, finds the templates that match and adds it to the feeds of their
+2. The publisher finds the holder of each feature's key and sends each holder one message with all of its tuples
+   (:mod:`gsg.publisher`, :mod:`gsg.holders`, :mod:`gsg.exchange`).
+3. At the holder, the rendezvous enters it under the key, finds the templates that match and adds it to the feeds of their
    subscribers (:mod:`gsg.rendezvous`).
 4. At a subscriber's peer the feed updates its alpha memory, the Rete network joins, and rows come out as signed differences
    (:mod:`gsg.subscriber`, :mod:`rete`).
@@ -14,6 +14,7 @@ This module is the shell around those: it owns the sockets and the tasks, and ha
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import socket
 import time
@@ -27,10 +28,11 @@ import dht
 
 from . import model
 from .backlog import LIMIT
-from .errors import DoorClosed, PeerUnreachable, Refused, reason
+from .errors import DoorClosed, PeerMisbehaved, PeerUnreachable, Refused, RemoteError, reason
 from .exchange import Channel, Exchange, show
 from .features import Template
 from .handover import Handover
+from .holders import Holders
 from .intake import Memory, OnEvent
 from .languages import Delete, Insert, Notify, parse_query, parse_script
 from .live import LiveSubscription
@@ -48,6 +50,7 @@ from .messages import (
     Loads,
     Message,
     Moved,
+    NotHere,
     PeerStatus,
     Publish,
     RemoveCondition,
@@ -56,11 +59,11 @@ from .messages import (
     Test,
 )
 from .model import Tuple
-from .owners import Owners
+from .posting import Feed
 from .predicates import compile_test
 from .publisher import Publisher
 from .query import Query
-from .rendezvous import Feed, Rendezvous
+from .rendezvous import Rendezvous
 from .rows import Row, Sign, changes_of
 from .subscriber import Standing, Subscriber
 from .subscription import Callback
@@ -68,7 +71,7 @@ from .subscription import Callback
 log = logging.getLogger(__name__)
 
 SHARE_SAMPLES = 4_096
-"""Keys looked up, in the cache of owners, to estimate who is responsible for how many."""
+"""Keys looked up, in the cache of holders, to estimate who is responsible for how many."""
 
 
 class Peer:
@@ -101,7 +104,7 @@ class Peer:
         """Tasks of this peer: one per feed under repair, snapshot under way or congested link; leaving cancels them."""
         self._open = False
         self._exchange: Exchange
-        self._owners: Owners
+        self._holders: Holders
         self._publisher: Publisher
         self._subscriber: Subscriber
         self._handover: Handover
@@ -109,6 +112,8 @@ class Peer:
         self._congested: set[Channel] = set()
         self._done: list[tuple[Channel, Done]] = []
         """Answers to publishers, due at the end of the read under way."""
+        self._resuming: dict[Feed, Channel] = {}
+        """Feeds whose subscribers ask for a snapshot, due then too."""
 
     async def __aenter__(self) -> Self:
         self._endpoint = await self._make_endpoint()
@@ -118,19 +123,21 @@ class Peer:
             raise DoorClosed(str(error)) from None
         self._exchange = Exchange(self.contact, on_message=self._message, on_batch=self._flush, on_broken=self._channel_broken)
         self._exchange.attach(self._endpoint.links)
-        self._owners = Owners(self._endpoint.overlay)
-        self._publisher = Publisher(self.contact.id, self._owners, self._exchange, self._clock)
-        self._subscriber = Subscriber(self._owners, self._exchange, self._start_task)
+        self._holders = Holders(self._endpoint.overlay, self._exchange.abort)
+        self._publisher = Publisher(self.contact.id, self._holders, self._exchange, self._clock)
+        self._subscriber = Subscriber(self._holders, self._exchange, self._start_task)
         self._handover = Handover(
-            self.contact, self._owners, self._exchange, self._rendezvous, start_task=self._start_task, flush=self._flush
+            self.contact, self._holders, self._exchange, self._rendezvous, start_task=self._start_task, flush=self._flush
         )
         await self._group.__aenter__()
         self._open = True
         try:
             await self._endpoint.overlay.join(self._join)
-        except dht.DhtError as error:
+        except BaseException as error:
             await self._stop()
-            raise PeerUnreachable(str(error)) from None
+            if isinstance(error, dht.DhtError):
+                raise PeerUnreachable(str(error)) from None
+            raise
         return self
 
     async def _make_endpoint(self) -> dht.Endpoint:
@@ -256,16 +263,16 @@ class Peer:
         async def ask(contact: dht.Contact) -> PeerStatus | None:
             try:
                 return await self._exchange.ask(contact, AskStatus, PeerStatus)
-            except (PeerUnreachable, Refused):
+            except RemoteError:
                 return None
 
-        answers = await asyncio.gather(*(ask(contact) for contact in self._owners.everybody()))
+        answers = await asyncio.gather(*(ask(contact) for contact in self._holders.everybody()))
         return [answer for answer in answers if answer is not None]
 
     def shares(self) -> dict[bytes, float]:
         """The fraction of all keys that each known peer is responsible for, by peer id; good to about one per cent."""
         self._opened()
-        return self._owners.shares(SHARE_SAMPLES)
+        return self._holders.shares(SHARE_SAMPLES)
 
     # --- what doors ask ---------------------------------------------------------------------------------------------------
 
@@ -288,12 +295,15 @@ class Peer:
 
     def _message(self, channel: Channel, message: Message) -> None:
         try:
+            if self._handover.leaving and (isinstance(message, HandOver) or getattr(message, "forwarded", False)):
+                channel.send(NotHere(message.request, self.contact, leaves=True))  # type: ignore[union-attr]  # all three have it
+                return
             match message:
                 case Publish():
                     if abs(message.sign) != 1:
                         raise Refused(f"sign {message.sign}; expected 1 or -1")
                     _check_places(message.facts, message.places)
-                    if not message.forwarded and self._handover.settling:
+                    if not message.forwarded and (message.unsure or self._handover.settling):
                         done = self._handover.publish(channel, message)
                     else:
                         if message.forwarded:
@@ -304,16 +314,16 @@ class Peer:
                         self._done.append((channel, done))
                 case HandOver():
                     _check_places(message.facts, message.places)
-                    if self._handover.leaving:
-                        raise Refused("this peer is about to stop")
                     if not len(message.signs) == len(message.stamps) == len(message.facts):
                         raise Refused("a hand-over with columns of different lengths; expected a sign and a stamp for each fact")
+                    if any(abs(sign) != 1 for sign in message.signs):
+                        raise Refused("a hand-over with a sign that is neither 1 nor -1")
                     self._rendezvous.take_over(message.signs, message.facts, message.places, message.stamps)
                     self._handover.look_again()
                     self._done.append((channel, Done(message.request)))
                 case Flash():
                     _check_places([event.items for event in message.events], message.places)
-                    if not message.forwarded and self._handover.settling:
+                    if not message.forwarded and (message.unsure or self._handover.settling):
                         done = self._handover.flash(channel, message)
                     else:
                         self._rendezvous.flash(message.publisher, message.events, message.places)
@@ -333,7 +343,7 @@ class Peer:
                 case AskLoads():
                     channel.send(Loads(message.request, self._rendezvous.loads(message.template, message.positions)))
                 case InsertCondition():
-                    # Always, not only while settling: whoever asks may have lost sight of the owner alone.
+                    # Always, not only while settling: whoever asks may have lost sight of the holder alone.
                     not_here = self._handover.not_here(message)
                     if not_here is not None:
                         channel.send(not_here)
@@ -346,15 +356,27 @@ class Peer:
                 case Resume():
                     known = self._rendezvous.feed(channel, message.feed)
                     if known is not None:
-                        self._send_snapshot(channel, known)
+                        # Once at the end of the read, however often it asks.
+                        self._resuming[known] = channel
                 case AskStatus():
                     channel.send(self._own_status(message.request))
         except Refused as error:
-            request = getattr(message, "request", None)
-            if request is not None:
-                channel.send(Failed(request, str(error)))
+            self._refuse(channel, message, str(error))
         except PeerUnreachable:
             log.debug("answer to %s not sent: the link is gone", show(channel.contact))
+        except PeerMisbehaved:
+            raise
+        except Exception:
+            # A defect of ours that a message brought out must not keep the others waiting, nor whoever sent it.
+            log.exception("a %s from %s was not carried out", type(message).__name__, show(channel.contact))
+            self._refuse(channel, message, "this peer failed on it; its log says more")
+
+    @staticmethod
+    def _refuse(channel: Channel, message: Message, why: str) -> None:
+        request = getattr(message, "request", None)
+        if request is not None:
+            with contextlib.suppress(PeerUnreachable):
+                channel.send(Failed(request, why))
 
     def _send_snapshot(self, channel: Channel, feed: Feed) -> None:
         if feed.events_only:
@@ -369,9 +391,10 @@ class Peer:
         self._rendezvous.release(feed)
 
     async def _send_rest(self, channel: Channel, feed: Feed, parts: list[Snapshot]) -> None:
+        now = feed.round
         for part in parts:
             await channel.drained()
-            if self._rendezvous.feed(channel, feed.number) is not feed:
+            if feed.round != now or self._rendezvous.feed(channel, feed.number) is not feed:
                 return
             channel.send(part)
         self._rendezvous.release(feed)
@@ -379,6 +402,10 @@ class Peer:
 
     def _flush(self) -> None:
         """Send what the messages of one read have caused; publishers are answered after their tuples have been forwarded."""
+        resuming, self._resuming = self._resuming, {}
+        for feed, channel in resuming.items():
+            with contextlib.suppress(PeerUnreachable):  # the feed ends with its link
+                self._send_snapshot(channel, feed)
         done, self._done = self._done, []
         for subscriber, message in [*self._rendezvous.take(), *done]:
             assert isinstance(subscriber, Channel)
@@ -386,6 +413,10 @@ class Peer:
                 subscriber.send(message)
             except PeerUnreachable:
                 continue  # its feeds end when the loss of the link is told
+            except Refused as error:
+                log.error("%s", error)
+                subscriber.abort(str(error))
+                continue
             if subscriber.congested and subscriber not in self._congested:
                 self._congested.add(subscriber)
                 self._rendezvous.hold(subscriber)
@@ -396,8 +427,7 @@ class Peer:
             await subscriber.drained()
         finally:
             self._congested.discard(subscriber)
-        for feed in self._rendezvous.feeds_of(subscriber):
-            self._rendezvous.release(feed)
+        self._rendezvous.unhold(subscriber)
         self._flush()
 
     def _own_status(self, request: int) -> PeerStatus:
@@ -427,13 +457,15 @@ class Peer:
 
     def _peer_discovered(self, contact: dht.Contact) -> None:
         if self._open:
-            self._owners.forget()
+            self._holders.forget()
             self._handover.newcomer()
             self._subscriber.intake.discovered(contact)
 
     def _peer_lost(self, contact: dht.Contact) -> None:
         if self._open:
-            self._owners.forget()
+            self._holders.forget()
+            # A peer that vanished without a word leaves its links standing: what they fed is to be set up elsewhere.
+            self._exchange.abort(contact.id, "the peer does not answer any more")
 
     def _opened(self) -> Publisher:
         if not self._open:
@@ -463,5 +495,5 @@ def _check_places(tuples: Sequence[Tuple], places: Sequence[bytes]) -> None:
     if len(tuples) != len(places):
         raise Refused(f"{len(tuples)} tuples with {len(places)} places; expected as many")
     for items, there in zip(tuples, places, strict=True):
-        if not there or max(there) >= len(items):
+        if not there or len(there) > len(items) or max(there) >= len(items):
             raise Refused(f"a tuple of {len(items)} terms under positions {list(there)}; expected positions that it has")

@@ -40,9 +40,9 @@ def _rarity_by_habit(position: int) -> tuple[bool, int]:
     return position == 1, -position
 
 
-def places_by_owner(positions: Sequence[int], owners: Sequence[bytes]) -> dict[bytes, bytes]:
-    """The positions of a tuple that each owner holds: ``owners[i]`` holds the key of ``positions[i]``."""
+def places_by_holder(positions: Sequence[int], holders: Sequence[bytes]) -> dict[bytes, bytes]:
+    """The positions of a tuple that each holder holds: ``holders[i]`` holds the key of ``positions[i]``."""
     places: dict[bytes, bytes] = {}
-    for position, owner in zip(positions, owners, strict=True):
-        places[owner] = places.get(owner, b"") + position.to_bytes(1, "big")
+    for position, holder in zip(positions, holders, strict=True):
+        places[holder] = places.get(holder, b"") + position.to_bytes(1, "big")
     return places

@@ -12,7 +12,7 @@ from importlib.metadata import entry_points
 
 from .errors import GsgError, Refused
 from .messages import Test
-from .rendezvous import Predicate
+from .posting import Predicate
 
 GROUP = "gsg.tests"
 

@@ -14,6 +14,9 @@ from pathlib import Path
 READY_S = 30.0
 """How long a peer may take to say that it is ready."""
 
+STOP_S = 15.0
+"""How long a peer may take to stop; then it is killed."""
+
 
 @dataclass(slots=True)
 class PeerProcess:
@@ -49,12 +52,17 @@ async def start(*, join: str | None = None, pedro: bool = False) -> PeerProcess:
     )
     assert process.stdout is not None
     said = ""
-    async with asyncio.timeout(READY_S):
-        while not said.endswith("stops\n"):
-            line = (await process.stdout.readline()).decode()
-            if not line:
-                raise RuntimeError(f"a peer ended with status {await process.wait()}: {said}")
-            said += line
+    try:
+        async with asyncio.timeout(READY_S):
+            while not said.endswith("stops\n"):
+                line = (await process.stdout.readline()).decode()
+                if not line:
+                    raise RuntimeError(f"a peer ended with status {await process.wait()}: {said}")
+                said += line
+    except BaseException:
+        # Nobody else knows of it yet, so nobody else would stop it.
+        await _kill(process)
+        raise
     listen, url, door = (
         re.search(pattern, said) for pattern in (r"listens on (\S+)", r"http door at (\S+)", r"pedro door at (\S+)")
     )
@@ -76,5 +84,17 @@ async def peers(count: int, *, pedro: bool = False) -> AsyncIterator[list[PeerPr
         for one in running * 2:
             with contextlib.suppress(ProcessLookupError):
                 one.process.send_signal(signal.SIGINT)
-        for one in running:
-            await one.process.wait()
+        try:
+            for one in running:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(one.process.wait(), STOP_S)
+        finally:
+            for one in running:
+                await _kill(one.process)
+
+
+async def _kill(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()

@@ -1,4 +1,4 @@
-"""Publishing: tuples to features, features to owners, one message per owner with all of its tuples.
+"""Publishing: tuples to features, features to holders, one message per holder with all of its tuples.
 
 A publish has two phases. Sending happens under a lock, call after call, so that the tuples of one publisher reach each
 rendezvous in the order published. Waiting for the answers does not: several publishes are under way at once, as many as their
@@ -19,12 +19,12 @@ from typing import TypeAlias
 import dht
 
 from .errors import PeerUnreachable
-from .exchange import Answer, Channel, Exchange, answer_of
+from .exchange import ANSWER_TIMEOUT_S, Answer, Channel, Exchange, answer_of
 from .features import positions
+from .holders import Holders
 from .messages import Done, Event, Flash, Message, Publish, size_bytes
 from .model import Tuple
-from .owners import Owners
-from .placement import places_by_owner
+from .placement import places_by_holder
 
 ATTEMPTS = 5
 """How often a tuple is sent before its publisher is told that it did not arrive."""
@@ -40,7 +40,7 @@ Places: TypeAlias = Mapping[int, bytes]
 class _Parcel:
     """One message: its receiver, the tuples' numbers in the batch, and for each the positions that the receiver holds."""
 
-    owner: dht.Contact
+    holder: dht.Contact
     numbers: list[int] = field(default_factory=list)
     places: list[bytes] = field(default_factory=list)
     size_bytes: int = 0
@@ -58,10 +58,10 @@ Sent: TypeAlias = tuple[_Parcel, Channel, "asyncio.Future[Answer]"]
 class Publisher:
     """Publishes for one peer. ``clock`` gives seconds, the same moment for all peers."""
 
-    def __init__(self, own_id: bytes, owners: Owners, exchange: Exchange, clock: Callable[[], float]) -> None:
+    def __init__(self, own_id: bytes, holders: Holders, exchange: Exchange, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._own_id = own_id
-        self._owners = owners
+        self._holders = holders
         self._exchange = exchange
         self._sending = asyncio.Lock()
         """Held while one batch is sent; those who wait are the callers of publish, who bound how many they are."""
@@ -75,9 +75,10 @@ class Publisher:
         Raises BadTerm before anything is sent, PeerUnreachable or Refused when some were not acknowledged.
         """
         stamp = int(self._clock() * 1_000_000)
+        unsure = self._holders.unsure
 
         def make(parcel: _Parcel, request: int) -> Message:
-            return Publish(request, sign, [facts[number] for number in parcel.numbers], parcel.places, stamp)
+            return Publish(request, sign, [facts[number] for number in parcel.numbers], parcel.places, stamp, unsure=unsure)
 
         return await self._publish(facts, {number: bytes(positions(fact)) for number, fact in enumerate(facts)}, make)
 
@@ -87,11 +88,13 @@ class Publisher:
         ``via`` names the positions whose rendezvous to go by, for all of them alike; otherwise all positions that hold a constant.
         Raises like :meth:`facts`.
         """
+        unsure = self._holders.unsure
         numbered = [Event(self._events + count, items, text) for count, (items, text) in enumerate(events, 1)]
         self._events += len(numbered)
 
         def make(parcel: _Parcel, request: int) -> Message:
-            return Flash(request, self._own_id, [numbered[number] for number in parcel.numbers], parcel.places)
+            events = [numbered[number] for number in parcel.numbers]
+            return Flash(request, self._own_id, events, parcel.places, unsure=unsure)
 
         places = {number: bytes(positions(items) if via is None else via) for number, (items, _) in enumerate(events)}
         await self._publish([items for items, _ in events], places, make)
@@ -107,7 +110,7 @@ class Publisher:
                     changed += (await answer_of(channel, answer, Done)).count
                 except PeerUnreachable as error:
                     problem = error
-                    self._owners.failed(parcel.owner.id, error)
+                    self._holders.failed(parcel.holder.id, error)
                     parcel.add_to(missed)
             if not missed:
                 break
@@ -126,37 +129,37 @@ class Publisher:
         problem: PeerUnreachable | None = None
         for parcel in await self._parcels(tuples, sizes, places):
             try:
-                channel = await self._exchange.channel(parcel.owner)
+                channel = await self._exchange.channel(parcel.holder)
                 if channel.congested:
-                    await channel.drained()
+                    await channel.drained(ANSWER_TIMEOUT_S)
             except PeerUnreachable as error:
                 problem = error
-                self._owners.failed(parcel.owner.id, error)
+                self._holders.failed(parcel.holder.id, error)
                 parcel.add_to(missed)
                 continue
             sent.append((parcel, channel, channel.ask(partial(make, parcel))))
         return sent, missed, problem
 
     async def _parcels(self, tuples: Sequence[Tuple], sizes: Sequence[int], places: Places) -> list[_Parcel]:
-        """The messages to send, in order for each owner."""
+        """The messages to send, in order for each holder."""
         features = [
             [(len(items), position, items[position]) for position in there]
             for number, there in places.items()
             for items in (tuples[number],)
         ]
-        owners = await self._owners.of(feature for some in features for feature in some)
+        holders = await self._holders.of(feature for some in features for feature in some)
         done: list[_Parcel] = []
         filling: dict[bytes, _Parcel] = {}
         for (number, there), some in zip(places.items(), features, strict=True):
-            contacts = [owners[feature] for feature in some]
-            for owner_id, positions_there in places_by_owner(there, [contact.id for contact in contacts]).items():
-                parcel = filling.get(owner_id)
+            contacts = [holders[feature] for feature in some]
+            for holder_id, positions_there in places_by_holder(there, [contact.id for contact in contacts]).items():
+                parcel = filling.get(holder_id)
                 if parcel is None:
-                    owner = next(contact for contact in contacts if contact.id == owner_id)
-                    parcel = filling[owner_id] = _Parcel(owner)
+                    holder = next(contact for contact in contacts if contact.id == holder_id)
+                    parcel = filling[holder_id] = _Parcel(holder)
                 parcel.numbers.append(number)
                 parcel.places.append(positions_there)
                 parcel.size_bytes += sizes[number]
                 if len(parcel.numbers) >= CHUNK_TUPLES or parcel.size_bytes >= CHUNK_BYTES:
-                    done.append(filling.pop(owner_id))
+                    done.append(filling.pop(holder_id))
         return done + list(filling.values())

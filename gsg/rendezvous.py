@@ -7,109 +7,31 @@ What happens to a tuple here, under each of its positions whose key this peer ho
 3. it is added to the feed of each subscriber of each template that matches.
 
 Equal templates of several subscribers are stored once. Matching happens under the template's own anchor only, so a fact that
-reaches this peer under two keys is fed once. Nothing here waits or sends: the owner of this object calls :meth:`take` and sends
+reaches this peer under two keys is fed once. Nothing here waits or sends: the holder of this object calls :meth:`take` and sends
 what it gets; ``Subscriber`` handles are opaque to it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 import dht
-import rete
 
 from .errors import Refused
 from .features import HOME, Key, Template
-from .messages import Deltas, Event, Gap, Happened, InsertCondition, Load, Message, Moved, Snapshot, Test
+from .messages import Event, Happened, InsertCondition, Load, Message, Moved, Snapshot, Test, parts
 from .model import Tuple, Variable
 from .placement import NOWHERE
+from .posting import Feed, Posted, Predicate, Stand, Subscriber
 
-Subscriber: TypeAlias = Hashable
-"""Whoever a feed goes to: for a peer, the link to the subscriber's peer."""
-Predicate: TypeAlias = Callable[[Tuple, "str | None"], bool]
 CompileTest: TypeAlias = Callable[[Test], Predicate]
 """Turns a condition's test into a function of a tuple and the text that it came as. Raises Refused for one it does not know."""
 
 SNAPSHOT_FACTS = 2_000
 """Facts in one Snapshot message."""
-HELD_DELTAS = 20_000
-"""Deltas kept for a feed whose subscriber cannot take them now. Beyond, they are dropped and the feed is marked with a gap: the
-subscriber is told, and gets a fresh snapshot when it asks."""
-
 REMEMBERED_RETRACTIONS = 1_000_000
 """Retractions remembered while keys change hands. A fact whose retraction was forgotten could come back with a key handed over."""
-
-
-class Feed:
-    """One subscriber's share in one template."""
-
-    __slots__ = ("_facts", "_signs", "anchor", "events_only", "gap", "held", "number", "posted", "sequence", "subscriber")
-
-    def __init__(self, subscriber: Subscriber, asked: InsertCondition, posted: Posted, anchor: Key | None) -> None:
-        self.subscriber = subscriber
-        self.number = asked.feed
-        self.events_only = asked.events_only
-        self.posted = posted
-        self.anchor = anchor
-        self.sequence = 0
-        self.held = True
-        """While held, deltas are kept here: the link is congested, or the snapshot is still under way."""
-        self.gap = False
-        self._facts: list[Tuple] = []
-        self._signs: list[int] = []
-
-    def add(self, fact: Tuple, sign: int) -> bool:
-        """Keep a delta; whether it is the first since the last message."""
-        if self.gap:
-            return False
-        if len(self._facts) >= HELD_DELTAS and self.held:
-            self.gap = True
-            self._facts, self._signs = [], []
-            return False
-        self._facts.append(fact)
-        self._signs.append(sign)
-        return len(self._facts) == 1
-
-    def take(self) -> Message | None:
-        """The message for what was kept, if the feed may speak."""
-        if self.held:
-            return None
-        if self.gap:
-            return Gap(self.number)
-        if not self._facts:
-            return None
-        message = Deltas(self.number, self.sequence, self._facts, self._signs)
-        self.sequence += 1
-        self._facts, self._signs = [], []
-        return message
-
-    def restart(self) -> None:
-        """Forget what was kept: a snapshot that includes it is about to be sent."""
-        self.gap = False
-        self._facts, self._signs = [], []
-
-
-class Posted:
-    """A template under one anchor, with the test that goes with it, and its feeds."""
-
-    __slots__ = ("feeds", "predicate", "template", "test")
-
-    def __init__(self, template: Template, test: Test | None, predicate: Predicate | None) -> None:
-        self.template = template
-        self.test = test
-        self.predicate = predicate
-        self.feeds: dict[tuple[Subscriber, int], Feed] = {}
-
-
-class _Stand:
-    """What is posted under one key: templates without a test by look-up, and with a test one list per template."""
-
-    __slots__ = ("by_test", "table")
-
-    def __init__(self) -> None:
-        self.table: rete.TemplateTable[list[Posted]] = rete.TemplateTable()
-        self.by_test: dict[tuple[Template, Test | None], Posted] = {}
 
 
 class Rendezvous:
@@ -119,8 +41,8 @@ class Rendezvous:
         self._compile_test = compile_test
         self._facts: dict[Key, dict[Tuple, int]] = {}
         """With each fact the stamp of its insertion."""
-        self._stands: dict[Key, _Stand] = {}
-        self._everywhere = _Stand()
+        self._stands: dict[Key, Stand] = {}
+        self._everywhere = Stand()
         """Templates without constants: matched under the tuple's home."""
         self._feeds: dict[tuple[Subscriber, int], Feed] = {}
         self._of_subscriber: dict[Subscriber, dict[int, Feed]] = {}
@@ -141,18 +63,18 @@ class Rendezvous:
 
     # --- publishers -------------------------------------------------------------------------------------------------------
 
-    def publish(self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes], *, stamp: int = 0, as_owner: bool = True) -> int:
+    def publish(self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes], *, stamp: int = 0, as_holder: bool = True) -> int:
         """Facts come (1) or go (-1) under their places; returns how many changed under their home.
 
         ``stamp`` is the publisher's time, in microseconds; it matters only to facts that change hands (:meth:`take_over`).
-        ``as_owner=False``: for the sake of feeds that have not followed their key to its new owner yet.
+        ``as_holder=False``: for the sake of feeds that have not followed their key to its new holder yet.
         """
         changed_homes = 0
         change = self._enter if sign > 0 else self._leave
         for fact, positions in zip(facts, places, strict=True):
             for position in positions:
                 key = (len(fact), position, fact[position])
-                if as_owner and self._moved:
+                if as_holder and self._moved:
                     self._moved.pop(key, None)
                 if change(key, fact, stamp):
                     changed_homes += position == HOME
@@ -164,7 +86,9 @@ class Rendezvous:
         return changed_homes
 
     def flash(self, publisher: bytes, events: Sequence[Event], places: Sequence[bytes]) -> None:
-        """Events pass under their places: matched, forwarded, not kept."""
+        """Events pass under their places: matched, forwarded, not kept. They follow the deltas of what was published before."""
+        if self._dirty:
+            self._happened = self.take()
         for event, positions in zip(events, places, strict=True):
             items = event.items
             reached: dict[Subscriber, list[int]] = {}
@@ -203,7 +127,7 @@ class Rendezvous:
             del self._facts[key]
         return True
 
-    def _feed(self, stand: _Stand, fact: Tuple, sign: int) -> None:
+    def _feed(self, stand: Stand, fact: Tuple, sign: int) -> None:
         for postings in stand.table.matching(fact):
             for posted in postings:
                 if posted.predicate is None or self._passes(posted.predicate, fact, None):
@@ -214,7 +138,7 @@ class Rendezvous:
                         if feed.add(fact, sign):
                             self._dirty.append(feed)
 
-    def _reach(self, stand: _Stand, event: Event, reached: dict[Subscriber, list[int]]) -> None:
+    def _reach(self, stand: Stand, event: Event, reached: dict[Subscriber, list[int]]) -> None:
         for postings in stand.table.matching(event.items) + stand.table.matching(_ANY_ARITY):
             for posted in postings:
                 if posted.predicate is None or self._passes(posted.predicate, event.items, event.text):
@@ -254,7 +178,7 @@ class Rendezvous:
         stand = self._everywhere if key is None else self._stands.get(key)
         if stand is None:
             assert key is not None
-            stand = self._stands[key] = _Stand()
+            stand = self._stands[key] = Stand()
         posted = stand.by_test.get((asked.template, asked.test))
         if posted is not None and asked.exclusive:
             raise Refused("somebody has this already")
@@ -274,7 +198,6 @@ class Rendezvous:
     def snapshot(self, feed: Feed) -> list[Snapshot]:
         """The stored facts that match the feed's template, in parts; deltas from now on are kept until :meth:`release`."""
         feed.restart()
-        feed.held = True
         posted = feed.posted
         matches, predicate = posted.template.matches, posted.predicate
         facts = [
@@ -282,26 +205,28 @@ class Rendezvous:
             for fact in self._stored(feed.anchor)
             if matches(fact) and (predicate is None or self._passes(predicate, fact, None))
         ]
-        parts = [facts[start : start + SNAPSHOT_FACTS] for start in range(0, len(facts), SNAPSHOT_FACTS)] or [[]]
-        return [Snapshot(feed.number, part, index == 0, index == len(parts) - 1, feed.sequence) for index, part in enumerate(parts)]
+        cut = [facts[part] for part in parts(facts, SNAPSHOT_FACTS)] or [[]]
+        return [Snapshot(feed.number, part, index == 0, index == len(cut) - 1, feed.sequence) for index, part in enumerate(cut)]
 
     def feed(self, subscriber: Subscriber, number: int) -> Feed | None:
         """A subscriber's feed, if it has one of this number."""
         return self._feeds.get((subscriber, number))
 
     def hold(self, subscriber: Subscriber) -> None:
-        """The subscriber's link is congested: keep its deltas until :meth:`release_all`."""
+        """The subscriber's link is congested: keep its deltas until :meth:`unhold`."""
         for feed in self._of_subscriber.get(subscriber, {}).values():
-            feed.held = True
+            feed.congested = True
+
+    def unhold(self, subscriber: Subscriber) -> None:
+        """The subscriber's link has room: its feeds may speak, except those whose snapshot is under way."""
+        for feed in self._of_subscriber.get(subscriber, {}).values():
+            feed.congested = False
+            self._dirty.append(feed)
 
     def release(self, feed: Feed) -> None:
-        """The feed may speak: its snapshot has been sent, or its link has room."""
-        feed.held = False
+        """The feed's snapshot has been sent: deltas may follow."""
+        feed.loading = False
         self._dirty.append(feed)
-
-    def feeds_of(self, subscriber: Subscriber) -> list[Feed]:
-        """All feeds of a subscriber."""
-        return list(self._of_subscriber.get(subscriber, {}).values())
 
     def remove_condition(self, subscriber: Subscriber, number: int) -> None:
         """End a feed, and its template if that was the last one. An unknown number is nothing: it may have ended meanwhile."""
@@ -339,9 +264,7 @@ class Rendezvous:
         if self._dirty:
             dirty, self._dirty = self._dirty, []
             for feed in dirty:
-                message = feed.take()
-                if message is not None:
-                    messages.append((feed.subscriber, message))
+                messages.extend((feed.subscriber, message) for message in feed.take())
         return messages
 
     # --- keys that change hands: gsg/handover.py decides, and finds the peers ----------------------------------------------
@@ -360,18 +283,18 @@ class Rendezvous:
         gone = (self._retracted or {}).get(key, _NOTHING)
         return present + [(-1, fact, stamp) for fact, stamp in gone.items()]
 
-    def move(self, keys: Iterable[Key], owner: dht.Contact, *, leaves: bool = False) -> None:
+    def move(self, keys: Iterable[Key], holder: dht.Contact, *, leaves: bool = False) -> None:
         """Another peer has the facts of these keys now: tell their feeds to follow, once each. The facts stay until dropped."""
         following: dict[Feed, None] = {}
         for key in keys:
             self._moved[key] = None
             if self._retracted:
-                # What happens to the key from now on is the new owner's to remember.
+                # What happens to the key from now on is the new holder's to remember.
                 self._retracted.pop(key, None)
             stands = [self._stands.get(key), self._everywhere if key[1] == HOME else None]
             for posted in (posted for stand in stands if stand is not None for posted in stand.by_test.values()):
                 following.update(dict.fromkeys(posted.feeds.values()))
-        self._happened.extend((feed.subscriber, Moved(feed.number, owner, leaves)) for feed in following)
+        self._happened.extend((feed.subscriber, Moved(feed.number, holder, leaves)) for feed in following)
 
     def take_over(self, signs: Sequence[int], facts: Sequence[Tuple], places: Sequence[bytes], stamps: Sequence[int]) -> None:
         """What another peer knew of keys that are ours from now on; per fact and key, the later stamp is right."""
@@ -380,7 +303,7 @@ class Rendezvous:
             for position in positions:
                 key = (len(fact), position, fact[position])
                 if key in self._moved:
-                    # It comes back: what was left of it here has missed what happened at its other owner.
+                    # It comes back: what was left of it here has missed what happened at its other holder.
                     for _, old, _ in self.history(key):
                         self.publish(-1, [old], [bytes((position,))])
                     self._moved.pop(key, None)

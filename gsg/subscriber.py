@@ -15,10 +15,10 @@ import rete
 from .exchange import Channel, Exchange
 from .features import Template
 from .feeds import RecentEvents
+from .holders import Holders
 from .intake import Intake, Memory, OnEvent, StartTask
 from .messages import Happened, Test
 from .model import Tuple
-from .owners import Owners
 from .placement import NOWHERE
 from .query import Query, refusing_bad_queries, templates
 
@@ -44,11 +44,11 @@ class Standing:
 class Subscriber:
     """The standing queries and listeners of one peer. ``start_task`` runs a coroutine for as long as the peer lives."""
 
-    def __init__(self, owners: Owners, exchange: Exchange, start_task: StartTask) -> None:
+    def __init__(self, holders: Holders, exchange: Exchange, start_task: StartTask) -> None:
         self._network = rete.Network(
             lambda template: self.intake.memory(template).facts(), lambda template: self.intake.memory(template).size()
         )
-        self.intake = Intake(owners, exchange, on_change=self._network.change_memory, start_task=start_task)
+        self.intake = Intake(holders, exchange, on_change=self._network.change_memory, start_task=start_task)
         self._standing: dict[rete.Production, Standing] = {}
         self._recent = RecentEvents()
 

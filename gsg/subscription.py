@@ -17,6 +17,19 @@ log = logging.getLogger(__name__)
 Callback: TypeAlias = Callable[[Sign, Row], object]
 
 
+def tell(callback: Callback, changes: Iterable[Change], variables: tuple[str, ...]) -> int:
+    """Call back with each difference; returns how often that has raised, each time logged with the subscription's variables."""
+    failures = 0
+    for sign, row in changes:
+        try:
+            callback(sign, row)
+        except Exception:
+            # One subscriber's mistake must not keep the others from their rows.
+            failures += 1
+            log.exception("callback of a subscription to %s failed on %s %s", variables, sign, row)
+    return failures
+
+
 class Subscription:
     """A standing query. Made by :meth:`gsg.Space.subscribe`.
 
@@ -81,10 +94,4 @@ class Subscription:
             self._backlog.extend(changes)
             return
         assert self._callback is not None, "without a backlog there is a callback"
-        for sign, row in changes:
-            try:
-                self._callback(sign, row)
-            except Exception:
-                # One subscriber's mistake must not keep the others from their rows.
-                self.failures += 1
-                log.exception("callback of a subscription to %s failed on %s %s", self.variables, sign, row)
+        self.failures += tell(self._callback, changes, self.variables)

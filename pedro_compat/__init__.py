@@ -1,12 +1,16 @@
 """Pedro's door: the terms, goals and wire protocol of the Pedro publish/subscribe server, version 1.14 and its paper.
 
-It is pure: lines and bytes go in, decisions come out; nothing here opens a socket, reads a clock or calls ``random``. It is not a
-Prolog: there are no clauses, and every evaluation is bounded. It copies nothing of the original, which is GPL; its behaviour is
-known from the paper, the manual and recordings.
+It is pure but for three files: lines and bytes go in, decisions come out, without a socket, a clock or ``random``. `door.py` and
+`connection.py` put it behind sockets in front of a peer, `client.py` talks to such a door; they are loaded when asked for. It is
+not a Prolog: there are no clauses, and every evaluation is bounded. It copies nothing of the original, which is GPL; its behaviour
+is known from the paper, the manual and recordings.
 
 Read `terms.py` first, then follow a notification: `lines.py`, `commands.py`, `syntax.py`, `covers.py` with `goals.py` beneath it.
 `session.py` is one connection, `handshake.py` how it begins, `dialect.py` all that differs between the paper and the server 1.14.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from .commands import P2P, Bad, Command, Deregister, Notify, Register, Subscribe, Unsubscribe, decode
 from .covers import CoverTest, Subscription, compile_subscription, compile_test, template
@@ -19,6 +23,10 @@ from .syntax import parse
 from .tuples import from_tuple, to_tuple
 from .writing import write
 
+if TYPE_CHECKING:
+    from .client import AsyncClient
+    from .door import PedroDoor
+
 __all__ = [
     "DIALECTS",
     "FAILED",
@@ -26,6 +34,7 @@ __all__ = [
     "P2P",
     "PAPER",
     "V1_14",
+    "AsyncClient",
     "Bad",
     "BadLine",
     "BadSubscription",
@@ -37,6 +46,7 @@ __all__ = [
     "Handshakes",
     "LineReader",
     "Notify",
+    "PedroDoor",
     "Register",
     "Session",
     "Subscribe",
@@ -54,3 +64,13 @@ __all__ = [
     "to_tuple",
     "write",
 ]
+
+# What opens sockets needs asyncio and the peer; the rest does not.
+_HOMES = {"AsyncClient": "client", "PedroDoor": "door"}
+
+
+def __getattr__(name: str) -> Any:  # Any: whichever of the two is asked for
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'pedro_compat' has no attribute {name!r}")
+    return getattr(import_module(f".{home}", __name__), name)

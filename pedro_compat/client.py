@@ -31,12 +31,14 @@ class AsyncClient:
         self.port = port
         self._commands = asyncio.Lock()
         """Answers carry no number: they come in the order of the lines, so one command waits for the other."""
+        self._closed = False
         self._ack_reader: asyncio.StreamReader
         self._ack_writer: asyncio.StreamWriter | None = None
         self._data_reader: asyncio.StreamReader
         self._data_writer: asyncio.StreamWriter | None = None
 
     async def __aenter__(self) -> Self:
+        self._closed = False
         try:
             reader, writer = await asyncio.open_connection(self.host, self.port)
             told = (await reader.readline()).split()
@@ -54,6 +56,12 @@ class AsyncClient:
         except OSError as error:
             await self.close()
             raise PeerUnreachable(f"no pedro door answers at {self.host}:{self.port}: {error.strerror or error}") from None
+        except (ValueError, OverflowError) as error:
+            await self.close()
+            raise self._problem(error) from None
+        except BaseException:
+            await self.close()
+            raise
         if said != b"ok\n":
             await self.close()
             raise PeerUnreachable(f"the pedro door at {self.host}:{self.port} did not accept this client: {said!r}")
@@ -64,22 +72,40 @@ class AsyncClient:
 
     async def close(self) -> None:
         """Leave: the door ends this client's subscriptions and name. Closing twice is allowed."""
+        self._closed = True
         for writer in (self._data_writer, self._ack_writer):
             if writer is not None:
                 writer.close()
 
     async def send(self, line: str) -> int:
-        """Send one line and return its answer, a number. Raises PeerUnreachable when the connection is gone."""
+        """Send one line and return its answer, a number.
+
+        Raises PeerUnreachable when the connection is gone, PeerMisbehaved when the answer is no number. When it is cancelled the
+        client is closed: the answer would be taken for that of the next line.
+        """
         if self._data_writer is None:
             raise DoorClosed("this client is not connected; use it inside `async with AsyncClient(...) as client:`")
         if "\n" in line:
             raise Refused(f"{line!r} holds a newline, which ends a line; write it as \\n inside quotes")
         async with self._commands:
-            self._data_writer.write(line.encode() + b"\n")
-            answer = await self._ack_reader.readline()
-        if not answer:
+            if self._closed:
+                raise DoorClosed("this client is closed, or a command of its was cancelled; connect anew")
+            try:
+                self._data_writer.write(line.encode() + b"\n")
+                answer = await self._ack_reader.readline()
+            except asyncio.CancelledError:
+                await self.close()
+                raise
+            except (ConnectionError, ValueError) as error:
+                await self.close()
+                raise self._problem(error) from None
+        if not answer.endswith(b"\n"):
             raise PeerUnreachable(f"the pedro door at {self.host}:{self.port} is gone")
-        return int(answer)
+        try:
+            return int(answer)
+        except ValueError as error:
+            await self.close()
+            raise self._problem(error) from None
 
     async def notify(self, term: str) -> None:
         """Notify everybody whose subscription covers the term. Raises Refused for what is no notification."""
@@ -106,10 +132,25 @@ class AsyncClient:
         await self._expect(f"p2pmsg({to}, {sender}, {message})")
 
     async def deliveries(self) -> AsyncIterator[Delivery]:
-        """What is delivered to this client, in order, until it or the door closes."""
-        while line := await self._data_reader.readline():
-            rock, _, said = line.decode().removesuffix("\n").partition(" ")
-            yield Delivery(int(rock), said)
+        """What is delivered to this client, in order, until it or the door closes.
+
+        Raises PeerUnreachable when the connection is lost, PeerMisbehaved for what is no delivery.
+        """
+        while True:
+            try:
+                line = await self._data_reader.readline()
+                if not line:
+                    return
+                rock, _, said = line.decode().removesuffix("\n").partition(" ")
+                delivery = Delivery(int(rock), said)
+            except (ConnectionError, ValueError) as error:
+                raise self._problem(error) from None
+            yield delivery
+
+    def _problem(self, error: Exception) -> PeerUnreachable | PeerMisbehaved:
+        if isinstance(error, ConnectionError):
+            return PeerUnreachable(f"the pedro door at {self.host}:{self.port} is gone: {error}")
+        return PeerMisbehaved(f"the pedro door at {self.host}:{self.port} sent what is not Pedro's protocol: {error}")
 
     async def _expect(self, line: str) -> int:
         answer = await self.send(line)

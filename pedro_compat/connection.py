@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
-from gsg.errors import BadTerm, GsgError
+from gsg.errors import BadTerm, GsgError, LocalError
 from gsg.features import Template
 from gsg.intake import Memory
 from gsg.messages import Event, Test
@@ -28,6 +28,8 @@ SLOW_BYTES = 1024 * 1024
 """Unread deliveries from which a client is slow. Nobody waits for it."""
 SLOW_S = 1.0
 """How long a client may stay slow before it is cut off, as the original does (facts, section 11)."""
+MAX_SUBSCRIPTIONS = 100_000
+"""Subscriptions of one client; one more is answered 0."""
 TEST = "pedro"
 """The name under which rendezvous peers find :func:`pedro_compat.covers.compile_test`."""
 
@@ -126,6 +128,9 @@ class Connection:
 
     async def _subscribe(self, command: Subscribe) -> None:
         subscription = command.subscription
+        if len(self._listening) >= MAX_SUBSCRIPTIONS:
+            self.session.subscriptions.pop(command.id, None)
+            raise LocalError(f"this client has {MAX_SUBSCRIPTIONS} subscriptions, the most that one may have")
         condition = template(subscription)
 
         def deliver(event: Event) -> None:
@@ -172,16 +177,18 @@ class Connection:
         self._ack.write(acknowledgement(ack))
 
     def _deliver(self, rock: int, event: Event) -> None:
-        line = event.text
-        if line is None:
-            try:
-                line = write(from_tuple(event.items))
-            except BadTerm as error:
-                log.debug("an event from another door has no form in Pedro: %s", error)
-                return
+        try:
+            line = delivery(rock, write(from_tuple(event.items)) if event.text is None else event.text)
+        except BadTerm as error:
+            log.debug("an event from another door has no form in Pedro: %s", error)
+            return
+        except Exception:
+            # What an event holds is its publisher's choice, and whoever calls this has others to tell of it.
+            log.exception("an event from another door could not be written for a pedro client; skipped")
+            return
         if self._data.is_closing():
             return
-        self._data.write(delivery(rock, line))
+        self._data.write(line)
         if self._slow is None and self._data.transport.get_write_buffer_size() > SLOW_BYTES:
             self._slow = asyncio.get_running_loop().call_later(SLOW_S, self._still_slow)
 

@@ -20,7 +20,7 @@ from typing import Self
 from gsg.errors import DoorClosed, reason
 from gsg.peer import Peer
 
-from .connection import Connection
+from .connection import READ_BYTES, Connection
 from .dialect import PAPER, Dialect
 from .handshake import FAILED, OK, FirstLine, Handshakes, information
 from .lines import DEFAULT_SIZE
@@ -29,7 +29,10 @@ from .session import Session, acknowledgement
 log = logging.getLogger(__name__)
 
 MAX_CLIENTS = 10_000
-"""Connections served at once, half-open ones included; one more is closed at once."""
+"""Sockets served at once: info and data connections, those that have not sent their id included. One more is closed at once. Ack
+sockets whose client is still to come are bounded by the handshake (``MAX_PENDING`` there)."""
+FIRST_LINE_S = 10.0
+"""How long a data connection may take to send its id. Ids last a second, so whoever is later is answered FAILED or closed here."""
 HELD_HOSTS = 1_000
 """Host names whose address is remembered; at the limit all are forgotten."""
 
@@ -50,7 +53,7 @@ class PedroDoor:
         self._dialect = dialect
         self._size = size
         self._handshakes = Handshakes(SystemRandom())
-        self._half_open: dict[int, asyncio.StreamWriter] = {}
+        self._half_open: dict[int, tuple[asyncio.StreamReader, asyncio.StreamWriter]] = {}
         """Ack sockets of clients that have not sent their id yet; bounded by Handshakes, which says which to close."""
         self._expiry: asyncio.TimerHandle | None = None
         self._addresses: dict[str, str | None] = {}
@@ -61,7 +64,7 @@ class PedroDoor:
 
     @property
     def clients(self) -> int:
-        """Connections that are being served, half-open ones included."""
+        """Info and data connections that are being served, those included that have not sent their id yet."""
         return len(self._clients)
 
     async def __aenter__(self) -> Self:
@@ -86,7 +89,7 @@ class PedroDoor:
             server.close()
         if self._expiry is not None:
             self._expiry.cancel()
-        for writer in self._half_open.values():
+        for _, writer in self._half_open.values():
             writer.close()
         for client in list(self._clients):
             client.cancel()
@@ -126,10 +129,10 @@ class PedroDoor:
         writer.close()
         await writer.wait_closed()
 
-    async def _acknowledge(self, _: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _acknowledge(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         now = asyncio.get_running_loop().time()
         client = self._handshakes.begin(now)
-        self._half_open[client] = writer
+        self._half_open[client] = (reader, writer)
         self._expire()
         writer.write(acknowledgement(client))
 
@@ -137,7 +140,7 @@ class PedroDoor:
         """Close the ack sockets whose second is over, and wake up for the next."""
         loop = asyncio.get_running_loop()
         for client in self._handshakes.expired(loop.time()):
-            self._half_open.pop(client).close()
+            self._half_open.pop(client)[1].close()
         soonest = self._handshakes.next_expiry()
         if self._expiry is not None:
             self._expiry.cancel()
@@ -146,26 +149,43 @@ class PedroDoor:
     async def _receive(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         ack: asyncio.StreamWriter | None = None
         try:
-            first = FirstLine()
-            found: tuple[bytes, bytes] | None = None
-            while found is None:
-                received = await reader.read(64)
-                if not received:
-                    return
-                found = first.feed(received)
+            found = await self._first_line(reader)
+            if found is None:
+                return
             line, rest = found
             client = self._handshakes.finish(line, asyncio.get_running_loop().time())
-            ack = None if client is None else self._half_open.pop(client)
+            if client is not None:
+                ack_reader, ack = self._half_open.pop(client)
             if ack is None or ack.is_closing():
                 writer.write(FAILED)
                 return
             writer.write(OK)
             session = Session(ack.get_extra_info("peername")[0], dialect=self._dialect, size=self._size)
-            await Connection(session, self._peer, self._resolve, writer, ack).serve(reader, rest)
+            connection = Connection(session, self._peer, self._resolve, writer, ack)
+            async with asyncio.TaskGroup() as group:
+                watching = group.create_task(_end_with(ack_reader, writer))
+                await connection.serve(reader, rest)
+                watching.cancel()
         finally:
             writer.close()
             if ack is not None:
                 ack.close()
+
+    @staticmethod
+    async def _first_line(reader: asyncio.StreamReader) -> tuple[bytes, bytes] | None:
+        """The id and the bytes after it, or None from a client that leaves or stays silent."""
+        first = FirstLine()
+        found: tuple[bytes, bytes] | None = None
+        try:
+            async with asyncio.timeout(FIRST_LINE_S):
+                while found is None:
+                    received = await reader.read(64)
+                    if not received:
+                        return None
+                    found = first.feed(received)
+        except TimeoutError:
+            log.info("a pedro client has not sent its id within %g seconds: closed", FIRST_LINE_S)
+        return found
 
     async def _resolve(self, host: str) -> str | None:
         """The address of a host name, asked of the system without blocking and remembered."""
@@ -178,3 +198,13 @@ class PedroDoor:
             except (OSError, UnicodeError):
                 self._addresses[host] = None
         return self._addresses[host]
+
+
+async def _end_with(ack: asyncio.StreamReader, data: asyncio.StreamWriter) -> None:
+    """Clients say nothing on their ack socket; when they close it, the data socket is closed too, which ends the connection."""
+    try:
+        while await ack.read(READ_BYTES):
+            pass
+    except ConnectionError:
+        pass
+    data.transport.abort()

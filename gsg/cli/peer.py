@@ -14,6 +14,7 @@ from .talking import parse_address, run
 
 DEFAULT_LISTEN = "127.0.0.1:8471"
 DEFAULT_HTTP = "127.0.0.1:8470"
+DEFAULT_PEDRO = "127.0.0.1:4550"
 
 YOUNG_OBJECTS = 50_000
 """The cyclic garbage collector's first threshold in a peer's process. What a peer stores has no cycles; with Python's default the
@@ -63,10 +64,10 @@ def command(listen: str, joins: tuple[str, ...], http: str, pedro: str | None, v
         asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
     run(
         _serve(
-            parse_address(listen, option="--listen"),
-            [parse_address(join, option="--join") for join in joins],
-            None if http == "none" else parse_address(http, option="--http"),
-            None if pedro is None else parse_address(pedro, option="--pedro"),
+            parse_address(listen, option="--listen", example=DEFAULT_LISTEN),
+            [parse_address(join, option="--join", example=DEFAULT_LISTEN) for join in joins],
+            None if http == "none" else parse_address(http, option="--http", example=DEFAULT_HTTP),
+            None if pedro in (None, "none") else parse_address(pedro, option="--pedro", example=DEFAULT_PEDRO),
         )
     )
 

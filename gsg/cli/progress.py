@@ -22,6 +22,8 @@ class PublishProgress:
     def __init__(self, title: str, raw: IO[bytes], size_bytes: int | None, *, quiet: bool) -> None:
         self.done = 0
         """Tuples acknowledged."""
+        self.changed = 0
+        """Those of them that were not true before, or were and are no longer."""
         self._title = title
         self._raw = raw
         self._size_bytes = size_bytes
@@ -40,9 +42,10 @@ class PublishProgress:
             self._bar.add_task(self._title, total=self._size_bytes, said="")
         return self
 
-    def acknowledged(self, tuples: int) -> None:
-        """So many more have arrived for good."""
+    def acknowledged(self, tuples: int, changed: int) -> None:
+        """So many more have arrived for good, and so many of them changed what is true (events always do)."""
         self.done += tuples
+        self.changed += changed
         if self._bar is not None:
             at = self._raw.tell() if self._size_bytes is not None else 0
             self._bar.update(self._bar.task_ids[0], completed=at, said=f"{self.done:,} tuples")
@@ -50,10 +53,14 @@ class PublishProgress:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._bar is not None:
             self._bar.stop()
-        if self._quiet or (kind is not None and not issubclass(kind, BaseException)):
+        if self._quiet:
             return
         if kind is None:
             seconds = time.perf_counter() - self._started_s
-            click.echo(f"{self.done:,} tuples acknowledged in {seconds:.1f} s ({self.done / max(seconds, 1e-9):,.0f}/s)", err=True)
+            rate = self.done / max(seconds, 1e-9)
+            click.echo(
+                f"{self.done:,} tuples acknowledged in {seconds:.1f} s ({rate:,.0f}/s); {self.changed:,} changed something",
+                err=True,
+            )
         else:
             click.echo(f"{self.done:,} tuples were acknowledged before this stopped", err=True)

@@ -111,8 +111,8 @@ async def _in_batches(tuples: Iterable[Tuple], send: Send, progress: PublishProg
 
     async def settle() -> None:
         count, task = under_way.popleft()
-        await task
-        progress.acknowledged(count)
+        changed = await task
+        progress.acknowledged(count, changed if isinstance(changed, int) else count)
 
     try:
         for batch in _batches(tuples):

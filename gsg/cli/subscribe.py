@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..errors import LocalError
+from ..errors import LocalError, Overrun
 from .talking import peer_option, run
 
 if TYPE_CHECKING:
@@ -51,7 +51,11 @@ async def _subscribe(
         if snapshot and count is not None:
             left = min(stored, count)
         while left is None or left > 0:
-            batch = await subscription.batch(BATCH if left is None else min(left, BATCH))
+            try:
+                batch = await subscription.batch(BATCH if left is None else min(left, BATCH))
+            except Overrun as error:
+                click.echo(f"gsg: {error}", err=True)
+                continue
             if not batch:
                 return
             click.echo("\n".join(write(sign, row) for sign, row in batch))

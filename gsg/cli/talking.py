@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from ..errors import GsgError, LocalError
+from ..errors import GsgError, LocalError, reason
 
 DEFAULT_PEER = "http://127.0.0.1:8470"
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])  # Any: a click callback of any signature
@@ -36,16 +36,21 @@ def run(work: Coroutine[Any, Any, None]) -> None:  # Any: what a coroutine yield
         sys.exit(2 if isinstance(error, LocalError) else 1)
     except (KeyboardInterrupt, asyncio.CancelledError):
         sys.exit(128 + signal.SIGINT)
-    except BrokenPipeError:
+    except OSError as error:
+        if not isinstance(error, BrokenPipeError):
+            click.echo(f"gsg: {reason(error)}", err=True)
+            sys.exit(1)
         # As filters do: `gsg subscribe ... | head` is no failure. The descriptor goes, so that nothing is flushed to it at exit.
         sys.stdout = open("/dev/null", "w")  # noqa: SIM115  # stays open until the process ends
         sys.exit(0)
 
 
-def parse_address(text: str, *, option: str, default_host: str = "127.0.0.1") -> tuple[str, int]:
+def parse_address(text: str, *, option: str, example: str, default_host: str = "127.0.0.1") -> tuple[str, int]:
     """HOST:PORT, [IPV6]:PORT, :PORT or PORT. Raises click's usage error, which names the option."""
     host, _, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]") or default_host
     if not port.isascii() or not port.isdigit() or int(port) > 65535:
-        raise click.BadParameter(f"{text!r} is no address; expected HOST:PORT such as 127.0.0.1:8470", param_hint=option)
+        raise click.BadParameter(
+            f"{text!r} is no address; expected HOST:PORT such as {example}, the port at most 65535", param_hint=option
+        )
     return host, int(port)

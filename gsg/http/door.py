@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import socket
 from collections.abc import Iterator
 from types import TracebackType
@@ -15,14 +16,18 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route, WebSocketRoute
-from starlette.websockets import WebSocket
+from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from ..errors import DoorClosed, reason
 from ..peer import Peer
 from .protocol import MAX_MESSAGE_BYTES
 from .session import Session, report
 
+log = logging.getLogger(__name__)
+
 BACKLOG = 128
+MAX_CLIENTS = 1_000
+"""WebSockets served at once; one more is answered 503."""
 CLOSE_S = 3
 """How long leaving waits for clients to take what was sent before their connections are cut."""
 
@@ -49,7 +54,8 @@ class HttpDoor:
         self.port = port
         self._peer = peer
         self._socket: socket.socket | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._group = asyncio.TaskGroup()
+        self._clients = 0
         config = uvicorn.Config(
             self._application(),
             log_config=None,
@@ -83,17 +89,28 @@ class HttpDoor:
         listening.setblocking(False)
         self.port = listening.getsockname()[1]
         self._socket = listening
-        self._task = asyncio.get_running_loop().create_task(self._server.serve(sockets=[listening]))
+        await self._group.__aenter__()
+        self._group.create_task(self._server.serve(sockets=[listening]))
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        assert self._task is not None, "entered before left"
         assert self._socket is not None, "entered before left"
         self._server.should_exit = True
         try:
-            await self._task
+            # The caller's own error is the caller's: the group is to wait for the server, not to wrap it.
+            await self._group.__aexit__(None, None, None)
         finally:
             self._socket.close()
+
+    def _refusal(self, websocket: WebSocket) -> Response | None:
+        # Browsers let any page open a WebSocket to the loopback and say in Origin which it is (RFC 6455, section 10.2).
+        origin = websocket.headers.get("origin")
+        host = websocket.headers.get("host", "")
+        if origin is not None and origin.lower() not in (f"http://{host}".lower(), f"https://{host}".lower()):
+            return PlainTextResponse(f"a page of {origin} may not talk to the peer at {host}\n", 403)
+        if self._clients >= MAX_CLIENTS:
+            return PlainTextResponse(f"{MAX_CLIENTS} clients are served already; try again later\n", 503)
+        return None
 
     def _application(self) -> Starlette:
         async def about(_: Request) -> Response:
@@ -104,7 +121,17 @@ class HttpDoor:
             return Response(msgspec.json.encode(answer.as_dict()), media_type="application/json")
 
         async def clients(websocket: WebSocket) -> None:
-            await Session(self._peer, websocket).serve()
+            refusal = self._refusal(websocket)
+            if refusal is not None:
+                log.warning("a client is refused: %s", bytes(refusal.body).decode().strip())
+                with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # it has left
+                    await websocket.send_denial_response(refusal)
+                return
+            self._clients += 1
+            try:
+                await Session(self._peer, websocket).serve()
+            finally:
+                self._clients -= 1
 
         return Starlette(
             routes=[Route("/", about), Route("/status", status), WebSocketRoute("/v1", clients)],

@@ -5,7 +5,7 @@ its first frame. Every request has a number of the client's choice and is answer
 that number. Requests are carried out in order; up to UNANSWERED of them are under way at once.
 
     client -> peer      Insert, Retract, Notify, Subscribe, Unsubscribe, AskReport
-    peer -> client      Done, Failed, Subscribed, then Rows... UpToDate Rows... ; Ended; Report
+    peer -> client      Done, Failed, Subscribed, then Rows... UpToDate Rows... ; Dropped; Ended; Report
 
 Terms are arrays of a kind and its fields, as in :mod:`gsg.model`: ``[1, name]`` a symbol, ``[2, iri]``, ``[3, label]`` a blank
 node, ``[4, lexical, datatype, language]`` a literal; strings and 64-bit integers are themselves.
@@ -18,6 +18,7 @@ from typing import TypeAlias
 import msgspec
 
 from .. import errors
+from ..backlog import LIMIT
 from ..messages import PeerStatus
 from ..model import Tuple
 
@@ -29,6 +30,10 @@ BYTES_PER_REQUEST = 4 * 1024 * 1024
 """Bytes of tuples after which this package's client begins another request."""
 ROWS_PER_MESSAGE = 1_000
 """Rows in one message of the peer."""
+BYTES_PER_MESSAGE = 4 * 1024 * 1024
+"""Bytes of rows in one message of the peer; only a single row may have more."""
+MAX_LIMIT = 1_000_000
+"""Differences that a subscription may ask the peer to keep for it unread; more is refused."""
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 """The longest WebSocket message, both ways; a longer one ends the connection with code 1009."""
 
@@ -60,10 +65,12 @@ class Subscribe(_Message, tag=4, frozen=True):
 
     text: str
     language: str = "gsg"
+    limit: int = LIMIT
+    """Differences that the peer keeps while the client does not read; see :mod:`gsg.backlog`."""
 
 
 class Unsubscribe(_Message, tag=5, frozen=True):
-    """End the subscription that was made by request ``subscription``."""
+    """End the subscription that was made by request ``subscription``; one that is still being made ends as soon as it is."""
 
     subscription: int
 
@@ -113,6 +120,12 @@ class Ended(_Message, tag=15, frozen=True):
     why: Failed
 
 
+class Dropped(_Message, tag=17, frozen=True):
+    """Events of the subscription were dropped because the client did not read them, and it goes on; ``why`` is of an Overrun."""
+
+    why: Failed
+
+
 class Report(_Message, tag=16, frozen=True):
     """How the peers are, this one first; ``shares`` is the fraction of all keys that each is responsible for."""
 
@@ -131,7 +144,7 @@ class Report(_Message, tag=16, frozen=True):
 
 
 Request: TypeAlias = Insert | Retract | Notify | Subscribe | Unsubscribe | AskReport
-Reply: TypeAlias = Done | Failed | Subscribed | Rows | UpToDate | Ended | Report
+Reply: TypeAlias = Done | Failed | Subscribed | Rows | UpToDate | Dropped | Ended | Report
 
 
 def failed(request: int, error: errors.GsgError) -> Failed:

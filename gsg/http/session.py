@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+from collections.abc import Iterator
 
 import msgspec
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from ..errors import GsgError, LocalError
+from ..errors import BadQuery, GsgError, LocalError, Overrun
 from ..live import LiveSubscription
 from ..peer import Peer
 from ..rows import Change
 from .protocol import (
+    BYTES_PER_MESSAGE,
+    MAX_LIMIT,
     ROWS_PER_MESSAGE,
     UNANSWERED,
     AskReport,
     Done,
+    Dropped,
     Ended,
     Insert,
     Notify,
@@ -24,7 +29,6 @@ from .protocol import (
     Report,
     Request,
     Retract,
-    Rows,
     Subscribe,
     Subscribed,
     Unsubscribe,
@@ -35,10 +39,32 @@ from .protocol import (
 log = logging.getLogger(__name__)
 
 MAX_SUBSCRIPTIONS = 10_000
-"""Subscriptions of one client; one more is refused."""
+"""Subscriptions of one client, those being made included; one more is refused."""
+MAX_QUERY_CHARACTERS = 64 * 1024
+"""The longest text of a query: it is parsed while everybody else waits. A longer one is refused."""
 
 _MSGPACK = (msgspec.msgpack.Decoder(Request), msgspec.msgpack.Encoder())
 _JSON = (msgspec.json.Decoder(Request), msgspec.json.Encoder())
+
+
+class _EncodedRows(msgspec.Struct, frozen=True, array_like=True, tag=13):
+    """A Rows message whose rows have been encoded, since their lengths had to be known."""
+
+    request: int
+    signs: list[int]
+    values: list[msgspec.Raw]
+
+
+class _Standing:
+    """A subscription of the client, from its request on."""
+
+    __slots__ = ("subscription", "unwanted")
+
+    def __init__(self) -> None:
+        self.subscription: LiveSubscription | None = None
+        """None while it is being made."""
+        self.unwanted = False
+        """Whether the client has ended it before it was made."""
 
 
 class Session:
@@ -51,14 +77,18 @@ class Session:
         self._first = True
         self._left = False
         """Whether nobody is there any more to answer to: what is under way is carried out, and not told."""
-        self._subscriptions: dict[int, LiveSubscription] = {}
+        self._subscriptions: dict[int, _Standing] = {}
         # Each request under way holds a place; the reader waits for one, which is what slows the client down.
         self._places = asyncio.Semaphore(UNANSWERED)
         self._sending = asyncio.Lock()
 
     async def serve(self) -> None:
         """Read requests until the client leaves or says what is no request."""
-        await self._socket.accept()
+        try:
+            await self._socket.accept()
+        except (WebSocketDisconnect, RuntimeError) as error:
+            log.info("a client was gone before it was served: %s", error)
+            return
         try:
             async with asyncio.TaskGroup() as tasks:
                 try:
@@ -67,8 +97,9 @@ class Session:
                         tasks.create_task(self._carry_out(request, tasks))
                 finally:
                     self._left = True
-                    for subscription in self._subscriptions.values():
-                        await subscription.close()
+                    for standing in list(self._subscriptions.values()):
+                        if standing.subscription is not None:
+                            await standing.subscription.close()
         except* WebSocketDisconnect:
             pass
 
@@ -83,19 +114,32 @@ class Session:
             request: Request = _JSON[0].decode(text) if text is not None else _MSGPACK[0].decode(message["bytes"])
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
             log.warning("a client sent what is no request: %s", error)
-            # 1007: data that is not consistent with the type of the message (RFC 6455, section 7.4.1).
-            await self._socket.close(1007, f"not a request: {error}"[:120])
+            async with self._sending:
+                left, self._left = self._left, True
+                if not left:
+                    # 1007: data that is not consistent with the type of the message (RFC 6455, section 7.4.1).
+                    with contextlib.suppress(WebSocketDisconnect, RuntimeError):
+                        await self._socket.close(1007, f"not a request: {error}"[:120])
             return None
         return request
 
-    async def _send(self, reply: Reply) -> None:
+    def _encode(self, reply: object) -> bytes:
+        return (_JSON if self._text else _MSGPACK)[1].encode(reply)
+
+    async def _send(self, reply: Reply | _EncodedRows) -> None:
+        encoded = self._encode(reply)
         async with self._sending:
             if self._left:
                 return
-            if self._text:
-                await self._socket.send_text(_JSON[1].encode(reply).decode())
-            else:
-                await self._socket.send_bytes(_MSGPACK[1].encode(reply))
+            try:
+                if self._text:
+                    await self._socket.send_text(encoded.decode())
+                else:
+                    await self._socket.send_bytes(encoded)
+            except (WebSocketDisconnect, RuntimeError) as error:
+                # Starlette and uvicorn say with a RuntimeError that the connection was closed. The reader is about to see it.
+                log.info("a client is gone: %s", error)
+                self._left = True
 
     async def _carry_out(self, request: Request, tasks: asyncio.TaskGroup) -> None:
         try:
@@ -122,10 +166,7 @@ class Session:
                 await self._subscribe(request, tasks)
                 return None
             case Unsubscribe():
-                subscription = self._subscriptions.pop(request.subscription, None)
-                if subscription is None:
-                    raise LocalError(f"no subscription was made by request {request.subscription}; it may have ended")
-                await subscription.close()
+                await self._unsubscribe(request.subscription)
                 return Done(number)
             case AskReport():
                 return await report(number, self._peer)
@@ -135,31 +176,74 @@ class Session:
             raise LocalError(f"request {request.request} has made a subscription already; expected a new number")
         if len(self._subscriptions) >= MAX_SUBSCRIPTIONS:
             raise LocalError(f"this client has {MAX_SUBSCRIPTIONS} subscriptions, the most that one may have")
-        subscription = await self._peer.subscribe(request.text, request.language)
-        if self._left:
+        if len(request.text) > MAX_QUERY_CHARACTERS:
+            raise BadQuery(f"a query of {len(request.text)} characters; expected at most {MAX_QUERY_CHARACTERS}: split it")
+        if not 1 <= request.limit <= MAX_LIMIT:
+            raise LocalError(f"a limit of {request.limit} unread differences; expected 1 to {MAX_LIMIT}")
+        # The number is taken before anything is awaited: other requests are carried out meanwhile.
+        standing = self._subscriptions[request.request] = _Standing()
+        try:
+            subscription = await self._peer.subscribe(request.text, request.language, limit=request.limit)
+        except BaseException:
+            del self._subscriptions[request.request]
+            raise
+        if self._left or standing.unwanted:
+            del self._subscriptions[request.request]
             await subscription.close()
-            return
-        self._subscriptions[request.request] = subscription
+            raise LocalError(f"the subscription of request {request.request} was ended before it was made")
+        standing.subscription = subscription
         await self._send(Subscribed(request.request, subscription.variables))
         tasks.create_task(self._pump(request.request, subscription, subscription.pending))
+
+    async def _unsubscribe(self, number: int) -> None:
+        standing = self._subscriptions.get(number)
+        if standing is None or standing.unwanted:
+            raise LocalError(f"no subscription was made by request {number}; it may have ended")
+        if standing.subscription is None:
+            standing.unwanted = True
+            return
+        del self._subscriptions[number]
+        await standing.subscription.close()
 
     async def _pump(self, number: int, subscription: LiveSubscription, stored: int) -> None:
         """Send a subscription's rows at the client's pace; what it does not take waits in the subscription's bounded backlog."""
         try:
-            while stored:
-                batch = await subscription.batch(min(stored, ROWS_PER_MESSAGE))
+            while stored and (batch := await self._batch(number, subscription, min(stored, ROWS_PER_MESSAGE))):
                 stored = min(stored - len(batch), subscription.pending)
                 await self._send_rows(number, batch)
             await self._send(UpToDate(number))
-            while batch := await subscription.batch(ROWS_PER_MESSAGE):
+            while batch := await self._batch(number, subscription, ROWS_PER_MESSAGE):
                 await self._send_rows(number, batch)
         except GsgError as error:
             self._subscriptions.pop(number, None)
             await subscription.close()
             await self._send(Ended(number, failed(number, error)))
 
+    async def _batch(self, number: int, subscription: LiveSubscription, most: int) -> list[Change]:
+        while True:
+            try:
+                return await subscription.batch(most)
+            except Overrun as error:
+                await self._send(Dropped(number, failed(number, error)))
+
     async def _send_rows(self, number: int, batch: list[Change]) -> None:
-        await self._send(Rows(number, [int(sign) for sign, _ in batch], [row.terms for _, row in batch]))
+        for message in self._messages(number, batch):
+            await self._send(message)
+
+    def _messages(self, number: int, batch: list[Change]) -> Iterator[_EncodedRows]:
+        """The rows cut into messages by bytes; by number they are already."""
+        signs: list[int] = []
+        values: list[msgspec.Raw] = []
+        filled = 0
+        for sign, row in batch:
+            encoded = self._encode(row.terms)
+            if signs and filled + len(encoded) > BYTES_PER_MESSAGE:
+                yield _EncodedRows(number, signs, values)
+                signs, values, filled = [], [], 0
+            signs.append(int(sign))
+            values.append(msgspec.Raw(encoded))
+            filled += len(encoded)
+        yield _EncodedRows(number, signs, values)
 
 
 async def report(number: int, peer: Peer) -> Report:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 
-from ..errors import Unsupported
+from ..errors import LocalError, Unsupported
 from ..query import Query
 from .blocks import Block, Delete, Insert, Notify, Subscribe
 
@@ -20,6 +20,7 @@ def parse_query(text: str, language: str = "gsg") -> Query:
 
     Raises Unsupported for a language that is not known, BadText and BadQuery for a text that is no query of it.
     """
+    _check_text(text)
     module = LANGUAGES.get(language)
     if module is None:
         raise Unsupported(f"unknown language {language!r}; known are: {', '.join(sorted(LANGUAGES))}")
@@ -31,7 +32,13 @@ def parse_script(text: str) -> tuple[Block, ...]:
     """The blocks of a GSG script, in order. Raises BadText or BadQuery: a script is right as a whole or not at all."""
     from .script import parse
 
+    _check_text(text)
     return parse(text)
+
+
+def _check_text(text: object) -> None:
+    if not isinstance(text, str):
+        raise LocalError(f"{text!r:.100} of type {type(text).__name__} is no text; expected a str")
 
 
 __all__ = ["LANGUAGES", "Block", "Delete", "Insert", "Notify", "Subscribe", "parse_query", "parse_script"]

@@ -357,3 +357,18 @@ def test_the_films_are_the_same_to_another_reader() -> None:
 
 def test_symbols_come_from_scripts_only() -> None:
     assert list(read_tuples(io.BytesIO(b"INSERT { (B1, ^on, 'a b') }"), "gsg")) == [(Symbol("B1"), Symbol("on"), Symbol("a b"))]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param('<http://a> <http://b> "1" .\n<http://a> <http://b> "2"\n<http://a> <http://b> "3" .\n', id="before another"),
+        pytest.param('<http://a> <http://b> "1" .\n<http://a> <http://b> "2"\n', id="at the end"),
+    ],
+)
+def test_a_missing_dot_is_told_at_the_line_that_lacks_it(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "nodot.nt"
+    path.write_text(text)
+
+    with pytest.raises(BadText, match=r"nodot\.nt line 2, column 26: triples must be followed by a dot"):
+        list(load(path))

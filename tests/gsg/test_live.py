@@ -50,15 +50,54 @@ async def test_a_batch_is_the_oldest_and_no_more_than_asked_for() -> None:
     assert await subscription.batch(2) == changes(3)
 
 
-async def test_reading_in_a_loop_ends_when_the_subscription_is_closed() -> None:
+async def test_a_closed_subscription_has_no_rows_and_gives_nothing_more() -> None:
     made = Made()
     made.subscription.deliver(changes(1, 2))
+    assert made.subscription.rows()
     await made.subscription.close()
     await made.subscription.close()
+    made.subscription.deliver(changes(3))
 
-    assert [change async for change in made.subscription] == changes(1, 2)
-    assert made.closed == 1
+    assert made.subscription.rows() == Counter()
+    assert [change async for change in made.subscription] == []
     assert await made.subscription.batch(1) == []
+    assert (made.closed, made.subscription.pending) == (1, 0)
+
+
+async def test_a_callback_hears_nothing_after_the_subscription_was_closed() -> None:
+    heard: list[Change] = []
+    subscription = Made(callback=lambda sign, row: heard.append((sign, row))).subscription
+    await subscription.close()
+
+    subscription.deliver(changes(1))
+
+    assert heard == []
+
+
+async def test_what_has_come_can_be_read_after_the_maker_has_ended_it() -> None:
+    subscription = Made().subscription
+    subscription.deliver(changes(1, 2))
+    subscription.ended(None)
+
+    assert [change async for change in subscription] == changes(1, 2)
+
+
+async def test_events_dropped_on_their_way_are_told_once_and_reading_goes_on() -> None:
+    subscription = Made().subscription
+    waiting = asyncio.create_task(subscription.batch(1))
+    await asyncio.sleep(0)
+    subscription.dropped(Overrun("2 events were dropped", lost=2))
+    subscription.deliver(changes(1))
+
+    with pytest.raises(Overrun, match="2 events were dropped"):
+        await waiting
+    assert await subscription.batch(5) == changes(1)
+
+
+async def test_events_dropped_before_a_callback_are_logged(caplog: pytest.LogCaptureFixture) -> None:
+    Made(callback=lambda sign, row: None).subscription.dropped(Overrun("2 events were dropped", lost=2))
+
+    assert "subscription to ('x',): 2 events were dropped" in caplog.text
 
 
 async def test_closing_wakes_a_reader() -> None:
@@ -94,7 +133,7 @@ async def test_a_callback_takes_the_place_of_reading(caplog: pytest.LogCaptureFi
     heard: list[Change] = []
     subscription = Made(callback=lambda sign, row: heard.append((sign, row)) or 1 // (row["x"] - 2)).subscription  # type: ignore[operator, func-returns-value]  # fails at 2
 
-    with caplog.at_level(logging.ERROR, logger="gsg.live"):
+    with caplog.at_level(logging.ERROR, logger="gsg.subscription"):
         subscription.deliver(changes(1, 2, 3))
 
     assert heard == changes(1, 2, 3)

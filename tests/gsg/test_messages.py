@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dht
 import rete
 from gsg.errors import PeerMisbehaved
 from gsg.features import Template
-from gsg.messages import Gap, Message, decode, encode
+from gsg.messages import PART_BYTES, Gap, Message, Moved, NotHere, decode, encode, parts
 from gsg.model import IRI, BlankNode, Compound, List, Literal, Symbol, Term, Tuple, Variable
 
 names = st.text(max_size=3)
@@ -43,6 +44,7 @@ leaves: dict[object, st.SearchStrategy[object]] = {
     bool: st.booleans(),
     NoneType: st.none(),
     Term: terms,
+    dht.Contact: st.builds(dht.Contact, st.binary(min_size=20, max_size=20), st.just("10.0.0.1"), st.integers(1, 65535)),
     Tuple: st.lists(terms, min_size=1, max_size=4).map(tuple),
     Template: st.builds(
         rete.Template,
@@ -74,6 +76,29 @@ def outcome(payload: bytes) -> Message | None:
         return decode(payload)
     except PeerMisbehaved:
         return None
+
+
+@pytest.mark.parametrize(
+    "contact",
+    [
+        pytest.param(dht.Contact(bytes(20), "nohost.invalid", 4000), id="a name"),
+        pytest.param(dht.Contact(bytes(20), "10.0.0.1", 70000), id="no port"),
+        pytest.param(dht.Contact(bytes(3), "10.0.0.1", 4000), id="no id"),
+    ],
+)
+def test_a_contact_that_cannot_be_one_is_misbehaviour(contact: dht.Contact) -> None:
+    for message in (Moved(1, contact, False), NotHere(1, contact, False)):
+        with pytest.raises(PeerMisbehaved, match="is no message of this protocol"):
+            decode(encode(message))
+
+
+def test_tuples_are_cut_by_number_and_by_bytes() -> None:
+    small: list[Tuple] = [("a", number) for number in range(7)]
+    large: list[Tuple] = [("b" * (PART_BYTES // 2), number) for number in range(5)]
+
+    assert [len(small[part]) for part in parts(small, 3)] == [3, 3, 1]
+    assert [len(large[part]) for part in parts(large, 100)] == [2, 2, 1]
+    assert list(parts([], 3)) == []
 
 
 @given(all_messages)

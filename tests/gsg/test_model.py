@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import msgspec
@@ -293,6 +294,14 @@ def test_what_is_no_fact_is_refused(items: object, problem: str) -> None:
         fact(items)  # type: ignore[arg-type]  # on purpose
 
 
+@pytest.mark.parametrize("empty", [Compound(()), List(()), List((), Symbol("t"))], ids=repr)
+@pytest.mark.parametrize("made_by", [lambda value: term(value), lambda value: event((value,)), lambda value: fact((value,))])
+def test_a_nested_term_without_items_is_refused_at_any_depth(empty: Term, made_by: Callable[[Term], object]) -> None:
+    for value in (empty, Compound((Symbol("f"), empty)), List((1,), empty), List((Compound((empty,)),))):
+        with pytest.raises(BadTerm, match=f"a {type(empty).__name__} without items is no term; expected at least one"):
+            made_by(value)
+
+
 def test_an_event_may_hold_variables() -> None:
     assert event((Symbol("temp"), Variable("K"))) == (Symbol("temp"), Variable("K"))
 
@@ -305,3 +314,29 @@ def test_groundness_looks_at_any_depth() -> None:
     assert not is_ground(deep)
     assert is_ground(List((Compound((Symbol("f"), 1)),), Symbol("t")))
     assert not is_ground(List((1,), Variable("T")))
+
+
+@pytest.mark.parametrize(
+    ("items", "problem"),
+    [
+        pytest.param((Symbol("k"), IRI(5)), "IRI(value=5) is no term; expected IRI of a str", id="wrong field"),  # type: ignore[arg-type]
+        pytest.param((1, Symbol(["a"])), "is no term; expected Symbol of a str", id="wrong field beside a number"),  # type: ignore[arg-type]
+        pytest.param((Literal("a", IRI("http://x")),), "is no literal; expected", id="datatype as IRI"),  # type: ignore[arg-type]
+        pytest.param((Literal("a", "http://x", "en"),), "has a datatype and a language", id="datatype and language"),
+        pytest.param((Literal("a", "", "e n"),), "'e n' is no language tag", id="language"),
+        pytest.param((10**5000,), "bits is too large for a term", id="huge integer"),
+        pytest.param({"a", "b"}, "is not a tuple", id="a set"),
+        pytest.param({"a": 1}, "is not a tuple", id="a mapping"),
+    ],
+)
+def test_what_cannot_travel_is_refused_where_it_is_given(items: object, problem: str) -> None:
+    with pytest.raises(BadTerm, match=re.escape(problem)):
+        fact(items)  # type: ignore[arg-type]  # that is the point
+
+
+def test_a_bool_is_written_as_its_literal() -> None:
+    assert n3(True) == '"true"^^<http://www.w3.org/2001/XMLSchema#boolean>'
+
+
+def test_a_proper_list_of_constants_is_ground() -> None:
+    assert is_ground(List((1, 2)))

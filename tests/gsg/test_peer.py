@@ -12,7 +12,7 @@ from peers import PORT, Reader, feeds, guest_of, make_peer, others, overlay, qui
 
 import dht
 import gsg.messages
-import gsg.rendezvous
+import gsg.posting
 import rete
 from dht.simnet import SimNet, run
 from gsg import BadTerm, BadText, DoorClosed, Peer, PeerUnreachable, Refused, Row, Space, Symbol
@@ -353,7 +353,7 @@ def test_what_was_published_in_a_short_partition_arrives_when_it_heals() -> None
 def test_a_slow_subscriber_gets_a_gap_and_is_right_again_while_others_go_on(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(gsg.rendezvous, "HELD_DELTAS", 100)
+    monkeypatch.setattr(gsg.posting, "HELD_DELTAS", 100)
 
     async def work(net: SimNet, peers: list[Peer]) -> None:
         host = rendezvous(peers, 3, 1, ON)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import rete
 from gsg.messages import Load
-from gsg.placement import NOWHERE, choose_anchor, places_by_owner
+from gsg.placement import NOWHERE, choose_anchor, places_by_holder
 
 A_ON_B = rete.Template(("a", None, "on", "b"))
 
@@ -59,11 +59,11 @@ def test_a_template_is_posted_at_its_rarest_constant(template: rete.Template[str
 
 
 def test_an_owner_of_several_positions_is_told_of_all() -> None:
-    assert places_by_owner((0, 1, 3), (b"p", b"q", b"p")) == {b"p": b"\x00\x03", b"q": b"\x01"}
+    assert places_by_holder((0, 1, 3), (b"p", b"q", b"p")) == {b"p": b"\x00\x03", b"q": b"\x01"}
 
 
 @given(st.lists(st.tuples(st.integers(0, 254), st.sampled_from([b"p", b"q", b"r"])), unique_by=lambda pair: pair[0]))
 def test_each_position_goes_to_its_owner_once(pairs: list[tuple[int, bytes]]) -> None:
-    places = places_by_owner([position for position, _ in pairs], [owner for _, owner in pairs])
+    places = places_by_holder([position for position, _ in pairs], [holder for _, holder in pairs])
 
-    assert sorted((position, owner) for owner, there in places.items() for position in there) == sorted(pairs)
+    assert sorted((position, holder) for holder, there in places.items() for position in there) == sorted(pairs)

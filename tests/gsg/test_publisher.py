@@ -1,4 +1,4 @@
-"""Publishing: one message for each owner, in order, again where it did not arrive."""
+"""Publishing: one message for each holder, in order, again where it did not arrive."""
 
 from __future__ import annotations
 
@@ -52,12 +52,13 @@ class Place:
         self.reply(channel, message)
 
 
-class FixedOwners:
+class FixedHolders:
     """Who owns what, by the order of preference: the first of the places that has not failed."""
 
     def __init__(self, choose: Callable[[Key], list[Place]]) -> None:
         self.choose = choose
         self.failures: list[bytes] = []
+        self.unsure = False
 
     async def of(self, features: Iterable[Key]) -> dict[Key, dht.Contact]:
         return {
@@ -69,16 +70,16 @@ class FixedOwners:
         self.failures.append(peer)
 
 
-def publisher_of(place: Place, owners: FixedOwners) -> Publisher:
-    return Publisher(place.contact.id, owners, place.exchange, lambda: 1.5)  # type: ignore[arg-type]  # knows what Owners knows
+def publisher_of(place: Place, holders: FixedHolders) -> Publisher:
+    return Publisher(place.contact.id, holders, place.exchange, lambda: 1.5)  # type: ignore[arg-type]  # knows what Holders knows
 
 
 def test_each_owner_gets_one_message_with_all_of_its_tuples_and_their_places() -> None:
     async def main(net: SimNet) -> None:
         us, even, odd = Place(net), Place(net), Place(net)
-        owners = FixedOwners(lambda feature: [even if feature[1] % 2 == 0 else odd])
+        holders = FixedHolders(lambda feature: [even if feature[1] % 2 == 0 else odd])
         async with us.links, even.links, odd.links:
-            changed = await publisher_of(us, owners).facts(1, [("a", "b", "c"), ("d", "e")])
+            changed = await publisher_of(us, holders).facts(1, [("a", "b", "c"), ("d", "e")])
 
         assert changed == 2
         assert even.heard == [Publish(1, 1, [("a", "b", "c"), ("d", "e")], [b"\x00\x02", b"\x00"], 1_500_000)]
@@ -94,7 +95,7 @@ def test_a_long_batch_is_cut(monkeypatch: pytest.MonkeyPatch, limit: str, value:
     async def main(net: SimNet) -> None:
         us, there = Place(net), Place(net)
         async with us.links, there.links:
-            publisher = publisher_of(us, FixedOwners(lambda feature: [there]))
+            publisher = publisher_of(us, FixedHolders(lambda feature: [there]))
             assert await publisher.facts(1, [("aa",), ("bb",), ("cc",)]) == 2
             assert publisher.published == 3
 
@@ -107,7 +108,7 @@ def test_batches_reach_an_owner_in_the_order_of_the_calls() -> None:
     async def main(net: SimNet) -> None:
         us, there = Place(net), Place(net)
         async with us.links, there.links:
-            publisher = publisher_of(us, FixedOwners(lambda feature: [there]))
+            publisher = publisher_of(us, FixedHolders(lambda feature: [there]))
             await asyncio.gather(*(publisher.facts(1, [(number,)]) for number in range(20)))
 
         assert [message.facts for message in there.heard if isinstance(message, Publish)] == [[(number,)] for number in range(20)]
@@ -119,7 +120,7 @@ def test_events_are_numbered_and_go_by_the_positions_given() -> None:
     async def main(net: SimNet) -> None:
         us, there = Place(net), Place(net)
         async with us.links, there.links:
-            publisher = publisher_of(us, FixedOwners(lambda feature: [there]))
+            publisher = publisher_of(us, FixedHolders(lambda feature: [there]))
             await publisher.events([(("a", "b"), "text"), (("c", "d"), None)], via=(1,))
             await publisher.events([(("e", "f"), None)])
 
@@ -133,14 +134,14 @@ def test_events_are_numbered_and_go_by_the_positions_given() -> None:
 
 
 @pytest.mark.parametrize("entered", [lambda place: place.links, lambda place: nullcontext()], ids=["silent", "not there"])
-def test_what_does_not_arrive_goes_to_the_next_owner(entered: Callable[[Place], AbstractAsyncContextManager[object]]) -> None:
+def test_what_does_not_arrive_goes_to_the_next_holder(entered: Callable[[Place], AbstractAsyncContextManager[object]]) -> None:
     async def main(net: SimNet) -> None:
         us, first, second = Place(net), Place(net, say_nothing), Place(net)
-        owners = FixedOwners(lambda feature: [first, second])
+        holders = FixedHolders(lambda feature: [first, second])
         async with us.links, entered(first), second.links:
-            assert await publisher_of(us, owners).facts(-1, [("a",)]) == 1
+            assert await publisher_of(us, holders).facts(-1, [("a",)]) == 1
 
-        assert owners.failures == [first.contact.id]
+        assert holders.failures == [first.contact.id]
         assert second.heard == [Publish(1, -1, [("a",)], [b"\x00"], 1_500_000)]
 
     run(main, seed=5)
@@ -150,11 +151,11 @@ def test_what_never_arrives_is_told_with_how_much_of_it() -> None:
     async def main(net: SimNet) -> None:
         us, there = Place(net), Place(net)
         gone = [Place(net) for _ in range(ATTEMPTS)]
-        owners = FixedOwners(lambda feature: gone if feature[2] == "lost" else [there])
+        holders = FixedHolders(lambda feature: gone if feature[2] == "lost" else [there])
         async with us.links, there.links:
             with pytest.raises(PeerUnreachable, match=r"^1 of 2 tuples were not acknowledged: "):
-                await publisher_of(us, owners).facts(1, [("lost",), ("kept",)])
-        assert owners.failures == [place.contact.id for place in gone]
+                await publisher_of(us, holders).facts(1, [("lost",), ("kept",)])
+        assert holders.failures == [place.contact.id for place in gone]
 
     run(main, seed=6)
 
@@ -164,7 +165,7 @@ def test_a_refusal_is_told() -> None:
         us, there = Place(net), Place(net, refuse)
         async with us.links, there.links:
             with pytest.raises(Refused, match="refused: no room"):
-                await publisher_of(us, FixedOwners(lambda feature: [there])).facts(1, [("a",)])
+                await publisher_of(us, FixedHolders(lambda feature: [there])).facts(1, [("a",)])
 
     run(main, seed=7)
 
@@ -182,7 +183,23 @@ def test_a_tuple_that_cannot_travel_is_refused_before_anything_is_sent(text: str
         us, there = Place(net), Place(net)
         async with us.links, there.links:
             with pytest.raises(BadTerm, match=problem):
-                await publisher_of(us, FixedOwners(lambda feature: [there])).facts(1, [("fine",), ("a", text)])
+                await publisher_of(us, FixedHolders(lambda feature: [there])).facts(1, [("fine",), ("a", text)])
         assert there.heard == []
 
     run(main, seed=8)
+
+
+def test_a_publisher_that_lost_sight_of_peers_asks_owners_to_look() -> None:
+    async def main(net: SimNet) -> None:
+        us, other = Place(net), Place(net)
+        holders = FixedHolders(lambda feature: [other])
+        async with us.links, other.links:
+            publisher = publisher_of(us, holders)
+            await publisher.facts(1, [("a",)])
+            holders.unsure = True
+            await publisher.facts(1, [("a",)])
+            await publisher.events([(("a",), None)])
+
+            assert [message.unsure for message in other.heard] == [False, True, True]
+
+    run(main, seed=1)

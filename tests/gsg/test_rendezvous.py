@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dht
-import gsg.rendezvous
+import gsg.posting
 import rete
 from gsg.errors import Refused
 from gsg.features import Template, positions
@@ -196,7 +196,7 @@ def test_a_subscriber_that_is_gone_takes_all_of_its_feeds(place: Place) -> None:
 
     assert place.heard() == {"t": ["+a on b"]}
     assert (place.rendezvous.templates(), place.rendezvous.feeds()) == (1, 1)
-    assert place.rendezvous.feeds_of("s") == []
+    assert place.rendezvous.feed("s", 1) is None
 
 
 def test_a_feed_that_was_removed_says_nothing_more(place: Place) -> None:
@@ -246,7 +246,6 @@ def test_figures_say_what_is_held(place: Place) -> None:
         2,
     )
     assert rendezvous.matched == 2
-    assert rendezvous.feed("s", 1) is rendezvous.feeds_of("s")[0]
     assert rendezvous.feed("s", 9) is None
 
 
@@ -427,20 +426,21 @@ def test_a_held_feed_keeps_its_deltas_and_others_go_on(place: Place) -> None:
 
     place.insert(A, B)
     assert place.heard() == {"fast": ["+a on b", "+b on c"]}
-    place.rendezvous.release(place.rendezvous.feeds_of("slow")[0])
+    place.rendezvous.unhold("slow")
     assert place.heard() == {"slow": ["+a on b", "+b on c"]}
 
 
 def test_more_than_a_held_feed_keeps_is_a_gap_that_a_snapshot_closes(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gsg.rendezvous, "HELD_DELTAS", 2)
+    monkeypatch.setattr(gsg.posting, "HELD_DELTAS", 2)
     facts: list[Tuple] = [(number, ON, "x") for number in range(4)]
     place.follow("slow", 1)
     place.rendezvous.hold("slow")
     place.insert(*facts)
-    feed = place.rendezvous.feeds_of("slow")[0]
+    feed = place.rendezvous.feed("slow", 1)
+    assert feed is not None
 
     assert place.take() == []
-    place.rendezvous.release(feed)
+    place.rendezvous.unhold("slow")
     assert place.take() == [("slow", Gap(1))]
     place.retract(facts[0])
     assert place.take() == []
@@ -452,7 +452,7 @@ def test_more_than_a_held_feed_keeps_is_a_gap_that_a_snapshot_closes(place: Plac
 
 
 def test_a_feed_that_may_speak_has_no_limit_within_one_read(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gsg.rendezvous, "HELD_DELTAS", 2)
+    monkeypatch.setattr(gsg.posting, "HELD_DELTAS", 2)
     place.follow("s", 1)
 
     place.insert(*((number, ON, "x") for number in range(4)))
@@ -460,9 +460,31 @@ def test_a_feed_that_may_speak_has_no_limit_within_one_read(place: Place, monkey
     assert [len(message.facts) for _, message in place.take() if isinstance(message, Deltas)] == [4]
 
 
+def test_room_on_the_link_does_not_let_a_feed_speak_in_the_middle_of_its_snapshot(place: Place) -> None:
+    place.insert(A)
+    feed = place.post("s", 1, rete.Template((None, ON, None)), 1)
+    place.rendezvous.snapshot(feed)
+    place.rendezvous.hold("s")
+
+    place.insert(B)
+    place.rendezvous.unhold("s")
+    assert place.take() == []
+    place.rendezvous.release(feed)
+    assert place.heard() == {"s": ["+b on c"]}
+
+
+def test_an_event_follows_the_deltas_of_facts_that_were_published_before_it(place: Place) -> None:
+    place.follow("s", 1)
+
+    place.insert(A)
+    place.rendezvous.flash(b"publisher", [Event(1, B)], [b"\x01"])
+
+    assert [type(message) for _, message in place.take()] == [Deltas, Happened]
+
+
 # --- keys that change hands ---------------------------------------------------------------------------------------------------
 
-OWNER = dht.Contact(bytes(20), "10.0.0.9", 7400)
+HOLDER = dht.Contact(bytes(20), "10.0.0.9", 7400)
 ON_KEY, HOME_KEY = (3, 1, ON), (3, 0, "a")
 
 
@@ -471,8 +493,8 @@ def test_feeds_of_a_key_that_moves_are_told_once_and_facts_stay_until_they_have_
     place.follow("s", 1)
     place.follow("t", 1, ANYTHING, NOWHERE)
 
-    place.rendezvous.move([ON_KEY, HOME_KEY], OWNER)
-    assert place.take() == [("s", Moved(1, OWNER, False)), ("t", Moved(1, OWNER, False))]
+    place.rendezvous.move([ON_KEY, HOME_KEY], HOLDER)
+    assert place.take() == [("s", Moved(1, HOLDER, False)), ("t", Moved(1, HOLDER, False))]
     assert place.rendezvous.followed()
     place.rendezvous.drop_if_unused(ON_KEY)
     assert place.rendezvous.holds(ON_KEY)
@@ -488,9 +510,9 @@ def test_feeds_of_a_key_that_moves_are_told_once_and_facts_stay_until_they_have_
 
 def test_a_moved_key_is_ours_again_when_its_owner_writes_here(place: Place) -> None:
     place.insert(A)
-    place.rendezvous.move([ON_KEY, HOME_KEY], OWNER)
+    place.rendezvous.move([ON_KEY, HOME_KEY], HOLDER)
 
-    place.rendezvous.publish(1, [B], [b"\x01"], as_owner=False)
+    place.rendezvous.publish(1, [B], [b"\x01"], as_holder=False)
     assert place.rendezvous.has_moved(ON_KEY)
     place.rendezvous.publish(1, [("c", ON, "d")], [b"\x01"])
     place.rendezvous.keep(HOME_KEY)
@@ -531,7 +553,7 @@ def test_what_was_left_of_a_key_goes_when_it_comes_back(place: Place, rememberin
     place.retract(B)
     if not remembering:
         place.rendezvous.forget_retractions()
-    place.rendezvous.move([ON_KEY], OWNER)
+    place.rendezvous.move([ON_KEY], HOLDER)
 
     place.rendezvous.take_over([1], [("c", ON, "d")], [b"\x01"], [9])
 

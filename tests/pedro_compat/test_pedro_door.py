@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -13,6 +14,8 @@ from pedro_replay import recorded
 from pedro_wire import WireClient, close_all, dial, read_line
 
 import gsg
+import pedro_compat
+from gsg.model import Compound
 from pedro_compat import V1_14
 from pedro_compat.client import AsyncClient
 from pedro_compat.door import PedroDoor
@@ -180,6 +183,19 @@ async def test_event_of_a_script_reaches_a_pedro_client_as_a_term() -> None:
         assert await client.next_delivery() == '3 temp("a room",25.5)'
 
 
+async def test_event_that_cannot_be_written_is_skipped_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+    # Doors refuse it; a peer that is not ours may send it.
+    unwritable = Compound(())
+    async with doors(1) as [(peer, door)]:
+        client = await WireClient.connect(door.port)
+        await client.send("subscribe(_, true, 3)")
+
+        await peer.flash([((gsg.Symbol("event"), unwritable), None), ((gsg.Symbol("event"), 2), None)])
+
+        assert await client.next_delivery() == "3 event(2)"
+    assert "could not be written for a pedro client; skipped" in caplog.text
+
+
 async def test_nothing_comes_after_unsubscribe() -> None:
     async with doors(2) as [(_, door), (_, other)]:
         client, publisher = await WireClient.connect(door.port), await WireClient.connect(other.port)
@@ -232,6 +248,42 @@ async def test_handshake_with_an_unknown_id_fails_and_half_handshakes_disturb_no
             connection.close()
 
 
+async def test_data_connection_that_says_nothing_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pedro_compat.door.FIRST_LINE_S", 0.05)
+    async with doors(1) as [(_, door)]:
+        _, _, data_port = (await read_line(await dial(door.port))).split()
+        silent, slow = await dial(int(data_port)), await dial(int(data_port))
+        await asyncio.get_running_loop().sock_sendall(slow, b"12")
+
+        for connection in (silent, slow):
+            with pytest.raises(ConnectionError, match="closed after b''"):
+                await read_line(connection)
+        await until_served(door, 0)
+
+
+async def test_client_that_closes_its_ack_socket_alone_has_left() -> None:
+    async with doors(1) as [(_, door)]:
+        leaving, other = await WireClient.connect(door.port), await WireClient.connect(door.port)
+        await leaving.send("register(fred)")
+
+        leaving._ack.close()
+        await until_served(door, 1)
+
+        assert await other.send("register(fred)") == 1
+
+
+async def test_one_subscription_too_many_is_answered_0(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pedro_compat.connection.MAX_SUBSCRIPTIONS", 2)
+    async with doors(1) as [(_, door)]:
+        client = await WireClient.connect(door.port)
+
+        made = [await client.send(f"subscribe(f({number}), true, 0)") for number in range(3)]
+        unmade = [await client.send("unsubscribe(3)"), await client.send("unsubscribe(1)")]
+
+        assert (made, unmade) == ([1, 2, 0], [0, 1])
+        assert await client.send("subscribe(f(4), true, 0)") == 4
+
+
 async def test_port_in_use_is_an_error_that_names_it() -> None:
     async with doors(1) as [(peer, door)]:
         with pytest.raises(gsg.DoorClosed, match=rf"127.0.0.1:{door.port}: .*; stop the program that holds it .* --pedro"):
@@ -258,6 +310,74 @@ async def test_client_of_the_package_speaks_every_verb() -> None:
         await fred.deregister("fred")
         with pytest.raises(gsg.Refused, match="refused 'price\\('"):
             await bill.notify("price(")
+
+
+@asynccontextmanager
+async def door_that_answers(answer: bytes) -> AsyncIterator[int]:
+    """The info port of a server that accepts everybody, and answers every line so."""
+
+    async def info(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(f"127.0.0.1 {ports[1]} {ports[2]}\n".encode())
+        writer.close()
+
+    async def ack(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writers.append(writer)
+        writer.write(b"1\n")
+
+    async def data(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writers.append(writer)
+        await reader.readline()
+        writer.write(b"ok\n")
+        while await reader.readline():
+            writers[0].write(answer)
+            writer.write(answer)
+        writer.close()
+
+    ports: list[int] = []
+    writers: list[asyncio.StreamWriter] = []
+    async with AsyncExitStack() as stack:
+        for serve in (info, ack, data):
+            server = await stack.enter_async_context(await asyncio.start_server(serve, "127.0.0.1", 0))
+            ports.append(server.sockets[0].getsockname()[1])
+        yield ports[0]
+        for writer in writers:
+            writer.close()
+
+
+async def test_client_whose_command_is_cancelled_takes_no_answer_for_another() -> None:
+    async with door_that_answers(b"") as port, AsyncClient(port=port) as client:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(client.send("f(1)"), 0.05)
+
+        with pytest.raises(gsg.DoorClosed, match="a command of its was cancelled; connect anew"):
+            await client.send("f(2)")
+
+
+async def test_client_says_when_what_answers_is_no_pedro_door() -> None:
+    async with door_that_answers(b"what?\n") as port, AsyncClient(port=port) as client:
+        with pytest.raises(gsg.PeerMisbehaved, match=f"the pedro door at 127.0.0.1:{port} sent what is not Pedro's protocol"):
+            await client.send("f(1)")
+        with pytest.raises(gsg.PeerMisbehaved, match="sent what is not Pedro's protocol"):
+            await anext(client.deliveries())
+
+
+async def test_client_says_when_the_connection_was_reset() -> None:
+    async with doors(1) as [(_, door)], AsyncClient(port=door.port) as client:
+        client._ack_reader.set_exception(ConnectionResetError("reset"))
+
+        with pytest.raises(gsg.PeerUnreachable, match=f"the pedro door at 127.0.0.1:{door.port} is gone: reset"):
+            await client.send("f(1)")
+
+
+def test_what_opens_sockets_is_public_and_loaded_when_asked_for() -> None:
+    code = "import sys, pedro_compat; print('pedro_compat.door' in sys.modules); print(pedro_compat.PedroDoor.__name__)"
+
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+    assert said.split() == ["False", "PedroDoor"]
+    assert pedro_compat.AsyncClient is AsyncClient
+    with pytest.raises(AttributeError, match="module 'pedro_compat' has no attribute 'Nobody'"):
+        pedro_compat.Nobody  # noqa: B018  # asked for on purpose
 
 
 async def test_client_says_when_nobody_answers() -> None:

@@ -76,7 +76,7 @@ def test_a_file_is_published_and_retracted(gsg: Gsg, tmp_path: Path) -> None:
 
     published = gsg("publish", path)
     assert (published.exit_code, published.stdout) == (0, "")
-    assert re.fullmatch(r"2,500 tuples acknowledged in [\d.]+ s \([\d,]+/s\)\n", published.stderr)
+    assert re.fullmatch(r"2,500 tuples acknowledged in [\d.]+ s \([\d,]+/s\); 2,500 changed something\n", published.stderr)
     assert len(rows(gsg, "(?s, <x:plain>, *)")) == 2_500
     assert gsg("publish", path, "--retract").exit_code == 0
     assert rows(gsg, "(?s, <x:plain>, *)") == []
@@ -325,15 +325,21 @@ def test_ports_in_use_and_peers_that_do_not_answer_end_a_peer_with_a_message(run
 
 
 @pytest.mark.parametrize(
-    ("option", "address"),
-    [("--listen", "127.0.0.1"), ("--http", "x:y"), ("--join", ":70000"), ("--pedro", "::")],
-    ids=lambda text: text,
+    ("option", "address", "example"),
+    [
+        ("--listen", "127.0.0.1", "127.0.0.1:8471"),
+        ("--http", "x:y", "127.0.0.1:8470"),
+        ("--join", ":70000", "127.0.0.1:8471"),
+        ("--pedro", "::", "127.0.0.1:4550"),
+    ],
+    ids=["listen", "http", "join", "pedro"],
 )
-def test_an_address_to_listen_at_must_be_one(option: str, address: str) -> None:
+def test_an_address_to_listen_at_must_be_one(option: str, address: str, example: str) -> None:
     result = CliRunner().invoke(main, ["peer", option, address])
 
     assert result.exit_code == 2
-    assert f"Invalid value for {option}: '{address}' is no address; expected HOST:PORT such as 127.0.0.1:8470" in result.stderr
+    problem = f"'{address}' is no address; expected HOST:PORT such as {example}, the port at most 65535"
+    assert f"Invalid value for {option}: {problem}" in result.stderr
 
 
 # --- the command itself -------------------------------------------------------------------------------------------------------

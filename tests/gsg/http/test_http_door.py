@@ -9,15 +9,18 @@ import urllib.request
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from typing import Any
 
 import msgspec
 import pytest
 from websockets.asyncio.client import ClientConnection
 from websockets.asyncio.client import connect as websocket
-from websockets.exceptions import ConnectionClosed
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.typing import Origin
 
 import gsg
 from gsg import (
+    BadQuery,
     BadTerm,
     BadText,
     Client,
@@ -32,9 +35,27 @@ from gsg import (
     Unsupported,
 )
 from gsg.http.door import HttpDoor
-from gsg.http.protocol import MAX_MESSAGE_BYTES, AskReport, Failed, Insert, Subscribe, Unsubscribe, error_of, failed
+from gsg.http.protocol import (
+    MAX_LIMIT,
+    MAX_MESSAGE_BYTES,
+    AskReport,
+    Done,
+    Dropped,
+    Failed,
+    Insert,
+    Reply,
+    Rows,
+    Subscribe,
+    Subscribed,
+    Unsubscribe,
+    UpToDate,
+    error_of,
+    failed,
+)
+from gsg.http.session import Session
 
 ON = Symbol("on")
+DECODE = msgspec.msgpack.Decoder(Reply).decode
 
 
 @pytest.fixture
@@ -223,7 +244,9 @@ async def test_nobody_at_the_address_is_told_with_what_to_do(door: HttpDoor) -> 
     assert str(caught.value).endswith("; start one with `gsg peer`, or name another with --peer URL or GSG_PEER")
 
 
-@pytest.mark.parametrize("url", ["127.0.0.1:8470", "ftp://127.0.0.1", "http://", ""])
+@pytest.mark.parametrize(
+    "url", ["127.0.0.1:8470", "ftp://127.0.0.1", "http://", "", "http://127.0.0.1:99999", "http://a:b", "http://[::1"]
+)
 async def test_an_address_that_is_none_is_refused(url: str) -> None:
     with pytest.raises(LocalError, match="is no address of a peer; expected one like http://127"):
         await Client(url).__aenter__()
@@ -380,6 +403,147 @@ async def test_a_client_that_vanishes_takes_its_subscriptions_with_it(door: Http
 
     await no_feeds(door)
     assert await client.insert([("a",)]) == 1
+
+
+async def test_a_number_makes_one_subscription_however_fast_it_comes_again(door: HttpDoor) -> None:
+    encode = msgspec.msgpack.encode
+    async with websocket(endpoint(door)) as socket:
+        for request in (Subscribe(1, "(?x)"), Subscribe(1, "(?y)"), Subscribe(1, "(?z)")):
+            await socket.send(encode(request))
+        answers = [DECODE(await socket.recv()) for _ in range(4)]
+        await socket.send(encode(Unsubscribe(2, 1)))
+        assert DECODE(await socket.recv()) == Done(2)
+        await no_feeds(door)
+
+    assert [answer.problem for answer in answers if isinstance(answer, Failed)] == [
+        "request 1 has made a subscription already; expected a new number"
+    ] * 2
+
+
+async def test_subscriptions_that_are_being_made_count(door: HttpDoor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gsg.http.session.MAX_SUBSCRIPTIONS", 2)
+    async with websocket(endpoint(door)) as socket:
+        for number in range(3):
+            await socket.send(msgspec.msgpack.encode(Subscribe(number, "(?x)")))
+        answers = [DECODE(await socket.recv()) for _ in range(5)]
+
+    [refused] = [answer for answer in answers if isinstance(answer, Failed)]
+    assert (refused.request, refused.problem) == (2, "this client has 2 subscriptions, the most that one may have")
+
+
+async def test_a_subscription_may_be_ended_while_it_is_made(door: HttpDoor) -> None:
+    encode = msgspec.msgpack.encode
+    async with websocket(endpoint(door)) as socket:
+        for request in (Subscribe(1, "(?x)"), Unsubscribe(2, 1), Unsubscribe(3, 1)):
+            await socket.send(encode(request))
+        answers = {answer.request: answer for answer in [DECODE(await socket.recv()) for _ in range(3)]}
+        await no_feeds(door)
+
+    assert answers[2] == Done(2)
+    assert isinstance(answers[1], Failed)
+    assert answers[1].problem == "the subscription of request 1 was ended before it was made"
+    assert isinstance(answers[3], Failed)
+    assert answers[3].problem == "no subscription was made by request 1; it may have ended"
+
+
+async def test_many_long_rows_come_in_messages_that_are_short_enough(client: Client) -> None:
+    text = "x" * 20_000
+    await client.insert([(number, text) for number in range(1_000)])
+
+    subscription = await client.subscribe("(?number, ?text)")
+
+    assert sorted(int(str(row["number"])) for row in subscription.rows()) == list(range(1_000))
+
+
+async def test_events_that_a_slow_client_has_missed_are_counted_and_what_follows_comes(door: HttpDoor) -> None:
+    encode = msgspec.msgpack.encode
+    async with websocket(endpoint(door)) as socket:
+        await socket.send(encode(Subscribe(1, "(?x)", limit=2)))
+        assert [type(DECODE(await socket.recv())) for _ in range(2)] == [Subscribed, UpToDate]
+        # They come together, before anything can be sent.
+        await door._peer.notify([(number,) for number in range(10)])
+        dropped, rows = DECODE(await socket.recv()), DECODE(await socket.recv())
+
+    assert isinstance(dropped, Dropped)
+    assert isinstance(rows, Rows)
+    assert (dropped.request, dropped.why.kind) == (1, "Overrun")
+    assert 0 < dropped.why.lost < 10
+    assert rows.values == [(number,) for number in range(dropped.why.lost, 10)]
+
+
+@pytest.mark.parametrize("limit", [0, -1, MAX_LIMIT + 1])
+async def test_a_limit_that_is_none_is_refused(client: Client, limit: int) -> None:
+    with pytest.raises(LocalError, match=f"a limit of {limit} unread differences; expected 1 to {MAX_LIMIT}"):
+        await client.subscribe("(?x)", limit=limit)
+
+
+async def test_a_query_that_takes_long_to_read_is_refused(client: Client) -> None:
+    with pytest.raises(BadQuery, match=r"a query of 65537 characters; expected at most 65536: split it"):
+        await client.subscribe("(?x)".ljust(64 * 1024 + 1))
+
+    await client.subscribe("(?x)".ljust(64 * 1024))
+
+
+async def test_one_client_too_many_is_answered_503(door: HttpDoor, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gsg.http.door.MAX_CLIENTS", 1)
+
+    with pytest.raises(InvalidStatus) as refused:
+        await websocket(endpoint(door))
+    await client.close()
+    async with asyncio.timeout(10):
+        while door._clients:  # noqa: ASYNC110  # the door has no business telling tests
+            await asyncio.sleep(0)
+
+    assert refused.value.response.status_code == 503
+    assert refused.value.response.body == b"1 clients are served already; try again later\n"
+    await still_serves(door)
+
+
+@pytest.mark.parametrize("origin", ["http://example.org", "http://localhost:1", "null", "http://127.0.0.1"])
+async def test_pages_of_other_sites_are_not_let_in(door: HttpDoor, origin: str) -> None:
+    with pytest.raises(InvalidStatus) as refused:
+        await websocket(endpoint(door), origin=Origin(origin))
+
+    assert refused.value.response.status_code == 403
+    await still_serves(door)
+
+
+async def test_pages_of_the_peer_itself_are_let_in(door: HttpDoor) -> None:
+    async with websocket(endpoint(door), origin=Origin(door.url)) as socket:
+        await socket.send(json.dumps([6, 1]))
+        assert json.loads(await socket.recv())[:2] == [16, 1]
+
+
+class Closed:
+    """A WebSocket that was closed, as starlette and uvicorn say it, and whose client has sent a question before."""
+
+    def __init__(self) -> None:
+        self.messages = [
+            {"type": "websocket.receive", "bytes": msgspec.msgpack.encode(AskReport(1))},
+            {"type": "websocket.disconnect"},
+        ]
+        self.tried = 0
+
+    async def accept(self) -> None:
+        pass
+
+    async def receive(self) -> dict[str, object]:
+        if len(self.messages) == 1:
+            while not self.tried:  # noqa: ASYNC110  # as above
+                await asyncio.sleep(0)
+        return self.messages.pop(0)
+
+    async def send_bytes(self, data: bytes) -> None:
+        self.tried += 1
+        raise RuntimeError("Unexpected ASGI message 'websocket.send', after sending 'websocket.close'.")
+
+
+async def test_an_answer_to_a_connection_that_was_closed_is_dropped() -> None:
+    socket: Any = Closed()
+    async with Peer() as peer:
+        await Session(peer, socket).serve()
+
+    assert socket.tried == 1
 
 
 ERRORS = [

@@ -1,0 +1,120 @@
+"""Which peer holds a feature's key: the overlay's answer, remembered per feature.
+
+A key has one holder so far, the closest peer, which is its rendezvous; with more of them it will be the primary.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterable
+
+import dht
+
+from .errors import PeerUnreachable
+from .exchange import Leaving, LinkBroke
+from .features import Key, key
+
+REMEMBERED = 500_000
+"""Features whose holder is remembered; at the limit all are forgotten, and found again as they come (mostly without asking)."""
+
+
+UNSURE_S = 90.0
+"""How long after a peer came or went holders are checked by whoever is taken for one; views are refreshed every 30 s."""
+MEETING_S = 2.0
+"""How long to wait for a peer that another one has told us of to answer, before going on without it."""
+
+
+class Holders:
+    """Holders by feature. Everything remembered is forgotten when a peer comes or goes.
+
+    ``end_links(peer, reason)`` ends what links there are to a peer that does not answer: whoever waits on them is to know.
+    """
+
+    def __init__(self, overlay: dht.Overlay, end_links: Callable[[bytes, str], None]) -> None:
+        self._overlay = overlay
+        self._end_links = end_links
+        self._known: dict[Key, dht.Contact] = {}
+        self._news = asyncio.Event()
+        self._sure_from_s = 0.0
+
+    def forget(self) -> None:
+        """Peers have come or gone."""
+        self._known.clear()
+        self._news.set()
+        self._sure_from_s = asyncio.get_running_loop().time() + UNSURE_S
+
+    def failed(self, peer: bytes, why: PeerUnreachable) -> None:
+        """A peer did not answer: unless only its link broke, nobody is sent there until it is heard of again."""
+        if isinstance(why, LinkBroke):
+            return
+        self._overlay.lost(peer)
+        if not isinstance(why, Leaving):
+            self._end_links(peer, str(why))
+        self.forget()
+
+    @property
+    def unsure(self) -> bool:
+        """Whether peers came or went so lately that some of what is remembered may be wrong."""
+        return asyncio.get_running_loop().time() < self._sure_from_s
+
+    async def meet(self, contact: dht.Contact) -> None:
+        """Somebody says that this peer is there: wait until it has answered us, for at most MEETING_S."""
+        self._overlay.heard_of(contact)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(MEETING_S):
+                while contact.id != self._overlay.contact.id and self._overlay.knows(contact.id) is None:
+                    self._news.clear()
+                    await self._news.wait()
+
+    async def of(self, features: Iterable[Key]) -> dict[Key, dht.Contact]:
+        """The holder of each feature. Raises PeerUnreachable when the overlay cannot say."""
+        known = self._known
+        found = {}
+        for feature in features:
+            holder = known.get(feature)
+            if holder is None:
+                holder = self._remember(feature, self._overlay.owners_now(key(*feature)) or await self._look_up(feature))
+            found[feature] = holder
+        return found
+
+    def now(self, feature: Key) -> dht.Contact | None:
+        """The holder of a feature as far as known without asking anybody."""
+        holder = self._known.get(feature)
+        if holder is None:
+            holders = self._overlay.owners_now(key(*feature))
+            if holders:
+                holder = self._remember(feature, holders)
+        return holder
+
+    def other_than_us(self, feature: Key) -> dht.Contact | None:
+        """Who is the holder of a feature when we have left; None when we know of nobody else."""
+        for holder in self._overlay.owners_now(key(*feature), 2) or ():
+            if holder.id != self._overlay.contact.id:
+                return holder
+        return None
+
+    def shares(self, samples: int) -> dict[bytes, float]:
+        """The fraction of all keys that each peer is responsible for, estimated from so many keys spread evenly by hash."""
+        counts: dict[bytes, int] = {}
+        for number in range(samples):
+            holders = self._overlay.owners_now(key(1, 0, number))
+            if holders:
+                counts[holders[0].id] = counts.get(holders[0].id, 0) + 1
+        return {peer: count / samples for peer, count in counts.items()}
+
+    def everybody(self) -> list[dht.Contact]:
+        """All peers that this one knows of, itself included."""
+        return [self._overlay.contact, *self._overlay.contacts()]
+
+    def _remember(self, feature: Key, holders: tuple[dht.Contact, ...]) -> dht.Contact:
+        if len(self._known) >= REMEMBERED:
+            self._known.clear()
+        self._known[feature] = holders[0]
+        return holders[0]
+
+    async def _look_up(self, feature: Key) -> tuple[dht.Contact, ...]:
+        try:
+            return await self._overlay.owners(key(*feature))
+        except dht.DhtError as error:
+            raise PeerUnreachable(str(error)) from None

@@ -1,0 +1,159 @@
+"""A client of the HTTP door, against a peer that says what the test wants."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+
+import msgspec
+import pytest
+from websockets.asyncio.server import ServerConnection, serve
+
+import gsg
+from gsg import Client, Overrun, PeerMisbehaved, PeerUnreachable
+from gsg.http.protocol import Done, Dropped, Ended, Failed, Reply, Request, Rows, Subscribe, Subscribed, Unsubscribe, UpToDate
+
+Script = Callable[[Request], list[Reply | bytes]]
+
+
+class Double:
+    """Answers each request with what its script says, and keeps the requests."""
+
+    def __init__(self) -> None:
+        self.script: Script = lambda request: [Subscribed(request.request, ("x",)), UpToDate(request.request)]
+        self.requests: asyncio.Queue[Request] = asyncio.Queue()
+        self.url = ""
+
+    async def talk(self, socket: ServerConnection) -> None:
+        async for data in socket:
+            request: Request = msgspec.msgpack.decode(data, type=Request)  # type: ignore[arg-type]  # binary frames only
+            self.requests.put_nowait(request)
+            for reply in self.script(request):
+                await socket.send(reply if isinstance(reply, bytes) else msgspec.msgpack.encode(reply))
+
+
+@pytest.fixture
+async def double() -> AsyncIterator[Double]:
+    made = Double()
+    async with serve(made.talk, "127.0.0.1", 0, compression=None) as server:
+        port = next(iter(server.sockets)).getsockname()[1]
+        made.url = f"http://127.0.0.1:{port}"
+        yield made
+
+
+@pytest.fixture
+async def client(double: Double) -> AsyncIterator[Client]:
+    async with gsg.connect(double.url) as made:
+        yield made
+
+
+@pytest.mark.parametrize("as_told", [True, False], ids=["the subscription has ended", "the connection is lost"])
+async def test_what_ends_a_subscription_before_its_maker_resumes_is_not_lost(double: Double, client: Client, as_told: bool) -> None:
+    double.script = lambda request: []
+    subscribing = asyncio.create_task(client.subscribe("(?x)"))
+    number = (await double.requests.get()).request
+    client._received(Subscribed(number, ("x",)))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    # All of it in one turn of the loop.
+    client._received(Rows(number, [1], [(1,)]))
+    client._received(UpToDate(number))
+    if as_told:
+        client._received(Ended(number, Failed(number, "PeerUnreachable", "gone")))
+    else:
+        client._end(PeerUnreachable("gone"))
+
+    subscription = await subscribing
+
+    assert [str(row) for _, row in await subscription.batch(9)] == ["?x=1"]
+    with pytest.raises(PeerUnreachable, match="gone"):
+        await asyncio.wait_for(subscription.batch(1), 10)
+
+
+async def test_a_subscription_that_ends_before_its_answer_is_whole_fails(double: Double, client: Client) -> None:
+    double.script = lambda request: [
+        Subscribed(request.request, ("x",)),
+        Ended(request.request, Failed(request.request, "PeerUnreachable", "gone")),
+    ]
+
+    with pytest.raises(PeerUnreachable, match="gone"):
+        await client.subscribe("(?x)")
+
+
+WRONG: dict[str, Script] = {
+    "sign": lambda request: [Rows(request.request, [5], [(1,)])],
+    "fewer rows than signs": lambda request: [Rows(request.request, [1, 1], [(1,)])],
+    "longer row": lambda request: [Rows(request.request, [1], [(1, 2)])],
+    "reason for dropping": lambda request: [Dropped(request.request, Failed(request.request, "Refused", "no"))],
+    "garbage": lambda request: [b"\xc1"],
+    "deep": lambda request: [b"\x91" * 10_000],
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
+async def test_a_peer_that_sends_what_it_must_not_is_left(double: Double, wrong: Script) -> None:
+    double.script = lambda request: [Subscribed(request.request, ("x",)), *wrong(request)]
+
+    async with gsg.connect(double.url) as client:
+        with pytest.raises(PeerMisbehaved, match=f"the peer at {double.url} sent what is no reply: "):
+            await asyncio.wait_for(client.subscribe("(?x)"), 10)
+        with pytest.raises(PeerMisbehaved):
+            await client.insert([(1,)])
+
+
+async def test_a_mistake_of_ours_while_reading_ends_the_client_and_is_logged(
+    double: Double, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with gsg.connect(double.url) as client:
+        monkeypatch.setattr(client, "_received", lambda reply: 1 // 0)
+        with pytest.raises(PeerMisbehaved):
+            await asyncio.wait_for(client.subscribe("(?x)"), 10)
+
+    assert "could not be taken" in caplog.text
+
+
+@pytest.mark.parametrize("answered", [True, False])
+async def test_a_subscription_that_is_cancelled_is_ended_at_the_peer(double: Double, client: Client, answered: bool) -> None:
+    def script(request: Request) -> list[Reply | bytes]:
+        if isinstance(request, Unsubscribe):
+            return [Done(request.request)]
+        return [Subscribed(request.request, ("x",))] if answered else []
+
+    double.script = script
+    subscribing = asyncio.create_task(client.subscribe("(?x)"))
+    asked = await double.requests.get()
+
+    subscribing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await subscribing
+    told = await asyncio.wait_for(double.requests.get(), 10)
+
+    assert isinstance(told, Unsubscribe)
+    assert told.subscription == asked.request
+
+
+async def test_dropped_events_are_told_once_and_the_subscription_goes_on(double: Double, client: Client) -> None:
+    def script(request: Request) -> list[Reply | bytes]:
+        number = request.request
+        dropped = Dropped(number, Failed(number, "Overrun", "8 events were dropped", lost=8))
+        return [Subscribed(number, ("x",)), dropped, UpToDate(number), dropped, Rows(number, [0], [(1,)])]
+
+    double.script = script
+    subscription = await client.subscribe("(?x)", limit=7)
+    while not subscription.pending:  # noqa: ASYNC110  # a subscription that waits would take what it waits for
+        await asyncio.sleep(0)
+
+    with pytest.raises(Overrun, match="8 events were dropped") as caught:
+        await subscription.batch(1)
+    assert [str(row) for _, row in await subscription.batch(9)] == ["?x=1"]
+    assert caught.value.lost == 16
+    asked = await double.requests.get()
+    assert isinstance(asked, Subscribe)
+    assert asked.limit == 7
+
+
+async def test_closing_a_subscription_that_has_ended_meanwhile_is_no_error(double: Double, client: Client) -> None:
+    subscription = await client.subscribe("(?x)")
+    double.script = lambda request: [Failed(request.request, "LocalError", "no subscription was made by request 1")]
+
+    await subscription.close()
