@@ -39,13 +39,26 @@ class Row(Mapping[str, "Term | float"]):
         self._hash = 0
 
     @classmethod
-    def of(cls, names: tuple[str, ...], terms: Tuple) -> Row:
-        """A row of terms that are known to be terms; ``names`` may be shared by all rows of a query."""
+    def of(cls, names: tuple[str, ...], terms: tuple[Term | None, ...]) -> Row:
+        """A row of terms that are known to be terms, None for a name that SPARQL leaves unbound: the row does not have it.
+
+        ``names`` may be shared by all rows of a query.
+        """
         made = cls.__new__(cls)
+        bound = tuple(value for value in terms if value is not None)
+        if len(bound) != len(terms):
+            names = tuple(name for name, value in zip(names, terms, strict=True) if value is not None)
         made._names = names
-        made._terms = terms
+        made._terms = bound
         made._hash = 0
         return made
+
+    def aligned(self, names: tuple[str, ...]) -> tuple[Term | None, ...]:
+        """The terms of these names, None for those that the row does not have."""
+        if names == self._names:
+            return self._terms
+        terms = dict(zip(self._names, self._terms, strict=True))
+        return tuple(terms.get(name) for name in names)
 
     @property
     def terms(self) -> Tuple:

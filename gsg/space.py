@@ -14,7 +14,7 @@ from .backlog import LIMIT
 from .errors import DoorClosed
 from .languages import Delete, Insert, Notify, parse_query, parse_script
 from .model import Tuple
-from .query import Query, refusing_bad_queries
+from .query import Query, enter
 from .store import FactStore
 from .subscription import Callback, Subscription
 
@@ -120,8 +120,7 @@ class Space:
             self._network.unsubscribe(production)
 
         subscription = Subscription(query, rows_now=lambda: production.rows(), on_close=close, callback=callback, limit=limit)
-        with refusing_bad_queries():
-            production = self._network.subscribe(query.group, query.select, subscription._changed)
+        production = enter(self._network, query, subscription._changed)
         self._flashing[production] = subscription
         subscription._changed(list(production.rows().items()))
         return subscription

@@ -20,7 +20,7 @@ from .intake import Intake, Memory, OnEvent, StartTask
 from .messages import Happened, Test
 from .model import Tuple
 from .placement import NOWHERE
-from .query import Query, refusing_bad_queries, templates
+from .query import Query, enter, templates
 
 OnRows: TypeAlias = Callable[[list[tuple[Tuple, int]]], None]
 
@@ -63,8 +63,7 @@ class Subscriber:
                 memories.append(self.intake.use(template))
             for memory in memories:
                 await self.intake.until_ready(memory)
-            with refusing_bad_queries():
-                production = self._network.subscribe(query.group, query.select, on_rows)
+            production = enter(self._network, query, on_rows)
         except BaseException:
             for memory in memories:
                 self.intake.leave(memory)

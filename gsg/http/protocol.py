@@ -20,7 +20,7 @@ import msgspec
 from .. import errors
 from ..backlog import LIMIT
 from ..messages import PeerStatus
-from ..model import Tuple
+from ..model import Term, Tuple
 
 UNANSWERED = 16
 """Requests of one client that are carried out at once. Beyond, the peer stops reading from that client until one is answered."""
@@ -107,7 +107,8 @@ class Rows(_Message, tag=13, frozen=True):
     """Differences, oldest first: sign (1, -1, or 0 for an event's row) and values in the order of the variables."""
 
     signs: list[int]
-    values: list[Tuple]
+    values: list[tuple[Term | None, ...]]
+    """None where a row leaves a name unbound."""
 
 
 class UpToDate(_Message, tag=14, frozen=True):

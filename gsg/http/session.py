@@ -210,10 +210,10 @@ class Session:
         try:
             while stored and (batch := await self._batch(number, subscription, min(stored, ROWS_PER_MESSAGE))):
                 stored = min(stored - len(batch), subscription.pending)
-                await self._send_rows(number, batch)
+                await self._send_rows(number, subscription.variables, batch)
             await self._send(UpToDate(number))
             while batch := await self._batch(number, subscription, ROWS_PER_MESSAGE):
-                await self._send_rows(number, batch)
+                await self._send_rows(number, subscription.variables, batch)
         except GsgError as error:
             self._subscriptions.pop(number, None)
             await subscription.close()
@@ -226,17 +226,17 @@ class Session:
             except Overrun as error:
                 await self._send(Dropped(number, failed(number, error)))
 
-    async def _send_rows(self, number: int, batch: list[Change]) -> None:
-        for message in self._messages(number, batch):
+    async def _send_rows(self, number: int, names: tuple[str, ...], batch: list[Change]) -> None:
+        for message in self._messages(number, names, batch):
             await self._send(message)
 
-    def _messages(self, number: int, batch: list[Change]) -> Iterator[_EncodedRows]:
+    def _messages(self, number: int, names: tuple[str, ...], batch: list[Change]) -> Iterator[_EncodedRows]:
         """The rows cut into messages by bytes; by number they are already."""
         signs: list[int] = []
         values: list[msgspec.Raw] = []
         filled = 0
         for sign, row in batch:
-            encoded = self._encode(row.terms)
+            encoded = self._encode(row.aligned(names))
             if signs and filled + len(encoded) > BYTES_PER_MESSAGE:
                 yield _EncodedRows(number, signs, values)
                 signs, values, filled = [], [], 0

@@ -11,7 +11,7 @@ from ..errors import LocalError, Unsupported
 from ..query import Query
 from .blocks import Block, Delete, Insert, Notify, Subscribe
 
-LANGUAGES = {"gsg": "gsg.languages.script"}
+LANGUAGES = {"gsg": "gsg.languages.script", "sparql": "gsg.languages.sparql.standing"}
 """Name of each language, and the module that reads it."""
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import rete
 
+from ..errors import Unsupported
 from ..model import n3
 from ..query import Query
 
 
 def write_query(query: Query) -> str:
     """A text that reads as the same query. Its constants must be such as GSG script can write."""
-    return "SUBSCRIBE { " + _group(query.group) + " }"
+    if not isinstance(query.body, rete.Group):
+        raise Unsupported("only a query of conditions and NOT groups can be written as GSG script")
+    return "SUBSCRIBE { " + _group(query.body) + " }"
 
 
 def _group(group: rete.Group) -> str:

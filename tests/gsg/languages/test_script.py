@@ -57,7 +57,7 @@ def test_figure_2_works_as_printed() -> None:
     subscribe, insert = parse(FIGURE_2)
 
     assert isinstance(subscribe, Subscribe)
-    assert subscribe.query.group == rete.Group(
+    assert subscribe.query.body == rete.Group(
         (condition("?x", "on", "?y"), condition("?y", "left-of", "?z")),
         (rete.Group((condition("?z", "color", "red"), condition("?z", "color", "green"), condition("?z", "color", "blue"))),),
     )
@@ -133,7 +133,7 @@ def test_figure_2_is_the_one_of_the_paper() -> None:
 )
 def test_a_term_is_read_alone_and_among_others(text: str, expected: Term) -> None:
     assert parse("INSERT { (%s) (a, %s, b) }" % (text, text)) == (Insert(((expected,), (Symbol("a"), expected, Symbol("b")))),)  # noqa: UP031  # braces
-    assert parse_query("(?x, %s)" % text).group == rete.Group((rete.Condition((rete.Variable("x"), expected)),))  # noqa: UP031  # as above
+    assert parse_query("(?x, %s)" % text).body == rete.Group((rete.Condition((rete.Variable("x"), expected)),))  # noqa: UP031  # as above
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_plain_tuples_and_others_are_read_alike() -> None:
 def test_a_query_may_come_with_or_without_its_block(text: str) -> None:
     inner = rete.Group((condition("?x", "old"),))
 
-    assert parse_query(text).group == rete.Group(
+    assert parse_query(text).body == rete.Group(
         (condition("?x", "on", "*"),), (rete.Group((condition("?x", "color", "red"),), (inner,)),)
     )
 
