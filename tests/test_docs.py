@@ -26,12 +26,13 @@ import pytest
 
 from gsg.cli import main as gsg_command
 from gsg.errors import BadText
+from gsg.languages import parse_query
 from gsg.languages.script import parse
 from gsg.processes import PeerProcess, peers
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [path for pattern in ("*.md", "docs/*.md", "examples/*.md", "benchmarks/*.md") for path in sorted(ROOT.glob(pattern))]
-LANGUAGES = {"python", "gsg", "gsg-mistake", "console", "text", "mermaid"}
+LANGUAGES = {"python", "gsg", "gsg-mistake", "sparql", "console", "text", "mermaid"}
 PATIENCE_S = 30
 """After this, what should have come by then is a failure rather than a test that hangs."""
 
@@ -109,6 +110,11 @@ async def test_python_runs_and_prints_what_follows_it(block: Block, here: Callab
 @pytest.mark.parametrize("block", blocks("gsg"), ids=place)
 def test_scripts_parse(block: Block) -> None:
     assert parse(block.body)
+
+
+@pytest.mark.parametrize("block", blocks("sparql"), ids=place)
+def test_sparql_queries_are_subscriptions(block: Block) -> None:
+    assert parse_query(block.body, "sparql").select
 
 
 @pytest.mark.parametrize("block", blocks("gsg-mistake"), ids=place)
