@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
 from typing import TypeAlias, TypeVar
@@ -36,7 +37,7 @@ class Leaving(PeerUnreachable):
     """The peer is about to stop: it is not asked any more, and its links stand until it has handed over what it holds."""
 
 
-class Channel:
+class Channel(ABC):
     """One way to a peer. ``pending`` has the requests that wait for an answer; whoever asks bounds how many they are."""
 
     def __init__(self, contact: dht.Contact) -> None:
@@ -44,15 +45,16 @@ class Channel:
         self.pending: dict[int, asyncio.Future[Answer]] = {}
         self._requests = 0
 
+    @abstractmethod
     def send(self, message: Message) -> None:
         """Send without waiting. Raises PeerUnreachable when the link is gone, Refused for what is too long for a frame."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def congested(self) -> bool:
         """Whether more is queued than the link takes at once: whoever produces should stop, and await :meth:`drained`."""
-        return False
 
+    @abstractmethod
     async def drained(self, limit_s: float | None = None) -> None:
         """Wait until the link takes more. Raises PeerUnreachable when it breaks, or after ``limit_s``."""
 
@@ -69,6 +71,7 @@ class Channel:
             future.set_exception(error)
         return future
 
+    @abstractmethod
     def abort(self, reason: str) -> None:
         """End the link: the peer has said what the protocol forbids, or is dead."""
 
@@ -139,6 +142,13 @@ class _OwnChannel(Channel):
         if not self._queue:
             asyncio.get_running_loop().call_soon(self._drain)
         self._queue.append(message)
+
+    @property
+    def congested(self) -> bool:
+        return False
+
+    async def drained(self, limit_s: float | None = None) -> None:
+        return None
 
     def abort(self, reason: str) -> None:
         raise AssertionError(f"this peer misbehaved to itself: {reason}")

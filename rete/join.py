@@ -10,6 +10,7 @@ A node holds no output: its tokens can always be replayed from its parent, so me
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator
 from typing import Any, Protocol
 
@@ -24,7 +25,7 @@ class Receiver(Protocol):
         """A token comes (positive weight) or goes (negative)."""
 
 
-class Node:
+class Node(ABC):
     """What joins, negations and roots have in common: children, and a level for the order of activation."""
 
     __slots__ = ("children", "emit", "level", "shared")
@@ -54,9 +55,9 @@ class Node:
         for child in self.children:
             child.left(token, weight)
 
+    @abstractmethod
     def replay(self) -> Iterator[tuple[Token, int]]:
         """Every token that the node has emitted and not taken back, with its weight."""
-        raise NotImplementedError
 
 
 class Root(Node):

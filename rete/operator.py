@@ -9,6 +9,7 @@ changes for all of them at once, need the order of levels; operators have levels
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from typing import ClassVar, TypeAlias
 
@@ -57,9 +58,9 @@ class Operator(Node):
                     receiver.left(token, weight)
             parent.add_child(receiver)
 
+    @abstractmethod
     def left(self, token: Token, weight: int) -> None:
         """A token comes or goes at the (first) input."""
-        raise NotImplementedError
 
 
 class RightPort:

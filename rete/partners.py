@@ -6,6 +6,7 @@ left tokens of its key; one that gains its first partner or loses its last tells
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -46,9 +47,9 @@ class Partnered(Operator):
     def paired(self, merged: Token, weight: int) -> None:
         """A pair comes or goes."""
 
+    @abstractmethod
     def alone(self, token: Token, weight: int) -> None:
         """A left token without partner comes or goes."""
-        raise NotImplementedError
 
     def left(self, token: Token, weight: int) -> None:
         key = self._left_key(token)

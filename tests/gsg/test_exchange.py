@@ -179,8 +179,3 @@ def test_a_frame_that_is_no_message_ends_its_link(caplog: pytest.LogCaptureFixtu
 
     run(main, seed=8)
     assert "a frame of 1 bytes is no message of this protocol" in caplog.text
-
-
-def test_a_channel_says_how_it_sends() -> None:
-    with pytest.raises(NotImplementedError):
-        Channel(dht.Contact(bytes(20), "10.0.0.1", 1)).send(Gap(1))

@@ -8,6 +8,7 @@ it out.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from bisect import bisect_left
 from dataclasses import dataclass
 from decimal import Context, Decimal
@@ -79,18 +80,20 @@ class _Accumulator:
         return self._kept.result()
 
 
-class _Kept:
+class _Kept(ABC):
     """What an aggregate remembers of the values of a group."""
 
     __slots__ = ()
     tolerant = False
     """Whether errors are left out, rather than making the whole an error."""
 
+    @abstractmethod
     def change(self, value: Any, weight: int) -> None:  # Any: a term, or for COUNT(*) a tuple of terms
-        raise NotImplementedError
+        """A value comes or goes."""
 
+    @abstractmethod
     def result(self) -> Term | None:
-        raise NotImplementedError
+        """The aggregate of what is there; None for an error."""
 
 
 class _Distinct:
