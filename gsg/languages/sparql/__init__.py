@@ -2,8 +2,8 @@
 
 Not here: updates, DESCRIBE, FROM, GRAPH and SERVICE, which are refused by name. What a query means is SPARQL's; how its answer
 is kept right is rete's. Reading goes source.py (placeholders) -> reading.py (rdflib's parser, errors) -> reader.py (terms,
-expressions), translating.py (patterns) and modifiers.py (SELECT and what follows) -> rete.algebra. Evaluation: expressions.py,
-evaluating.py and the functions that they call. rdflib is imported when the first query is read.
+expressions), translating.py (patterns) and modifiers.py (SELECT and what follows) -> rete.algebra. Expressions are evaluated by
+gsg.expressions. rdflib is imported when the first query is read.
 
 Some functions are of a moment, and a standing query has none: NOW() is when the query was read; RAND(), UUID(), STRUUID() and
 BNODE() depend on the subscription's seed, the place in the text and the solution, so that a solution leaves with the value that
@@ -23,14 +23,14 @@ import rete
 from rete import algebra
 
 from ...errors import BadQuery, Unsupported
+from ...expressions.tree import Ordered
 from ...model import IRI, BlankNode, Term, Tuple
 from .._place import bad_text
-from .expressions import Ordered
+from ..scope import depth, names_of
 from .iris import Names
 from .modifiers import Modified, subselect
 from .reader import Reader, kind_of
 from .reading import parse_tree
-from .scope import depth, names_of
 from .source import Misread, Source
 from .translating import Patterns
 

@@ -7,11 +7,11 @@ from typing import Any
 from rete import algebra
 
 from ...errors import BadQuery, Unsupported
-from .aggregates import Aggregated
-from .expressions import Computed, Expression, Name, Ordered
+from ...expressions.aggregates import Aggregated
+from ...expressions.tree import Computed, Expression, Name, Ordered
+from ..scope import names_of, visible
 from .paths import joined
 from .reader import Reader, Special, kind_of
-from .scope import names_of, visible
 from .translating import Conditions, InPattern, Patterns, decided
 
 

@@ -12,10 +12,10 @@ from typing import Any
 import rete
 
 from ...errors import BadQuery, Unsupported
+from ...expressions.aggregates import AGGREGATES
+from ...expressions.functions import CASTS
+from ...expressions.tree import Call, Constant, Expression, Fresh, Name
 from ...model import IRI, XSD, XSD_BOOLEAN, XSD_DOUBLE, XSD_INTEGER, Literal, Term, literal
-from .aggregates import AGGREGATES
-from .expressions import Call, Constant, Expression, Fresh, Name
-from .functions import CASTS
 from .iris import Names
 from .source import Misread, Source
 

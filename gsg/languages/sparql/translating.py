@@ -16,11 +16,11 @@ import rete
 from rete import algebra
 
 from ...errors import BadQuery, Unsupported
-from .comparing import boolean
-from .expressions import Call, Computed, Constant, Expression, Holds, Name
+from ...expressions.comparing import boolean
+from ...expressions.tree import Call, Computed, Constant, Expression, Holds, Name
+from ..scope import identity, visible
 from .paths import between, joined, path_of
 from .reader import Reader, Special, kind_of
-from .scope import identity, visible
 from .source import NOTHING
 
 EMPTY = algebra.Basic()

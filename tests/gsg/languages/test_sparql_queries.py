@@ -6,10 +6,10 @@ import pytest
 import rdflib
 
 import rete
+from gsg.expressions.aggregates import Aggregated
+from gsg.expressions.iris import resolve
+from gsg.expressions.tree import Name
 from gsg.languages.sparql import parse_query
-from gsg.languages.sparql.aggregates import Aggregated
-from gsg.languages.sparql.expressions import Name
-from gsg.languages.sparql.iris import resolve
 from gsg.model import IRI, XSD, XSD_INTEGER, BlankNode, Literal, n3
 from rete import algebra
 

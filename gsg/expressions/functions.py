@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from decimal import Decimal
 
-from ...model import IRI, XSD, XSD_BOOLEAN, XSD_DOUBLE, XSD_INTEGER, XSD_STRING, BlankNode, Literal, Symbol, Term, literal
+from ..model import IRI, XSD, XSD_BOOLEAN, XSD_DOUBLE, XSD_INTEGER, XSD_STRING, BlankNode, Literal, Symbol, Term, literal
 from . import strings
 from .comparing import boolean, boolean_of, compare, equal, is_literal
 from .dates import XSD_DATETIME, Moment, moment_of, timezone_duration

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from ...model import IRI, XSD_BOOLEAN, XSD_STRING, BlankNode, Literal, Term, n3
+from ..model import IRI, XSD_BOOLEAN, XSD_STRING, BlankNode, Literal, Term, n3
 from .dates import Moment, duration_of, moment_of, points
 from .errors import ExpressionError
 from .numbers import DECIMAL, INTEGER, NUMERIC, number_of, promoted

@@ -16,13 +16,13 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from ...model import Term
+from ..model import Term
 from .comparing import total_rank
 from .errors import ExpressionError
-from .expressions import Expression, names_in
 from .functions import text_of
 from .numbers import DECIMAL, DOUBLE, FLOAT, INTEGER, Number, number_of, quotient, single, term_of
 from .strings import MAX_TEXT
+from .tree import Expression, names_in
 
 
 @dataclass(frozen=True)

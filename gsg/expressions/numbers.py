@@ -13,7 +13,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decima
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from ...model import XSD, XSD_DOUBLE, XSD_INTEGER, Literal, Term, literal
+from ..model import XSD, XSD_DOUBLE, XSD_INTEGER, Literal, Term, literal
 from .errors import ExpressionError
 
 INTEGER, DECIMAL, FLOAT, DOUBLE = range(4)

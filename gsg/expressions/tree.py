@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
-from ...model import Term
+from ..model import Term
 from .comparing import effective, rank
 from .errors import ExpressionError
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 
-from ...model import XSD, Literal, Term
+from ..model import XSD, Literal, Term
 from .errors import ExpressionError
 
 XSD_DATETIME = XSD + "dateTime"

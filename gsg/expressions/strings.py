@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from urllib.parse import quote
 
-from ...model import Literal, Term, literal
+from ..model import Literal, Term, literal
 from .comparing import boolean
 from .errors import ExpressionError
 from .numbers import numeric

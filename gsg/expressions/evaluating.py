@@ -11,12 +11,12 @@ import uuid
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from ...model import IRI, BlankNode, Term
+from ..model import IRI, BlankNode, Term
 from .comparing import FALSE, TRUE, boolean, effective, equal
 from .errors import ExpressionError
-from .expressions import Constant, Expression, Fresh, Name
 from .functions import CASTS, FUNCTIONS
 from .numbers import DOUBLE, term_of
+from .tree import Constant, Expression, Fresh, Name
 
 Evaluate: TypeAlias = Callable[[tuple[Any, ...]], Term]
 
