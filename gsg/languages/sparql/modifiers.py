@@ -9,10 +9,10 @@ from rete import algebra
 from ...errors import BadQuery, Unsupported
 from ...expressions.aggregates import Aggregated
 from ...expressions.tree import Computed, Expression, Name, Ordered
+from ..groups import Conditions, decided, hidden_by, joined, projected, sliced
 from ..scope import names_of, visible
-from .paths import joined
 from .reader import Reader, Special, kind_of
-from .translating import Conditions, InPattern, Patterns, decided
+from .translating import InPattern, Patterns
 
 
 class InAggregate(Special):
@@ -177,20 +177,16 @@ class Modified:
         limits = self.part.limitoffset
         distinct = str(self.part.modifier or "").upper() == "DISTINCT"
         if limits is None:
-            tree: algebra.Algebra = algebra.Project(self.tree, names)
-            return algebra.Distinct(tree) if distinct else tree
+            return projected(self.tree, names, distinct=distinct)
         offset = 0 if limits.offset is None else self._reader.integer(limits.offset)
         limit = None if limits.limit is None else self._reader.integer(limits.limit)
-        if self.order is None or set(self.order.names) <= set(names):
-            tree = algebra.Project(self.tree, names)
-            return algebra.Slice(algebra.Distinct(tree) if distinct else tree, self.order, offset, limit)
-        if distinct:
-            hidden = next(name for name in self.order.names if name not in names)
+        hidden = hidden_by(self.order, names) if distinct else None
+        if hidden is not None:
             what = "an expression" if hidden.startswith(".") else f"?{hidden}"
             raise Unsupported(
                 f"SELECT DISTINCT with LIMIT or OFFSET is not supported where ORDER BY reads {what} that is not selected"
             )
-        return algebra.Project(algebra.Slice(self.tree, self.order, offset, limit), names)
+        return sliced(self.tree, names, self.order, distinct=distinct, offset=offset, limit=limit)
 
 
 def _has_aggregate(part: Any) -> bool:

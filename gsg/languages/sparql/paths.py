@@ -10,6 +10,7 @@ import rete
 from rete import algebra
 
 from ...errors import Unsupported
+from ..groups import joined
 from .reader import Reader, kind_of
 
 
@@ -57,17 +58,6 @@ def inverse(path: algebra.PathStep) -> algebra.PathStep:
             return algebra.Steps(inverse(second), inverse(first))
         case algebra.Either(first, second):
             return algebra.Either(inverse(first), inverse(second))
-
-
-def joined(left: algebra.Algebra, right: algebra.Algebra) -> algebra.Algebra:
-    """A join; one with the empty pattern is the other side, and conditions beside conditions are one basic graph pattern."""
-    if left == algebra.Basic():
-        return right
-    if right == algebra.Basic():
-        return left
-    if isinstance(left, algebra.Basic) and isinstance(right, algebra.Basic):
-        return algebra.Basic(left.conditions + right.conditions)
-    return algebra.Join(left, right)
 
 
 def between(subject: Any, path: algebra.PathStep, object_: Any, another: Callable[[str], str]) -> list[algebra.Algebra]:

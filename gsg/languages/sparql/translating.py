@@ -1,14 +1,12 @@
 """Graph patterns: from the parse tree to rete.algebra (SPARQL 1.1, section 18.2.2).
 
 The parse tree is translated here rather than by rdflib, whose algebra reorders triples, samples variables and puts trailing
-VALUES and aggregates elsewhere than the recommendation does. EXISTS that is a whole condition of a FILTER is an operator of its
-own. Deeper inside an expression it is a name that is true in one branch of a union and false in the other.
+VALUES and aggregates elsewhere than the recommendation does. What becomes of groups and their conditions is in ../groups.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
 
@@ -16,58 +14,12 @@ import rete
 from rete import algebra
 
 from ...errors import BadQuery, Unsupported
-from ...expressions.comparing import boolean
-from ...expressions.tree import Call, Computed, Constant, Expression, Holds, Name
+from ...expressions.tree import Call, Computed, Expression, Name
+from ..groups import EMPTY, Conditions, Existence, decided, joined, optional
 from ..scope import identity, visible
-from .paths import between, joined, path_of
+from .paths import between, path_of
 from .reader import Reader, Special, kind_of
 from .source import NOTHING
-
-EMPTY = algebra.Basic()
-
-
-@dataclass(slots=True)
-class Existence:
-    """An EXISTS and what it says of the solutions of a tree."""
-
-    pattern: algebra.Algebra
-    negated: bool
-
-    def of(self, tree: algebra.Algebra) -> algebra.Algebra:
-        return algebra.Exists(tree, self.pattern, self.negated)
-
-
-@dataclass(slots=True)
-class Conditions:
-    """The FILTERs of a group: EXISTS by themselves, and other expressions with the EXISTS that stand inside them."""
-
-    existences: list[Existence] = field(default_factory=list)
-    expressions: list[Expression] = field(default_factory=list)
-    inner: list[tuple[str, algebra.Algebra]] = field(default_factory=list)
-
-    def test(self) -> Holds | None:
-        """The expressions as one test."""
-        if not self.expressions:
-            return None
-        return Holds(self.expressions[0] if len(self.expressions) == 1 else Call("&&", tuple(self.expressions)))
-
-    def of(self, tree: algebra.Algebra) -> algebra.Algebra:
-        """The solutions of a tree that meet them all."""
-        for existence in self.existences:
-            tree = existence.of(tree)
-        tree = decided(tree, self.inner)
-        for expression in self.expressions:
-            tree = algebra.Filter(tree, Holds(expression))
-        return tree
-
-
-def decided(tree: algebra.Algebra, inner: list[tuple[str, algebra.Algebra]]) -> algebra.Algebra:
-    """The tree with a name for each EXISTS, which tells whether it holds."""
-    for name, pattern in inner:
-        holds = algebra.Extend(algebra.Exists(tree, pattern), name, Computed(Constant(boolean(True))))
-        fails = algebra.Extend(algebra.Exists(tree, pattern, negated=True), name, Computed(Constant(boolean(False))))
-        tree = algebra.Union(holds, fails)
-    return tree
 
 
 class InPattern(Special):
@@ -126,7 +78,7 @@ class Patterns:
 
     def _part(self, kind: str, part: Any, tree: algebra.Algebra) -> algebra.Algebra:
         if kind == "OptionalGraphPattern":
-            return self._optional(tree, part)
+            return optional(tree, *self._group(part.graph))
         if kind == "MinusGraphPattern":
             return algebra.Minus(tree, self.group(part.graph))
         if kind == "GroupOrUnionGraphPattern":
@@ -143,14 +95,6 @@ class Patterns:
         if kind == "ServiceGraphPattern":
             raise Unsupported("SERVICE is not supported: a standing query cannot follow what another endpoint holds")
         raise Unsupported(f"{kind} is not supported in a graph pattern")
-
-    def _optional(self, tree: algebra.Algebra, part: Any) -> algebra.Algebra:
-        right, conditions = self._group(part.graph)
-        if not conditions.existences and not conditions.inner:
-            return algebra.LeftJoin(tree, right, conditions.test())
-        # The condition asks the graph about the merged solution: those that it holds of, and the left ones without any such.
-        merged = conditions.of(joined(tree, right))
-        return algebra.Union(merged, algebra.Exists(tree, conditions.of(right), negated=True))
 
     def extended(self, tree: algebra.Algebra, name: str, part: Any, special: InPattern, clause: str) -> algebra.Algebra:
         """A name more, computed by an expression."""

@@ -1,0 +1,101 @@
+"""What both languages make of a group of braces, its conditions and what stands around it (SPARQL 1.1, sections 18.2.2 to 18.2.5).
+
+EXISTS that is a whole condition is an operator of its own. Deeper inside an expression it is a name that is true in one branch of a
+union and false in the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rete import algebra
+
+from ..expressions.comparing import boolean
+from ..expressions.tree import Call, Computed, Constant, Expression, Holds, Ordered
+
+EMPTY = algebra.Basic()
+
+
+def joined(left: algebra.Algebra, right: algebra.Algebra) -> algebra.Algebra:
+    """A join; one with the empty pattern is the other side, and conditions beside conditions are one basic graph pattern."""
+    if left == algebra.Basic():
+        return right
+    if right == algebra.Basic():
+        return left
+    if isinstance(left, algebra.Basic) and isinstance(right, algebra.Basic):
+        return algebra.Basic(left.conditions + right.conditions)
+    return algebra.Join(left, right)
+
+
+@dataclass(slots=True)
+class Existence:
+    """An EXISTS and what it says of the solutions of a tree."""
+
+    pattern: algebra.Algebra
+    negated: bool
+
+    def of(self, tree: algebra.Algebra) -> algebra.Algebra:
+        return algebra.Exists(tree, self.pattern, self.negated)
+
+
+@dataclass(slots=True)
+class Conditions:
+    """The FILTERs of a group: EXISTS by themselves, and other expressions with the EXISTS that stand inside them."""
+
+    existences: list[Existence] = field(default_factory=list)
+    expressions: list[Expression] = field(default_factory=list)
+    inner: list[tuple[str, algebra.Algebra]] = field(default_factory=list)
+
+    def test(self) -> Holds | None:
+        """The expressions as one test."""
+        if not self.expressions:
+            return None
+        return Holds(self.expressions[0] if len(self.expressions) == 1 else Call("&&", tuple(self.expressions)))
+
+    def of(self, tree: algebra.Algebra) -> algebra.Algebra:
+        """The solutions of a tree that meet them all."""
+        for existence in self.existences:
+            tree = existence.of(tree)
+        tree = decided(tree, self.inner)
+        for expression in self.expressions:
+            tree = algebra.Filter(tree, Holds(expression))
+        return tree
+
+
+def decided(tree: algebra.Algebra, inner: list[tuple[str, algebra.Algebra]]) -> algebra.Algebra:
+    """The tree with a name for each EXISTS, which tells whether it holds."""
+    for name, pattern in inner:
+        holds = algebra.Extend(algebra.Exists(tree, pattern), name, Computed(Constant(boolean(True))))
+        fails = algebra.Extend(algebra.Exists(tree, pattern, negated=True), name, Computed(Constant(boolean(False))))
+        tree = algebra.Union(holds, fails)
+    return tree
+
+
+def optional(tree: algebra.Algebra, right: algebra.Algebra, conditions: Conditions) -> algebra.Algebra:
+    """OPTIONAL: the tree with the solutions of another that meet the conditions together with it, where there are any."""
+    if not conditions.existences and not conditions.inner:
+        return algebra.LeftJoin(tree, right, conditions.test())
+    # The condition asks the graph about the merged solution: those that it holds of, and the left ones without any such.
+    merged = conditions.of(joined(tree, right))
+    return algebra.Union(merged, algebra.Exists(tree, conditions.of(right), negated=True))
+
+
+def projected(tree: algebra.Algebra, names: tuple[str, ...], *, distinct: bool) -> algebra.Algebra:
+    """The tree with these names only."""
+    made: algebra.Algebra = algebra.Project(tree, names)
+    return algebra.Distinct(made) if distinct else made
+
+
+def hidden_by(order: Ordered | None, names: tuple[str, ...]) -> str | None:
+    """The first name that the order reads and a row does not show: no slice of distinct rows can be ordered by it."""
+    return None if order is None else next((name for name in order.names if name not in names), None)
+
+
+def sliced(
+    tree: algebra.Algebra, names: tuple[str, ...], order: Ordered | None, *, distinct: bool, offset: int, limit: int | None
+) -> algebra.Algebra:
+    """The tree with these names only, from ``offset`` on and at most ``limit`` of them."""
+    if hidden_by(order, names) is None:
+        return algebra.Slice(projected(tree, names, distinct=distinct), order, offset, limit)
+    assert not distinct  # the languages refuse it
+    return algebra.Project(algebra.Slice(tree, order, offset, limit), names)
