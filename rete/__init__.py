@@ -10,7 +10,7 @@ Open next: conditions.py and algebra.py (what a query says), then network.py (wh
 
 from .alpha import TemplateTable
 from .chain import AnyTemplate, chain_of
-from .conditions import MAX_CONDITIONS, WILDCARD, Condition, Group, Template, Variable
+from .conditions import MAX_CONDITIONS, WILDCARD, Condition, Group, Parameter, Template, Variable
 from .errors import BadQuery, ReteError
 from .network import Network
 from .production import Production
@@ -23,6 +23,7 @@ __all__ = [
     "Condition",
     "Group",
     "Network",
+    "Parameter",
     "Production",
     "ReteError",
     "Template",

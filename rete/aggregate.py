@@ -1,6 +1,7 @@
 """GROUP BY with aggregates: one row a group, kept by accumulators that values enter and leave.
 
-A group is there while it has a token; without keys there is one group, always, even of nothing. A change takes back the group's
+A group is there while it has a token; without keys there is one group, always, even of nothing (in a template of queries one for
+each of their arguments, see :mod:`rete.parameters`). A change takes back the group's
 row and gives the row that is right then, if they differ; the net difference of a transaction is the production's business.
 """
 
@@ -12,7 +13,7 @@ from typing import Any
 from .algebra import Accumulator, Aggregate
 from .index import Token
 from .join import Node
-from .operator import Operator, Places, columns
+from .operator import Operator, Places, RightPort, columns
 
 
 class _Kept:
@@ -27,12 +28,22 @@ class _Kept:
 
 
 class Groups(Operator):
-    """The keys (values at ``keys``) and the results of the aggregates, each over the values at its own places."""
+    """The keys (values at ``keys``) and the results of the aggregates, each over the values at its own places.
+
+    Where there is a node ``always``, its tokens are keys of groups that are there even of nothing.
+    """
 
     __slots__ = ("_aggregates", "_groups", "_key_of", "_keyless", "_reads")
 
-    def __init__(self, key: object, parent: Node, keys: Places, aggregates: tuple[tuple[Aggregate, Places], ...]) -> None:
-        super().__init__(key, parent)
+    def __init__(
+        self,
+        key: object,
+        parent: Node,
+        keys: Places,
+        aggregates: tuple[tuple[Aggregate, Places], ...],
+        always: Node | None = None,
+    ) -> None:
+        super().__init__(key, parent, *(() if always is None else (always,)))
         self._key_of: Callable[[Token], Token] = columns(keys)
         self._keyless = not keys
         self._aggregates = [aggregate for aggregate, _ in aggregates]
@@ -42,6 +53,8 @@ class Groups(Operator):
             group = self._groups[()] = self._start()
             group.row = self._row((), group)
         self.connect((parent, self))
+        if always is not None:
+            self.connect((always, RightPort(self.hold)))
 
     def _start(self) -> _Kept:
         return _Kept([aggregate.start() for aggregate in self._aggregates])
@@ -53,11 +66,23 @@ class Groups(Operator):
 
     def left(self, token: Token, weight: int) -> None:
         key = self._key_of(token)
+        group = self._group(key)
+        for accumulator, read in zip(group.accumulators, self._reads, strict=True):
+            accumulator.change(read(token), weight)
+        self._count(key, group, weight)
+
+    def hold(self, key: Token, weight: int) -> None:
+        """A group comes (or goes) that is there even of nothing."""
+        self._count(key, self._group(key), weight)
+
+    def _group(self, key: Token) -> _Kept:
         group = self._groups.get(key)
         if group is None:
             group = self._groups[key] = self._start()
-        for accumulator, read in zip(group.accumulators, self._reads, strict=True):
-            accumulator.change(read(token), weight)
+        return group
+
+    def _count(self, key: Token, group: _Kept, weight: int) -> None:
+        """The group has tokens more or fewer, which its accumulators know of: tell what its row is now."""
         group.count += weight
         before = group.row
         group.row = after = self._row(key, group) if group.count > 0 or self._keyless else None

@@ -1,17 +1,17 @@
 """From a tree of the algebra to a network of nodes, one kind of node for each operator; equal parts of queries share nodes.
 
 Every part of a tree is built below a *context*: a stream of tokens whose columns come first in every token of the part. At the top
-the context is the root, one empty token. In the pattern of an EXISTS it is the demand: the outer values that the pattern mentions,
-so that substitution (SPARQL 1.1, section 18.6) is a matter of where a network begins. Names of the context are bound in each of
-its tokens.
+the context is the root, one empty token, or for a template of queries their arguments (:mod:`rete.parameters`). In the pattern of
+an EXISTS it is the demand: the outer values that the pattern mentions, so that substitution (SPARQL 1.1, section 18.6) is a matter
+of where a network begins. Names of the context are bound in each of its tokens.
 
 Four rules make networks small:
 
 * a basic pattern, or inline data, joined with anything that surely binds what both mention is a chain of joins below it (as in a
   GSG script);
 * a test stands at the first place where its names are bound, inside a chain of joins too;
-* a projection or group sees only those columns of its context that it shows, so it is evaluated once for equal ones, and joined
-  back;
+* a projection or group sees only those columns of its context that it shows, and those parameters that stand in it, so it is
+  evaluated once for equal ones, and joined back; so is the side of a join that can be evaluated by itself;
 * a node is shared by its kind, its parents and the places that it reads; names count only where a test or a pattern is compared by
   them.
 """
@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from .aggregate import Groups
 from .algebra import (
@@ -57,28 +56,15 @@ from .minus import Removal
 from .negation import Asked, Demand
 from .operator import places_of
 from .optional import Optional
-from .pairs import Pairing, PairJoin
+from .pairs import PairJoin
+from .parameters import Parameters
 from .paths import FRESH, Is, Same, nullable, without_steps
 from .project import Projection
-from .scope import certain, depth, in_scope, mentioned, substitutable
+from .scope import certain, depth, in_scope, mentioned, parameters, substitutable
 from .slice import Window
+from .stream import Stream, Tests, both, pairing_of, split, with_all
 from .union import Both
 from .values import InlineRows
-
-Tests: TypeAlias = tuple[Test, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Stream:
-    """A node, what the columns of its tokens are called, and which of them are never None."""
-
-    node: Node
-    layout: tuple[str, ...]
-    certain: frozenset[str]
-
-    def place(self, name: str) -> int:
-        """The column of a name that it has."""
-        return self.layout.index(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +84,18 @@ class _Agrees:
 
 
 class Builder:
-    """Builds one tree. ``made`` lists the nodes that it asked for, those that were there already included."""
+    """Builds one tree, below ``parameters`` where it has some. ``made`` lists the nodes that it asked for, those that were there
+    already included."""
 
-    def __init__(self, root: Node, extend: Callable[[Node, Iterable[Spec]], Node], estimate: Estimate) -> None:
+    def __init__(
+        self,
+        root: Node,
+        extend: Callable[[Node, Iterable[Spec]], Node],
+        estimate: Estimate,
+        parameters: Parameters | None = None,
+    ) -> None:
         self._root = Stream(root, (), frozenset())
+        self._top = self._root if parameters is None else Stream(parameters, parameters.names, frozenset(parameters.names))
         self._extend = extend
         self._estimate = estimate
         self.made: list[Node] = []
@@ -113,7 +107,7 @@ class Builder:
             raise BadQuery(
                 f"a query {deep} conditions and operators deep; expected at most {MAX_CONDITIONS}: split it into several"
             )
-        return self._build(tree, self._root)
+        return self._build(tree, self._top)
 
     def _build(self, tree: Algebra, context: Stream, tests: Tests = ()) -> Stream:
         match tree:
@@ -139,7 +133,7 @@ class Builder:
                 # A name that is not shown means something else inside than outside, where nothing binds it.
                 inside = tuple(test for test in tests if set(test.names) <= set(names))
                 outside = tuple(test for test in tests if not set(test.names) <= set(names))
-                narrow = self._narrow(context, names)
+                narrow = self._narrow(context, {*names, *parameters(child)})
                 found = self._build(child, narrow, inside)
                 shown = (
                     *narrow.layout,
@@ -212,53 +206,56 @@ class Builder:
             return self._basic(left.conditions + right.conditions, context, tests)
         for one, other in ((left, right), (right, left)):
             if isinstance(other, Basic | Values) and set(in_scope(one)) & set(in_scope(other)) <= certain(one):
-                early, late = _split(tests, certain(one), in_scope(Join(left, right)), context)
+                early, late = split(tests, certain(one), in_scope(Join(left, right)), context)
                 return self._build(other, self._build(one, context, early), late)
         names = in_scope(Join(left, right))
         for one, other in ((left, right), (right, left)):
             unsure = set(in_scope(one)) & set(in_scope(other)) - certain(one)
-            if context is self._root and unsure and unsure <= certain(other):
-                early, late = _split(tests, certain(one), names, context)
-                found = self._lateral(self._build(one, context, early), other, optional=False, names=in_scope(other))
+            if context is self._top and unsure and unsure <= certain(other):
+                early, late = split(tests, certain(one), names, context)
+                found = self._lateral(self._build(one, context, early), other, optional=False)
                 if found is not None:
                     return self._filtered(found, late)
-        at_left, rest = _split(tests, certain(left), names, context)
-        at_right, late = _split(rest, certain(right), names, context)
-        return self._filtered(self._paired(self._build(left, context, at_left), self._build(right, context, at_right)), late)
+        at_left, rest = split(tests, certain(left), names, context)
+        at_right, late = split(rest, certain(right), names, context)
+        return self._filtered(self._paired(self._build(left, context, at_left), self._aside(right, context, at_right)), late)
 
     # Two streams.
 
+    def _aside(self, tree: Algebra, context: Stream, tests: Tests = ()) -> Stream:
+        """A side that is paired with one below the whole context: at the top it needs just its own parameters."""
+        return self._build(tree, self._narrow(context, parameters(tree)) if context is self._top else context, tests)
+
     def _paired(self, left: Stream, right: Stream) -> Stream:
-        pairing = _pairing(left, right)
+        pairing = pairing_of(left, right)
         key = ("join", pairing, right.node)
         node = self._share(left.node, key, lambda: PairJoin(key, left.node, right.node, pairing))
-        return Stream(node, _both(left, right), left.certain | right.certain)
+        return Stream(node, both(left, right), left.certain | right.certain)
 
     def _left_join(self, tree: LeftJoin, context: Stream, tests: Tests) -> Stream:
-        early, late = _split(tests, certain(tree.left), in_scope(tree), context)
+        early, late = split(tests, certain(tree.left), in_scope(tree), context)
         left = self._build(tree.left, context, early)
-        if context is self._root:
-            by_demand = self._lateral(left, tree.right, tree.test, optional=True, names=in_scope(tree.right))
+        if context is self._top:
+            by_demand = self._lateral(left, tree.right, tree.test, optional=True)
             if by_demand is not None:
                 return self._filtered(by_demand, late)
-        right = self._build(tree.right, context)
-        pairing = _pairing(left, right)
-        layout = _both(left, right)
+        right = self._aside(tree.right, context)
+        pairing = pairing_of(left, right)
+        layout = both(left, right)
         test = tree.test
         places = () if test is None else places_of(test.names, layout)
         key = ("optional", pairing, test, places, right.node)
         node = self._share(left.node, key, lambda: Optional(key, left.node, right.node, pairing, test, places))
         return self._filtered(Stream(node, layout, left.certain), late)
 
-    def _lateral(
-        self, left: Stream, right: Algebra, test: Test | None = None, *, optional: bool, names: Iterable[str]
-    ) -> Stream | None:
-        """The join by demand, where it is one. ``names`` are those that the right side has in scope."""
-        shared = frozenset(names) & frozenset(left.layout)
+    def _lateral(self, left: Stream, right: Algebra, test: Test | None = None, *, optional: bool) -> Stream | None:
+        """The join by demand, where it is one."""
+        shared = frozenset(in_scope(right)) & frozenset(left.layout)
         unsure = tuple(name for name in left.layout if name in shared and name not in left.certain)
         if len(unsure) > MAX_UNCERTAIN or not shared <= certain(right) or not substitutable(right, shared):
             return None
-        sure = tuple(name for name in left.layout if name in shared and name in left.certain)
+        asked = shared & left.certain | parameters(right)
+        sure = tuple(name for name in left.layout if name in asked)
         at_sure, at_unsure = tuple(map(left.place, sure)), tuple(map(left.place, unsure))
         layout = (*left.layout, *(name for name in in_scope(right) if name not in left.layout))
         places = () if test is None else places_of(test.names, layout)
@@ -267,7 +264,7 @@ class Builder:
         def below(demand: Node, bound: Sequence[bool]) -> tuple[Node, tuple[tuple[int, int], ...], tuple[int, ...]]:
             given = sure + tuple(name for name, is_bound in zip(unsure, bound, strict=True) if is_bound)
             found = self._columns(
-                *_with_all(self._build(right, Stream(demand, given, frozenset(given))), given, in_scope(right)),
+                *with_all(self._build(right, Stream(demand, given, frozenset(given))), given, in_scope(right)),
             )
             fill = tuple((left.place(name), found.place(name)) for name in unsure if name not in given)
             return found.node, fill, tuple(found.place(name) for name in layout[len(left.layout) :])
@@ -293,14 +290,13 @@ class Builder:
         if not shared:
             return left
         names = frozenset(shared)
-        may_ask = context is self._root and len(names - left.certain) <= MAX_UNCERTAIN and not names.isdisjoint(left.certain)
+        may_ask = context is self._top and len(names - left.certain) <= MAX_UNCERTAIN and not names.isdisjoint(left.certain)
         if may_ask and names <= certain(tree.right) and substitutable(tree.right, names):
             return self._exists(left, Project(tree.right, tuple(shared)), negated=True)
-        right = self._build(tree.right, context)
-        right = self._columns(
-            right, (*context.layout, *(name for name in shared if name in right.layout and name not in context.layout))
-        )
-        pairing = _pairing(left, right)
+        right = self._aside(tree.right, context)
+        given = tuple(name for name in right.layout if name in context.layout)
+        right = self._columns(right, (*given, *(name for name in shared if name in right.layout and name not in given)))
+        pairing = pairing_of(left, right)
         surely = any(name in left.certain and name in right.certain for name in shared)
         key = ("minus", pairing, surely, right.node)
         node = self._share(left.node, key, lambda: Removal(key, left.node, right.node, pairing, surely=surely))
@@ -353,13 +349,15 @@ class Builder:
         twice = [name for place, name in enumerate(given) if name in keys or name in given[:place]]
         if twice:
             raise BadQuery(f"?{twice[0]} names two columns of a group; expected another name")
-        narrow = self._narrow(context, keys)
+        narrow = self._narrow(context, {*keys, *parameters(tree.child)})
         child = self._build(tree.child, narrow)
         layout = (*narrow.layout, *(name for name in keys if name not in narrow.layout))
         places = places_of(layout, child.layout)
         aggregates = tuple((aggregate, places_of(aggregate.names, child.layout)) for _, aggregate in tree.aggregates)
-        key = ("group", places, aggregates)
-        node = self._share(child.node, key, lambda: Groups(key, child.node, places, aggregates))
+        # Without keys there is a group of nothing too, for each of the parameters' values that are asked about.
+        always = None if keys or narrow is self._root else narrow.node
+        key = ("group", places, aggregates, always)
+        node = self._share(child.node, key, lambda: Groups(key, child.node, places, aggregates, always))
         found = Stream(node, (*layout, *given), child.certain & frozenset(layout))
         return self._back(context, narrow, found)
 
@@ -453,29 +451,3 @@ class Builder:
 
 def _is_given(end: object, context: Stream) -> bool:
     return not isinstance(end, Variable) or end.name in context.layout
-
-
-def _split(tests: Tests, bound: frozenset[str], names: Iterable[str], context: Stream) -> tuple[Tests, Tests]:
-    """The tests that can be made where just ``bound`` and the context are bound, of ``names`` in all; and those that cannot."""
-    later = frozenset(names) - bound - context.certain
-    early = tuple(test for test in tests if later.isdisjoint(test.names))
-    return early, tuple(test for test in tests if not later.isdisjoint(test.names))
-
-
-def _pairing(left: Stream, right: Stream) -> Pairing:
-    shared = [(name, left.place(name), right.place(name)) for name in left.layout if name in right.layout]
-    sure = left.certain & right.certain
-    return Pairing(
-        key=tuple((mine, theirs) for name, mine, theirs in shared if name in sure),
-        maybe=tuple((mine, theirs) for name, mine, theirs in shared if name not in sure),
-        new=tuple(place for place, name in enumerate(right.layout) if name not in left.layout),
-    )
-
-
-def _with_all(stream: Stream, given: Sequence[str], names: Iterable[str]) -> tuple[Stream, tuple[str, ...]]:
-    """The stream, and a layout that has every one of the names after what is given, be it ever bound or not."""
-    return stream, (*given, *(name for name in names if name not in given))
-
-
-def _both(left: Stream, right: Stream) -> tuple[str, ...]:
-    return left.layout + tuple(name for name in right.layout if name not in left.layout)

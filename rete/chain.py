@@ -52,8 +52,8 @@ class Chain:
     layout: tuple[str, ...]
 
 
-def chain_of(group: Group, estimate: Estimate) -> Chain:
-    """The chain for a query.
+def chain_of(group: Group, estimate: Estimate, given: tuple[str, ...] = ()) -> Chain:
+    """The chain for a query, to be built below tokens that bind the ``given`` names.
 
     ``estimate`` tells how many facts a template has now (0 where nothing is known): it decides the order of joins, not the result.
     Raises BadQuery when the group has no condition, a negated group is empty, or there are more than MAX_CONDITIONS.
@@ -63,7 +63,7 @@ def chain_of(group: Group, estimate: Estimate) -> Chain:
         raise BadQuery(f"a query of {count} conditions; expected at most {MAX_CONDITIONS}: split it into several")
     if not group.conditions:
         raise BadQuery("a query needs at least one condition outside NOT: there is nothing to bind its variables")
-    specs, layout = specs_of(group, (), estimate)
+    specs, layout = specs_of(group, given, estimate)
     return Chain(specs, layout)
 
 

@@ -27,6 +27,23 @@ class Variable:
     name: str
 
 
+class Parameter(Variable):
+    """Where a constant was taken out of a query: number ``number`` of its arguments (see :meth:`rete.Network.subscribe_template`).
+
+    It is a variable that is bound from outside, with a name that no query's text can write.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"${number}")
+
+
+def is_parameter(name: str) -> bool:
+    """Whether a variable of this name is a :class:`Parameter`."""
+    return name.startswith("$")
+
+
 class _Wildcard:
     """The type of :data:`WILDCARD`."""
 

@@ -17,20 +17,22 @@ processed after the ones under way).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
-from .algebra import Algebra
+from .algebra import Algebra, of_group
 from .alpha import AlphaMemory, TemplateTable
 from .build import Builder
 from .chain import AnyTemplate, Chain, JoinSpec, NotSpec, Spec, chain_of
-from .conditions import Group
+from .conditions import Group, Parameter
 from .errors import BadQuery
 from .index import Bucket, Fact, Token
 from .join import Join, Node, Root
 from .negation import GroupEnd, Negation
 from .operator import Operator, places_of
-from .production import Listener, Production, Row
+from .parameters import Instance, Parameters
+from .production import ChainEnd, Collector, Listener, Production, Row
+from .scope import parameters
 
 FactsOf: TypeAlias = Callable[[AnyTemplate], Iterable[Fact]]
 Estimate: TypeAlias = Callable[[AnyTemplate], int]
@@ -51,8 +53,9 @@ class Network:
         self._estimate = estimate
         self._root = Root()
         self._memories: TemplateTable[AlphaMemory] = TemplateTable()
-        self._dirty: list[Production] = []
-        """Productions reached by the transaction under way; emptied at its end."""
+        self._templates: dict[Hashable, Parameters] = {}
+        self._dirty: list[Collector] = []
+        """What was reached by the transaction under way; emptied at its end."""
         self._untold: deque[tuple[Production, list[tuple[Row, int]]]] = deque()
         """What listeners are still to hear, oldest first. Emptied before the outermost transaction returns; at most one entry per
         production for each transaction that listeners made meanwhile."""
@@ -66,7 +69,7 @@ class Network:
         chain = chain_of(group, self._estimate)
         places = _places(chain, select)
         node = self._extend(self._root, chain.specs)
-        production = Production(node, places, listener, self._dirty)
+        production = ChainEnd(node, places, listener, self._dirty)
         node.add_child(production)
         return production
 
@@ -79,7 +82,7 @@ class Network:
         production = None
         try:
             stream = builder.tree(tree)
-            production = Production(stream.node, places_of(select, stream.layout), listener, self._dirty)
+            production = ChainEnd(stream.node, places_of(select, stream.layout), listener, self._dirty)
             stream.node.add_child(production)
         finally:
             # What was made and is of no use in the end: all of it, after an error.
@@ -87,12 +90,61 @@ class Network:
                 self._prune(node)
         return production
 
+    def subscribe_template(
+        self, tree: Group | Algebra, arguments: Token, select: Sequence[str], listener: Listener
+    ) -> tuple[Production, list[tuple[Row, int]]]:
+        """Add a query that is a template with these constants in the places of its :class:`rete.Parameter` 0, 1, and so on; returns
+        it and the rows that hold already.
+
+        Queries that are equal but for their arguments share one network (:mod:`rete.parameters`).
+        Raises BadQuery like the others, or when a parameter has no argument.
+        """
+        key = (tree, tuple(select), len(arguments))
+        template = self._templates.get(key)
+        if template is None:
+            template = self._template(key, tree, len(arguments), select)
+            self._templates[key] = template
+        instance = Instance(template, arguments, listener)
+        return instance, template.add(instance)
+
+    def _template(self, key: Hashable, tree: Group | Algebra, width: int, select: Sequence[str]) -> Parameters:
+        names = tuple(Parameter(number).name for number in range(width))
+        missing = parameters(of_group(tree) if isinstance(tree, Group) else tree).difference(names)
+        if missing:
+            raise BadQuery(f"a template has {min(missing)}, but there are {width} arguments, counted from $0")
+        template = Parameters(key, names, self._dirty)
+        if isinstance(tree, Group):
+            chain = chain_of(tree, self._estimate, names)
+            places = _places(chain, select)
+            template.finish(self._extend(template, chain.specs), places)
+            return template
+        builder = Builder(self._root, self._extend, self._estimate, template)
+        try:
+            stream = builder.tree(tree)
+            template.finish(stream.node, places_of(select, stream.layout))
+        finally:
+            for node in reversed(builder.made):
+                self._prune(node)
+        return template
+
+    def _remove(self, template: Parameters) -> None:
+        del self._templates[template.key]
+        assert template.dispatch is not None, "its network was built"
+        template.end.remove_child(template.dispatch)
+        self._prune(template.end)
+
     def unsubscribe(self, production: Production) -> None:
         """Remove a query with every node, index and memory that nobody else shares."""
         if self._untold:
             self._untold = deque(entry for entry in self._untold if entry[0] is not production)
-        production.node.remove_child(production)
-        self._prune(production.node)
+        if isinstance(production, Instance):
+            template = production.template
+            template.drop(production)
+            if template.is_unused:
+                self._remove(template)
+        elif isinstance(production, ChainEnd):
+            production.node.remove_child(production)
+            self._prune(production.node)
 
     def change(self, changes: Iterable[tuple[Fact, int]]) -> None:
         """Facts come (+1) or go (-1), as one transaction: listeners hear the net difference at its end."""
@@ -123,12 +175,10 @@ class Network:
         if not memories:
             return []
         self._activate(memories, event, 1)
-        appeared = [(production, production.take()) for production in self._dirty]
-        self._dirty.clear()
+        appeared = list(self._taken())
         self._activate(memories, event, -1)
-        for production in self._dirty:
-            production.take()
-        self._dirty.clear()
+        for _ in self._taken():
+            pass
         positive = ((production, [change for change in changes if change[1] > 0]) for production, changes in appeared)
         return [(production, rows) for production, rows in positive if rows]
 
@@ -139,7 +189,7 @@ class Network:
     @property
     def is_empty(self) -> bool:
         """Whether no node and no alpha memory is left: so it must be when the last query has gone."""
-        return not self._root.children and not self._root.shared and not len(self._memories)
+        return not self._root.children and not self._root.shared and not self._templates and not len(self._memories)
 
     def _activate(self, memories: list[AlphaMemory], fact: Fact, sign: int) -> None:
         hits: list[tuple[int, Bucket, Token]] = []
@@ -161,18 +211,25 @@ class Network:
 
     def _deliver(self) -> None:
         # All are taken before the first listener runs: one that calls back in must not mix its changes with those under way.
-        self._untold.extend((production, production.take()) for production in self._dirty)
-        self._dirty.clear()
+        self._untold.extend(self._taken())
         if self._telling:
             return
         self._telling = True
         try:
             while self._untold:
                 production, changes = self._untold.popleft()
-                if changes:
-                    production.listener(changes)
+                production.listener(changes)
         finally:
             self._telling = False
+
+    def _taken(self) -> Iterator[tuple[Production, list[tuple[Row, int]]]]:
+        """The queries that were reached, each with the net difference of its rows."""
+        for collector in self._dirty:
+            changes = collector.take()
+            if changes:
+                for production in collector.audience():
+                    yield production, changes
+        self._dirty.clear()
 
     def _extend(self, node: Node, specs: Iterable[Spec]) -> Node:
         for spec in specs:

@@ -13,6 +13,7 @@ from typing import Any
 
 from .algebra import Algebra, Basic, Closure, Either, Filter, Join, Link, NegatedSet, Path, PathStep, Project, Steps, Union, Values
 from .conditions import Condition, Variable
+from .scope import in_scope
 
 FRESH = "."
 """What names of fresh variables begin with; no language's names do."""
@@ -61,7 +62,7 @@ class Is:
 def without_steps(path: Path, fresh: str = FRESH) -> Algebra:
     """The tree for a path; the only paths left in it are closures. ``fresh`` begins the names of its own variables."""
     subject, step, object_ = path.subject, path.path, path.object
-    ends = tuple(dict.fromkeys(end.name for end in (subject, object_) if isinstance(end, Variable)))
+    ends = in_scope(path)
     match step:
         case Link(predicate, inverse):
             return Basic((Condition((object_, predicate, subject) if inverse else (subject, predicate, object_)),))

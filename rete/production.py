@@ -1,9 +1,10 @@
-"""The end of a query's chain: collects what one transaction changed and tells the listener the net difference."""
+"""The end of a query: collects what one transaction changed and tells the listener the net difference."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeAlias
 
 from .index import Token
@@ -17,33 +18,65 @@ Row: TypeAlias = Token
 Listener: TypeAlias = Callable[[list[tuple[Row, int]]], None]
 
 
-class Production:
-    """One standing query in the network. Rows are a bag: wildcards may give a row several times."""
+class Collector(ABC):
+    """Where rows of a transaction are added up, for one query or for several that have the same."""
 
-    __slots__ = ("_dirty", "_pending", "_row_of", "listener", "node")
+    __slots__ = ("pending",)
 
-    def __init__(self, node: Node, select: Places, listener: Listener, dirty: list[Production]) -> None:
-        self.node = node
-        self.listener = listener
-        self._row_of = columns(select)
-        self._pending: dict[Row, int] = {}
-        self._dirty = dirty
-
-    def left(self, token: Token, weight: int) -> None:
-        if not self._pending:
-            self._dirty.append(self)
-        row = self._row_of(token)
-        # A difference that cancels stays as zero until it is taken, so that a production is marked dirty once.
-        self._pending[row] = self._pending.get(row, 0) + weight
+    def __init__(self) -> None:
+        self.pending: dict[Row, int] | None = None
+        """Differences not taken yet; None where there is none. One that cancels stays as zero until it is taken: a collector is
+        marked dirty once."""
 
     def take(self) -> list[tuple[Row, int]]:
         """The net differences since the last call, and forget them."""
-        changes = [(row, weight) for row, weight in self._pending.items() if weight]
-        self._pending = {}
-        return changes
+        pending, self.pending = self.pending, None
+        return [] if pending is None else [(row, weight) for row, weight in pending.items() if weight]
+
+    @abstractmethod
+    def audience(self) -> Iterable[Production]:
+        """The queries whose rows these are."""
+
+
+class Production(Collector):
+    """One standing query in the network. Rows are a bag: wildcards may give a row several times."""
+
+    __slots__ = ("listener",)
+
+    def __init__(self, listener: Listener) -> None:
+        super().__init__()
+        self.listener = listener
+
+    def audience(self) -> Iterable[Production]:
+        return (self,)
+
+    @abstractmethod
+    def rows(self) -> Counter[Row]:
+        """The rows that hold now, each with how often."""
+
+
+class ChainEnd(Production):
+    """A query that ends a chain of nodes by itself."""
+
+    __slots__ = ("_dirty", "_row_of", "node")
+
+    def __init__(self, node: Node, select: Places, listener: Listener, dirty: list[Collector]) -> None:
+        super().__init__(listener)
+        self.node = node
+        self._row_of = columns(select)
+        self._dirty = dirty
+
+    def left(self, token: Token, weight: int) -> None:
+        row = self._row_of(token)
+        pending = self.pending
+        if pending is None:
+            self.pending = {row: weight}
+            self._dirty.append(self)
+        else:
+            pending[row] = pending.get(row, 0) + weight
 
     def rows(self) -> Counter[Row]:
-        """The rows that hold now, each with how often; computed from the joins, which already hold all that it takes."""
+        """The rows that hold now; computed from the joins, which already hold all that it takes."""
         rows: Counter[Row] = Counter()
         for token, weight in self.node.replay():
             rows[self._row_of(token)] += weight

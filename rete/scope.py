@@ -3,6 +3,8 @@ outside.
 
 The rules are those of SPARQL 1.1, section 18.2.1 ("in-scope"), and for what is read from outside those of substitution (18.6): a
 projection hides the names that it does not list, a group those that are no keys.
+
+A parameter stands for a constant: it is in no scope, and nothing hides it.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from .algebra import (
     Union,
     Values,
 )
-from .conditions import Variable
+from .conditions import Parameter, Variable, is_parameter
 from .errors import BadQuery
 
 
@@ -36,7 +38,8 @@ def in_scope(tree: Algebra) -> tuple[str, ...]:
     """The names that a solution may bind, in order of appearance."""
     match tree:
         case Basic(conditions):
-            return tuple(dict.fromkeys(name for condition in conditions for name, _ in condition.variables))
+            names_of = (name for condition in conditions for name, _ in condition.variables)
+            return tuple(dict.fromkeys(name for name in names_of if not is_parameter(name)))
         case Join(left, right) | LeftJoin(left, right) | Union(left, right):
             return tuple(dict.fromkeys((*in_scope(left), *in_scope(right))))
         case Minus(child, _) | Filter(child) | Exists(child) | Distinct(child) | Slice(child):
@@ -48,7 +51,28 @@ def in_scope(tree: Algebra) -> tuple[str, ...]:
         case Grouped(_, keys, aggregates):
             return (*dict.fromkeys(keys), *(name for name, _ in aggregates))
         case Path(subject, _, object_):
-            return tuple(dict.fromkeys(end.name for end in (subject, object_) if isinstance(end, Variable)))
+            return tuple(dict.fromkeys(end.name for end in (subject, object_) if _is_free(end)))
+
+
+def _is_free(end: object) -> bool:
+    return isinstance(end, Variable) and not isinstance(end, Parameter)
+
+
+def parameters(tree: Algebra) -> frozenset[str]:
+    """The names of the parameters that stand in it, however deep."""
+    match tree:
+        case Basic(conditions):
+            return frozenset(name for condition in conditions for name, _ in condition.variables if is_parameter(name))
+        case Path(subject, _, object_):
+            return frozenset(end.name for end in (subject, object_) if isinstance(end, Parameter))
+        case Values():
+            return frozenset()
+        case Join(left, right) | LeftJoin(left, right) | Union(left, right) | Minus(left, right):
+            return parameters(left) | parameters(right)
+        case Exists(child, pattern):
+            return parameters(child) | parameters(pattern)
+        case Filter(child) | Extend(child) | Distinct(child) | Project(child) | Slice(child) | Grouped(child):
+            return parameters(child)
 
 
 def certain(tree: Algebra) -> frozenset[str]:
@@ -74,7 +98,7 @@ def mentioned(tree: Algebra) -> frozenset[str]:
     """The names whose values outside make a difference to the tree when it is the pattern of an EXISTS."""
     match tree:
         case Basic() | Values() | Path():
-            return frozenset(in_scope(tree))
+            return frozenset(in_scope(tree)) | parameters(tree)
         case Join(left, right) | Union(left, right) | Minus(left, right):
             return mentioned(left) | mentioned(right)
         case LeftJoin(left, right, test):
@@ -90,9 +114,9 @@ def mentioned(tree: Algebra) -> frozenset[str]:
         case Slice(child, order):
             return mentioned(child) | frozenset(() if order is None else order.names)
         case Project(child, names):
-            return frozenset(names)
+            return frozenset(names) | parameters(child)
         case Grouped(child, keys, aggregates):
-            return frozenset(keys) | frozenset(name for name, _ in aggregates)
+            return frozenset(keys) | frozenset(name for name, _ in aggregates) | parameters(child)
 
 
 def depth(tree: Algebra) -> int:

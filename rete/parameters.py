@@ -1,0 +1,150 @@
+"""Templates of queries: queries that are equal up to constants are one network, joined with the relation of their arguments.
+
+    Parameters ──arguments──> joins, negations, operators ──tokens──> Dispatch ──rows──> the queries of those arguments
+
+The constants are taken out of the conditions; :class:`rete.conditions.Parameter` stands in their places, a variable that is bound
+outside. The network is built once, below a node whose tokens are the arguments of the queries, and every token in it begins with
+them. So one query more is one token more, one query fewer one token fewer, and a fact finds the tokens that wait for it by its
+constants: what it costs depends on how many queries it concerns, not on how many there are. At the end rows are handed to the
+query whose arguments they begin with. Queries of equal arguments have one token, and hear of one collected difference.
+
+Arguments come and go between transactions of facts, hence the order of levels (:mod:`rete.join`) does not concern them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import TypeAlias
+
+from .index import Token, tuple_getter
+from .join import Node
+from .operator import Places, columns
+from .production import Collector, Listener, Production, Row
+
+
+class Instance(Production):
+    """One query of a template."""
+
+    __slots__ = ("arguments", "template")
+
+    def __init__(self, template: Parameters, arguments: Token, listener: Listener) -> None:
+        super().__init__(listener)
+        self.template = template
+        self.arguments = arguments
+
+    def rows(self) -> Counter[Row]:
+        return self.template.rows_of(self.arguments)
+
+
+class Equals(Collector):
+    """The queries of a template that have the same arguments, hence the same rows."""
+
+    __slots__ = ("instances",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.instances: dict[Instance, None] = {}
+
+    def audience(self) -> Iterable[Production]:
+        return tuple(self.instances)
+
+
+Collectors: TypeAlias = dict[Token, Instance | Equals]
+"""By arguments; an Equals where there are several queries."""
+
+
+class Parameters(Node):
+    """The arguments of a template's queries: the top of its network. It knows none while the network is built."""
+
+    __slots__ = ("_collectors", "_dirty", "dispatch", "end", "key", "names")
+
+    def __init__(self, key: Hashable, names: tuple[str, ...], dirty: list[Collector]) -> None:
+        super().__init__(level=0)
+        self.key = key
+        """The template, as its network knows it."""
+        self.names = names
+        self._dirty = dirty
+        self._collectors: Collectors = {}
+        self.end: Node = self
+        self.dispatch: Dispatch | None = None
+
+    def finish(self, end: Node, select: Places) -> None:
+        """The network is built: ``end`` is its last node, ``select`` are the places of a row in its tokens."""
+        self.end = end
+        self.dispatch = Dispatch(len(self.names), columns(select), self._collectors, self._dirty)
+        end.add_child(self.dispatch)
+
+    def add(self, instance: Instance) -> list[tuple[Row, int]]:
+        """One query more; returns the rows that it begins with."""
+        arguments = instance.arguments
+        known = self._collectors.get(arguments)
+        if known is None:
+            self._collectors[arguments] = instance
+            return self._told(instance, 1)
+        if isinstance(known, Instance):
+            first, known = known, Equals()
+            known.instances[first] = None
+            self._collectors[arguments] = known
+        known.instances[instance] = None
+        return list(self.rows_of(arguments).items())
+
+    def drop(self, instance: Instance) -> None:
+        """One query fewer."""
+        arguments = instance.arguments
+        known = self._collectors[arguments]
+        if known is instance:
+            self._told(instance, -1)
+            del self._collectors[arguments]
+        else:
+            assert isinstance(known, Equals), "a query is listed with those of its arguments"
+            del known.instances[instance]
+            if len(known.instances) == 1:
+                (self._collectors[arguments],) = known.instances
+
+    def rows_of(self, arguments: Token) -> Counter[Row]:
+        """The rows of one query. Its token is taken back and given again, and what the end hears of that is the answer: no node can
+        tell the tokens of one query from those of all others in a shorter time."""
+        collector = self._collectors[arguments]
+        gone = self._told(collector, -1)
+        self._told(collector, 1)
+        return Counter({row: -weight for row, weight in gone})
+
+    def _told(self, collector: Instance | Equals, sign: int) -> list[tuple[Row, int]]:
+        arguments = (collector if isinstance(collector, Instance) else next(iter(collector.instances))).arguments
+        self.emit(arguments, sign)
+        changes = collector.take()
+        # Nobody else's rows depend on this token. But between two transactions nothing may be left for the next.
+        self._dirty.clear()
+        return changes
+
+    @property
+    def is_unused(self) -> bool:
+        """Whether there is no query."""
+        return not self._collectors
+
+    def replay(self) -> Iterator[tuple[Token, int]]:
+        for arguments in self._collectors:
+            yield arguments, 1
+
+
+class Dispatch:
+    """The end of a template's network: hands rows to the queries whose arguments their tokens begin with."""
+
+    __slots__ = ("_arguments_of", "_collectors", "_dirty", "_row_of")
+
+    def __init__(self, width: int, row_of: Callable[[Token], Row], collectors: Collectors, dirty: list[Collector]) -> None:
+        self._arguments_of = tuple_getter(tuple(range(width)))
+        self._row_of = row_of
+        self._collectors = collectors
+        self._dirty = dirty
+
+    def left(self, token: Token, weight: int) -> None:
+        collector = self._collectors[self._arguments_of(token)]
+        row = self._row_of(token)
+        pending = collector.pending
+        if pending is None:
+            collector.pending = {row: weight}
+            self._dirty.append(collector)
+        else:
+            pending[row] = pending.get(row, 0) + weight

@@ -1,0 +1,54 @@
+"""What the builder passes from part to part of a tree: a node, and what the columns of its tokens are called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from .algebra import Test
+from .join import Node
+from .pairs import Pairing
+
+Tests: TypeAlias = tuple[Test, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A node, what the columns of its tokens are called, and which of them are never None."""
+
+    node: Node
+    layout: tuple[str, ...]
+    certain: frozenset[str]
+
+    def place(self, name: str) -> int:
+        """The column of a name that it has."""
+        return self.layout.index(name)
+
+
+def split(tests: Tests, bound: frozenset[str], names: Iterable[str], context: Stream) -> tuple[Tests, Tests]:
+    """The tests that can be made where just ``bound`` and the context are bound, of ``names`` in all; and those that cannot."""
+    later = frozenset(names) - bound - context.certain
+    early = tuple(test for test in tests if later.isdisjoint(test.names))
+    return early, tuple(test for test in tests if not later.isdisjoint(test.names))
+
+
+def pairing_of(left: Stream, right: Stream) -> Pairing:
+    """How tokens of two streams agree: on each name that both have."""
+    shared = [(name, left.place(name), right.place(name)) for name in left.layout if name in right.layout]
+    sure = left.certain & right.certain
+    return Pairing(
+        key=tuple((mine, theirs) for name, mine, theirs in shared if name in sure),
+        maybe=tuple((mine, theirs) for name, mine, theirs in shared if name not in sure),
+        new=tuple(place for place, name in enumerate(right.layout) if name not in left.layout),
+    )
+
+
+def with_all(stream: Stream, given: Sequence[str], names: Iterable[str]) -> tuple[Stream, tuple[str, ...]]:
+    """The stream, and a layout that has every one of the names after what is given, be it ever bound or not."""
+    return stream, (*given, *(name for name in names if name not in given))
+
+
+def both(left: Stream, right: Stream) -> tuple[str, ...]:
+    """The layout of a left token that a right one extends."""
+    return left.layout + tuple(name for name in right.layout if name not in left.layout)
