@@ -44,7 +44,7 @@ from .algebra import (
 )
 from .chain import Estimate, Spec, specs_of
 from .closure import Reach
-from .conditions import MAX_CONDITIONS, Condition, Group, Variable
+from .conditions import MAX_CONDITIONS, Condition, Group, Parameter, Variable
 from .distinct import Once
 from .errors import BadQuery
 from .exists import MAX_UNCERTAIN, Existence
@@ -60,7 +60,7 @@ from .pairs import PairJoin
 from .parameters import Parameters
 from .paths import FRESH, Is, Same, nullable, without_steps
 from .project import Projection
-from .scope import certain, depth, in_scope, mentioned, parameters, substitutable
+from .scope import certain, depth, in_scope, mentioned, parameters, predicates, substitutable
 from .slice import Window
 from .stream import Stream, Tests, both, pairing_of, split, with_all
 from .union import Both
@@ -146,6 +146,8 @@ class Builder:
                 return self._filtered(self._grouped(tree, context), tests)
             case Slice():
                 return self._filtered(self._slice(tree, context), tests)
+            case Path(_, path) if any(isinstance(predicate, Parameter) for predicate in predicates(path)):
+                raise BadQuery(f"a parameter inside the path {path}; expected it in a condition, or at an end of a path")
             case Path(_, Closure()):
                 return self._filtered(self._closure(tree, context), tests)
             case Path():

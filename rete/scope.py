@@ -9,6 +9,8 @@ A parameter stands for a constant: it is in no scope, and nothing hides it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from .algebra import (
     Algebra,
     Basic,
@@ -21,7 +23,9 @@ from .algebra import (
     Grouped,
     Join,
     LeftJoin,
+    Link,
     Minus,
+    NegatedSet,
     Path,
     PathStep,
     Project,
@@ -73,6 +77,20 @@ def parameters(tree: Algebra) -> frozenset[str]:
             return parameters(child) | parameters(pattern)
         case Filter(child) | Extend(child) | Distinct(child) | Project(child) | Slice(child) | Grouped(child):
             return parameters(child)
+
+
+def predicates(path: PathStep) -> Iterator[object]:
+    """The predicates that stand in a path."""
+    match path:
+        case Link(predicate):
+            yield predicate
+        case NegatedSet(forward, backward):
+            yield from (*(forward or ()), *(backward or ()))
+        case Closure(inner):
+            yield from predicates(inner)
+        case Steps(first, second) | Either(first, second):
+            yield from predicates(first)
+            yield from predicates(second)
 
 
 def certain(tree: Algebra) -> frozenset[str]:

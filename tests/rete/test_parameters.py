@@ -181,6 +181,16 @@ def test_a_parameter_without_argument_is_refused() -> None:
     assert world.network.is_empty
 
 
+def test_a_parameter_inside_a_path_is_refused() -> None:
+    world = World()
+    path = a.Path(Variable("x"), a.Closure(a.Link(Parameter(0)), True, True), Variable("y"))
+
+    with pytest.raises(BadQuery, match="a parameter inside the path"):
+        Shared(world, path, ("in",))
+
+    assert world.network.is_empty
+
+
 def test_a_template_that_cannot_be_built_leaves_nothing() -> None:
     world = World()
 
