@@ -160,6 +160,14 @@ class Distinct:
 
 
 @dataclass(frozen=True, slots=True)
+class Numbered:
+    """Equal solutions told apart: one more name, the number of the copy, from 0 on."""
+
+    child: Algebra
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Grouped:
     """One solution a group of equal keys: the keys and the aggregates. Without keys there is one group, even of nothing."""
 
@@ -237,7 +245,21 @@ class Path:
 
 
 Algebra: TypeAlias = (
-    Basic | Join | LeftJoin | Union | Minus | Filter | Exists | Extend | Values | Project | Distinct | Grouped | Slice | Path
+    Basic
+    | Join
+    | LeftJoin
+    | Union
+    | Minus
+    | Filter
+    | Exists
+    | Extend
+    | Values
+    | Project
+    | Distinct
+    | Numbered
+    | Grouped
+    | Slice
+    | Path
 )
 
 

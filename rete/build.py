@@ -35,6 +35,7 @@ from .algebra import (
     Join,
     LeftJoin,
     Minus,
+    Numbered,
     Path,
     Project,
     Slice,
@@ -45,6 +46,7 @@ from .algebra import (
 from .chain import Estimate, Spec, specs_of
 from .closure import Reach
 from .conditions import MAX_CONDITIONS, Condition, Group, Parameter, Variable
+from .copies import Numbering
 from .distinct import Once
 from .errors import BadQuery
 from .exists import MAX_UNCERTAIN, Existence
@@ -142,6 +144,8 @@ class Builder:
                 return self._filtered(self._back(context, narrow, self._columns(found, shown)), outside)
             case Distinct(child):
                 return self._once(self._build(child, context, tests))
+            case Numbered():
+                return self._numbered(tree, context, tests)
             case Grouped():
                 return self._filtered(self._grouped(tree, context), tests)
             case Slice():
@@ -344,6 +348,16 @@ class Builder:
         key = ("extend", value, places)
         node = self._share(child.node, key, lambda: Extension(key, child.node, value, places))
         return self._filtered(Stream(node, (*child.layout, name), child.certain), late)
+
+    def _numbered(self, tree: Numbered, context: Stream, tests: Tests) -> Stream:
+        name = tree.name
+        if name in in_scope(tree.child) or name in context.layout:
+            raise BadQuery(f"?{name} is bound already where it is to number copies; expected another name")
+        early = tuple(test for test in tests if name not in test.names)
+        late = tuple(test for test in tests if name in test.names)
+        child = self._build(tree.child, context, early)
+        node = self._share(child.node, "numbered", lambda: Numbering("numbered", child.node))
+        return self._filtered(Stream(node, (*child.layout, name), child.certain | {name}), late)
 
     def _grouped(self, tree: Grouped, context: Stream) -> Stream:
         keys = tuple(dict.fromkeys(tree.keys))

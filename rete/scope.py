@@ -26,6 +26,7 @@ from .algebra import (
     Link,
     Minus,
     NegatedSet,
+    Numbered,
     Path,
     PathStep,
     Project,
@@ -48,7 +49,7 @@ def in_scope(tree: Algebra) -> tuple[str, ...]:
             return tuple(dict.fromkeys((*in_scope(left), *in_scope(right))))
         case Minus(child, _) | Filter(child) | Exists(child) | Distinct(child) | Slice(child):
             return in_scope(child)
-        case Extend(child, name):
+        case Extend(child, name) | Numbered(child, name):
             return (*in_scope(child), name)
         case Values(names) | Project(_, names):
             return tuple(dict.fromkeys(names))
@@ -75,7 +76,7 @@ def parameters(tree: Algebra) -> frozenset[str]:
             return parameters(left) | parameters(right)
         case Exists(child, pattern):
             return parameters(child) | parameters(pattern)
-        case Filter(child) | Extend(child) | Distinct(child) | Project(child) | Slice(child) | Grouped(child):
+        case Filter(child) | Extend(child) | Distinct(child) | Project(child) | Slice(child) | Grouped(child) | Numbered(child):
             return parameters(child)
 
 
@@ -104,6 +105,8 @@ def certain(tree: Algebra) -> frozenset[str]:
             return certain(left) & certain(right)
         case LeftJoin(child) | Minus(child) | Filter(child) | Exists(child) | Distinct(child) | Slice(child) | Extend(child):
             return certain(child)
+        case Numbered(child, name):
+            return certain(child) | {name}
         case Values(names, rows):
             return frozenset(name for place, name in enumerate(names) if all(row[place] is not None for row in rows))
         case Project(child, names):
@@ -129,6 +132,8 @@ def mentioned(tree: Algebra) -> frozenset[str]:
             return mentioned(child) | {name} | frozenset(value.names)
         case Distinct(child):
             return mentioned(child)
+        case Numbered(child, name):
+            return mentioned(child) | {name}
         case Slice(child, order):
             return mentioned(child) | frozenset(() if order is None else order.names)
         case Project(child, names):
@@ -152,7 +157,7 @@ def depth(tree: Algebra) -> int:
             return max(depth(left), depth(right)) + 1
         case Exists(child, pattern):
             return depth(child) + depth(pattern) + 1
-        case Filter(child) | Extend(child) | Distinct(child) | Project(child) | Slice(child) | Grouped(child):
+        case Filter(child) | Extend(child) | Distinct(child) | Project(child) | Slice(child) | Grouped(child) | Numbered(child):
             return depth(child) + 1
     raise BadQuery(f"{type(tree).__name__} is no operator of the algebra; see rete.algebra")
 
@@ -192,6 +197,8 @@ def substitutable(tree: Algebra, names: frozenset[str]) -> bool:
             return names & frozenset(in_scope(child)) <= certain(child) and substitutable(child, names)
         case Path(_, path):
             return not _relates_itself(path)
+        case Numbered(child, name):
+            return name not in names and names & frozenset(in_scope(child)) <= certain(child) and substitutable(child, names)
         case Grouped() | Slice():
             return False
 

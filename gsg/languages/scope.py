@@ -42,7 +42,7 @@ def _names(tree: algebra.Algebra) -> Iterator[str]:
             yield from _names(left)
         case algebra.Filter(child) | algebra.Exists(child) | algebra.Distinct(child) | algebra.Slice(child):
             yield from _names(child)
-        case algebra.Extend(child, name):
+        case algebra.Extend(child, name) | algebra.Numbered(child, name):
             yield from _names(child)
             yield name
         case algebra.Values(names) | algebra.Project(_, names):

@@ -124,9 +124,9 @@ def _canonical(rows: Rows) -> set[str]:
     return set(map(str, dataset))
 
 
-def rows_of(triples: set[Tuple]) -> Rows:
-    """A graph as rows, to be compared like them."""
-    return Counter(frozenset(zip("spo", triple, strict=True)) for triple in triples)
+def graph(triples: set[Tuple]) -> Rows:
+    """A graph as the rows of a CONSTRUCT."""
+    return Counter(frozenset(zip(("subject", "predicate", "object"), triple, strict=True)) for triple in triples)
 
 
 def by_value(rows: Rows) -> Rows:

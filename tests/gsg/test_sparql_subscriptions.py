@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 import pytest
 from peers import quiet, simulate
@@ -18,6 +19,11 @@ PEOPLE = (
     "SELECT ?who ?name { ?who a e:Person OPTIONAL { ?who e:name ?name } FILTER NOT EXISTS { ?who e:gone ?when } }"
 )
 KNOWN = "PREFIX e: <http://example.org/> SELECT * { ?x e:knows+ ?y }"
+SEEN = (
+    "PREFIX e: <http://example.org/> CONSTRUCT { ?x e:knows ?y . ?y e:knows ?x } "
+    "{ { ?x e:met ?y } UNION { ?x e:saw ?y } UNION { ?y e:met ?x } }"
+)
+LINKS = "PREFIX e: <http://example.org/> CONSTRUCT { [] e:from ?x ; e:to ?y } { ?x e:knows+ ?y }"
 COUNTED = "PREFIX e: <http://example.org/> SELECT (COUNT(*) AS ?people) { ?who a e:Person }"
 
 
@@ -62,13 +68,105 @@ def test_ask_is_one_empty_row_while_it_is_true() -> None:
     assert [(str(sign), dict(row)) for sign, row in asked] == [("+", {}), ("-", {})]
 
 
+def triples(changes: Iterable[gsg.Change]) -> list[str]:
+    return [f"{sign}{row['subject']} {row['predicate']} {row['object']}".replace(E, "") for sign, row in changes]
+
+
+def test_a_constructed_triple_is_there_while_any_solution_makes_it() -> None:
+    space = Space()
+    graph = space.subscribe(SEEN, "sparql")
+
+    space.insert([(e("ann"), e("met"), e("bob")), (e("ann"), e("saw"), e("bob"))])
+    space.retract([(e("ann"), e("met"), e("bob"))])
+    before = triples(graph)
+    space.retract([(e("ann"), e("saw"), e("bob"))])
+
+    assert sorted(before) == ["+ann knows bob", "+bob knows ann"]
+    assert sorted(triples(graph)) == ["-ann knows bob", "-bob knows ann"]
+
+
+def test_a_constructed_row_binds_the_three_names_whatever_the_variables_are_called() -> None:
+    space = Space()
+    graph = space.subscribe("CONSTRUCT { ?object ?subject ?predicate } { ?predicate ?subject ?object }", "sparql")
+
+    space.insert([(e("a"), e("p"), e("b"))])
+
+    assert graph.variables == ("subject", "predicate", "object")
+    assert triples(graph) == ["+b p a"]
+
+
+def test_what_is_no_triple_is_left_out_of_a_constructed_graph() -> None:
+    space = Space()
+    text = "CONSTRUCT { ?s ?p ?o . ?o ?p ?s . ?s ?o ?p . 1 ?p ?s . ?s ?p ?missing . ?s ?p 'kept' } { ?s ?p ?o }"
+    graph = space.subscribe(text, "sparql")
+
+    space.insert([(e("a"), e("p"), 1), ("text", "p", "o")])
+
+    assert sorted(triples(graph)) == ["+a p 1", "+a p kept"]
+
+
+def test_a_template_that_makes_no_triple_has_an_empty_graph() -> None:
+    space = Space()
+    graph = space.subscribe("CONSTRUCT { 1 ?p ?s } { ?s ?p ?o }", "sparql")
+
+    space.insert([(e("a"), e("p"), 1)])
+
+    assert not graph.rows()
+
+
+def test_a_template_of_constants_is_there_while_there_is_a_solution() -> None:
+    space = Space()
+    graph = space.subscribe("CONSTRUCT { <http://example.org/s> <http://example.org/p> 1 } { ?s ?p ?o }", "sparql")
+
+    space.insert([(e("a"), e("p"), 1), (e("a"), e("p"), 2)])
+    space.retract([(e("a"), e("p"), 1)])
+    before = triples(graph)
+    space.retract([(e("a"), e("p"), 2)])
+
+    assert (before, triples(graph)) == (["+s p 1"], ["-s p 1"])
+
+
+def test_a_template_of_many_triples_is_no_deep_tree() -> None:
+    space = Space()
+    lines = " . ".join(f"?s <http://example.org/p{number}> ?o" for number in range(40))
+    graph = space.subscribe(f"CONSTRUCT {{ {lines} }} {{ ?s ?p ?o }}", "sparql")
+
+    space.insert([(e("a"), e("p"), 1)])
+
+    assert len(graph.rows()) == 40
+
+
+def test_equal_solutions_make_blank_nodes_of_their_own_and_take_them_back() -> None:
+    space = Space()
+    graph = space.subscribe("CONSTRUCT { [] <http://example.org/of> ?s } { SELECT ?s { ?s ?p ?o } }", "sparql")
+
+    space.insert([(e("a"), e("p"), 1), (e("a"), e("p"), 2), (e("a"), e("p"), 3)])
+    three = set(graph.rows())
+    space.retract([(e("a"), e("p"), 1)])
+    two = set(graph.rows())
+    space.insert([(e("a"), e("p"), 4)])
+
+    assert (len(three), len(two)) == (3, 2)
+    assert two < three
+    assert set(graph.rows()) == three
+
+
+def test_blank_nodes_of_one_solution_are_one_node_and_those_of_another_query_are_others() -> None:
+    space = Space()
+    space.insert([(e("a"), e("p"), 1)])
+    text = "CONSTRUCT { _:x <http://example.org/s> ?s ; <http://example.org/o> ?o . _:y <http://example.org/s> ?s } { ?s ?p ?o }"
+
+    rows = [set(space.subscribe(text, "sparql").rows()) for text in (text, text, text.replace("/o>", "/other>"))]
+
+    assert rows[0] == rows[1]
+    assert sorted(Counter(row["subject"] for row in rows[0]).values()) == [1, 2]
+    assert {row["subject"] for row in rows[0]}.isdisjoint(row["subject"] for row in rows[2])
+
+
 @pytest.mark.parametrize(
     ("text", "error", "problem"),
     [
         pytest.param("SELECT * { ?s ?p }", gsg.BadText, "expected subject, predicate and object", id="syntax"),
-        pytest.param(
-            "CONSTRUCT WHERE { ?s ?p ?o }", gsg.Unsupported, "CONSTRUCT is not supported as a subscription", id="construct"
-        ),
         pytest.param("SELECT * FROM <http://a> { ?s ?p ?o }", gsg.Unsupported, "FROM is not supported", id="from"),
         pytest.param("SELECT * { SERVICE <http://a> { ?s ?p ?o } }", gsg.Unsupported, "SERVICE", id="service"),
     ],
@@ -82,11 +180,13 @@ def test_what_cannot_be_a_subscription_is_refused_by_name(text: str, error: type
 def test_peers_answer_what_one_space_answers(seed: int) -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         space = Space()
-        early = [(await peers[1].subscribe(text, "sparql"), space.subscribe(text, "sparql")) for text in (PEOPLE, KNOWN)]
+        early = [(await peers[1].subscribe(text, "sparql"), space.subscribe(text, "sparql")) for text in (PEOPLE, KNOWN, LINKS)]
         facts = [(e("a"), TYPE, e("Person")), (e("a"), e("knows"), e("b")), (e("b"), e("knows"), e("a")), (e("a"), e("name"), "A")]
         await peers[2].insert(facts)
         space.insert(facts)
-        late = [(await peers[3].subscribe(text, "sparql"), space.subscribe(text, "sparql")) for text in (PEOPLE, KNOWN, COUNTED)]
+        late = [
+            (await peers[3].subscribe(text, "sparql"), space.subscribe(text, "sparql")) for text in (PEOPLE, KNOWN, LINKS, COUNTED)
+        ]
         await peers[0].retract(facts[2:3])
         space.retract(facts[2:3])
         await peers[0].insert([(e("a"), e("gone"), 1)])

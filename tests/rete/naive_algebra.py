@@ -49,7 +49,7 @@ def scope(tree: a.Algebra) -> tuple[str, ...]:
             names = set(scope(left))
         case a.Filter(child) | a.Exists(child) | a.Distinct(child) | a.Slice(child):
             names = set(scope(child))
-        case a.Extend(child, name):
+        case a.Extend(child, name) | a.Numbered(child, name):
             names = {*scope(child), name}
         case a.Values(listed) | a.Project(_, listed):
             names = set(listed)
@@ -128,6 +128,9 @@ def _solutions(tree: a.Algebra, facts: list[Fact], outer: dict[str, Any]) -> Ite
                 yield frozenset((name, value) for name, value in one if name in names), count
         case a.Distinct(child):
             yield from ((one, 1) for one in _evaluate(child, facts, outer))
+        case a.Numbered(child, name):
+            for one, count in _evaluate(child, facts, outer).items():
+                yield from ((one | {(name, copy)}, 1) for copy in range(count))
         case a.Grouped(child, keys, aggregates):
             yield from _grouped(child, keys, aggregates, facts, outer)
         case a.Slice(child, order, offset, limit):

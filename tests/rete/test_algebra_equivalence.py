@@ -73,6 +73,7 @@ def one_more(inner: st.SearchStrategy[a.Algebra]) -> st.SearchStrategy[a.Algebra
         st.builds(a.Extend, inner, st.sampled_from(("x", "y")), computations),
         st.builds(a.Project, inner, some_names),
         st.builds(a.Distinct, inner),
+        st.builds(a.Numbered, inner, st.just("n")),
         st.builds(
             lambda child, keys, made: a.Grouped(child, tuple(keys), tuple(zip(("y", "z"), made, strict=False))),
             inner,
