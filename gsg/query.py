@@ -9,14 +9,24 @@ from rete import algebra
 from rete.production import Listener
 
 from .errors import BadQuery
+from .model import Term, Tuple
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What the languages translate to: a group of conditions or a tree of operators, and the variables whose values make a row."""
+    """What the languages translate to: a group of conditions or a tree of operators, and the variables whose values make a row.
+
+    A query that was made from a template, which it shares with others, has the constants that were taken out as its ``arguments``;
+    ``body`` then holds a :class:`rete.Parameter` where each was.
+    """
 
     body: rete.Group | algebra.Algebra
     select: tuple[str, ...]
+    arguments: tuple[Term, ...] = ()
+
+    def bound(self) -> Query:
+        """The same query with its constants put back."""
+        return Query(rete.bound(self.body, self.arguments), self.select) if self.arguments else self
 
     @classmethod
     def selecting_all(cls, group: rete.Group) -> Query:
@@ -51,15 +61,59 @@ class refusing_bad_queries:  # noqa: N801  # reads as a phrase in a with stateme
 
 
 def enter(network: rete.Network, query: Query, listener: Listener) -> rete.Production:
-    """Add a query to a network. Raises BadQuery."""
+    """Add a query without arguments to a network. Raises BadQuery."""
     with refusing_bad_queries():
         if isinstance(query.body, rete.Group):
             return network.subscribe(query.body, query.select, listener)
         return network.subscribe_algebra(query.body, query.select, listener)
 
 
+SHARE_FROM = 8
+"""Queries of one template that are entered each by itself; further ones share a network. That has the facts of all their constants:
+a single query should not pay for those of which nobody asks."""
+
+
+class Entrance:
+    """Where the queries of one network come in and go out.
+
+    It counts, by template, the queries that were entered by themselves: as many as are alive, and less than SHARE_FROM each.
+    """
+
+    def __init__(self, network: rete.Network) -> None:
+        self._network = network
+        self._alone: dict[rete.Production, Query] = {}
+        self._counts: dict[tuple[object, tuple[str, ...]], int] = {}
+
+    def enter(self, query: Query, listener: Listener) -> tuple[rete.Production, list[tuple[Tuple, int]]]:
+        """Add a query; returns it and the rows that hold already. Raises BadQuery."""
+        network = self._network
+        if not query.arguments:
+            production = enter(network, query, listener)
+            return production, list(production.rows().items())
+        template = (query.body, query.select)
+        count = self._counts.get(template, 0) + 1
+        if count >= SHARE_FROM or network.has_template(query.body, query.arguments, query.select):
+            with refusing_bad_queries():
+                return network.subscribe_template(query.body, query.arguments, query.select, listener)
+        production = enter(network, query.bound(), listener)
+        self._alone[production] = query
+        self._counts[template] = count
+        return production, list(production.rows().items())
+
+    def leave(self, production: rete.Production) -> None:
+        """Remove a query."""
+        self._network.unsubscribe(production)
+        query = self._alone.pop(production, None)
+        if query is not None:
+            template = (query.body, query.select)
+            self._counts[template] -= 1
+            if not self._counts[template]:
+                del self._counts[template]
+
+
 def templates(query: Query) -> list[rete.AnyTemplate]:
     """The distinct templates of the query's conditions: its alpha memories. Raises BadQuery."""
+    query = query.bound()
     if isinstance(query.body, rete.Group):
         return list(dict.fromkeys(condition.template for condition in query.body.every_condition()))
     # Operators decide what they look up (a path its edges, or all facts): a network without facts tells.

@@ -14,7 +14,7 @@ from .backlog import LIMIT
 from .errors import DoorClosed
 from .languages import Delete, Insert, Notify, parse_query, parse_script
 from .model import Tuple
-from .query import Query, enter
+from .query import Entrance, Query
 from .store import FactStore
 from .subscription import Callback, Subscription
 
@@ -28,6 +28,7 @@ class Space:
     def __init__(self) -> None:
         self._store = FactStore()
         self._network = rete.Network(self._store.matching, self._store.count)
+        self._entrance = Entrance(self._network)
         self._flashing: dict[rete.Production, Subscription] = {}
         self._closed = False
 
@@ -117,10 +118,10 @@ class Space:
 
         def close() -> None:
             del self._flashing[production]
-            self._network.unsubscribe(production)
+            self._entrance.leave(production)
 
         subscription = Subscription(query, rows_now=lambda: production.rows(), on_close=close, callback=callback, limit=limit)
-        production = enter(self._network, query, subscription._changed)
+        production, rows = self._entrance.enter(query, subscription._changed)
         self._flashing[production] = subscription
-        subscription._changed(list(production.rows().items()))
+        subscription._changed(rows)
         return subscription

@@ -9,6 +9,7 @@ Open next: conditions.py and algebra.py (what a query says), then network.py (wh
 """
 
 from .alpha import TemplateTable
+from .bound import bound
 from .chain import AnyTemplate, chain_of
 from .conditions import MAX_CONDITIONS, WILDCARD, Condition, Group, Parameter, Template, Variable
 from .errors import BadQuery, ReteError
@@ -29,5 +30,6 @@ __all__ = [
     "Template",
     "TemplateTable",
     "Variable",
+    "bound",
     "chain_of",
 ]

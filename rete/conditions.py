@@ -38,6 +38,11 @@ class Parameter(Variable):
     def __init__(self, number: int) -> None:
         super().__init__(f"${number}")
 
+    @property
+    def number(self) -> int:
+        """Which of the arguments stands here, counted from 0."""
+        return int(self.name[1:])
+
 
 def is_parameter(name: str) -> bool:
     """Whether a variable of this name is a :class:`Parameter`."""

@@ -107,6 +107,10 @@ class Network:
         instance = Instance(template, arguments, listener)
         return instance, template.add(instance)
 
+    def has_template(self, tree: Group | Algebra, arguments: Token, select: Sequence[str]) -> bool:
+        """Whether some query like :meth:`subscribe_template` would add is there."""
+        return (tree, tuple(select), len(arguments)) in self._templates
+
     def _template(self, key: Hashable, tree: Group | Algebra, width: int, select: Sequence[str]) -> Parameters:
         names = tuple(Parameter(number).name for number in range(width))
         missing = parameters(of_group(tree) if isinstance(tree, Group) else tree).difference(names)

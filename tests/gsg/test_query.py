@@ -11,7 +11,8 @@ from gsg.errors import BadQuery
 from gsg.languages import parse_query
 from gsg.languages.query_text import write_query
 from gsg.model import IRI, BlankNode, Literal, Symbol, Term, literal, term
-from gsg.query import Query, refusing_bad_queries, templates
+from gsg.query import SHARE_FROM, Entrance, Query, refusing_bad_queries, templates
+from gsg.store import FactStore
 
 constants: st.SearchStrategy[Term] = st.one_of(
     st.sampled_from(["", "a", 'say "hi"\n', "\u00e9", 0, -7, 2**63 - 1]),
@@ -65,3 +66,61 @@ def test_equal_templates_of_a_query_are_one() -> None:
         rete.Template((None, Symbol("on"), None), ((0, 2),)),
         rete.Template((None, Symbol("red"))),
     ]
+
+
+HUTS = rete.Group((rete.Condition((rete.Variable("x"), "in", rete.Parameter(0))),))
+
+
+def in_place(place: str) -> Query:
+    return Query(HUTS, ("x",), (place,))
+
+
+def entrance() -> tuple[rete.Network, Entrance]:
+    store = FactStore()
+    store.add(("hut", "in", "Alps"))
+    network = rete.Network(store.matching, store.count)
+    return network, Entrance(network)
+
+
+def test_a_query_with_its_constants_put_back_has_no_arguments() -> None:
+    assert in_place("Alps").bound() == Query(rete.Group((rete.Condition((rete.Variable("x"), "in", "Alps")),)), ("x",))
+
+
+def test_few_queries_of_a_template_are_entered_each_by_itself() -> None:
+    network, door = entrance()
+
+    entered = [door.enter(in_place("Alps"), lambda _: None) for _ in range(SHARE_FROM - 1)]
+
+    assert network.templates() == [rete.Template((None, "in", "Alps"))]
+    assert all(rows == [(("hut",), 1)] for _, rows in entered)
+
+
+def test_many_queries_of_a_template_share_a_network() -> None:
+    network, door = entrance()
+
+    entered = [door.enter(in_place(place), lambda _: None) for place in ["Jura"] * SHARE_FROM + ["Alps"]]
+
+    assert len(network.templates()) == 2
+    assert [rows for _, rows in entered] == [[]] * SHARE_FROM + [[(("hut",), 1)]]
+
+
+def test_a_template_is_forgotten_with_its_queries() -> None:
+    network, door = entrance()
+    entered = [door.enter(in_place("Alps"), lambda _: None) for _ in range(2 * SHARE_FROM)]
+
+    for production, _ in entered:
+        door.leave(production)
+    door.enter(in_place("Alps"), lambda _: None)
+
+    assert network.templates() == [rete.Template((None, "in", "Alps"))]
+
+
+def test_a_refused_query_leaves_nothing_and_is_not_counted() -> None:
+    network, door = entrance()
+    selecting_nobody = Query(HUTS, ("nobody",), ("Alps",))
+
+    for _ in range(SHARE_FROM):
+        with pytest.raises(BadQuery, match="selected"):
+            door.enter(selecting_nobody, lambda _: None)
+
+    assert network.is_empty

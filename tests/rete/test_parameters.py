@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field
 
 import naive_algebra as naive
 import pytest
@@ -16,7 +15,7 @@ from test_algebra_equivalence import Change, Flash, constants, inline, one_more,
 from test_algebra_equivalence import facts as some_facts
 from world import World
 
-from rete import BadQuery, Condition, Group, Parameter, Production, Variable
+from rete import BadQuery, Condition, Group, Parameter, Production, Variable, bound
 from rete import algebra as a
 
 OWNED_IN = Group((Condition((Variable("x"), "in", Parameter(0))), Condition((Variable("x"), "of", Parameter(1)))))
@@ -44,20 +43,6 @@ class Shared:
     def news(self) -> list[tuple[Fact, int]]:
         heard, self.heard = self.heard, []
         return heard
-
-
-def bound(part: Any, arguments: Fact) -> Any:
-    """A part of a tree with the constants put back."""
-    values = {Parameter(number): value for number, value in enumerate(arguments)}
-    if isinstance(part, Condition):
-        return Condition(tuple(values.get(item, item) if isinstance(item, Variable) else item for item in part.pattern))
-    if isinstance(part, Variable):
-        return values.get(part, part)
-    if isinstance(part, tuple):
-        return tuple(bound(item, arguments) for item in part)
-    if is_dataclass(part) and type(part).__module__ == a.__name__:
-        return replace(part, **{field.name: bound(getattr(part, field.name), arguments) for field in fields(part)})
-    return part
 
 
 def test_queries_equal_up_to_constants_have_each_their_rows() -> None:
@@ -176,7 +161,7 @@ def test_a_parameter_without_argument_is_refused() -> None:
     world = World()
 
     with pytest.raises(BadQuery, match=r"a template has \$1, but there are 1 arguments"):
-        Shared(world, OWNED_IN, ("Alps",), ("x",))
+        world.network.subscribe_template(OWNED_IN, ("Alps",), ("x",), lambda _: None)
 
     assert world.network.is_empty
 
