@@ -14,10 +14,11 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Coroutine, Iterator
-from itertools import count
+from itertools import chain, count
 from typing import TypeAlias
 
 import dht
+import rete
 
 from .errors import Elsewhere, GsgError, PeerMisbehaved, PeerUnreachable
 from .exchange import ANSWER_TIMEOUT_S, Channel, Exchange, Leaving, LinkBroke, answer_of, show
@@ -153,9 +154,18 @@ class Intake:
 
     # --- what the subscriber asks -----------------------------------------------------------------------------------------
 
-    def memory(self, template: Template) -> Memory:
-        """The memory of a template that somebody has asked for."""
-        return self._memories[template]
+    def facts(self, template: Template) -> Iterator[Tuple]:
+        """The facts of a template that somebody has asked for; of one with parameters, those of all its constants asked for."""
+        return chain.from_iterable(memory.facts() for memory in self._kept(template))
+
+    def size(self, template: Template) -> int:
+        """How many facts there are, at most."""
+        return sum(memory.size() for memory in self._kept(template))
+
+    def _kept(self, template: Template) -> list[Memory]:
+        if isinstance(template, rete.OpenTemplate):
+            return [memory for memory in self._memories.values() if template.covers(memory.template)]
+        return [self._memories[template]]
 
     def use(self, template: Template) -> Memory:
         """The memory of a template, for one more user; await :meth:`until_ready` before its facts count."""
@@ -403,7 +413,8 @@ class Intake:
         if self._sources.pop(number, None) is None:
             return
         memory = source.memory
-        if memory.users and source.feed.facts:
+        if source.feed.facts:
+            # Where nobody uses the memory any more, one of a template with parameters may have its facts still.
             self._change(source, [(fact, -1) for fact in source.feed.facts])
         del memory.sources[number]
         if not source.whole.done():

@@ -251,9 +251,9 @@ class Peer:
             callback=callback,
             limit=limit,
         )
-        standing = await self._subscriber.subscribe(query, lambda rows: subscription.deliver(changes_of(names, rows)), flashed)
+        standing, rows = await self._subscriber.subscribe(query, lambda new: subscription.deliver(changes_of(names, new)), flashed)
         self._subscriptions[subscription] = standing
-        subscription.deliver(changes_of(names, list(standing.rows().items())))
+        subscription.deliver(changes_of(names, rows))
         return subscription
 
     async def status(self) -> list[PeerStatus]:

@@ -20,7 +20,7 @@ from .intake import Intake, Memory, OnEvent, StartTask
 from .messages import Happened, Test
 from .model import Tuple
 from .placement import NOWHERE
-from .query import Query, enter, templates
+from .query import Entrance, Query, templates
 
 OnRows: TypeAlias = Callable[[list[tuple[Tuple, int]]], None]
 
@@ -46,14 +46,15 @@ class Subscriber:
 
     def __init__(self, holders: Holders, exchange: Exchange, start_task: StartTask) -> None:
         self._network = rete.Network(
-            lambda template: self.intake.memory(template).facts(), lambda template: self.intake.memory(template).size()
+            lambda template: self.intake.facts(template), lambda template: self.intake.size(template), by_feed=True
         )
+        self._entrance = Entrance(self._network)
         self.intake = Intake(holders, exchange, on_change=self._network.change_memory, start_task=start_task)
         self._standing: dict[rete.Production, Standing] = {}
         self._recent = RecentEvents()
 
-    async def subscribe(self, query: Query, on_rows: OnRows, on_events: OnRows) -> Standing:
-        """Add a query; returns when its first answer is complete. ``on_rows`` hears of changes from then on.
+    async def subscribe(self, query: Query, on_rows: OnRows, on_events: OnRows) -> tuple[Standing, list[tuple[Tuple, int]]]:
+        """Add a query; returns it when its first answer is complete, and that. ``on_rows`` hears of changes from then on.
 
         Raises PeerUnreachable or Refused when a template could not be posted, BadQuery when the query cannot be built.
         """
@@ -63,18 +64,18 @@ class Subscriber:
                 memories.append(self.intake.use(template))
             for memory in memories:
                 await self.intake.until_ready(memory)
-            production = enter(self._network, query, on_rows)
+            production, rows = self._entrance.enter(query, on_rows)
         except BaseException:
             for memory in memories:
                 self.intake.leave(memory)
             raise
         standing = self._standing[production] = Standing(memories, production, on_events)
-        return standing
+        return standing, rows
 
     def unsubscribe(self, standing: Standing) -> None:
         """Remove a query; feeds that nobody else uses end, and with them the templates at their rendezvous."""
         if self._standing.pop(standing.production, None) is not None:
-            self._network.unsubscribe(standing.production)
+            self._entrance.leave(standing.production)
             for memory in standing.memories:
                 self.intake.leave(memory)
 

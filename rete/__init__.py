@@ -11,7 +11,7 @@ Open next: conditions.py and algebra.py (what a query says), then network.py (wh
 from .alpha import TemplateTable
 from .bound import bound
 from .chain import AnyTemplate, chain_of
-from .conditions import MAX_CONDITIONS, WILDCARD, Condition, Group, Parameter, Template, Variable
+from .conditions import MAX_CONDITIONS, WILDCARD, Condition, Group, OpenTemplate, Parameter, Template, Variable
 from .errors import BadQuery, ReteError
 from .network import Network
 from .production import Production
@@ -24,6 +24,7 @@ __all__ = [
     "Condition",
     "Group",
     "Network",
+    "OpenTemplate",
     "Parameter",
     "Production",
     "ReteError",

@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from .chain import AnyTemplate
+from .conditions import OpenTemplate
 from .index import Fact, Index, key_getter
 
 Posted = TypeVar("Posted")
+Bound: TypeAlias = tuple[tuple[int, ...], tuple[tuple[int, int], ...]]
 Shape: TypeAlias = tuple[int, tuple[int, ...], tuple[tuple[int, int], ...]]
 
 
@@ -71,6 +73,76 @@ class TemplateTable(Generic[Posted]):
 
     def __len__(self) -> int:
         return sum(len(table) for _, table in self._by_shape.values())
+
+
+class AlphaMemories:
+    """The alpha memories of a network, by template.
+
+    Where facts come by feeds of their templates, those with parameters (:class:`rete.OpenTemplate`) have memories of their own,
+    fed with what comes for any of the constants. Elsewhere a parameter is one more place where anything may stand.
+    """
+
+    __slots__ = ("_by_feed", "_open", "_plain")
+
+    def __init__(self, *, by_feed: bool) -> None:
+        self._by_feed = by_feed
+        self._plain: TemplateTable[AlphaMemory] = TemplateTable()
+        self._open: dict[Bound, TemplateTable[AlphaMemory]] = {}
+        """By the shape that their templates have when constants are put back."""
+
+    def get(self, template: AnyTemplate) -> AlphaMemory | None:
+        """The memory of exactly this template."""
+        if self._by_feed and isinstance(template, OpenTemplate):
+            table = self._open.get(template.shape_when_bound())
+            return None if table is None else table.get(template)
+        return self._plain.get(template)
+
+    def make(self, template: AnyTemplate) -> AlphaMemory:
+        """A memory for a template that has none."""
+        table = self._plain
+        if isinstance(template, OpenTemplate):
+            if self._by_feed:
+                table = self._open.setdefault(template.shape_when_bound(), TemplateTable())
+            else:
+                template = template.closed
+        memory = AlphaMemory(template)
+        table.post(template, memory)
+        return memory
+
+    def remove(self, memory: AlphaMemory) -> None:
+        """Take a memory away."""
+        template = memory.template
+        if isinstance(template, OpenTemplate):
+            shape = template.shape_when_bound()
+            self._open[shape].remove(template)
+            if not len(self._open[shape]):
+                del self._open[shape]
+        else:
+            self._plain.remove(template)
+
+    def matching(self, fact: Fact) -> list[AlphaMemory]:
+        """The memories whose templates the tuple matches."""
+        found = self._plain.matching(fact)
+        for table in self._open.values():
+            found += table.matching(fact)
+        return found
+
+    def fed_by(self, template: AnyTemplate) -> list[AlphaMemory]:
+        """The memories that are fed with the facts of a template: its own, and those that have parameters for its constants."""
+        own = self._plain.get(template)
+        found = [] if own is None else [own]
+        table = self._open.get((template.anchors(), template.same))
+        if table is not None:
+            found += table.matching(template.pattern)
+        return found
+
+    def __iter__(self) -> Iterator[AlphaMemory]:
+        yield from self._plain
+        for table in self._open.values():
+            yield from table
+
+    def __len__(self) -> int:
+        return len(self._plain) + sum(map(len, self._open.values()))
 
 
 class AlphaMemory:

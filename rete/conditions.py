@@ -87,6 +87,32 @@ class Template(msgspec.Struct, Generic[Constant], frozen=True, array_like=True, 
         return tuple(position for position, wanted in enumerate(self.pattern) if wanted is not None)
 
 
+class OpenTemplate(Template[Constant], frozen=True, array_like=True, gc=False, cache_hash=True):
+    """A template in which constants were taken out at the positions ``parameters``.
+
+    It matches what the templates with any constants there match, and no two of those match the same tuple. Where each of them is
+    fed by itself, the memory of an open template is fed by all.
+    """
+
+    parameters: tuple[int, ...] = ()
+
+    @property
+    def closed(self) -> Template[Constant]:
+        """The plain template that matches the same."""
+        return Template(self.pattern, self.same)
+
+    def shape_when_bound(self) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...]]:
+        """The positions of constants, and of repeated variables, of each template that it is when constants are put back."""
+        constants = tuple(sorted((*self.anchors(), *self.parameters)))
+        return constants, tuple(pair for pair in self.same if pair[0] not in self.parameters)
+
+    def covers(self, template: Template[Constant]) -> bool:
+        """Whether constants put back make it that template."""
+        return (template.anchors(), template.same) == self.shape_when_bound() and self.closed.matches(
+            template.pattern  # type: ignore[arg-type]  # None where anything may stand, which agrees with nothing but anything
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Condition:
     """One pattern of a query; ``pattern`` holds constants, variables and wildcards."""
@@ -109,7 +135,11 @@ class Condition:
                     same.append((first[item.name], position))
                 else:
                     first[item.name] = position
-        object.__setattr__(self, "template", Template(tuple(constants), tuple(same)))
+        parameters = tuple(position for position, item in enumerate(self.pattern) if isinstance(item, Parameter))
+        template: Template[object] = Template(tuple(constants), tuple(same))
+        if parameters:
+            template = OpenTemplate(template.pattern, template.same, parameters)
+        object.__setattr__(self, "template", template)
         object.__setattr__(self, "variables", tuple(first.items()))
 
 

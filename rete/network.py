@@ -21,7 +21,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from .algebra import Algebra, of_group
-from .alpha import AlphaMemory, TemplateTable
+from .alpha import AlphaMemories, AlphaMemory
 from .build import Builder
 from .chain import AnyTemplate, Chain, JoinSpec, NotSpec, Spec, chain_of
 from .conditions import Group, Parameter
@@ -46,13 +46,15 @@ class Network:
     """Standing queries over facts, kept right through every insertion and retraction.
 
     ``facts_of(template)`` must give the facts present that match the template; ``estimate(template)`` may tell how many they are.
+    ``by_feed`` says that facts come by :meth:`change_memory` alone, those of a template with parameters under each of the templates
+    that it is when constants are put back; ``facts_of`` of such a template are those that came so.
     """
 
-    def __init__(self, facts_of: FactsOf, estimate: Estimate = _unknown) -> None:
+    def __init__(self, facts_of: FactsOf, estimate: Estimate = _unknown, *, by_feed: bool = False) -> None:
         self._facts_of = facts_of
         self._estimate = estimate
         self._root = Root()
-        self._memories: TemplateTable[AlphaMemory] = TemplateTable()
+        self._memories = AlphaMemories(by_feed=by_feed)
         self._templates: dict[Hashable, Parameters] = {}
         self._dirty: list[Collector] = []
         """What was reached by the transaction under way; emptied at its end."""
@@ -161,12 +163,13 @@ class Network:
             self._deliver()
 
     def change_memory(self, template: AnyTemplate, changes: Iterable[tuple[Fact, int]]) -> None:
-        """Like :meth:`change`, for facts of one alpha memory only: where memories live at other peers, each is fed on its own."""
-        memory = self._memories.get(template)
-        if memory is None:
+        """Like :meth:`change`, for facts of one template's alpha memory: where memories live at other peers, each is fed on its
+        own."""
+        memories = self._memories.fed_by(template)
+        if not memories:
             return
         for fact, sign in changes:
-            self._activate([memory], fact, sign)
+            self._activate(memories, fact, sign)
         if self._dirty:
             self._deliver()
 
@@ -247,8 +250,7 @@ class Network:
     def _join(self, parent: Node, spec: JoinSpec) -> Join:
         memory = self._memories.get(spec.template)
         if memory is None:
-            memory = AlphaMemory(spec.template)
-            self._memories.post(spec.template, memory)
+            memory = self._memories.make(spec.template)
         index, is_new = memory.acquire(spec.fact_key, spec.new)
         if is_new:
             for fact in self._facts_of(spec.template):
@@ -305,7 +307,7 @@ class Network:
         assert memory is not None, "a join holds its alpha memory"
         memory.release(spec.fact_key, spec.new)
         if not memory.indexes:
-            self._memories.remove(spec.template)
+            self._memories.remove(memory)
 
 
 def _level(hit: tuple[int, Bucket, Token]) -> int:
