@@ -46,7 +46,6 @@ from .languages import Delete as DeleteBlock
 from .languages import Insert as InsertBlock
 from .languages import Notify as NotifyBlock
 from .languages import parse_script
-from .languages.query_text import write_query
 from .live import LiveSubscription
 from .messages import size_bytes
 from .model import Tuple
@@ -201,7 +200,7 @@ class Client:
             elif isinstance(block, NotifyBlock):
                 await self.notify(block.tuples)
             else:
-                made.append(await self.subscribe(write_query(block.query)))
+                made.append(await self.subscribe(block.text))
         return made
 
     async def subscribe(

@@ -149,6 +149,7 @@ FUNCTIONS: dict[str, Function] = {
     "ISIRI": lambda term: boolean(type(term) is IRI),
     "ISBLANK": lambda term: boolean(type(term) is BlankNode),
     "ISLITERAL": lambda term: boolean(is_literal(term)),
+    "ISSYMBOL": lambda term: boolean(type(term) is Symbol),
     "ISNUMERIC": lambda term: boolean(number_of(term) is not None),
     "STR": text_of,
     "LANG": _lang,

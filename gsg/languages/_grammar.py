@@ -1,6 +1,6 @@
 """The parser behind script.py: lark's tables and what each rule makes.
 
-Imported on first use, since lark and the grammar take 60 ms. The parser runs the transformer as it reduces, so no tree is built;
+Imported on first use, since lark and the grammar take 120 ms. The parser runs the transformer as it reduces, so no tree is built;
 mistakes that only a rule's meaning shows are raised as Mistake with their offset and get their line and caret in script.py.
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -19,48 +18,64 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedTok
 
 import rete
 
+from ..expressions.aggregates import AGGREGATES
 from ..model import IRI, MAX_ARITY, XSD_INTEGER, BlankNode, Symbol, Term, Tuple, literal, term
 from ..query import Query
+from ._meaning import query_of
 from ._mistakes import BLOCKS, Place, describe, quote
+from ._place import Mistake
+from ._signatures import wrong_call
+from ._syntax import (
+    Asked,
+    Body,
+    Called,
+    Either,
+    Element,
+    Filter,
+    Grouping,
+    Having,
+    Item,
+    Let,
+    Limits,
+    Named,
+    Optional,
+    Ordering,
+    Said,
+    Sort,
+    Subscription,
+    Value,
+    Without,
+)
 from .blocks import Block, Delete, Insert, Notify, Subscribe
+from .scope import MAX_DEPTH
 
-MAX_DEPTH = 32
-"""NOT inside NOT: queries are walked by recursion further on, and nobody reads a deeper one."""
+MAX_BRACES = 32
+"""Groups inside groups: queries are walked by recursion further on, and nobody reads a deeper one."""
 
 _PLAIN_PART = re.compile(r"""[^\s,()"<]+|"[^"]*"|<[^>]*>|\)""")
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)
 _ESCAPED = {"\\": "\\", '"': '"', "'": "'", "n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 
 
-class Mistake(Exception):
-    """Something that does not parse, by its offset in the text."""
-
-    def __init__(self, position: int, problem: str) -> None:
-        super().__init__(problem)
-        self.position = position
-        self.problem = problem
-
-
-@dataclass(frozen=True, slots=True)
-class Body:
-    """What stands between the braces of SUBSCRIBE or NOT; ``depth`` counts the NOTs nested in it."""
-
-    conditions: tuple[rete.Condition, ...]
-    negated: tuple[rete.Group, ...]
-    depth: int
-
-
 def parse_script(text: str) -> tuple[Block, ...]:
     """All blocks of a script; raises Mistake."""
-    return tuple(_parse(text, "script"))
+    said: list[tuple[int, Insert | Delete | Notify | Subscription]] = _parse(text, "script")
+    blocks: list[Block] = []
+    end = len(text)
+    for position, block in reversed(said):
+        blocks.append(Subscribe(query_of(block), text[position:end].rstrip()) if isinstance(block, Subscription) else block)
+        end = position
+    return tuple(reversed(blocks))
 
 
 def parse_subscription(text: str) -> Query:
     """One subscription; raises Mistake."""
-    parsed: Subscribe | Body = _parse(text, "subscription")
-    if isinstance(parsed, Subscribe):
-        return parsed.query
-    return _query(len(text) - len(text.lstrip()), parsed)
+    parsed: tuple[int, Subscription] | Body = _parse(text, "subscription")
+    if isinstance(parsed, tuple):
+        return query_of(parsed[1])
+    if len(parsed.elements) == 1 and isinstance(parsed.elements[0], Either) and len(parsed.elements[0].bodies) == 1:
+        (parsed,) = parsed.elements[0].bodies
+    return query_of(Subscription(len(text) - len(text.lstrip()), parsed))
 
 
 def _parse(text: str, start: str) -> Any:  # Any: lark's result is whatever the start rule's method returns
@@ -82,9 +97,15 @@ def _explain(text: str, error: UnexpectedInput) -> NoReturn:
     if isinstance(error, UnexpectedToken | UnexpectedCharacters):
         stopped = error.interactive_parser
         accepted = frozenset(stopped.accepts())  # type: ignore[no-untyped-call]  # lark leaves it unannotated
+        open_braces = closed_braces = 0
         for value in stopped.parser_state.value_stack:
-            if isinstance(value, Token) and value.type in BLOCKS:
-                keyword, keyword_position = value.type, value.start_pos or 0
+            if isinstance(value, Token):
+                if value.type in BLOCKS:
+                    keyword, keyword_position = value.type, value.start_pos or 0
+                open_braces += value.type == "LBRACE"
+                closed_braces += value.type == "RBRACE"
+        if open_braces and open_braces == closed_braces:
+            keyword = ""
     raise Mistake(position, describe(Place(text, position, accepted, keyword, keyword_position))) from None
 
 
@@ -97,23 +118,54 @@ def _parser() -> Lark:
 class _Meaning(Transformer[Token, Any]):  # Any: every rule and terminal makes its own kind
     """What each terminal (upper case) and rule (lower case) of script.lark makes."""
 
-    def script(self, blocks: list[Block]) -> list[Block]:
+    def script(self, blocks: list[Any]) -> list[Any]:
         return blocks
 
-    def insert(self, children: list[Any]) -> Insert:
-        return Insert(children[1])
+    def insert(self, children: list[Any]) -> tuple[int, Insert]:
+        return children[0].start_pos, Insert(children[1])
 
-    def delete(self, children: list[Any]) -> Delete:
-        return Delete(children[1])
+    def delete(self, children: list[Any]) -> tuple[int, Delete]:
+        return children[0].start_pos, Delete(children[1])
 
-    def notify(self, children: list[Any]) -> Notify:
-        return Notify(children[1])
+    def notify(self, children: list[Any]) -> tuple[int, Notify]:
+        return children[0].start_pos, Notify(children[1])
 
-    def subscribe(self, children: list[Any]) -> Subscribe:
-        return Subscribe(_query(children[0].start_pos, children[1]))
+    def subscribe(self, children: list[Any]) -> tuple[int, Subscription]:
+        keyword, distinct, selection, body, *modifiers = children
+        position = keyword.start_pos
+        said = {type(modifier): modifier for modifier in modifiers}
+        around = (said.get(Grouping), said.get(Having), said.get(Ordering), said.get(Limits))
+        return position, Subscription(position, body, distinct is not None, selection or (), *around)
 
     def subscription(self, children: list[Any]) -> Any:
         return children[0]
+
+    def selection(self, items: list[Item]) -> tuple[Item, ...]:
+        return tuple(items)
+
+    def plain(self, children: list[Token]) -> Item:
+        return Item(children[0].start_pos or 0, children[0][1:])
+
+    def computed(self, children: list[Any]) -> Item:
+        expression, _, name = children
+        return Item(name.start_pos, name[1:], expression)
+
+    def grouping(self, children: list[Any]) -> Grouping:
+        return Grouping(children[0].start_pos, tuple(children[1:]))
+
+    def having(self, children: list[Any]) -> Having:
+        return Having(children[0].start_pos, children[1])
+
+    def ordering(self, children: list[Any]) -> Ordering:
+        return Ordering(children[0].start_pos, tuple(children[1:]))
+
+    def sort(self, children: list[Any]) -> Sort:
+        direction, expression = children
+        return Sort(expression, direction is not None and direction.type == "DESC")
+
+    def slice(self, children: list[Any]) -> Limits:
+        numbers = {children[at].type: _count(children[at], children[at + 1]) for at in range(0, len(children), 2)}
+        return Limits(numbers.get("OFFSET", 0), numbers.get("LIMIT"))
 
     def facts(self, children: list[list[Tuple]]) -> tuple[Tuple, ...]:
         return tuple(chain.from_iterable(children))
@@ -122,23 +174,80 @@ class _Meaning(Transformer[Token, Any]):  # Any: every rule and terminal makes i
         return [_bounded(children)]
 
     def condition(self, children: list[Any]) -> rete.Condition:
-        return rete.Condition(_bounded(children))
+        return rete.Condition(tuple(map(_item, _bounded(children))))
 
-    def body(self, children: list[Any]) -> Body:
-        negated = [child for child in children if isinstance(child, tuple)]
-        return Body(
-            conditions=tuple(child for child in children if isinstance(child, rete.Condition)),
-            negated=tuple(group for group, _ in negated),
-            depth=max((depth for _, depth in negated), default=0),
-        )
+    def body(self, elements: list[Element]) -> Body:
+        return Body(tuple(elements), max(map(_braces_in, elements), default=0))
 
-    def group(self, children: list[Any]) -> tuple[rete.Group, int]:
+    def without(self, children: list[Any]) -> Without:
         body: Body = children[1]
-        if not body.conditions and not body.negated:
+        if not body.elements:
             raise Mistake(children[0].start_pos, "this NOT group is empty and would refuse every row; expected a tuple in it")
-        if body.depth >= MAX_DEPTH:
-            raise Mistake(children[0].start_pos, f"NOT groups are nested more than {MAX_DEPTH} deep")
-        return rete.Group(body.conditions, body.negated), body.depth + 1
+        _check_braces(children[0], body)
+        return Without(children[0].start_pos, body)
+
+    def optional(self, children: list[Any]) -> Optional:
+        body: Body = children[1]
+        if not body.elements:
+            raise Mistake(children[0].start_pos, "this OPTIONAL group is empty and adds nothing; expected a tuple in it")
+        _check_braces(children[0], body)
+        return Optional(children[0].start_pos, body)
+
+    def braces(self, children: list[Any]) -> Body:
+        _check_braces(children[0], children[1])
+        body: Body = children[1]
+        return body
+
+    def either(self, children: list[Any]) -> Either:
+        return Either(tuple(child for child in children if isinstance(child, Body)))
+
+    def filter(self, children: list[Any]) -> Filter:
+        return Filter(children[0].start_pos, children[1])
+
+    def let(self, children: list[Any]) -> Let:
+        _, name, expression = children
+        return Let(name.start_pos, name[1:], expression)
+
+    def name(self, children: list[Token]) -> Named:
+        return Named(children[0].start_pos or 0, children[0][1:])
+
+    def value(self, children: list[Term]) -> Value:
+        return Value(children[0])
+
+    def parenthesised(self, children: list[Any]) -> Said:
+        said: Said = children[1]
+        return said
+
+    def prefixed(self, children: list[Any]) -> Said:
+        sign, operand = children
+        return _called(sign, {"!": "!", "-": "MINUS", "+": "PLUS"}[sign], operand)
+
+    def sum(self, children: list[Any]) -> Said:
+        left, symbol, right = children
+        return _called(symbol, str(symbol), left, right)
+
+    product = comparison = sum
+
+    def disjunction(self, children: list[Any]) -> Said:
+        return _called(children[1], str(children[1]), *children[::2])
+
+    conjunction = disjunction
+
+    def contained(self, children: list[Any]) -> Said:
+        wanted, keyword, _, *listed = children
+        made = _called(keyword, "IN", wanted, *(item for item in listed if item is not None))
+        return made if keyword.type == "IN" else _called(keyword, "!", made)
+
+    def call(self, children: list[Any]) -> Said:
+        name, _, distinct, *arguments = children
+        return _call(name, distinct, arguments)
+
+    def exists(self, children: list[Any]) -> Asked:
+        keyword, body = children
+        if not body.elements:
+            raise Mistake(keyword.start_pos, "this EXISTS group is empty and says the same of every row; expected a tuple in it")
+        _check_braces(keyword, body)
+        return Asked(keyword.start_pos, body, keyword.type == "NOT_EXISTS", body.braces + 1)
 
     def tagged(self, children: list[Any]) -> Term:
         return literal(children[0], "", children[1][1:])
@@ -164,12 +273,6 @@ class _Meaning(Transformer[Token, Any]):  # Any: every rule and terminal makes i
                 made = terms[part] = _plain_term(part)
             items.append(made)
         return facts
-
-    def VARIABLE(self, token: Token) -> rete.Variable:  # noqa: N802  # as above
-        return rete.Variable(token[1:])
-
-    def WILDCARD(self, token: Token) -> object:  # noqa: N802  # as above
-        return rete.WILDCARD
 
     def SYMBOL(self, token: Token) -> Symbol:  # noqa: N802  # as above
         return Symbol(str(token))
@@ -214,17 +317,58 @@ def _plain_term(part: str) -> Term:
     return Symbol(part)
 
 
-def _query(position: int, body: Body) -> Query:
-    if not body.conditions:
-        raise Mistake(
-            position,
-            "a subscription needs at least one tuple outside NOT, such as (?x, ^on, ?y): nothing else binds its variables",
-        )
-    group = rete.Group(body.conditions, body.negated)
-    count = sum(1 for _ in group.every_condition())
-    if count > rete.MAX_CONDITIONS:
-        raise Mistake(position, f"a subscription of {count} tuples; expected at most {rete.MAX_CONDITIONS}: split it into several")
-    return Query.selecting_all(group)
+def _item(item: Any) -> object:
+    """What stands in a tuple; variables and wildcards are tokens up to here, since expressions need to know where they stand."""
+    if not isinstance(item, Token):
+        return item
+    return rete.Variable(item[1:]) if item.type == "VARIABLE" else rete.WILDCARD
+
+
+def _braces_in(element: Element) -> int:
+    match element:
+        case Without(body=body) | Optional(body=body):
+            return body.braces + 1
+        case Either(bodies=bodies):
+            return max(body.braces for body in bodies) + 1
+        case Filter(expression=expression) | Let(expression=expression):
+            return expression.braces
+    return 0
+
+
+def _check_braces(opening: Token, body: Body) -> None:
+    if body.braces >= MAX_BRACES:
+        raise Mistake(opening.start_pos or 0, f"groups in braces are nested more than {MAX_BRACES} deep")
+
+
+def _called(token: Token, function: str, *arguments: Said, distinct: bool = False) -> Called:
+    depth = max((argument.depth for argument in arguments), default=0) + 1
+    if depth > MAX_DEPTH:
+        raise Mistake(token.start_pos or 0, f"operators are nested more than {MAX_DEPTH} deep; name a part of it with LET")
+    braces = max((argument.braces for argument in arguments), default=0)
+    return Called(token.start_pos or 0, function, arguments, depth, braces, distinct)
+
+
+def _call(name: Token, distinct: Token | None, arguments: list[Any]) -> Said:
+    function = name.upper()
+    whole = len(arguments) == 1 and isinstance(arguments[0], Token)
+    if whole and function == "COUNT":
+        return _called(name, function, distinct=distinct is not None)
+    problem = wrong_call(function, len(arguments))
+    if not problem and whole:
+        problem = f"only COUNT is of *; expected an expression, such as {function}(?x)"
+    if not problem and distinct is not None and function not in AGGREGATES:
+        problem = f"DISTINCT belongs to aggregates, such as COUNT(DISTINCT ?x), and {function} is none"
+    if not problem and function == "BOUND" and not isinstance(arguments[0], Named):
+        problem = "BOUND is of a variable, such as BOUND(?x)"
+    if problem:
+        raise Mistake(name.start_pos or 0, problem)
+    return _called(name, function, *arguments, distinct=distinct is not None)
+
+
+def _count(keyword: Token, number: Term) -> int:
+    if type(number) is not int or not 0 <= number < 10**18:
+        raise Mistake(keyword.start_pos or 0, f"{keyword.type} {number} is no number of rows; expected a whole number below 10^18")
+    return number
 
 
 def _bounded(children: list[Any]) -> tuple[Any, ...]:

@@ -15,20 +15,35 @@ from ._place import printable
 
 BLOCKS = ("INSERT", "DELETE", "NOTIFY", "SUBSCRIBE")
 
+_MODIFIERS = ("GROUP BY", "HAVING", "ORDER BY", "LIMIT", "OFFSET")
+_CLAUSES = ("NOT", "OPTIONAL", "FILTER", "LET")
+_OTHERS = ("UNION", "WINDOW", "DISTINCT", "ASC", "DESC")
+_KEYWORDS = {name.replace(" ", "_"): name for name in (*BLOCKS, *_MODIFIERS, *_CLAUSES, *_OTHERS)}
+
 _SHOWN = (
     *((name, name) for name in BLOCKS),
-    ("LBRACE", '"{"'),
+    *((name.replace(" ", "_"), name) for name in _MODIFIERS),
+    ("UNION", "UNION"),
+    ("WINDOW", "WINDOW"),
+    ("DISTINCT", "DISTINCT"),
+    ("CALL", "an expression"),
+    ("OR", "an operator"),
+    ("AS", "AS and a variable"),
+    ("EQUAL", '"="'),
     ("OPEN", 'a tuple "("'),
-    ("NOT", "NOT"),
-    ("VARIABLE", 'a term (?x, *, a name, "string", number or <iri>)'),
+    *((name, name) for name in _CLAUSES),
+    ("LBRACE", '"{"'),
+    ("VARIABLE", "a variable such as ?x"),
     ("SYMBOL", 'a constant (a name, "string", number or <iri>)'),
     ("IRI", "a datatype such as <http://www.w3.org/2001/XMLSchema#date>"),
+    ("INTEGER", "a whole number"),
+    ("UNIT", "a unit (ms, s, min, h or EVENTS)"),
     ("COMMA", '","'),
     ("RPAR", '")"'),
     ("RBRACE", '"}"'),
     ("$END", "the end of the text"),
 )
-_HIDDEN_BY = {"SYMBOL": "VARIABLE", "IRI": "SYMBOL"}
+_TERM = 'a term (?x, *, a name, "string", number or <iri>)'
 
 _FOUND = re.compile(r""""(?:[^"\\\n]|\\.)*"?|'(?:[^'\\\n]|\\.)*'?|<[^\s<>,()]*>?|[^\s,(){}"'<>#]+|.""", re.DOTALL)
 _CLOSED = re.compile(r""""(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'""")
@@ -80,17 +95,24 @@ def quote(found: str) -> str:
 
 
 def _expected(place: Place) -> str:
-    accepted = place.accepted
-    if "RBRACE" in accepted:
+    accepted = set(place.accepted)
+    if "RBRACE" in accepted and "OR" not in accepted:
         # The parser may have ended the list of tuples before it noticed the mistake; where a list may end it may also go on.
-        accepted |= {"OPEN", "NOT"} if place.keyword == "SUBSCRIBE" else {"OPEN"}
-    words = [words for name, words in _SHOWN if name in accepted and _HIDDEN_BY.get(name) not in accepted]
+        accepted |= {"OPEN"} if place.keyword in ("INSERT", "DELETE", "NOTIFY") else {"OPEN", "LBRACE", *_CLAUSES}
+    if "CALL" in accepted:
+        accepted -= {"VARIABLE", "SYMBOL", "OPEN", "NOT", "ASC"}
+    if "SYMBOL" in accepted or "CALL" in accepted:
+        accepted -= {"IRI", "INTEGER"}
+    words = [words for name, words in _SHOWN if name in accepted]
+    if {"VARIABLE", "SYMBOL"} <= accepted:
+        words = [_TERM, *(word for word in words if not word.startswith(("a variable", "a constant")))]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 
 def _remedy(place: Place) -> str:
     word = place.found.upper()
-    candidates = [name for name in (*BLOCKS, "NOT") if name in place.accepted]
+    accepted = place.accepted | (set(_CLAUSES) if "NOT" in place.accepted else set())
+    candidates = [name for terminal, name in _KEYWORDS.items() if terminal in accepted]
     near = difflib.get_close_matches(word, candidates, n=1, cutoff=0.6)
     if near:
         return f"; did you mean {near[0]}?"
@@ -105,7 +127,7 @@ def _unclosed(place: Place) -> str:
 
 def _variable(place: Place) -> str:
     found = place.found
-    if not place.takes_terms or found[0] not in "?*":
+    if not place.takes_terms or found[0] not in "?*" or (found == "*" and "CALL" in place.accepted):
         return ""
     if "VARIABLE" in place.accepted:
         return f"{quote(found)} is no variable; a variable is ? and a name, such as ?x"
@@ -183,15 +205,71 @@ def _outside(place: Place) -> str:
     )
 
 
-def _not_outside_subscribe(place: Place) -> str:
-    if place.found.upper() != "NOT":
+def _clause_outside(place: Place) -> str:
+    word = place.found.upper()
+    if word not in (*_CLAUSES, "UNION", "WINDOW"):
         return ""
-    if "INSERT" in place.accepted:
-        return "this NOT stands outside a block; expected SUBSCRIBE { ... } around it and the tuples that it restricts"
+    if "INSERT" in place.accepted and not place.keyword:
+        return f"this {word} stands outside a block; expected SUBSCRIBE {{ ... }} around it and the tuples that it restricts"
     if place.keyword not in ("INSERT", "DELETE", "NOTIFY") or "RBRACE" not in place.accepted:
         return ""
-    return f"NOT in {place.keyword}, which takes tuples only; NOT {{ ... }} belongs in SUBSCRIBE"
+    shown = "NOT { ... }" if word == "NOT" else word
+    return f"{word} in {place.keyword}, which takes tuples only; {shown} belongs in SUBSCRIBE"
 
+
+def _modifier(place: Place) -> str:
+    word = place.found.upper()
+    whole = next((name for name in _MODIFIERS if name.split()[0] == word), "")
+    if not whole or not _words(place).startswith(whole) or not place.accepted & {"INSERT", "RBRACE"}:
+        return ""
+    where = f"{whole} stands after the braces of SUBSCRIBE"
+    if "RBRACE" in place.accepted:
+        return f"{where}, not in them"
+    return f"{where}; expected there, in this order, {', '.join(_MODIFIERS)}"
+
+
+def _words(place: Place) -> str:
+    """What begins at the place, in upper case and with single blanks."""
+    return " ".join(place.text[place.position : place.position + _LONGEST_FOUND].upper().split())
+
+
+def _of_sparql(place: Place) -> str:
+    """Clauses and operators that have another name, or another form, in a script."""
+    word = place.found.upper()
+    if word == "=" and place.text[: place.position].endswith("="):
+        return '"==" is no operator; equality is written ='
+    if "OR" in place.accepted and word in ("AND", "OR", "|", "&"):
+        return f"{quote(place.found)} is no operator; it is written {'&&' if word in ('AND', '&') else '||'}"
+    if word == ";" and "RPAR" in place.accepted:
+        return 'unexpected ";"; the separator of GROUP_CONCAT is its second argument, as in GROUP_CONCAT(?x, ", ")'
+    form = _FORMS.get(word)
+    return f"{word} is not of this language; expected {form}" if form and "NOT" in place.accepted else ""
+
+
+_FORMS = {
+    "BIND": "LET ?name = expression",
+    "MINUS": "NOT { ... }, which sees the variables of its surroundings",
+    "VALUES": "FILTER ?x IN (...)",
+    "SELECT": "groups and selections in a subscription of their own",
+    "GRAPH": "the tuples alone: the tuple space is one graph",
+    "SERVICE": "the tuples alone: a standing query cannot follow what another endpoint holds",
+}
+
+
+def _tuple_after_expression(place: Place) -> str:
+    if place.found != "(" or "OR" not in place.accepted or "RBRACE" not in place.accepted:
+        return ""
+    return 'a tuple follows an expression; expected "," between them, or the name of a function right before "("'
+
+
+def _no_braces(place: Place) -> str:
+    between = place.text[place.keyword_position : place.position]
+    if place.keyword != "SUBSCRIBE" or place.found[0] not in ",*" or not _TUPLE_AT_ONCE.fullmatch(between):
+        return ""
+    return "this tuple stands outside the braces of SUBSCRIBE; expected SUBSCRIBE { ... } around it"
+
+
+_TUPLE_AT_ONCE = re.compile(r"(?is)subscribe\s*\([^(){}]*")
 
 _EXPLANATIONS: tuple[Callable[[Place], str], ...] = (
     _variable,
@@ -204,6 +282,10 @@ _EXPLANATIONS: tuple[Callable[[Place], str], ...] = (
     _prefixed,
     _sparql,
     _outside,
-    _not_outside_subscribe,
+    _clause_outside,
+    _modifier,
+    _of_sparql,
+    _tuple_after_expression,
+    _no_braces,
 )
 """Each returns a sentence where it knows better than "unexpected ...; expected ...", else an empty string."""

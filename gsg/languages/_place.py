@@ -12,6 +12,15 @@ WIDEST = 160
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
+class Mistake(Exception):
+    """Something that does not parse or has no meaning, by its offset in the text."""
+
+    def __init__(self, position: int, problem: str) -> None:
+        super().__init__(problem)
+        self.position = position
+        self.problem = problem
+
+
 def bad_text(text: str, position: int, problem: str, *, what: str) -> BadText:
     """The error for a mistake at an offset of a text whose lines end at ``\\n`` only."""
     start = text.rfind("\n", 0, position) + 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from ..model import Tuple
@@ -32,9 +32,10 @@ class Notify:
 
 @dataclass(frozen=True, slots=True)
 class Subscribe:
-    """``SUBSCRIBE { ... }``: a standing query; its variables are those of its conditions outside NOT."""
+    """``SUBSCRIBE ... { ... }``: a standing query, and the text that says it, which a peer can be sent."""
 
     query: Query
+    text: str = field(default="", compare=False)
 
 
 Block: TypeAlias = Insert | Delete | Notify | Subscribe

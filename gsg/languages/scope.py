@@ -11,6 +11,9 @@ from dataclasses import fields, is_dataclass
 import rete
 from rete import algebra
 
+MAX_DEPTH = 120
+"""Operators inside operators, and expressions inside expressions: trees are hashed, built and walked by recursion further on."""
+
 
 def names_of(tree: algebra.Algebra) -> tuple[str, ...]:
     """The names that a solution may bind, ours too, in order of appearance."""

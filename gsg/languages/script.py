@@ -12,7 +12,7 @@ from typing import TypeVar
 from ..errors import BadTerm
 from ..model import BlankNode, Compound, List, Term, Tuple, Variable, n3, show
 from ..query import Query
-from ._place import bad_text
+from ._place import Mistake, bad_text
 from .blocks import Block, Delete, Insert, Notify, Subscribe
 
 __all__ = ["Block", "Delete", "Insert", "Notify", "Subscribe", "parse", "parse_query", "write_insert"]
@@ -32,7 +32,7 @@ def parse(text: str, *, what: str = "script") -> tuple[Block, ...]:
 
 
 def parse_query(text: str, *, what: str = "subscription") -> Query:
-    """The query of one SUBSCRIBE block, of its body in braces, or of the bare tuples and NOT groups; it selects every variable.
+    """The query of one SUBSCRIBE block, of its body in braces, or of the bare body; the latter select every variable.
 
     ``what`` names the text in messages. Raises BadText.
     """
@@ -57,8 +57,6 @@ def write_insert(tuples: Iterable[Tuple]) -> str:
 
 
 def _placed(parse_text: Callable[[str], _Result], text: str, what: str) -> _Result:
-    from ._grammar import Mistake
-
     surrogate = _surrogate(text)
     if surrogate >= 0:
         problem = f"U+{ord(text[surrogate]):04X} is half of a surrogate pair; expected whole characters (is this text UTF-8?)"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from query_text import write_query
 
 import rete
 from gsg.errors import BadQuery
 from gsg.languages import parse_query
-from gsg.languages.query_text import write_query
 from gsg.model import IRI, BlankNode, Literal, Symbol, Term, literal, term
 from gsg.query import SHARE_FROM, Entrance, Query, refusing_bad_queries, templates
 from gsg.store import FactStore

@@ -8,11 +8,11 @@ from random import Random
 
 import pytest
 from peers import Reader, feeds, quiet, simulate, templates
+from query_text import write_query
 
 import rete
 from dht.simnet import SimNet
 from gsg import Peer, Row, Space, Symbol
-from gsg.languages.query_text import write_query
 from gsg.query import Query
 from rete import Condition, Group, Parameter, Variable
 

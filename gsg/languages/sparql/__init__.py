@@ -24,7 +24,7 @@ from rete import algebra
 from ...errors import BadQuery, Unsupported
 from ...expressions.tree import Ordered
 from .._place import bad_text
-from ..scope import depth
+from ..scope import MAX_DEPTH, depth
 from .constructing import TRIPLE, Graph
 from .iris import Names
 from .modifiers import Modified, subselect
@@ -34,9 +34,6 @@ from .source import Misread, Source
 from .translating import Patterns
 
 __all__ = ["SparqlQuery", "parse_query"]
-
-MAX_DEPTH = 120
-"""Operators inside operators, and expressions inside expressions: trees are hashed, built and walked by recursion further on."""
 
 _FORMS = {"SelectQuery": "SELECT", "AskQuery": "ASK", "ConstructQuery": "CONSTRUCT"}
 
