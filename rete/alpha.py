@@ -82,13 +82,15 @@ class AlphaMemories:
     fed with what comes for any of the constants. Elsewhere a parameter is one more place where anything may stand.
     """
 
-    __slots__ = ("_by_feed", "_open", "_plain")
+    __slots__ = ("_by_feed", "_open", "_plain", "matching")
 
     def __init__(self, *, by_feed: bool) -> None:
         self._by_feed = by_feed
         self._plain: TemplateTable[AlphaMemory] = TemplateTable()
         self._open: dict[Bound, TemplateTable[AlphaMemory]] = {}
         """By the shape that their templates have when constants are put back."""
+        self.matching = self._matching if by_feed else self._plain.matching
+        """The memories whose templates a tuple matches."""
 
     def get(self, template: AnyTemplate) -> AlphaMemory | None:
         """The memory of exactly this template."""
@@ -120,8 +122,7 @@ class AlphaMemories:
         else:
             self._plain.remove(template)
 
-    def matching(self, fact: Fact) -> list[AlphaMemory]:
-        """The memories whose templates the tuple matches."""
+    def _matching(self, fact: Fact) -> list[AlphaMemory]:
         found = self._plain.matching(fact)
         for table in self._open.values():
             found += table.matching(fact)

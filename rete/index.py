@@ -1,9 +1,9 @@
 """One alpha memory, indexed for joins: rows by key, and beside them the tokens that wait for each key.
 
-``rows[key]`` holds the extensions that facts with this key add to a token; ``waiting[key]`` the (join, token) pairs that ask
-for the key. A new fact does one look-up and meets only partners that match, however many joins share the memory (right unlinking by
-key, after Doorenbos, "Production Matching for Large Learning Systems", chapter 5, taken to single keys). Counts are kept because a
-wildcard lets several facts give the same extension.
+``rows[key]`` holds the facts with this key (an event that equals a fact makes it two for its moment); ``waiting[key]`` the tokens
+that ask for the key, each with its join before it: (join, *token). A new fact does one look-up and meets only partners that match,
+however many joins share the memory (right unlinking by key, after Doorenbos, "Production Matching for Large Learning Systems",
+chapter 5, taken to single keys). Both are kept as small as :mod:`rete.bag` can: they are what a network's memory consists of.
 
 ``waiting`` is split by level, the depth of the join in the network: whoever activates joins goes from the deepest level up.
 """
@@ -12,14 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
-if TYPE_CHECKING:
-    from .join import Join
+from .bag import Bag, counted
 
 Token: TypeAlias = tuple[Any, ...]  # Any: constants are opaque to this package
 Fact: TypeAlias = tuple[Any, ...]  # Any: as above
-Bucket: TypeAlias = "dict[tuple[Join, Token], int]"
 
 
 def key_getter(positions: tuple[int, ...]) -> Callable[[tuple[Any, ...]], Any]:  # Any: a bare term or a tuple of them
@@ -43,6 +41,16 @@ def _no_key(_: tuple[Any, ...]) -> tuple[()]:
     return ()
 
 
+def enter(bags: dict[Any, Bag], key: Any, item: Token, weight: int) -> None:
+    """Count an item into (or out of) the bag of a key."""
+    known = bags.get(key)
+    bag = counted(known, item, weight)
+    if bag is None:
+        del bags[key]
+    elif bag is not known:
+        bags[key] = bag
+
+
 class Index:
     """The facts of one alpha memory by the values at some positions."""
 
@@ -51,32 +59,22 @@ class Index:
     def __init__(self, fact_key: tuple[int, ...], new: tuple[int, ...]) -> None:
         self.key_of = key_getter(fact_key)
         self.extension_of = tuple_getter(new)
-        self.rows: dict[Any, dict[Token, int]] = {}
-        self.waiting: list[tuple[int, dict[Any, Bucket]]] = []
+        self.rows: dict[Any, Bag] = {}
+        self.waiting: list[tuple[int, dict[Any, Bag]]] = []
         """(level, buckets by key), one entry per level in use."""
         self._joins: dict[int, int] = {}
 
-    def add(self, key: Any, extension: Token, weight: int) -> None:
-        """Count a fact in (weight 1) or out (-1)."""
-        row = self.rows.get(key)
-        if row is None:
-            self.rows[key] = {extension: weight}
-            return
-        count = row.get(extension, 0) + weight
-        if count:
-            row[extension] = count
-        else:
-            del row[extension]
-            if not row:
-                del self.rows[key]
+    def add(self, fact: Fact) -> None:
+        """A fact comes."""
+        enter(self.rows, self.key_of(fact), fact, 1)
 
-    def join_level(self, level: int) -> dict[Any, Bucket]:
+    def join_level(self, level: int) -> dict[Any, Bag]:
         """The buckets of one level, for one more join of that level."""
         self._joins[level] = self._joins.get(level, 0) + 1
         for known, buckets in self.waiting:
             if known == level:
                 return buckets
-        made: dict[Any, Bucket] = {}
+        made: dict[Any, Bag] = {}
         self.waiting.append((level, made))
         return made
 

@@ -14,8 +14,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator
 from typing import Any, Protocol
 
+from .bag import items_of
 from .chain import JoinSpec
-from .index import Index, Token, key_getter
+from .index import Index, Token, enter, key_getter
 
 
 class Receiver(Protocol):
@@ -75,7 +76,7 @@ class Root(Node):
 class Join(Node):
     """Extend each token by the facts of an alpha memory that agree with it."""
 
-    __slots__ = ("_key_of", "_waiting", "index", "parent", "spec")
+    __slots__ = ("_key_of", "_me", "_waiting", "index", "parent", "spec")
 
     def __init__(self, parent: Node, spec: JoinSpec, index: Index) -> None:
         super().__init__(parent.level + 1)
@@ -84,45 +85,39 @@ class Join(Node):
         self.index = index
         self._key_of = key_getter(spec.token_key)
         self._waiting = index.join_level(self.level)
+        self._me = (self,)
 
     def left(self, token: Token, weight: int) -> None:
         key = self._key_of(token)
-        bucket = self._waiting.get(key)
-        if bucket is None:
-            self._waiting[key] = {(self, token): weight}
+        waiting = self._waiting
+        if weight == 1 and key not in waiting:
+            waiting[key] = self._me + token
         else:
-            partner = (self, token)
-            count = bucket.get(partner, 0) + weight
-            if count:
-                bucket[partner] = count
-            else:
-                del bucket[partner]
-                if not bucket:
-                    del self._waiting[key]
-        rows = self.index.rows.get(key)
-        if rows:
-            emit = self.emit
-            for extension, count in rows.items():
-                emit(token + extension, count * weight)
+            enter(waiting, key, self._me + token, weight)
+        index = self.index
+        facts = index.rows.get(key)
+        if facts is None:
+            return
+        if isinstance(facts, tuple):
+            self.emit(token + index.extension_of(facts), weight)
+            return
+        emit, extension_of = self.emit, index.extension_of
+        if isinstance(facts, list):
+            for fact in facts:
+                emit(token + extension_of(fact), weight)
+        else:
+            for fact, count in facts.items():
+                emit(token + extension_of(fact), count * weight)
 
     def replay(self) -> Iterator[tuple[Token, int]]:
-        rows = self.index.rows
+        index = self.index
         for token, weight in self.parent.replay():
-            for extension, count in rows.get(self._key_of(token), _NOTHING).items():
-                yield token + extension, count * weight
+            for fact, count in items_of(index.rows.get(self._key_of(token))):
+                yield token + index.extension_of(fact), count * weight
 
     def forget(self) -> None:
         """Take the node's tokens out of the shared buckets, before it goes."""
-        for token, _ in self.parent.replay():
+        for token, weight in self.parent.replay():
             key = self._key_of(token)
-            # Equal tokens of a bag share one entry: the first of them takes it away.
-            bucket = self._waiting.get(key)
-            if bucket is None:
-                continue
-            bucket.pop((self, token), None)
-            if not bucket:
-                del self._waiting[key]
+            enter(self._waiting, key, self._me + token, -weight)
         self.index.leave_level(self.level)
-
-
-_NOTHING: dict[Token, int] = {}

@@ -22,11 +22,12 @@ from typing import TypeAlias
 
 from .algebra import Algebra, of_group
 from .alpha import AlphaMemories, AlphaMemory
+from .bag import Bag
 from .build import Builder
 from .chain import AnyTemplate, Chain, JoinSpec, NotSpec, Spec, chain_of
 from .conditions import Group, Parameter
 from .errors import BadQuery
-from .index import Bucket, Fact, Token
+from .index import Fact, Token, enter
 from .join import Join, Node, Root
 from .negation import GroupEnd, Negation
 from .operator import Operator, places_of
@@ -199,22 +200,31 @@ class Network:
         return not self._root.children and not self._root.shared and not self._templates and not len(self._memories)
 
     def _activate(self, memories: list[AlphaMemory], fact: Fact, sign: int) -> None:
-        hits: list[tuple[int, Bucket, Token]] = []
+        hits: list[tuple[int, Bag, Token]] = []
         for memory in memories:
             for index in memory.indexes.values():
                 key = index.key_of(fact)
-                extension = index.extension_of(fact)
-                index.add(key, extension, sign)
+                rows = index.rows
+                if sign > 0 and key not in rows:
+                    rows[key] = fact
+                else:
+                    enter(rows, key, fact, sign)
                 for level, buckets in index.waiting:
                     bucket = buckets.get(key)
-                    if bucket:
-                        hits.append((level, bucket, extension))
+                    if bucket is not None:
+                        hits.append((level, bucket, index.extension_of(fact)))
         if len(hits) > 1:
             hits.sort(key=_level, reverse=True)
         for _, bucket, extension in hits:
             # Emitting reaches deeper levels only, so this bucket does not change under the loop.
-            for (join, token), weight in bucket.items():
-                join.emit(token + extension, weight * sign)
+            if isinstance(bucket, tuple):
+                bucket[0].emit(bucket[1:] + extension, sign)
+            elif isinstance(bucket, list):
+                for partner in bucket:
+                    partner[0].emit(partner[1:] + extension, sign)
+            else:
+                for partner, weight in bucket.items():
+                    partner[0].emit(partner[1:] + extension, weight * sign)
 
     def _deliver(self) -> None:
         # All are taken before the first listener runs: one that calls back in must not mix its changes with those under way.
@@ -254,7 +264,7 @@ class Network:
         index, is_new = memory.acquire(spec.fact_key, spec.new)
         if is_new:
             for fact in self._facts_of(spec.template):
-                index.add(index.key_of(fact), index.extension_of(fact), 1)
+                index.add(fact)
         join = Join(parent, spec, index)
         # No child yet: the tokens are entered where they wait, and nothing is emitted.
         for token, weight in parent.replay():
@@ -310,7 +320,7 @@ class Network:
             self._memories.remove(memory)
 
 
-def _level(hit: tuple[int, Bucket, Token]) -> int:
+def _level(hit: tuple[int, Bag, Token]) -> int:
     return hit[0]
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rete.index import Index, key_getter, tuple_getter
+from rete.bag import Bag
+from rete.index import Index, enter, key_getter, tuple_getter
 
 FACT = ("a", "b", "c", "d")
 
@@ -27,26 +28,23 @@ def test_an_extension_is_always_a_tuple(positions: tuple[int, ...], values: tupl
     assert tuple_getter(positions)(FACT) == values
 
 
-def test_facts_with_equal_extensions_are_counted() -> None:
+def test_facts_are_found_by_their_key() -> None:
     index = Index((0,), (1,))
-    index.add("a", ("b",), 1)
-    index.add("a", ("b",), 1)
-    index.add("a", ("c",), 1)
+    for fact in (("a", "b"), ("a", "c"), ("d", "e")):
+        index.add(fact)
 
-    index.add("a", ("b",), -1)
-
-    assert index.rows == {"a": {("b",): 1, ("c",): 1}}
+    assert index.rows == {"a": [("a", "b"), ("a", "c")], "d": ("d", "e")}
 
 
-def test_a_key_goes_with_its_last_fact() -> None:
-    index = Index((0,), (1,))
-    index.add("a", ("b",), 1)
-    index.add("a", ("c",), 1)
+def test_a_key_goes_with_its_last_item() -> None:
+    bags: dict[str, Bag] = {}
+    enter(bags, "a", ("b",), 1)
+    enter(bags, "a", ("c",), 1)
 
-    index.add("a", ("b",), -1)
-    index.add("a", ("c",), -1)
+    enter(bags, "a", ("b",), -1)
+    enter(bags, "a", ("c",), -1)
 
-    assert index.rows == {}
+    assert bags == {}
 
 
 def test_joins_of_one_level_share_buckets_until_the_last_leaves() -> None:
