@@ -58,6 +58,7 @@ class Memory:
     """A template that somebody here asks for, with the feeds that keep it."""
 
     __slots__ = (
+        "alpha",
         "anchor",
         "exclusive",
         "number",
@@ -65,7 +66,6 @@ class Memory:
         "ready",
         "recent",
         "sources",
-        "template",
         "test",
         "users",
         "widening",
@@ -73,7 +73,7 @@ class Memory:
 
     def __init__(
         self,
-        template: Template,
+        alpha: rete.AlphaSpec,
         number: int,
         *,
         anchor: int | None = None,
@@ -81,7 +81,7 @@ class Memory:
         exclusive: bool = False,
         on_event: OnEvent | None = None,
     ) -> None:
-        self.template = template
+        self.alpha = alpha
         self.number = number
         """Counts up: which of two is newer."""
         self.anchor = anchor
@@ -89,7 +89,7 @@ class Memory:
         self.test = test
         self.exclusive = exclusive
         self.on_event = on_event
-        """Who hears of events, for a memory of events only; None for one that keeps facts."""
+        """Who hears of events, for a memory that is for them alone; None for one of the network."""
         self.users = 0
         self.sources: dict[int, Source] = {}
         self.widening: set[bytes] = set()
@@ -98,6 +98,16 @@ class Memory:
         """Done once the memory is kept; whoever awaits it first sets it up."""
         self.recent: RecentEvents | None = None
         """Set once the memory has had two feeds at a time: an event may have come by both."""
+
+    @property
+    def template(self) -> Template:
+        """What is posted at the rendezvous."""
+        return self.alpha.template
+
+    @property
+    def events_only(self) -> bool:
+        """Whether its feeds bring events, and no facts."""
+        return self.on_event is not None or self.alpha.window is not None
 
     def facts(self) -> Iterator[Tuple]:
         """What the memory holds."""
@@ -131,7 +141,7 @@ class Source:
 class Intake:
     """The alpha memories of one peer.
 
-    ``on_change(template, differences)`` hears of facts that came and went; ``start_task`` runs a coroutine while the peer lives.
+    ``on_change(alpha, differences)`` hears of facts that came and went; ``start_task`` runs a coroutine while the peer lives.
     """
 
     def __init__(
@@ -139,14 +149,14 @@ class Intake:
         holders: Holders,
         exchange: Exchange,
         *,
-        on_change: Callable[[Template, Differences], None],
+        on_change: Callable[[rete.AlphaSpec, Differences], None],
         start_task: StartTask,
     ) -> None:
         self._holders = holders
         self._exchange = exchange
         self._on_change = on_change
         self._start_task = start_task
-        self._memories: dict[Template, Memory] = {}
+        self._memories: dict[rete.AlphaSpec, Memory] = {}
         self._listening: dict[int, Memory] = {}
         self._sources: dict[int, Source] = {}
         self._feed_numbers = count(1)
@@ -154,30 +164,33 @@ class Intake:
 
     # --- what the subscriber asks -----------------------------------------------------------------------------------------
 
-    def facts(self, template: Template) -> Iterator[Tuple]:
-        """The facts of a template that somebody has asked for; of one with parameters, those of all its constants asked for."""
-        return chain.from_iterable(memory.facts() for memory in self._kept(template))
+    def facts(self, alpha: rete.AlphaSpec) -> Iterator[Tuple]:
+        """The facts of an alpha memory that somebody asks for; of one with parameters, those of all its constants asked for."""
+        return chain.from_iterable(memory.facts() for memory in self._kept(alpha))
 
-    def size(self, template: Template) -> int:
+    def size(self, alpha: rete.AlphaSpec) -> int:
         """How many facts there are, at most."""
-        return sum(memory.size() for memory in self._kept(template))
+        return sum(memory.size() for memory in self._kept(alpha))
 
-    def _kept(self, template: Template) -> list[Memory]:
+    def _kept(self, alpha: rete.AlphaSpec) -> list[Memory]:
+        template = alpha.template
         if isinstance(template, rete.OpenTemplate):
-            return [memory for memory in self._memories.values() if template.covers(memory.template)]
-        return [self._memories[template]]
+            alike = (memory for kept, memory in self._memories.items() if (kept.tests, kept.window) == (alpha.tests, alpha.window))
+            return [memory for memory in alike if template.covers(memory.template)]
+        return [self._memories[alpha]]
 
-    def use(self, template: Template) -> Memory:
-        """The memory of a template, for one more user; await :meth:`until_ready` before its facts count."""
-        memory = self._memories.get(template)
+    def use(self, alpha: rete.AlphaSpec) -> Memory:
+        """An alpha memory, for one more user; await :meth:`until_ready` before its facts count."""
+        memory = self._memories.get(alpha)
         if memory is None:
-            memory = self._memories[template] = Memory(template, next(self._memory_numbers))
+            memory = self._memories[alpha] = Memory(alpha, next(self._memory_numbers))
         memory.users += 1
         return memory
 
     def listen(self, template: Template, on_event: OnEvent, *, anchor: int, test: Test | None, exclusive: bool) -> Memory:
         """A memory of events only, of its own; await :meth:`until_ready`."""
-        memory = Memory(template, next(self._memory_numbers), anchor=anchor, test=test, exclusive=exclusive, on_event=on_event)
+        alpha = rete.AlphaSpec(template)
+        memory = Memory(alpha, next(self._memory_numbers), anchor=anchor, test=test, exclusive=exclusive, on_event=on_event)
         self._listening[memory.number] = memory
         memory.users = 1
         return memory
@@ -188,7 +201,7 @@ class Intake:
         if memory.users:
             return
         if memory.on_event is None:
-            del self._memories[memory.template]
+            del self._memories[memory.alpha]
         else:
             del self._listening[memory.number]
         for source in list(memory.sources.values()):
@@ -375,15 +388,14 @@ class Intake:
             self._sources[number] = memory.sources[number] = source
             if len(memory.sources) > 1 and memory.on_event is not None and memory.recent is None:
                 memory.recent = RecentEvents()
-            events_only = memory.on_event is not None
             answer = channel.ask(
                 lambda request: InsertCondition(
-                    request, number, memory.template, anchor, memory.test, events_only, memory.exclusive
+                    request, number, memory.template, anchor, memory.test, memory.events_only, memory.exclusive
                 )
             )
             try:
                 await answer_of(channel, answer, Done)
-                await self._until_whole(source, events_only)
+                await self._until_whole(source)
             except BaseException:
                 self._forget(source)
                 raise
@@ -392,8 +404,8 @@ class Intake:
             raise
 
     @staticmethod
-    async def _until_whole(source: Source, events_only: bool) -> None:
-        if events_only:
+    async def _until_whole(source: Source) -> None:
+        if source.memory.events_only:
             # There is nothing stored to wait for; the link may have broken all the same.
             if not source.whole.done():
                 source.whole.set_result(None)
@@ -468,7 +480,7 @@ class Intake:
             others = [other.feed.facts for other in memory.sources.values() if other is not source]
             differences = [(fact, sign) for fact, sign in differences if not any(fact in facts for facts in others)]
         if differences:
-            self._on_change(memory.template, differences)
+            self._on_change(memory.alpha, differences)
 
 
 def _check(source: Source, facts: list[Tuple]) -> None:

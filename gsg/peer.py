@@ -174,6 +174,7 @@ class Peer:
 
     async def _stop(self) -> None:
         self._open = False
+        self._subscriber.stop()
         for task in list(self._running):
             task.cancel()
         try:

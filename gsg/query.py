@@ -45,7 +45,7 @@ class Query:
         Raises BadQuery like :meth:`selecting_all`.
         """
         made = cls(tree, select)
-        templates(made)
+        alphas(made)
         return made
 
 
@@ -111,12 +111,9 @@ class Entrance:
                 del self._counts[template]
 
 
-def templates(query: Query) -> list[rete.AnyTemplate]:
-    """The distinct templates of the query's conditions: its alpha memories. Raises BadQuery."""
-    query = query.bound()
-    if isinstance(query.body, rete.Group):
-        return list(dict.fromkeys(condition.template for condition in query.body.every_condition()))
+def alphas(query: Query) -> list[rete.AlphaSpec]:
+    """The definitions of the query's alpha memories, each once. Raises BadQuery."""
     # Operators decide what they look up (a path its edges, or all facts): a network without facts tells.
     empty = rete.Network(lambda _: ())
-    enter(empty, query, lambda _: None)
-    return empty.templates()
+    enter(empty, query.bound(), lambda _: None)
+    return empty.alphas()

@@ -5,7 +5,9 @@ It is also the yardstick: what peers answer is right when it equals what one spa
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
 
 import rete
 
@@ -22,12 +24,17 @@ from .subscription import Callback, Subscription
 class Space:
     """A tuple space in this process. Not safe for threads: call it from one.
 
-    Tuples are iterables of terms; a term is a str, int, float, a term of this package, or one of rdflib's.
+    Tuples are iterables of terms; a term is a str, int, float, a term of this package, or one of rdflib's. ``clock`` gives the
+    seconds that windows are measured in; it must not go back. Events leave their windows when the space is next called, or asked
+    for rows or differences.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._store = FactStore()
-        self._network = rete.Network(self._store.matching, self._store.count)
+        self._network = rete.Network(
+            lambda alpha: self._store.matching(alpha.template), lambda alpha: self._store.count(alpha.template)
+        )
         self._entrance = Entrance(self._network)
         self._flashing: dict[rete.Production, Subscription] = {}
         self._closed = False
@@ -53,8 +60,10 @@ class Space:
         Raises BadTerm, and notifies of nothing, when any of them is no tuple of constants.
         """
         self._opened()
-        for event in [model.fact(items) for items in tuples]:
-            for production, rows in self._network.flash(event):
+        events = [model.fact(items) for items in tuples]
+        now = self._clock()
+        for event in events:
+            for production, rows in self._network.notify(event, now):
                 # A callback may have closed a subscription that was about to hear.
                 subscription = self._flashing.get(production)
                 if subscription is not None:
@@ -85,6 +94,11 @@ class Space:
         """
         return self._subscribe(parse_query(text, language), callback, limit)
 
+    def advance(self) -> None:
+        """Let events that are too old leave their windows now."""
+        if self._network.next_expiry() is not None:
+            self._network.expire(self._clock())
+
     def close(self) -> None:
         """End the space and all of its subscriptions."""
         for subscription in list(self._flashing.values()):
@@ -107,6 +121,7 @@ class Space:
     def _opened(self) -> FactStore:
         if self._closed:
             raise DoorClosed("this space is closed; make a new gsg.Space()")
+        self.advance()
         return self._store
 
     def _change(self, changes: list[tuple[Tuple, int]]) -> int:
@@ -120,7 +135,13 @@ class Space:
             del self._flashing[production]
             self._entrance.leave(production)
 
-        subscription = Subscription(query, rows_now=lambda: production.rows(), on_close=close, callback=callback, limit=limit)
+        def rows_now() -> Counter[Tuple]:
+            self.advance()
+            return production.rows()
+
+        subscription = Subscription(
+            query, rows_now=rows_now, on_close=close, before_read=self.advance, callback=callback, limit=limit
+        )
         production, rows = self._entrance.enter(query, subscription._changed)
         self._flashing[production] = subscription
         subscription._changed(rows)

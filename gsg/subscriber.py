@@ -6,6 +6,7 @@ when the snapshots of all its memories are whole, so that its first rows are its
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable
 from typing import TypeAlias
@@ -20,7 +21,7 @@ from .intake import Intake, Memory, OnEvent, StartTask
 from .messages import Happened, Test
 from .model import Tuple
 from .placement import NOWHERE
-from .query import Entrance, Query, templates
+from .query import Entrance, Query, alphas
 
 OnRows: TypeAlias = Callable[[list[tuple[Tuple, int]]], None]
 
@@ -45,13 +46,12 @@ class Subscriber:
     """The standing queries and listeners of one peer. ``start_task`` runs a coroutine for as long as the peer lives."""
 
     def __init__(self, holders: Holders, exchange: Exchange, start_task: StartTask) -> None:
-        self._network = rete.Network(
-            lambda template: self.intake.facts(template), lambda template: self.intake.size(template), by_feed=True
-        )
+        self._network = rete.Network(lambda alpha: self.intake.facts(alpha), lambda alpha: self.intake.size(alpha), by_feed=True)
         self._entrance = Entrance(self._network)
         self.intake = Intake(holders, exchange, on_change=self._network.change_memory, start_task=start_task)
         self._standing: dict[rete.Production, Standing] = {}
         self._recent = RecentEvents()
+        self._expiry: asyncio.TimerHandle | None = None
 
     async def subscribe(self, query: Query, on_rows: OnRows, on_events: OnRows) -> tuple[Standing, list[tuple[Tuple, int]]]:
         """Add a query; returns it when its first answer is complete, and that. ``on_rows`` hears of changes from then on.
@@ -60,8 +60,8 @@ class Subscriber:
         """
         memories: list[Memory] = []
         try:
-            for template in templates(query):
-                memories.append(self.intake.use(template))
+            for alpha in alphas(query):
+                memories.append(self.intake.use(alpha))
             for memory in memories:
                 await self.intake.until_ready(memory)
             production, rows = self._entrance.enter(query, on_rows)
@@ -112,8 +112,29 @@ class Subscriber:
             elif memory.recent is None or memory.recent.is_new(publisher, event.number):
                 memory.on_event(event)
         if joins and self._recent.is_new(publisher, event.number):
-            for production, rows in self._network.flash(event.items):
+            for production, rows in self._network.notify(event.items, self._now()):
                 self._standing[production].flashed(rows)
+            self._expire_later()
+
+    def stop(self) -> None:
+        """The peer stops: windows wait for their time no longer."""
+        if self._expiry is not None:
+            self._expiry.cancel()
+
+    @staticmethod
+    def _now() -> float:
+        return asyncio.get_running_loop().time()
+
+    def _expire_later(self) -> None:
+        """Wake up when the oldest event of a window leaves, unless that is arranged already: time goes on, never back."""
+        soonest = self._network.next_expiry()
+        if soonest is not None and self._expiry is None:
+            self._expiry = asyncio.get_running_loop().call_at(soonest, self._expire)
+
+    def _expire(self) -> None:
+        self._expiry = None
+        self._network.expire(self._now())
+        self._expire_later()
 
 
 def _pedro_order(memory: Memory) -> tuple[bool, int]:

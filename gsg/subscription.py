@@ -44,6 +44,7 @@ class Subscription:
         *,
         rows_now: Callable[[], Counter[Tuple]],
         on_close: Callable[[], None],
+        before_read: Callable[[], None],
         callback: Callback | None = None,
         limit: int = LIMIT,
     ) -> None:
@@ -53,6 +54,7 @@ class Subscription:
         """How often the callback has raised; each is logged with its subscription."""
         self._rows_now = rows_now
         self._on_close = on_close
+        self._before_read = before_read
         self._callback = callback
         # Ten thousand subscriptions with callbacks need no ten thousand empty queues.
         self._backlog = Backlog(limit) if callback is None else None
@@ -67,6 +69,8 @@ class Subscription:
 
     def __iter__(self) -> Iterator[Change]:
         """The unread differences. Raises Overrun where events had to be dropped."""
+        if not self._closed:
+            self._before_read()
         while self._backlog is not None and (change := self._backlog.popleft()) is not None:
             yield change
 

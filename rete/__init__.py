@@ -11,14 +11,28 @@ Open next: conditions.py and algebra.py (what a query says), then network.py (wh
 from .alpha import TemplateTable
 from .bound import bound
 from .chain import AnyTemplate, chain_of
-from .conditions import MAX_CONDITIONS, WILDCARD, Condition, Group, OpenTemplate, Parameter, Template, Variable
+from .conditions import (
+    MAX_CONDITIONS,
+    MAX_WINDOW_EVENTS,
+    WILDCARD,
+    AlphaSpec,
+    Condition,
+    Group,
+    OpenTemplate,
+    Parameter,
+    Template,
+    Variable,
+    Window,
+)
 from .errors import BadQuery, ReteError
 from .network import Network
 from .production import Production
 
 __all__ = [
     "MAX_CONDITIONS",
+    "MAX_WINDOW_EVENTS",
     "WILDCARD",
+    "AlphaSpec",
     "AnyTemplate",
     "BadQuery",
     "Condition",
@@ -31,6 +45,7 @@ __all__ = [
     "Template",
     "TemplateTable",
     "Variable",
+    "Window",
     "bound",
     "chain_of",
 ]

@@ -27,6 +27,11 @@ class Test(Protocol):
         """Whether it holds; unbound names are None."""
 
 
+def is_portable(test: Test) -> bool:
+    """Whether a test may be made by an alpha memory, wherever that lives: it says so by an attribute ``portable``."""
+    return bool(getattr(test, "portable", False))
+
+
 class Computation(Protocol):
     """A value computed from a solution; None for an error, which leaves the name unbound (section 18.5, Extend)."""
 

@@ -6,15 +6,19 @@ look-up under its own values at those positions.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from .algebra import Test
 from .chain import AnyTemplate
-from .conditions import OpenTemplate
+from .conditions import MAX_WINDOW_EVENTS, AlphaSpec, OpenTemplate, Window
 from .index import Fact, Index, key_getter
 
 Posted = TypeVar("Posted")
 Bound: TypeAlias = tuple[tuple[int, ...], tuple[tuple[int, int], ...]]
+Kind: TypeAlias = tuple[tuple[tuple[Test, tuple[int, ...]], ...], Window | None]
+"""What tells memories of one template apart: tests and window."""
 Shape: TypeAlias = tuple[int, tuple[int, ...], tuple[tuple[int, int], ...]]
 
 
@@ -76,44 +80,66 @@ class TemplateTable(Generic[Posted]):
 
 
 class AlphaMemories:
-    """The alpha memories of a network, by template.
+    """The alpha memories of a network, by what defines them.
 
     Where facts come by feeds of their templates, those with parameters (:class:`rete.OpenTemplate`) have memories of their own,
     fed with what comes for any of the constants. Elsewhere a parameter is one more place where anything may stand.
+
+    A memory with tests, or a window, stands behind the one of its template alone, which is there even if nobody looks at it: a fact
+    is looked up once, and tested for those that it could belong to.
     """
 
-    __slots__ = ("_by_feed", "_open", "_plain", "matching")
+    __slots__ = ("_by_feed", "_open", "_plain", "_sifted", "matching")
 
     def __init__(self, *, by_feed: bool) -> None:
         self._by_feed = by_feed
         self._plain: TemplateTable[AlphaMemory] = TemplateTable()
         self._open: dict[Bound, TemplateTable[AlphaMemory]] = {}
         """By the shape that their templates have when constants are put back."""
-        self.matching = self._matching if by_feed else self._plain.matching
-        """The memories whose templates a tuple matches."""
+        self._sifted = 0
+        """How many memories there are with tests and without window."""
+        self.matching: Callable[[Fact], list[AlphaMemory]]
+        """The memories of facts that a tuple belongs to."""
+        self._choose_matching()
 
-    def get(self, template: AnyTemplate) -> AlphaMemory | None:
-        """The memory of exactly this template."""
-        if self._by_feed and isinstance(template, OpenTemplate):
-            table = self._open.get(template.shape_when_bound())
-            return None if table is None else table.get(template)
-        return self._plain.get(template)
+    def get(self, spec: AlphaSpec) -> AlphaMemory | None:
+        """The memory of exactly this definition, where somebody looks at it."""
+        memory = self._of_template(self._kept(spec.template))
+        if memory is None or not spec.narrows:
+            return memory
+        return memory.narrowed.get((spec.tests, spec.window))
 
-    def make(self, template: AnyTemplate) -> AlphaMemory:
-        """A memory for a template that has none."""
-        table = self._plain
-        if isinstance(template, OpenTemplate):
-            if self._by_feed:
+    def make(self, spec: AlphaSpec) -> AlphaMemory:
+        """A memory for a definition that has none."""
+        template = self._kept(spec.template)
+        plain = self._of_template(template)
+        if plain is None:
+            plain = AlphaMemory(AlphaSpec(template))
+            table = self._plain
+            if isinstance(template, OpenTemplate):
                 table = self._open.setdefault(template.shape_when_bound(), TemplateTable())
-            else:
-                template = template.closed
-        memory = AlphaMemory(template)
-        table.post(template, memory)
-        return memory
+            table.post(template, plain)
+        if not spec.narrows:
+            return plain
+        narrow = AlphaSpec(template, spec.tests, spec.window)
+        made = WindowMemory(narrow, narrow.window) if narrow.window is not None else AlphaMemory(narrow)
+        plain.narrowed[spec.tests, spec.window] = made
+        self._sifted += spec.window is None
+        self._choose_matching()
+        return made
 
     def remove(self, memory: AlphaMemory) -> None:
         """Take a memory away."""
-        template = memory.template
+        spec = memory.spec
+        template = spec.template
+        plain = self._of_template(template)
+        assert plain is not None, "a memory stands behind that of its template"
+        if spec.narrows:
+            del plain.narrowed[spec.tests, spec.window]
+            self._sifted -= spec.window is None
+            self._choose_matching()
+        if plain.indexes or plain.narrowed:
+            return
         if isinstance(template, OpenTemplate):
             shape = template.shape_when_bound()
             self._open[shape].remove(template)
@@ -122,39 +148,80 @@ class AlphaMemories:
         else:
             self._plain.remove(template)
 
-    def _matching(self, fact: Fact) -> list[AlphaMemory]:
+    def _choose_matching(self) -> None:
+        # Most networks have nothing but templates, and look a fact up with one call.
+        self.matching = self._sifting if self._sifted else self._of_templates if self._by_feed else self._plain.matching
+
+    def _sifting(self, fact: Fact) -> list[AlphaMemory]:
+        found = self._of_templates(fact)
+        for memory in tuple(found):
+            found += memory.sifting(fact)
+        return found
+
+    def windows(self, event: Fact) -> list[WindowMemory]:
+        """The memories of events that the tuple belongs to."""
+        return [
+            narrow
+            for memory in self._of_templates(event)
+            for narrow in memory.narrowed.values()
+            if isinstance(narrow, WindowMemory) and narrow.spec.admits(event)
+        ]
+
+    def fed_by(self, spec: AlphaSpec) -> list[AlphaMemory]:
+        """The memories that are fed with the facts of a definition: its own, and those that have parameters for its constants."""
+        own = self._plain.get(spec.template)
+        found = [] if own is None else [own]
+        table = self._open.get((spec.template.anchors(), spec.template.same))
+        if table is not None:
+            found += table.matching(spec.template.pattern)
+        if not spec.narrows:
+            return found
+        kind = (spec.tests, spec.window)
+        return [memory.narrowed[kind] for memory in found if kind in memory.narrowed]
+
+    def _kept(self, template: AnyTemplate) -> AnyTemplate:
+        """The template as memories are kept by it."""
+        return template.closed if isinstance(template, OpenTemplate) and not self._by_feed else template
+
+    def _of_template(self, template: AnyTemplate) -> AlphaMemory | None:
+        if isinstance(template, OpenTemplate):
+            table = self._open.get(template.shape_when_bound())
+            return None if table is None else table.get(template)
+        return self._plain.get(template)
+
+    def _of_templates(self, fact: Fact) -> list[AlphaMemory]:
         found = self._plain.matching(fact)
         for table in self._open.values():
             found += table.matching(fact)
         return found
 
-    def fed_by(self, template: AnyTemplate) -> list[AlphaMemory]:
-        """The memories that are fed with the facts of a template: its own, and those that have parameters for its constants."""
-        own = self._plain.get(template)
-        found = [] if own is None else [own]
-        table = self._open.get((template.anchors(), template.same))
-        if table is not None:
-            found += table.matching(template.pattern)
-        return found
-
     def __iter__(self) -> Iterator[AlphaMemory]:
-        yield from self._plain
-        for table in self._open.values():
-            yield from table
+        """Those that somebody looks at."""
+        for table in (self._plain, *self._open.values()):
+            for memory in table:
+                if memory.indexes:
+                    yield memory
+                yield from memory.narrowed.values()
 
     def __len__(self) -> int:
-        return len(self._plain) + sum(map(len, self._open.values()))
+        return sum(1 for _ in self)
 
 
 class AlphaMemory:
-    """The facts that match one template, held as the indexes that joins ask for."""
+    """The facts of one definition, held as the indexes that joins ask for."""
 
-    __slots__ = ("_users", "indexes", "template")
+    __slots__ = ("_users", "indexes", "narrowed", "spec")
 
-    def __init__(self, template: AnyTemplate) -> None:
-        self.template = template
+    def __init__(self, spec: AlphaSpec) -> None:
+        self.spec = spec
         self.indexes: dict[tuple[tuple[int, ...], tuple[int, ...]], Index] = {}
+        self.narrowed: dict[Kind, AlphaMemory] = {}
+        """The memories behind this one: the same template with tests, or a window."""
         self._users: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
+
+    def sifting(self, fact: Fact) -> list[AlphaMemory]:
+        """Those behind this one whose tests the fact passes."""
+        return [memory for memory in self.narrowed.values() if memory.spec.window is None and memory.spec.admits(fact)]
 
     def acquire(self, fact_key: tuple[int, ...], new: tuple[int, ...]) -> tuple[Index, bool]:
         """The index for these positions, and whether it is new and has to be filled."""
@@ -171,3 +238,30 @@ class AlphaMemory:
         self._users[spec] -= 1
         if not self._users[spec]:
             del self._users[spec], self.indexes[spec]
+
+
+class WindowMemory(AlphaMemory):
+    """The events of late: the newest ``count``, or those of the last ``seconds`` (:class:`rete.Window`).
+
+    Events are a bag: one that happens twice is there twice.
+    """
+
+    __slots__ = ("events", "window")
+
+    def __init__(self, spec: AlphaSpec, window: Window) -> None:
+        super().__init__(spec)
+        self.window = window
+        self.events: deque[tuple[float, Fact]] = deque()
+        """With when they happened, oldest first. Limit: the window's count, or MAX_WINDOW_EVENTS."""
+
+    @property
+    def is_over_full(self) -> bool:
+        """Whether the oldest event has to go because of how many there are."""
+        return len(self.events) > (MAX_WINDOW_EVENTS if self.window.count is None else self.window.count)
+
+    @property
+    def expires(self) -> float | None:
+        """When the oldest event leaves by its age; None for no event, or where age does not matter."""
+        if self.window.seconds is None or not self.events:
+            return None
+        return self.events[0][0] + self.window.seconds

@@ -42,7 +42,9 @@ def bound(body: Group | Algebra, arguments: Token) -> Group | Algebra:
 
 
 def _conditions(conditions: tuple[Condition, ...], arguments: Token) -> tuple[Condition, ...]:
-    return tuple(Condition(tuple(_constant(item, arguments) for item in condition.pattern)) for condition in conditions)
+    return tuple(
+        Condition(tuple(_constant(item, arguments) for item in condition.pattern), condition.window) for condition in conditions
+    )
 
 
 def _constant(item: object, arguments: Token) -> object:

@@ -9,7 +9,8 @@ Four rules make networks small:
 
 * a basic pattern, or inline data, joined with anything that surely binds what both mention is a chain of joins below it (as in a
   GSG script);
-* a test stands at the first place where its names are bound, inside a chain of joins too;
+* a test of one condition is made by the alpha memory, if it is portable; any other stands at the first place where its names are
+  bound, inside a chain of joins too;
 * a projection or group sees only those columns of its context that it shows, and those parameters that stand in it, so it is
   evaluated once for equal ones, and joined back; so is the side of a join that can be evaluated by itself;
 * a node is shared by its kind, its parents and the places that it reads; names count only where a test or a pattern is compared by
@@ -42,6 +43,7 @@ from .algebra import (
     Test,
     Union,
     Values,
+    is_portable,
 )
 from .chain import Estimate, Spec, specs_of
 from .closure import Reach
@@ -63,7 +65,7 @@ from .parameters import Parameters
 from .paths import FRESH, Is, Same, nullable, without_steps
 from .project import Projection
 from .scope import certain, depth, in_scope, mentioned, parameters, predicates, substitutable
-from .slice import Window
+from .slice import Sliced
 from .stream import Stream, Tests, both, pairing_of, split, with_all
 from .union import Both
 from .values import InlineRows
@@ -168,10 +170,10 @@ class Builder:
     # Conditions, and what is joined to a stream from below.
 
     def _basic(self, conditions: tuple[Condition, ...], context: Stream, tests: Tests) -> Stream:
-        specs, layout = specs_of(Group(conditions), context.layout, self._estimate)
+        at_memories, waiting = _at_memories(conditions, tests)
+        specs, layout = specs_of(Group(conditions), context.layout, self._estimate, at_memories)
         node = context.node
         known = len(context.layout)
-        waiting = list(tests)
         stream = Stream(node, context.layout, context.certain)
         for spec in (None, *specs):
             if spec is not None:
@@ -388,7 +390,7 @@ class Builder:
         ties = places_of(sorted(in_scope(tree.child)), child.layout)
         width = len(context.layout)
         key = ("slice", width, order, reads, ties, tree.offset, tree.limit)
-        node = self._share(child.node, key, lambda: Window(key, child.node, width, order, reads, ties, tree.offset, tree.limit))
+        node = self._share(child.node, key, lambda: Sliced(key, child.node, width, order, reads, ties, tree.offset, tree.limit))
         return Stream(node, child.layout, child.certain)
 
     def _exists(self, child: Stream, pattern: Algebra, *, negated: bool) -> Stream:
@@ -463,6 +465,20 @@ class Builder:
             shown[end.name] = other
         found = self._columns(pairs, tuple(shown.values()))
         return Stream(found.node, tuple(shown), frozenset(shown))
+
+
+def _at_memories(conditions: tuple[Condition, ...], tests: Tests) -> tuple[dict[Condition, Tests], list[Test]]:
+    """The tests that an alpha memory makes, because one condition binds all that they read; and those that remain."""
+    made: dict[Condition, Tests] = {}
+    remaining = []
+    for test in tests:
+        names = set(test.names)
+        able = [condition for condition in conditions if names <= {name for name, _ in condition.variables}]
+        if able and names and is_portable(test):
+            made[able[0]] = (*made.get(able[0], ()), test)
+        else:
+            remaining.append(test)
+    return made, remaining
 
 
 def _is_given(end: object, context: Stream) -> bool:

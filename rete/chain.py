@@ -9,11 +9,12 @@ own, which starts from the values of just those variables that it mentions (its 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from .conditions import MAX_CONDITIONS, Condition, Group, Template
+from .algebra import Test
+from .conditions import MAX_CONDITIONS, AlphaSpec, Condition, Group, Template
 from .errors import BadQuery
 
 AnyTemplate: TypeAlias = Template[Any]  # Any: constants are opaque to this package
@@ -26,7 +27,7 @@ class JoinSpec:
     ``token_key`` positions of the token equal ``fact_key`` positions of the fact; ``new`` positions of the fact extend the token.
     """
 
-    template: AnyTemplate
+    alpha: AlphaSpec
     token_key: tuple[int, ...]
     fact_key: tuple[int, ...]
     new: tuple[int, ...]
@@ -41,7 +42,8 @@ class NotSpec:
 
 
 Spec: TypeAlias = JoinSpec | NotSpec
-Estimate: TypeAlias = Callable[[AnyTemplate], int]
+Estimate: TypeAlias = Callable[[AlphaSpec], int]
+NO_TESTS: Mapping[Condition, tuple[Test, ...]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ class Chain:
 def chain_of(group: Group, estimate: Estimate, given: tuple[str, ...] = ()) -> Chain:
     """The chain for a query, to be built below tokens that bind the ``given`` names.
 
-    ``estimate`` tells how many facts a template has now (0 where nothing is known): it decides the order of joins, not the result.
+    ``estimate`` tells how many facts an alpha memory has now (0 where nothing is known): it decides the order of joins alone.
     Raises BadQuery when the group has no condition, a negated group is empty, or there are more than MAX_CONDITIONS.
     """
     count = sum(1 for _ in group.every_condition())
@@ -67,15 +69,18 @@ def chain_of(group: Group, estimate: Estimate, given: tuple[str, ...] = ()) -> C
     return Chain(specs, layout)
 
 
-def specs_of(group: Group, layout: tuple[str, ...], estimate: Estimate) -> tuple[tuple[Spec, ...], tuple[str, ...]]:
-    """The joins and negations to append to tokens of this layout, and the layout then."""
+def specs_of(
+    group: Group, layout: tuple[str, ...], estimate: Estimate, tests: Mapping[Condition, tuple[Test, ...]] = NO_TESTS
+) -> tuple[tuple[Spec, ...], tuple[str, ...]]:
+    """The joins and negations to append to tokens of this layout, and the layout then; ``tests`` are made by alpha memories."""
     specs: list[Spec] = []
-    for condition in _ordered(group.conditions, set(layout), estimate):
+    alphas = {condition: _alpha(condition, tests.get(condition, ())) for condition in group.conditions}
+    for condition in _ordered(group.conditions, set(layout), lambda condition: estimate(alphas[condition])):
         bound = [(layout.index(name), position) for name, position in condition.variables if name in layout]
         new = [(name, position) for name, position in condition.variables if name not in layout]
         specs.append(
             JoinSpec(
-                template=condition.template,
+                alpha=alphas[condition],
                 token_key=tuple(place for place, _ in bound),
                 fact_key=tuple(position for _, position in bound),
                 new=tuple(position for _, position in new),
@@ -92,7 +97,16 @@ def specs_of(group: Group, layout: tuple[str, ...], estimate: Estimate) -> tuple
     return tuple(specs), layout
 
 
-def _ordered(conditions: tuple[Condition, ...], bound: set[str], estimate: Estimate) -> list[Condition]:
+def _alpha(condition: Condition, tests: tuple[Test, ...]) -> AlphaSpec:
+    position = dict(condition.variables)
+    return AlphaSpec(
+        condition.template,
+        tuple((test, tuple(position[name] for name in test.names)) for test in tests),
+        condition.window,
+    )
+
+
+def _ordered(conditions: tuple[Condition, ...], bound: set[str], estimate: Callable[[Condition], int]) -> list[Condition]:
     """Greedy order: stay connected, then most fixed positions, then fewest facts, then as written."""
     remaining = list(conditions)
     ordered = []
@@ -102,7 +116,7 @@ def _ordered(conditions: tuple[Condition, ...], bound: set[str], estimate: Estim
             shared = sum(1 for name, _ in condition.variables if name in bound)
             connected = bool(shared) or not condition.variables or not bound
             constants = len(condition.template.anchors())
-            return (not connected, -(constants + shared), estimate(condition.template))
+            return (not connected, -(constants + shared), estimate(condition))
 
         best = min(remaining, key=cost)
         remaining.remove(best)

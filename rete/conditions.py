@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
 from .errors import BadQuery
+
+if TYPE_CHECKING:
+    from .algebra import Test
 
 MAX_CONDITIONS = 128
 """Conditions in one query, those of negated groups included. A row's tokens pass down a chain of this length by recursion, so the
@@ -113,11 +116,53 @@ class OpenTemplate(Template[Constant], frozen=True, array_like=True, gc=False, c
         )
 
 
+MAX_WINDOW_EVENTS = 100_000
+"""The most events that a window holds. One that asks for more is refused; in a window of time the oldest leave early, and
+:attr:`rete.Network.cut_short` counts them."""
+
+
+class Window(msgspec.Struct, frozen=True, gc=False):
+    """How long events are kept as if they were facts: for ``seconds``, or until ``count`` newer ones have come; one of the two."""
+
+    seconds: float | None = None
+    count: int | None = None
+
+    def __post_init__(self) -> None:
+        if (self.seconds is None) == (self.count is None):
+            raise BadQuery("a window of no extent, or of two; expected a time or a number of events")
+        if self.seconds is not None and not 0 < self.seconds < float("inf"):
+            raise BadQuery(f"a window of {self.seconds:g} seconds; expected more than 0, and an end")
+        if self.count is not None and not 0 < self.count <= MAX_WINDOW_EVENTS:
+            raise BadQuery(f"a window of {self.count} events; expected 1 to {MAX_WINDOW_EVENTS}")
+
+
+class AlphaSpec(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
+    """The definition of an alpha memory: the facts that match ``template`` and pass ``tests``, or such events of late.
+
+    A test is given with the positions of what it reads; it passes or not by what one tuple says. With a ``window`` the memory holds
+    events instead of facts.
+    """
+
+    template: Template[Any]  # Any: constants are opaque to this package
+    tests: tuple[tuple[Test, tuple[int, ...]], ...] = ()
+    window: Window | None = None
+
+    @property
+    def narrows(self) -> bool:
+        """Whether there is more to it than its template."""
+        return bool(self.tests) or self.window is not None
+
+    def admits(self, items: tuple[Any, ...]) -> bool:  # Any: as above
+        """Whether a tuple that matches the template passes the tests."""
+        return all(test(tuple([items[place] for place in places])) for test, places in self.tests)
+
+
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One pattern of a query; ``pattern`` holds constants, variables and wildcards."""
+    """One pattern of a query; ``pattern`` holds constants, variables and wildcards. With a ``window`` it asks for events."""
 
     pattern: tuple[object, ...]
+    window: Window | None = None
     template: Template[object] = field(init=False, compare=False, repr=False)
     variables: tuple[tuple[str, int], ...] = field(init=False, compare=False, repr=False)
     """Each variable's name with its first position, in order of position."""

@@ -10,6 +10,9 @@ What happens to one fact, in three stages:
 The network does not store facts: whoever owns it does, and is asked by ``facts_of`` when a late query needs those that match a
 template. The owner also sees to it that a fact enters once: facts are a set.
 
+Events come by :meth:`Network.notify`. A condition with a window keeps those that it matches as if they were facts, until they
+expire; time is handed in.
+
 Does not promise: any order of rows within one transaction. Not safe for threads; a listener may call back in (its changes are
 processed after the ones under way).
 """
@@ -18,14 +21,16 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from heapq import heappop, heappush
+from itertools import count
 from typing import TypeAlias
 
 from .algebra import Algebra, of_group
-from .alpha import AlphaMemories, AlphaMemory
+from .alpha import AlphaMemories, AlphaMemory, WindowMemory
 from .bag import Bag
 from .build import Builder
-from .chain import AnyTemplate, Chain, JoinSpec, NotSpec, Spec, chain_of
-from .conditions import Group, Parameter
+from .chain import Chain, Estimate, JoinSpec, NotSpec, Spec, chain_of
+from .conditions import AlphaSpec, Group, Parameter
 from .errors import BadQuery
 from .index import Fact, Token, enter
 from .join import Join, Node, Root
@@ -35,18 +40,18 @@ from .parameters import Instance, Parameters
 from .production import ChainEnd, Collector, Listener, Production, Row
 from .scope import parameters
 
-FactsOf: TypeAlias = Callable[[AnyTemplate], Iterable[Fact]]
-Estimate: TypeAlias = Callable[[AnyTemplate], int]
+FactsOf: TypeAlias = Callable[[AlphaSpec], Iterable[Fact]]
 
 
-def _unknown(_: AnyTemplate) -> int:
+def _unknown(_: AlphaSpec) -> int:
     return 0
 
 
 class Network:
     """Standing queries over facts, kept right through every insertion and retraction.
 
-    ``facts_of(template)`` must give the facts present that match the template; ``estimate(template)`` may tell how many they are.
+    ``facts_of(alpha)`` must give the facts present that match the template of an alpha memory (the network makes the tests itself,
+    where that was not done); ``estimate(alpha)`` may tell how many they are. Neither is asked for a memory of events.
     ``by_feed`` says that facts come by :meth:`change_memory` alone, those of a template with parameters under each of the templates
     that it is when constants are put back; ``facts_of`` of such a template are those that came so.
     """
@@ -63,6 +68,11 @@ class Network:
         """What listeners are still to hear, oldest first. Emptied before the outermost transaction returns; at most one entry per
         production for each transaction that listeners made meanwhile."""
         self._telling = False
+        self._expiries: list[tuple[float, int, WindowMemory]] = []
+        """A heap: when the oldest event of each window of time leaves. One entry for each that has an event."""
+        self._numbers = count()
+        self.cut_short = 0
+        """Events that had to leave a window of time early, because it held MAX_WINDOW_EVENTS."""
 
     def subscribe(self, group: Group, select: Sequence[str], listener: Listener) -> Production:
         """Add a query; what is there already counts at once (see :meth:`Production.rows`), the listener hears of changes.
@@ -163,10 +173,9 @@ class Network:
         if self._dirty:
             self._deliver()
 
-    def change_memory(self, template: AnyTemplate, changes: Iterable[tuple[Fact, int]]) -> None:
-        """Like :meth:`change`, for facts of one template's alpha memory: where memories live at other peers, each is fed on its
-        own."""
-        memories = self._memories.fed_by(template)
+    def change_memory(self, alpha: AlphaSpec, changes: Iterable[tuple[Fact, int]]) -> None:
+        """Like :meth:`change`, for facts of one alpha memory: where memories live at other peers, each is fed on its own."""
+        memories = self._memories.fed_by(alpha)
         if not memories:
             return
         for fact, sign in changes:
@@ -174,11 +183,48 @@ class Network:
         if self._dirty:
             self._deliver()
 
-    def flash(self, event: Fact) -> list[tuple[Production, list[tuple[Row, int]]]]:
-        """An event: join it with the facts of this moment and leave no trace.
+    def notify(self, event: Fact, now: float) -> list[tuple[Production, list[tuple[Row, int]]]]:
+        """An event: it enters the windows that ask for it, and joins with the facts of this moment without a trace.
 
-        Returns the rows that hold with it and not without it, per query. Listeners are not told.
+        What it changes as a member of windows, listeners hear as of facts. Returns the rows that hold with it and not without it in
+        the conditions that have no window, per query; listeners are not told of those. ``now`` are seconds on the clock of
+        :meth:`expire`, which is done first.
         """
+        self.expire(now)
+        memories = self._memories.windows(event)
+        if memories:
+            for memory in memories:
+                memory.events.append((now, event))
+            self._activate(memories, event, 1)
+            for memory in memories:
+                if memory.is_over_full:
+                    self.cut_short += memory.window.count is None
+                    self._activate([memory], memory.events.popleft()[1], -1)
+                elif len(memory.events) == 1 and (expires := memory.expires) is not None:
+                    heappush(self._expiries, (expires, next(self._numbers), memory))
+            if self._dirty:
+                self._deliver()
+        return self.flash(event)
+
+    def expire(self, now: float) -> None:
+        """Take out of the windows of time what is too old, as one transaction."""
+        expiries = self._expiries
+        while expiries and expiries[0][0] <= now:
+            _, _, memory = heappop(expiries)
+            while (expires := memory.expires) is not None and expires <= now:
+                self._activate([memory], memory.events.popleft()[1], -1)
+            if expires is not None:
+                heappush(expiries, (expires, next(self._numbers), memory))
+        if self._dirty:
+            self._deliver()
+
+    def next_expiry(self) -> float | None:
+        """When :meth:`expire` should be called next; None while no window of time has an event. It may be found that nothing has
+        to be done then: windows that nobody asks for any more are forgotten at their time."""
+        return self._expiries[0][0] if self._expiries else None
+
+    def flash(self, event: Fact) -> list[tuple[Production, list[tuple[Row, int]]]]:
+        """The half of :meth:`notify` that leaves no trace: what conditions without window make of an event."""
         memories = self._memories.matching(event)
         if not memories:
             return []
@@ -190,16 +236,16 @@ class Network:
         positive = ((production, [change for change in changes if change[1] > 0]) for production, changes in appeared)
         return [(production, rows) for production, rows in positive if rows]
 
-    def templates(self) -> list[AnyTemplate]:
-        """The templates of the alpha memories in use."""
-        return [memory.template for memory in self._memories]
+    def alphas(self) -> list[AlphaSpec]:
+        """The definitions of the alpha memories in use."""
+        return [memory.spec for memory in self._memories]
 
     @property
     def is_empty(self) -> bool:
         """Whether no node and no alpha memory is left: so it must be when the last query has gone."""
         return not self._root.children and not self._root.shared and not self._templates and not len(self._memories)
 
-    def _activate(self, memories: list[AlphaMemory], fact: Fact, sign: int) -> None:
+    def _activate(self, memories: Sequence[AlphaMemory], fact: Fact, sign: int) -> None:
         hits: list[tuple[int, Bag, Token]] = []
         for memory in memories:
             for index in memory.indexes.values():
@@ -258,12 +304,12 @@ class Network:
         return node
 
     def _join(self, parent: Node, spec: JoinSpec) -> Join:
-        memory = self._memories.get(spec.template)
+        memory = self._memories.get(spec.alpha)
         if memory is None:
-            memory = self._memories.make(spec.template)
+            memory = self._memories.make(spec.alpha)
         index, is_new = memory.acquire(spec.fact_key, spec.new)
         if is_new:
-            for fact in self._facts_of(spec.template):
+            for fact in self._held(memory, spec.alpha):
                 index.add(fact)
         join = Join(parent, spec, index)
         # No child yet: the tokens are entered where they wait, and nothing is emitted.
@@ -271,6 +317,13 @@ class Network:
             join.left(token, weight)
         parent.add_child(join)
         return join
+
+    def _held(self, memory: AlphaMemory, alpha: AlphaSpec) -> Iterable[Fact]:
+        """What is in a memory. Its definition is asked for as the query has it: with parameters, where it has them."""
+        if isinstance(memory, WindowMemory):
+            return [event for _, event in memory.events]
+        facts = self._facts_of(alpha)
+        return filter(alpha.admits, facts) if alpha.tests else facts
 
     def _negation(self, parent: Node, spec: NotSpec) -> Negation:
         negation = Negation(parent, spec)
@@ -313,7 +366,7 @@ class Network:
         return node
 
     def _release(self, spec: JoinSpec) -> None:
-        memory = self._memories.get(spec.template)
+        memory = self._memories.get(spec.alpha)
         assert memory is not None, "a join holds its alpha memory"
         memory.release(spec.fact_key, spec.new)
         if not memory.indexes:

@@ -31,7 +31,7 @@ class _Sorted:
         """Tokens that were taken away before they came: negative counts on the way through a transaction."""
 
 
-class Window(Operator):
+class Sliced(Operator):
     """A slice of the tokens. ``reads`` are what the order reads, ``ties`` the places of all names in their order."""
 
     __slots__ = ("_end", "_offset", "_order", "_partition_of", "_read", "_slices", "_ties")

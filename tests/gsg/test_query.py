@@ -11,7 +11,7 @@ import rete
 from gsg.errors import BadQuery
 from gsg.languages import parse_query
 from gsg.model import IRI, BlankNode, Literal, Symbol, Term, literal, term
-from gsg.query import SHARE_FROM, Entrance, Query, refusing_bad_queries, templates
+from gsg.query import SHARE_FROM, Entrance, Query, alphas, refusing_bad_queries
 from gsg.store import FactStore
 
 constants: st.SearchStrategy[Term] = st.one_of(
@@ -61,7 +61,7 @@ def test_errors_of_others_pass() -> None:
 def test_equal_templates_of_a_query_are_one() -> None:
     query = parse_query("(?x, on, ?y), (?y, on, ?z), (?x, on, ?x), NOT { (?q, on, *), (?q, red) }")
 
-    assert list(templates(query)) == [
+    assert [alpha.template for alpha in alphas(query)] == [
         rete.Template((None, Symbol("on"), None)),
         rete.Template((None, Symbol("on"), None), ((0, 2),)),
         rete.Template((None, Symbol("red"))),
@@ -78,7 +78,7 @@ def in_place(place: str) -> Query:
 def entrance() -> tuple[rete.Network, Entrance]:
     store = FactStore()
     store.add(("hut", "in", "Alps"))
-    network = rete.Network(store.matching, store.count)
+    network = rete.Network(lambda alpha: store.matching(alpha.template), lambda alpha: store.count(alpha.template))
     return network, Entrance(network)
 
 
@@ -91,7 +91,7 @@ def test_few_queries_of_a_template_are_entered_each_by_itself() -> None:
 
     entered = [door.enter(in_place("Alps"), lambda _: None) for _ in range(SHARE_FROM - 1)]
 
-    assert network.templates() == [rete.Template((None, "in", "Alps"))]
+    assert network.alphas() == [rete.AlphaSpec(rete.Template((None, "in", "Alps")))]
     assert all(rows == [(("hut",), 1)] for _, rows in entered)
 
 
@@ -100,7 +100,7 @@ def test_many_queries_of_a_template_share_a_network() -> None:
 
     entered = [door.enter(in_place(place), lambda _: None) for place in ["Jura"] * SHARE_FROM + ["Alps"]]
 
-    assert len(network.templates()) == 2
+    assert len(network.alphas()) == 2
     assert [rows for _, rows in entered] == [[]] * SHARE_FROM + [[(("hut",), 1)]]
 
 
@@ -112,7 +112,7 @@ def test_a_template_is_forgotten_with_its_queries() -> None:
         door.leave(production)
     door.enter(in_place("Alps"), lambda _: None)
 
-    assert network.templates() == [rete.Template((None, "in", "Alps"))]
+    assert network.alphas() == [rete.AlphaSpec(rete.Template((None, "in", "Alps")))]
 
 
 def test_a_refused_query_leaves_nothing_and_is_not_counted() -> None:

@@ -10,7 +10,9 @@ import pytest
 import rdflib
 
 import gsg
+import rete
 from gsg import IRI, BadQuery, BadTerm, BadText, DoorClosed, Literal, Overrun, Row, Sign, Space, Subscription, Symbol, Unsupported
+from gsg.query import Query
 
 FIGURE_2 = """
 SUBSCRIBE {
@@ -329,3 +331,47 @@ def test_a_reader_that_is_too_slow_for_events_is_told(space: Space) -> None:
     with pytest.raises(Overrun, match="1 events were dropped"):
         news(subscription)
     assert news(subscription) == ["!?x=2", "!?x=3"]
+
+
+class Clock:
+    """Time that passes when told."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_events_leave_their_window_when_the_space_is_asked() -> None:
+    clock = Clock()
+    space = gsg.Space(clock=clock)
+    room, temperature = rete.Variable("room"), rete.Variable("t")
+    recent = rete.Condition((room, "temp", temperature), rete.Window(seconds=10))
+    subscription = space._subscribe(Query.selecting_all(rete.Group((recent,))), None, 100)
+
+    space.notify([("hall", "temp", 20)])
+    kept = subscription.rows()
+    clock.now += 10
+
+    assert [str(sign) for sign, _ in subscription] == ["+", "-"]
+    assert (sum(kept.values()), subscription.rows()) == (1, {})
+
+
+def test_any_call_and_advance_let_events_leave() -> None:
+    clock = Clock()
+    space = gsg.Space(clock=clock)
+    seen: list[str] = []
+    recent = rete.Condition((rete.Variable("room"), "temp", rete.Variable("t")), rete.Window(seconds=10))
+    space._subscribe(Query.selecting_all(rete.Group((recent,))), lambda sign, row: seen.append(f"{sign}{row['t']}"), 100)
+
+    space.notify([("hall", "temp", 20)])
+    clock.now += 5
+    space.notify([("hall", "temp", 21)])
+    clock.now += 5
+    space.insert([("hall", "is", "warm")])
+    assert seen == ["+20", "+21", "-20"]
+    clock.now += 5
+    space.advance()
+
+    assert seen == ["+20", "+21", "-20", "-21"]

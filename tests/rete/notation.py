@@ -38,3 +38,8 @@ def fact(text: str) -> tuple[str, ...]:
 def template(text: str) -> rete.AnyTemplate:
     """The template of a condition."""
     return condition(text).template
+
+
+def alpha(text: str) -> rete.AlphaSpec:
+    """The alpha memory of a condition."""
+    return rete.AlphaSpec(template(text))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from notation import condition, group, none_of, template
+from notation import alpha, condition, group, none_of, template
 
 import rete
 from rete.chain import Chain, JoinSpec, NotSpec
@@ -14,14 +14,14 @@ from rete.chain import Chain, JoinSpec, NotSpec
 def chain(query: rete.Group, **facts: int) -> Chain:
     """The chain where a template with the constant ``name`` has so many facts."""
 
-    def estimate(asked: rete.AnyTemplate) -> int:
-        return next((facts[constant] for constant in asked.pattern if constant in facts), 0)
+    def estimate(asked: rete.AlphaSpec) -> int:
+        return next((facts[constant] for constant in asked.template.pattern if constant in facts), 0)
 
     return rete.chain_of(query, estimate)
 
 
 def order(made: Chain) -> list[rete.AnyTemplate]:
-    return [spec.template for spec in made.specs if isinstance(spec, JoinSpec)]
+    return [spec.alpha.template for spec in made.specs if isinstance(spec, JoinSpec)]
 
 
 def test_each_join_asks_for_what_is_bound_and_appends_what_is_new() -> None:
@@ -29,8 +29,8 @@ def test_each_join_asks_for_what_is_bound_and_appends_what_is_new() -> None:
 
     assert made == Chain(
         (
-            JoinSpec(template("* on *"), (), (), (0, 2)),
-            JoinSpec(template("* left *"), (1,), (0,), (2,)),
+            JoinSpec(alpha("* on *"), (), (), (0, 2)),
+            JoinSpec(alpha("* left *"), (1,), (0,), (2,)),
         ),
         ("x", "y", "z"),
     )
@@ -39,7 +39,7 @@ def test_each_join_asks_for_what_is_bound_and_appends_what_is_new() -> None:
 def test_a_negated_group_starts_from_the_variables_that_it_mentions() -> None:
     made = chain(group("?x on ?y", "?y left ?z", none_of("?z color ?c")))
 
-    assert made.specs[-1] == NotSpec((2,), (JoinSpec(template("* color *"), (0,), (0,), (2,)),))
+    assert made.specs[-1] == NotSpec((2,), (JoinSpec(alpha("* color *"), (0,), (0,), (2,)),))
     assert made.layout == ("x", "y", "z")
 
 
@@ -49,8 +49,8 @@ def test_a_nested_negated_group_sees_variables_of_all_groups_around_it() -> None
     assert made.specs[-1] == NotSpec(
         (0, 1),
         (
-            JoinSpec(template("* color *"), (1,), (0,), (2,)),
-            NotSpec((0, 2), (JoinSpec(template("* likes *"), (0, 1), (0, 2), ()),)),
+            JoinSpec(alpha("* color *"), (1,), (0,), (2,)),
+            NotSpec((0, 2), (JoinSpec(alpha("* likes *"), (0, 1), (0, 2), ()),)),
         ),
     )
 
@@ -122,5 +122,5 @@ def test_as_many_conditions_as_allowed_are_taken() -> None:
 def test_a_negated_group_may_hold_nothing_but_a_negated_group() -> None:
     made = chain(group("?x a", none_of(none_of("?x b"))))
 
-    inner: Any = JoinSpec(condition("?x b").template, (0,), (0,), ())
+    inner: Any = JoinSpec(rete.AlphaSpec(condition("?x b").template), (0,), (0,), ())
     assert made.specs[-1] == NotSpec((0,), (NotSpec((0,), (inner,)),))

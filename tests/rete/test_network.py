@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from notation import group, none_of, template
+from notation import alpha, group, none_of
 from world import World
 
 import rete
@@ -45,7 +45,7 @@ def test_an_alpha_memory_is_shared_across_queries() -> None:
     world.watch(group("?x on ?y", "?y left ?z"))
     world.watch(group("?p left ?q", "?q on table"))
 
-    assert set(world.network.templates()) == {template("* on *"), template("* left *"), template("* on table")}
+    assert set(world.network.alphas()) == {alpha("* on *"), alpha("* left *"), alpha("* on table")}
 
 
 def test_a_second_index_of_a_known_memory_is_filled() -> None:
@@ -64,7 +64,7 @@ def test_removing_a_query_leaves_what_others_share() -> None:
 
     assert staying.news() == ["+a b c"]
     assert leaving.news() == []
-    assert template("* color red") not in world.network.templates()
+    assert alpha("* color red") not in world.network.alphas()
 
 
 @pytest.mark.parametrize("first", [0, 1], ids=["the longer first", "the shorter first"])
@@ -77,7 +77,7 @@ def test_removing_the_last_query_leaves_nothing(first: int) -> None:
     world.unwatch(watches.pop())
 
     assert world.network.is_empty
-    assert world.network.templates() == []
+    assert world.network.alphas() == []
 
 
 @pytest.mark.parametrize(
@@ -185,9 +185,9 @@ def test_a_memory_that_lives_elsewhere_is_fed_on_its_own() -> None:
     world = World()
     watch = world.watch(group("?x p ?y", "a p ?z"))
 
-    world.network.change_memory(template("* p *"), [(("a", "p", "b"), 1)])
+    world.network.change_memory(alpha("* p *"), [(("a", "p", "b"), 1)])
     assert watch.news() == []
-    world.network.change_memory(template("a p *"), [(("a", "p", "b"), 1)])
+    world.network.change_memory(alpha("a p *"), [(("a", "p", "b"), 1)])
     assert watch.news() == ["+a b b"]
 
 
@@ -195,7 +195,7 @@ def test_changes_of_a_memory_that_nobody_has_are_nothing() -> None:
     world = World()
     watch = world.watch(group("?x p"))
 
-    world.network.change_memory(template("* q"), [(("a", "q"), 1)])
+    world.network.change_memory(alpha("* q"), [(("a", "q"), 1)])
 
     assert watch.news() == []
 

@@ -112,11 +112,11 @@ def test_the_last_query_takes_the_network_away() -> None:
 def test_one_network_serves_all_queries_of_a_template() -> None:
     world = World()
     Shared(world, OWNED_IN, ("Alps", "Ann"))
-    memories = len(world.network.templates())
+    memories = len(world.network.alphas())
 
     Shared(world, OWNED_IN, ("Jura", "Bob"))
 
-    assert len(world.network.templates()) == memories
+    assert len(world.network.alphas()) == memories
 
 
 def test_an_event_concerns_the_queries_whose_constants_it_has() -> None:

@@ -16,7 +16,7 @@ from rete.minus import Removal
 from rete.operator import Operator
 from rete.optional import Optional
 from rete.pairs import Pairing, PairJoin
-from rete.slice import Window
+from rete.slice import Sliced
 
 
 class Source(Node):
@@ -57,7 +57,7 @@ KINDS: dict[str, Make] = {
     "optional where a name may be unbound": lambda one, other: Optional("", one, other, ON_BOTH, None, ()),
     "minus": lambda one, other: Removal("", one, other, ON_BOTH, surely=True),
     "distinct": lambda one, _: Once("", one),
-    "slice": lambda one, _: Window("", one, 0, None, (), (0, 1), 1, 2),
+    "slice": lambda one, _: Sliced("", one, 0, None, (), (0, 1), 1, 2),
 }
 
 tokens = st.tuples(st.sampled_from("ab"), st.one_of(st.none(), st.sampled_from("xy")))

@@ -63,11 +63,11 @@ class World:
         self.network = rete.Network(self.facts_of, self.count_of)
         self.insert(*facts)
 
-    def facts_of(self, template: rete.AnyTemplate) -> Iterable[Fact]:
-        return filter(template.matches, self.facts)
+    def facts_of(self, alpha: rete.AlphaSpec) -> Iterable[Fact]:
+        return filter(alpha.template.matches, self.facts)
 
-    def count_of(self, template: rete.AnyTemplate) -> int:
-        return sum(map(template.matches, self.facts))
+    def count_of(self, alpha: rete.AlphaSpec) -> int:
+        return sum(map(alpha.template.matches, self.facts))
 
     def watch(self, query: rete.Group | Algebra, select: tuple[str, ...] | None = None) -> Watch:
         return Watch(self, query, select)
