@@ -19,7 +19,7 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedTok
 import rete
 
 from ..expressions.aggregates import AGGREGATES
-from ..model import IRI, MAX_ARITY, XSD_INTEGER, BlankNode, Symbol, Term, Tuple, literal, term
+from ..model import IRI, MAX_ARITY, XSD_INTEGER, BlankNode, Symbol, Term, Tuple, literal, python_value, term
 from ..query import Query
 from ._meaning import query_of
 from ._mistakes import BLOCKS, Place, describe, quote
@@ -46,6 +46,7 @@ from ._syntax import (
     Value,
     Without,
 )
+from ._windows import window_of
 from .blocks import Block, Delete, Insert, Notify, Subscribe
 from .scope import MAX_DEPTH
 
@@ -174,7 +175,12 @@ class _Meaning(Transformer[Token, Any]):  # Any: every rule and terminal makes i
         return [_bounded(children)]
 
     def condition(self, children: list[Any]) -> rete.Condition:
-        return rete.Condition(tuple(map(_item, _bounded(children))))
+        window = children.pop() if isinstance(children[-1], rete.Window) else None
+        return rete.Condition(tuple(map(_item, _bounded(children))), window)
+
+    def window(self, children: list[Any]) -> rete.Window:
+        keyword, number, unit = children
+        return window_of(keyword.start_pos, python_value(number), unit.start_pos, unit)
 
     def body(self, elements: list[Element]) -> Body:
         return Body(tuple(elements), max(map(_braces_in, elements), default=0))

@@ -36,6 +36,7 @@ _SHOWN = (
     ("VARIABLE", "a variable such as ?x"),
     ("SYMBOL", 'a constant (a name, "string", number or <iri>)'),
     ("IRI", "a datatype such as <http://www.w3.org/2001/XMLSchema#date>"),
+    ("FLOAT", "a number"),
     ("INTEGER", "a whole number"),
     ("UNIT", "a unit (ms, s, min, h or EVENTS)"),
     ("COMMA", '","'),
@@ -102,7 +103,9 @@ def _expected(place: Place) -> str:
     if "CALL" in accepted:
         accepted -= {"VARIABLE", "SYMBOL", "OPEN", "NOT", "ASC"}
     if "SYMBOL" in accepted or "CALL" in accepted:
-        accepted -= {"IRI", "INTEGER"}
+        accepted -= {"IRI", "INTEGER", "FLOAT"}
+    if "FLOAT" in accepted:
+        accepted.remove("INTEGER")
     words = [words for name, words in _SHOWN if name in accepted]
     if {"VARIABLE", "SYMBOL"} <= accepted:
         words = [_TERM, *(word for word in words if not word.startswith(("a variable", "a constant")))]
@@ -233,6 +236,18 @@ def _words(place: Place) -> str:
     return " ".join(place.text[place.position : place.position + _LONGEST_FOUND].upper().split())
 
 
+def _window(place: Place) -> str:
+    if place.found.upper() == "WINDOW" and "NOT" in place.accepted:
+        return "WINDOW stands right after the tuple of the events that it keeps, as in (?x, ^temp, ?t) WINDOW 10 s"
+    glued = _NUMBER_AND_UNIT.fullmatch(place.found)
+    if glued and "FLOAT" in place.accepted and not place.takes_terms:
+        return f'"{place.found}" is no number; expected a blank before the unit: {glued[1]} {glued[2]}'
+    return ""
+
+
+_NUMBER_AND_UNIT = re.compile(r"([0-9.]+)([A-Za-z]+)")
+
+
 def _of_sparql(place: Place) -> str:
     """Clauses and operators that have another name, or another form, in a script."""
     word = place.found.upper()
@@ -284,6 +299,7 @@ _EXPLANATIONS: tuple[Callable[[Place], str], ...] = (
     _outside,
     _clause_outside,
     _modifier,
+    _window,
     _of_sparql,
     _tuple_after_expression,
     _no_braces,

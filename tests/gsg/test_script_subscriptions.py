@@ -85,3 +85,59 @@ def test_an_event_passes_the_filters_of_its_query_and_joins_what_is_optional() -
     space.run("NOTIFY { (temp, kitchen, 25) (temp, kitchen, 31) (temp, attic, 40) }")
 
     assert [f"{sign}{row}" for sign, row in hot] == ["!?room=kitchen ?t=31 ?f=1 ?over=1", "!?room=attic ?t=40 ?over=10"]
+
+
+class Clock:
+    """Seconds that pass when a test says so."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+def test_a_window_of_time_averages_the_events_of_late() -> None:
+    clock = Clock()
+    space = Space(clock=clock)
+    mean = space.subscribe("SUBSCRIBE ?room, AVG(?t) AS ?mean { (temp, ?room, ?t) WINDOW 10 s } HAVING ?mean > 20")
+
+    space.run("NOTIFY { (temp, kitchen, 20) }")
+    clock.now_s = 4
+    space.run("NOTIFY { (temp, kitchen, 30) (temp, attic, 10) }")
+    both = mean.rows()
+    clock.now_s = 10
+    late = mean.rows()
+    clock.now_s = 14
+    over = mean.rows()
+
+    assert [[str(row) for row in rows] for rows in (both, late, over)] == [
+        ['?room=kitchen ?mean="25"^^<http://www.w3.org/2001/XMLSchema#decimal>'],
+        ['?room=kitchen ?mean="30"^^<http://www.w3.org/2001/XMLSchema#decimal>'],
+        [],
+    ]
+
+
+def test_a_window_of_events_joins_facts_and_keeps_the_newest() -> None:
+    space = Space()
+    space.run("INSERT { (kitchen, ^floor, 1) (temp, attic, 99) }")
+    hot = space.subscribe("(temp, ?room, ?t) WINDOW 2 EVENTS, (?room, ^floor, ?f) FILTER ?t > 30")
+
+    space.run("NOTIFY { (temp, kitchen, 31) (temp, kitchen, 20) (temp, kitchen, 40) }")
+
+    assert [f"{sign}{row}" for sign, row in hot] == [
+        "+?room=kitchen ?t=31 ?f=1",
+        "-?room=kitchen ?t=31 ?f=1",
+        "+?room=kitchen ?t=40 ?f=1",
+    ]
+
+
+def test_not_with_a_window_waits_for_silence() -> None:
+    clock = Clock()
+    space = Space(clock=clock)
+    silent = space.subscribe("(?room, ^has, sensor), NOT { (temp, ?room, *) WINDOW 1 min }")
+
+    space.run("INSERT { (kitchen, ^has, sensor) } NOTIFY { (temp, kitchen, 20) }")
+    clock.now_s = 60
+
+    assert [f"{sign}{row}" for sign, row in silent] == ["+?room=kitchen", "-?room=kitchen", "+?room=kitchen"]

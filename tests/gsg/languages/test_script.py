@@ -419,7 +419,7 @@ def test_what_the_language_has_no_words_for_is_not_written(items: tuple[Term, ..
         write_insert([items])
 
 
-WORDS = """INSERT subscribe NOT NOTIFY
+WORDS = """INSERT subscribe NOT NOTIFY WINDOW s EVENTS
 FILTER OPTIONAL UNION LET = DISTINCT AS COUNT STRLEN( EXISTS IN && || + / < >= ! GROUP BY
 HAVING ORDER LIMIT OFFSET SUBSCRIBE (?x,?y) {(?x)} { } ( ) , ?x * ^ ^on a-b "s" " ' 'q' < <i> @en ^^ _:b 1 1.5 1e # \\ : -"""
 pieces = st.sampled_from([*WORDS.split(), "\n", " ", "\x00", "\ud800", "é"])

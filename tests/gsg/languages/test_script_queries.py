@@ -317,6 +317,24 @@ def test_tuples_and_not_alone_stay_a_group(text: str) -> None:
     assert isinstance(query.body, rete.Group)
 
 
+@pytest.mark.parametrize(
+    ("text", "window"),
+    [
+        ("WINDOW 10 s", rete.Window(seconds=10)),
+        ("window 1.5 MIN", rete.Window(seconds=90)),
+        ("WINDOW 250 ms", rete.Window(seconds=0.25)),
+        ("WINDOW 2 h", rete.Window(seconds=7200)),
+        ("WINDOW 100 EVENTS", rete.Window(count=100)),
+        ("WINDOW 1 event", rete.Window(count=1)),
+    ],
+)
+def test_a_tuple_may_have_a_window(text: str, window: rete.Window) -> None:
+    body = parse_query(f"(?r, ^temp, ?t) {text}, NOT {{ (?r, ^off) }}").body
+
+    assert isinstance(body, rete.Group)
+    assert body.conditions == (rete.Condition((rete.Variable("r"), Symbol("temp"), rete.Variable("t")), window),)
+
+
 def test_a_block_carries_its_text() -> None:
     text = "INSERT { (a) } # first\nSUBSCRIBE ?x { (?x) } LIMIT 2 # then\nSUBSCRIBE { (?x) } NOTIFY { (b) } subscribe{(?y)}"
 
@@ -333,12 +351,12 @@ MISTAKES = [
     (
         "SUBSCRIBE { (?x) FITER ?x = 3 }",
         18,
-        f'unexpected "FITER"; expected {CLAUSES}, "," or "}}"; did you mean FILTER?',
+        f'unexpected "FITER"; expected WINDOW, {CLAUSES}, "," or "}}"; did you mean FILTER?',
     ),
     (
         "SUBSCRIBE { (?x) OPTINAL { (a) } }",
         18,
-        f'unexpected "OPTINAL"; expected {CLAUSES}, "," or "}}"; did you mean OPTIONAL?',
+        f'unexpected "OPTINAL"; expected WINDOW, {CLAUSES}, "," or "}}"; did you mean OPTIONAL?',
     ),
     (
         "SUBSCRIBE { { (a) } UNOIN { (b) } }",
@@ -498,6 +516,26 @@ MISTAKES = [
     ("SUBSCRIBE { (?x) } LIMIT", 25, "the text ends too early; expected a whole number"),
     ("SUBSCRIBE { (?x) } LIMIT ten", 26, 'unexpected "ten"; expected a whole number'),
     ("SUBSCRIBE { (?x) } LIMIT -1", 20, "LIMIT -1 is no number of rows; expected a whole number below 10^18"),
+    ("SUBSCRIBE { (?x) WINDOW }", 25, 'unexpected "}"; expected a number'),
+    ("SUBSCRIBE { (?x) WINDOW 10 }", 28, 'unexpected "}"; expected a unit (ms, s, min, h or EVENTS)'),
+    ("SUBSCRIBE { (?x) WINDOW 10s }", 25, '"10s" is no number; expected a blank before the unit: 10 s'),
+    ("SUBSCRIBE { (?x) WINDOW 10 hours }", 28, '"hours" is no unit of a window; expected ms, s, min, h or EVENTS'),
+    (
+        "SUBSCRIBE { (?x) WINDOW 10 evnts }",
+        28,
+        '"evnts" is no unit of a window; expected ms, s, min, h or EVENTS; did you mean EVENTS?',
+    ),
+    ("SUBSCRIBE { (?x) WINDOW -10 s }", 18, "a window of -10; expected a number above 0"),
+    ("SUBSCRIBE { (?x) WINDOW 0 EVENTS }", 18, "a window of 0; expected a number above 0"),
+    ("SUBSCRIBE { (?x) WINDOW 1.5 EVENTS }", 18, "a window of 1.5 events; expected a whole number"),
+    ("SUBSCRIBE { (?x) WINDOW 1000000 EVENTS }", 18, "a window of 1000000 events; expected 1 to 100000"),
+    ("INSERT { (a) WINDOW 10 s }", 14, "WINDOW in INSERT, which takes tuples only; WINDOW belongs in SUBSCRIBE"),
+    ("DELETE { (a) WINDOW 10 s }", 14, "WINDOW in DELETE, which takes tuples only; WINDOW belongs in SUBSCRIBE"),
+    (
+        "SUBSCRIBE { (?x), WINDOW 10 s }",
+        19,
+        "WINDOW stands right after the tuple of the events that it keeps, as in (?x, ^temp, ?t) WINDOW 10 s",
+    ),
     ("SUBSCRIBE { (?x) OPTIONAL { } }", 18, "this OPTIONAL group is empty and adds nothing; expected a tuple in it"),
     (
         "SUBSCRIBE { (?x) FILTER EXISTS { } }",
