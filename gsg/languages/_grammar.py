@@ -183,7 +183,8 @@ class _Meaning(Transformer[Token, Any]):  # Any: every rule and terminal makes i
         return window_of(keyword.start_pos, python_value(number), unit.start_pos, unit)
 
     def body(self, elements: list[Element]) -> Body:
-        return Body(tuple(elements), max(map(_braces_in, elements), default=0))
+        depths, braces = zip((0, 0), *map(_nesting, elements), strict=True)
+        return Body(tuple(elements), max(depths), max(braces))
 
     def without(self, children: list[Any]) -> Without:
         body: Body = children[1]
@@ -253,7 +254,7 @@ class _Meaning(Transformer[Token, Any]):  # Any: every rule and terminal makes i
         if not body.elements:
             raise Mistake(keyword.start_pos, "this EXISTS group is empty and says the same of every row; expected a tuple in it")
         _check_braces(keyword, body)
-        return Asked(keyword.start_pos, body, keyword.type == "NOT_EXISTS", body.braces + 1)
+        return Asked(keyword.start_pos, body, keyword.type == "NOT_EXISTS", body.depth + 1, body.braces + 1)
 
     def tagged(self, children: list[Any]) -> Term:
         return literal(children[0], "", children[1][1:])
@@ -330,15 +331,16 @@ def _item(item: Any) -> object:
     return rete.Variable(item[1:]) if item.type == "VARIABLE" else rete.WILDCARD
 
 
-def _braces_in(element: Element) -> int:
+def _nesting(element: Element) -> tuple[int, int]:
+    """The depth of an element of a body, and how many groups are nested in it."""
     match element:
         case Without(body=body) | Optional(body=body):
-            return body.braces + 1
+            return body.depth + 1, body.braces + 1
         case Either(bodies=bodies):
-            return max(body.braces for body in bodies) + 1
+            return max(body.depth for body in bodies) + 1, max(body.braces for body in bodies) + 1
         case Filter(expression=expression) | Let(expression=expression):
-            return expression.braces
-    return 0
+            return expression.depth, expression.braces
+    return 0, 0
 
 
 def _check_braces(opening: Token, body: Body) -> None:

@@ -15,7 +15,7 @@ from rete import algebra
 from ..expressions.tree import Computed, Expression, Ordered
 from ..query import Query
 from ._place import Mistake
-from ._scoping import OfGroups, Place, Reading, aggregates_in, expected_one_of, says_something
+from ._scoping import OfGroups, Reading, Scope, aggregates_in, expected_one_of, says_something
 from ._syntax import Asked, Body, Called, Either, Filter, Item, Let, Named, Optional, Said, Subscription, Without
 from .groups import EMPTY, Conditions, Existence, decided, hidden_by, joined, optional, projected, sliced
 from .scope import MAX_DEPTH, depth, visible
@@ -28,8 +28,12 @@ def query_of(said: Subscription) -> Query:
         group = _plain(said.body)
         if group is not None:
             return Query.selecting_all(group)
-    tree, select = _Meaning(said).tree()
-    if depth(tree) > MAX_DEPTH:
+    try:
+        tree, select = _Meaning(said).tree()
+        too_deep = depth(tree) > MAX_DEPTH
+    except RecursionError:
+        too_deep = True
+    if too_deep:
         raise Mistake(said.position, f"a subscription of more than {MAX_DEPTH} operators inside each other; split it into several")
     return Query.of_tree(tree, select)
 
@@ -158,7 +162,7 @@ class _Meaning:
                         element.position,
                         "this FILTER says the same of every row; expected a variable in it, such as FILTER ?x > 10",
                     )
-                Place(self._reading, "this FILTER", known, tree).condition(element.expression, conditions)
+                Scope(self._reading, "this FILTER", known, tree).condition(element.expression, conditions)
         return tree, conditions
 
     def _part(self, element: Optional | Either | Let, tree: algebra.Algebra, outer: frozenset[str]) -> algebra.Algebra:
@@ -168,11 +172,11 @@ class _Meaning:
             case Either():
                 branches = [self._group(body, outer) for body in element.bodies]
                 return joined(tree, reduce(algebra.Union, branches))
-        place = Place(self._reading, "this LET, which sees what stands before it in its braces", outer.union(visible(tree)), tree)
-        if element.name in place.known:
+        scope = Scope(self._reading, "this LET, which sees what stands before it in its braces", outer.union(visible(tree)), tree)
+        if element.name in scope.known:
             raise _taken(element.position, "LET", element.name)
-        value = place.expression(element.expression)
-        return algebra.Extend(decided(tree, place.inner), element.name, Computed(value))
+        value = scope.expression(element.expression)
+        return algebra.Extend(decided(tree, scope.inner), element.name, Computed(value))
 
     # What stands around the braces
 
@@ -185,33 +189,33 @@ class _Meaning:
                 tree = self._named(tree, item, item.expression, "the selection")
             elif item.name not in known:
                 raise Mistake(item.position, f"nothing binds ?{item.name}; {expected_one_of(item.name, known)}")
-        place = Place(self._reading, "ORDER BY", visible(tree), solutions)
-        order = self._order(place)
-        return decided(tree, place.inner), order
+        scope = Scope(self._reading, "ORDER BY", visible(tree), solutions)
+        order = self._order(scope)
+        return decided(tree, scope.inner), order
 
     def _grouped(self, tree: algebra.Algebra) -> tuple[algebra.Algebra, Ordered | None]:
         """One row a group: its keys, and what the selection computes of it."""
         tree, keys = self._keyed(tree)
-        place = OfGroups(self._reading, keys, tree)
+        scope = OfGroups(self._reading, keys, tree)
         computed: list[tuple[str, Expression, list[tuple[str, algebra.Algebra]]]] = []
         for item in self._said.selection:
             if item.expression is None:
-                place.variable(Named(item.position, item.name))
+                scope.variable(Named(item.position, item.name))
                 continue
-            if item.name in place.known.union(visible(tree)):
+            if item.name in scope.known.union(visible(tree)):
                 raise _taken(item.position, "the selection", item.name)
-            computed.append((item.name, place.expression(item.expression), place.inner.copy()))
-            place.inner.clear()
-            place.named(item.name)
+            computed.append((item.name, scope.expression(item.expression), scope.inner.copy()))
+            scope.inner.clear()
+            scope.named(item.name)
         having = Conditions()
         if self._said.having:
-            place.clause = "HAVING"
-            place.condition(self._said.having.expression, having)
-        order = self._order(place)
-        tree = algebra.Grouped(tree, keys, tuple((name, aggregate) for aggregate, name in place.aggregates.items()))
+            scope.clause = "HAVING"
+            scope.condition(self._said.having.expression, having)
+        order = self._order(scope)
+        tree = algebra.Grouped(tree, keys, tuple((name, aggregate) for aggregate, name in scope.aggregates.items()))
         for name, expression, inner in computed:
             tree = algebra.Extend(decided(tree, inner), name, Computed(expression))
-        return decided(having.of(tree), place.inner), order
+        return decided(having.of(tree), scope.inner), order
 
     def _keyed(self, tree: algebra.Algebra) -> tuple[algebra.Algebra, tuple[str, ...]]:
         """The solutions with the keys of their groups: those of GROUP BY, else the variables that are selected."""
@@ -232,17 +236,17 @@ class _Meaning:
 
     def _named(self, tree: algebra.Algebra, item: Item, expression: Said, clause: str) -> algebra.Algebra:
         """The tree with an expression AS a variable."""
-        place = Place(self._reading, clause, visible(tree), tree)
-        if item.name in place.known:
+        scope = Scope(self._reading, clause, visible(tree), tree)
+        if item.name in scope.known:
             raise _taken(item.position, clause, item.name)
-        value = place.expression(expression)
-        return algebra.Extend(decided(tree, place.inner), item.name, Computed(value))
+        value = scope.expression(expression)
+        return algebra.Extend(decided(tree, scope.inner), item.name, Computed(value))
 
-    def _order(self, place: Place) -> Ordered | None:
+    def _order(self, scope: Scope) -> Ordered | None:
         if self._said.ordering is None:
             return None
-        place.clause = "ORDER BY"
-        return Ordered(tuple((place.expression(sort.expression), sort.descends) for sort in self._said.ordering.sorts))
+        scope.clause = "ORDER BY"
+        return Ordered(tuple((scope.expression(sort.expression), sort.descends) for sort in self._said.ordering.sorts))
 
 
 def _taken(position: int, clause: str, name: str) -> Mistake:

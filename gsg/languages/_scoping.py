@@ -54,8 +54,8 @@ class Reading:
         return self._seed
 
 
-class Place:
-    """A place for expressions: ``clause`` names it, ``known`` are the names with a value, ``tree`` has the solutions."""
+class Scope:
+    """Where expressions stand: ``clause`` names the place, ``known`` are the names with a value, ``tree`` has the solutions."""
 
     def __init__(self, reading: Reading, clause: str, known: Collection[str], tree: algebra.Algebra) -> None:
         self.reading = reading
@@ -131,7 +131,7 @@ class Place:
             self.inner.clear()
 
 
-class InAggregate(Place):
+class InAggregate(Scope):
     """What an aggregate is of: the solutions of a group."""
 
     def names(self) -> tuple[str, ...]:
@@ -144,7 +144,7 @@ class InAggregate(Place):
         raise Mistake(said.position, f"the aggregate {said.function} inside {self.clause}; expected an expression of single rows")
 
 
-class OfGroups(Place):
+class OfGroups(Scope):
     """Expressions over groups: of their keys, of aggregates, and of what was selected before."""
 
     def __init__(self, reading: Reading, keys: tuple[str, ...], tree: algebra.Algebra) -> None:

@@ -1,6 +1,7 @@
 """What a SUBSCRIBE block says, as it was read: the parser makes it, and _meaning.py makes a query of it.
 
-Nodes of expressions know how deep they are: ``depth`` counts operators and calls, ``braces`` the groups of an EXISTS inside.
+Expressions and bodies know how deep they are: ``depth`` counts operators, calls and groups inside each other, ``braces`` groups
+alone.
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ class Asked:
     position: int
     body: Body
     negated: bool
+    depth: int
     braces: int
-    depth: int = 1
 
 
 Said: TypeAlias = Value | Named | Called | Asked
@@ -103,9 +104,10 @@ Element: TypeAlias = rete.Condition | Without | Optional | Either | Filter | Let
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Body:
-    """What stands between braces, in its order; ``braces`` counts the groups nested in it."""
+    """What stands between braces, in its order."""
 
     elements: tuple[Element, ...]
+    depth: int
     braces: int
 
 

@@ -365,6 +365,17 @@ def test_what_is_not_one_query_is_refused(text: str, problem: str) -> None:
         pytest.param('INSERT { ("' + "a" * 1_000_000, id="string"),
         pytest.param("\x00" * 1_000_000, id="zeros"),
         pytest.param("INSERT { (a, " + "(a, " * 100_000, id="nested tuples"),
+        pytest.param("SUBSCRIBE { (?x) FILTER ?x > " + "(" * 100_000, id="parentheses of an expression"),
+        pytest.param("SUBSCRIBE { (?x) FILTER ?x > " + "!" * 100_000, id="operators"),
+        pytest.param("SUBSCRIBE { (?x) FILTER ?x > " + "1 + " * 100_000 + "1 }", id="sum"),
+        pytest.param(
+            "SUBSCRIBE { (?x) FILTER " + ("1 + " * 100 + "IF(EXISTS { (?x) FILTER ") * 30 + "?x" + "}, 1, 2)" * 30 + "}",
+            id="exists",
+        ),
+        pytest.param("SUBSCRIBE { (?x) " + "FILTER ?x > 1 " * 20_000 + "}", id="filters"),
+        pytest.param("SUBSCRIBE { (?x) FILTER ?x > 1 " + "&& ?x > 1 " * 20_000 + "}", id="conjunction"),
+        pytest.param("SUBSCRIBE { (?x) { }" + " UNION { }" * 20_000 + "}", id="union"),
+        pytest.param("SUBSCRIBE " + ", ".join(f"?x AS ?x{number}" for number in range(5_000)) + " { (?x) }", id="selection"),
     ],
 )
 def test_large_and_deep_mistakes_are_answered_like_small_ones(text: str) -> None:
