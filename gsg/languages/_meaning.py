@@ -16,9 +16,12 @@ from ..expressions.tree import Computed, Expression, Ordered
 from ..query import Query
 from ._place import Mistake
 from ._scoping import OfGroups, Reading, Scope, aggregates_in, expected_one_of, says_something
-from ._syntax import Asked, Body, Called, Either, Filter, Item, Let, Named, Optional, Said, Subscription, Without
+from ._syntax import Asked, Body, Called, Either, Element, Filter, Item, Let, Named, Optional, Said, Subscription, Without
 from .groups import EMPTY, Conditions, Existence, decided, hidden_by, joined, optional, projected, sliced
 from .scope import MAX_DEPTH, depth, visible
+
+MAX_CLAUSES = 256
+"""Clauses of one query, at any depth, and columns that it selects or groups by: each is a part of what has to be kept right."""
 
 
 def query_of(said: Subscription) -> Query:
@@ -39,41 +42,46 @@ def query_of(said: Subscription) -> Query:
 
 
 def _check(said: Subscription) -> None:
-    if not any(True for _ in _conditions(said.body, hidden=False)):
+    if not any(isinstance(element, rete.Condition) for element in _elements(said.body, hidden=False)):
         raise Mistake(
             said.position,
             "a subscription needs at least one tuple outside NOT, such as (?x, ^on, ?y): nothing else binds its variables",
         )
-    count = sum(1 for _ in _conditions(said.body, hidden=True))
-    if count > rete.MAX_CONDITIONS:
-        raise Mistake(
-            said.position, f"a subscription of {count} tuples; expected at most {rete.MAX_CONDITIONS}: split it into several"
-        )
+    elements = list(_elements(said.body, hidden=True))
+    tuples = sum(isinstance(element, rete.Condition) for element in elements)
+    columns = len(said.selection) + (len(said.grouping.items) if said.grouping else 0)
+    for count, what, most in (
+        (tuples, "tuples", rete.MAX_CONDITIONS),
+        (len(elements) - tuples, "clauses", MAX_CLAUSES),
+        (columns, "columns", MAX_CLAUSES),
+    ):
+        if count > most:
+            raise Mistake(said.position, f"a subscription of {count} {what}; expected at most {most}: split it into several")
 
 
-def _conditions(body: Body, *, hidden: bool) -> Iterator[rete.Condition]:
-    """The tuples of a body, at any depth; ``hidden`` says whether those under NOT and EXISTS count."""
+def _elements(body: Body, *, hidden: bool) -> Iterator[Element | Body]:
+    """What stands in a body, at any depth, with the groups of a UNION; ``hidden`` says whether NOT and EXISTS count."""
     for element in body.elements:
+        yield element
         match element:
-            case rete.Condition():
-                yield element
             case Optional():
-                yield from _conditions(element.body, hidden=hidden)
+                yield from _elements(element.body, hidden=hidden)
             case Either():
                 for inner in element.bodies:
-                    yield from _conditions(inner, hidden=hidden)
+                    yield inner
+                    yield from _elements(inner, hidden=hidden)
             case Without() if hidden:
-                yield from _conditions(element.body, hidden=True)
+                yield from _elements(element.body, hidden=True)
             case Filter() | Let() if hidden:
                 yield from _asked(element.expression)
 
 
-def _asked(said: Said) -> Iterator[rete.Condition]:
+def _asked(said: Said) -> Iterator[Element | Body]:
     if isinstance(said, Called):
         for argument in said.arguments:
             yield from _asked(argument)
     elif isinstance(said, Asked):
-        yield from _conditions(said.body, hidden=True)
+        yield from _elements(said.body, hidden=True)
 
 
 def _plain(body: Body) -> rete.Group | None:
@@ -96,8 +104,8 @@ class _Meaning:
 
     def __init__(self, said: Subscription) -> None:
         self._said = said
-        bound = (name for condition in _conditions(said.body, hidden=True) for name, _ in condition.variables)
-        self._reading = Reading(self._group, frozenset(bound))
+        conditions = (element for element in _elements(said.body, hidden=True) if isinstance(element, rete.Condition))
+        self._reading = Reading(self._group, frozenset(name for condition in conditions for name, _ in condition.variables))
 
     def tree(self) -> tuple[algebra.Algebra, tuple[str, ...]]:
         """The tree, and the names that make a row."""

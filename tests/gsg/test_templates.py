@@ -128,7 +128,9 @@ def test_a_shared_network_has_the_facts_that_somebody_asks_for_and_loses_them_wi
         asked = [
             await peers[0].subscribe_query(Query(on_what, ("x",), (Symbol(f"y{number}"),))) for number in [*range(7), *range(10)]
         ]
-        (memory,) = (memory for memory in peers[0]._subscriber._network._memories if isinstance(memory.spec.template, rete.OpenTemplate))
+        (memory,) = (
+            memory for memory in peers[0]._subscriber._network._memories if isinstance(memory.spec.template, rete.OpenTemplate)
+        )
         (index,) = memory.indexes.values()
 
         held = [len(index.rows)]

@@ -557,6 +557,12 @@ MISTAKES = [
         1,
         "a subscription of 129 tuples; expected at most 128: split it into several",
     ),
+    (
+        "SUBSCRIBE { (?x) " + "FILTER ?x > 1 " * 257 + "}",
+        1,
+        "a subscription of 257 clauses; expected at most 256: split it into several",
+    ),
+    ("SUBSCRIBE " + "?x, " * 257 + "{ (?x) }", 1, "a subscription of 257 columns; expected at most 256: split it into several"),
     ("SUBSCRIBE { (?x) FILTER " + "!" * 120 + "?x }", 25, "operators are nested more than 120 deep; name a part of it with LET"),
     ("SUBSCRIBE { (?x) " + "OPTIONAL { (a) " * 33 + "}" * 34, 18, "groups in braces are nested more than 32 deep"),
     (
