@@ -43,7 +43,7 @@ check: $(STAMP) ## format, lint, types, import arrows
 soak: $(STAMP) ## all film data through eight peers, compared with an oracle (minutes)
 	$(BIN)/python -m benchmarks.films --peers 8 $(ARGS)
 
-bench: $(STAMP) ## the matcher beside CLIPS and py_rete, then all film data through eight peers (minutes)
+bench: $(STAMP) ## the matcher beside CLIPS, py_rete and pyoxigraph, then all film data through eight peers (minutes)
 	@if command -v uv >/dev/null 2>&1; then uv pip install -q --python $(BIN)/python -e '.[bench]'; \
 	else $(BIN)/python -m pip install -q --disable-pip-version-check -e '.[bench]'; fi
 	$(BIN)/python -m benchmarks.rete $(ARGS)

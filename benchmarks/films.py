@@ -16,7 +16,6 @@ import random
 import time
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -24,12 +23,12 @@ import pyoxigraph
 
 import gsg
 from benchmarks.machine import machine
+from benchmarks.shared import FILM_DATA
 from gsg.files import load
 from gsg.http.protocol import Report
 from gsg.model import Tuple, n3
 from gsg.processes import PeerProcess, peers
 
-DATA = Path(__file__).parent.parent.parent / "shared" / "data" / "films-2008-2014.nt.gz"
 MOVIES = "http://www.taotesting.com/movies.rdf#"
 RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
@@ -170,9 +169,9 @@ async def bare_relay(tuples: Sequence[Tuple]) -> float:
 async def run(count: int, limit: int | None) -> bool:
     """The whole benchmark; whether every answer was right."""
     print(f"{machine()}; {count} peers, each in its own process")
-    tuples = list(load(DATA))[:limit]
+    tuples = list(load(FILM_DATA))[:limit]
     random.Random(1).shuffle(tuples)
-    print(f"{len(tuples):,} triples of {DATA.name}, in random order; {len(QUERIES)} standing queries")
+    print(f"{len(tuples):,} triples of {FILM_DATA.name}, in random order; {len(QUERIES)} standing queries")
     floor = await bare_relay(tuples)
     async with peers(count) as processes, contextlib.AsyncExitStack() as stack:
         doors = [await stack.enter_async_context(gsg.connect(process.url)) for process in processes]
@@ -257,8 +256,8 @@ def main() -> None:
     parser.add_argument("--peers", type=int, default=8)
     parser.add_argument("--limit", type=int, default=None, help="publish only the first so many triples")
     arguments = parser.parse_args()
-    if not DATA.exists():
-        raise SystemExit(f"{DATA.name} is not there: it comes with the shared data, beside the project's root")
+    if not FILM_DATA.exists():
+        raise SystemExit(f"{FILM_DATA.name} is not there: it comes with the shared data, beside the project's root")
     raise SystemExit(0 if asyncio.run(run(arguments.peers, arguments.limit)) else 1)
 
 
