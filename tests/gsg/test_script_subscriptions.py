@@ -141,3 +141,18 @@ def test_not_with_a_window_waits_for_silence() -> None:
     clock.now_s = 60
 
     assert [f"{sign}{row}" for sign, row in silent] == ["+?room=kitchen", "-?room=kitchen", "+?room=kitchen"]
+
+
+def test_a_window_over_peers_keeps_what_one_space_keeps() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        space = Space()
+        text = "SUBSCRIBE ?room, COUNT(*) AS ?n { (temp, ?room, ?t) WINDOW 2 EVENTS FILTER ?t > 10 }"
+        live, plain = await peers[1].subscribe(text), space.subscribe(text)
+        for told in ("NOTIFY { (temp, attic, 11) }", "NOTIFY { (temp, kitchen, 12) }", "NOTIFY { (temp, kitchen, 13) }"):
+            await peers[2].run(told)
+            space.run(told)
+        await quiet()
+
+        assert live.rows() == plain.rows() == Counter([Row({"room": Symbol("kitchen"), "n": 2})])
+
+    simulate(work, seed=1, size=4)

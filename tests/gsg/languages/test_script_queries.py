@@ -513,6 +513,21 @@ MISTAKES = [
         36,
         "ORDER BY reads ?y, which DISTINCT rows do not show; expected it to be selected",
     ),
+    (
+        "SUBSCRIBE DISTINCT ?x { (?x, ?y) } GROUP BY ?x ORDER BY COUNT(?y) LIMIT 1",
+        48,
+        "ORDER BY reads an expression, which DISTINCT rows do not show; expected it to be selected",
+    ),
+    (
+        "SUBSCRIBE COUNT(?x) AS ?n { (?x, ?y) } GROUP BY ?x + 1 AS ?y",
+        59,
+        "GROUP BY gives ?y a value, and ?y has one already; expected a variable that is not in use",
+    ),
+    (
+        "SUBSCRIBE { (?x) NOT { (?y) LET ?x = ?y } }",
+        33,
+        "LET gives ?x a value, and ?x has one already; expected a variable that is not in use",
+    ),
     ("SUBSCRIBE { (?x) } LIMIT", 25, "the text ends too early; expected a whole number"),
     ("SUBSCRIBE { (?x) } LIMIT ten", 26, 'unexpected "ten"; expected a whole number'),
     ("SUBSCRIBE { (?x) } LIMIT -1", 20, "LIMIT -1 is no number of rows; expected a whole number below 10^18"),
