@@ -76,7 +76,8 @@ a single query should not pay for those of which nobody asks."""
 class Entrance:
     """Where the queries of one network come in and go out.
 
-    It counts, by template, the queries that were entered by themselves: as many as are alive, and less than SHARE_FROM each.
+    It counts, by template, the queries that were entered by themselves: as many as are alive, and less than SHARE_FROM each unless
+    they cannot share.
     """
 
     def __init__(self, network: rete.Network) -> None:
@@ -92,7 +93,7 @@ class Entrance:
             return production, list(production.rows().items())
         template = (query.body, query.select)
         count = self._counts.get(template, 0) + 1
-        if count >= SHARE_FROM or network.has_template(query.body, query.arguments, query.select):
+        if network.has_template(query.body, query.arguments, query.select) or (count >= SHARE_FROM and rete.can_share(query.body)):
             with refusing_bad_queries():
                 return network.subscribe_template(query.body, query.arguments, query.select, listener)
         production = enter(network, query.bound(), listener)

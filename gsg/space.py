@@ -20,6 +20,10 @@ from .query import Entrance, Query
 from .store import FactStore
 from .subscription import Callback, Subscription
 
+CLOSED_BEFORE_DROP = 100
+"""Subscriptions that close before the store's indexes are dropped, when no more are left than when those were built. To build them
+anew takes as long as to insert some of the facts again; the many that have come and gone have paid for it."""
+
 
 class Space:
     """A tuple space in this process. Not safe for threads: call it from one.
@@ -37,6 +41,9 @@ class Space:
         )
         self._entrance = Entrance(self._network)
         self._flashing: dict[rete.Production, Subscription] = {}
+        self._indexed_at: int | None = None
+        """How many subscriptions there were when the store built indexes; None while it has none."""
+        self._closed_since = 0
         self._closed = False
 
     def insert(self, tuples: Iterable[Iterable[object]]) -> int:
@@ -128,12 +135,21 @@ class Space:
         self._network.change(changes)
         return len(changes)
 
+    def _drop_indexes(self) -> None:
+        """One subscription has closed. When the many are gone that the store's indexes were built for, these go too."""
+        self._closed_since += 1
+        if self._indexed_at is None or self._closed_since < CLOSED_BEFORE_DROP or len(self._flashing) > self._indexed_at:
+            return
+        self._store.drop_indexes()
+        self._indexed_at = None
+
     def _subscribe(self, query: Query, callback: Callback | None, limit: int) -> Subscription:
         self._opened()
 
         def close() -> None:
             del self._flashing[production]
             self._entrance.leave(production)
+            self._drop_indexes()
 
         def rows_now() -> Counter[Tuple]:
             self.advance()
@@ -143,6 +159,8 @@ class Space:
             query, rows_now=rows_now, on_close=close, before_read=self.advance, callback=callback, limit=limit
         )
         production, rows = self._entrance.enter(query, subscription._changed)
+        if self._indexed_at is None and self._store.is_indexed:
+            self._indexed_at, self._closed_since = len(self._flashing), 0
         self._flashing[production] = subscription
         subscription._changed(rows)
         return subscription

@@ -1,7 +1,7 @@
 """A set of facts, found by template.
 
-Indexes by one position are built when a template first asks for that position and there is enough to search, and kept from then on:
-a space whose queries come first pays nothing for them.
+Indexes by one position are built when a template first asks for that position and there is enough to search, and kept until they
+are dropped: a space whose queries come first pays nothing for them.
 """
 
 from __future__ import annotations
@@ -53,6 +53,15 @@ class FactStore:
             if not bucket:
                 del index[fact[position]]
         return True
+
+    @property
+    def is_indexed(self) -> bool:
+        """Whether there are indexes beside the facts."""
+        return any(self._by_position.values())
+
+    def drop_indexes(self) -> None:
+        """Free the memory of the indexes; the next template that asks for one waits until it is built again."""
+        self._by_position.clear()
 
     def matching(self, template: Template) -> Iterator[Tuple]:
         """The facts that match the template."""

@@ -9,7 +9,7 @@ Open next: conditions.py and algebra.py (what a query says), then network.py (wh
 """
 
 from .alpha import TemplateTable
-from .bound import bound
+from .bound import bound, can_share
 from .chain import AnyTemplate, chain_of
 from .conditions import (
     MAX_CONDITIONS,
@@ -47,5 +47,6 @@ __all__ = [
     "Variable",
     "Window",
     "bound",
+    "can_share",
     "chain_of",
 ]

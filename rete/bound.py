@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import overload
 
 from .algebra import Algebra, Basic, Exists, Join, LeftJoin, Minus, Path, Union, Values
-from .conditions import Condition, Group, Parameter
+from .conditions import Condition, Group, OpenTemplate, Parameter
 from .index import Token
 
 
@@ -49,3 +50,28 @@ def _conditions(conditions: tuple[Condition, ...], arguments: Token) -> tuple[Co
 
 def _constant(item: object, arguments: Token) -> object:
     return arguments[item.number] if isinstance(item, Parameter) else item
+
+
+def conditions_of(body: Group | Algebra) -> Iterator[Condition]:
+    """The conditions of a group or tree, in an order that does not depend on its constants; those of paths are made later."""
+    if isinstance(body, Group):
+        yield from body.every_condition()
+        return
+    match body:
+        case Basic(conditions):
+            yield from conditions
+        case Path() | Values():
+            pass
+        case Join(left, right) | LeftJoin(left, right) | Union(left, right) | Minus(left, right):
+            yield from conditions_of(left)
+            yield from conditions_of(right)
+        case Exists(child, pattern):
+            yield from conditions_of(child)
+            yield from conditions_of(pattern)
+        case _:
+            yield from conditions_of(body.child)
+
+
+def can_share(body: Group | Algebra) -> bool:
+    """Whether queries of this template can have one network. A window is one of events with the query's own constants."""
+    return not any(condition.window and isinstance(condition.template, OpenTemplate) for condition in conditions_of(body))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from .algebra import Test
-from .conditions import MAX_CONDITIONS, AlphaSpec, Condition, Group, Template
+from .conditions import MAX_CONDITIONS, AlphaSpec, Condition, Group, Template, is_parameter
 from .errors import BadQuery
 
 AnyTemplate: TypeAlias = Template[Any]  # Any: constants are opaque to this package
@@ -107,19 +107,24 @@ def _alpha(condition: Condition, tests: tuple[Test, ...]) -> AlphaSpec:
 
 
 def _ordered(conditions: tuple[Condition, ...], bound: set[str], estimate: Callable[[Condition], int]) -> list[Condition]:
-    """Greedy order: stay connected, then most fixed positions, then fewest facts, then as written."""
+    """Greedy order: stay connected, then most fixed positions, then fewest facts, then as written.
+
+    A parameter counts as the constant that it stands for.
+    """
     remaining = list(conditions)
+    bound = {name for name in bound if not is_parameter(name)}
     ordered = []
     while remaining:
 
         def cost(condition: Condition) -> tuple[bool, int, int]:
-            shared = sum(1 for name, _ in condition.variables if name in bound)
-            connected = bool(shared) or not condition.variables or not bound
-            constants = len(condition.template.anchors())
+            names = [name for name, _ in condition.variables if not is_parameter(name)]
+            shared = sum(1 for name in names if name in bound)
+            connected = bool(shared) or not names or not bound
+            constants = len(condition.template.anchors()) + len(condition.variables) - len(names)
             return (not connected, -(constants + shared), estimate(condition))
 
         best = min(remaining, key=cost)
         remaining.remove(best)
         ordered.append(best)
-        bound.update(name for name, _ in best.variables)
+        bound.update(name for name, _ in best.variables if not is_parameter(name))
     return ordered

@@ -28,6 +28,7 @@ from typing import TypeAlias
 from .algebra import Algebra, of_group
 from .alpha import AlphaMemories, AlphaMemory, WindowMemory
 from .bag import Bag
+from .bound import bound, can_share, conditions_of
 from .build import Builder
 from .chain import Chain, Estimate, JoinSpec, NotSpec, Spec, chain_of
 from .conditions import AlphaSpec, Group, Parameter
@@ -115,7 +116,7 @@ class Network:
         key = (tree, tuple(select), len(arguments))
         template = self._templates.get(key)
         if template is None:
-            template = self._template(key, tree, len(arguments), select)
+            template = self._template(key, tree, arguments, select)
             self._templates[key] = template
         instance = Instance(template, arguments, listener)
         return instance, template.add(instance)
@@ -124,18 +125,28 @@ class Network:
         """Whether some query like :meth:`subscribe_template` would add is there."""
         return (tree, tuple(select), len(arguments)) in self._templates
 
-    def _template(self, key: Hashable, tree: Group | Algebra, width: int, select: Sequence[str]) -> Parameters:
+    def _template(self, key: Hashable, tree: Group | Algebra, arguments: Token, select: Sequence[str]) -> Parameters:
+        width = len(arguments)
         names = tuple(Parameter(number).name for number in range(width))
         missing = parameters(of_group(tree) if isinstance(tree, Group) else tree).difference(names)
         if missing:
             raise BadQuery(f"a template has {min(missing)}, but there are {width} arguments, counted from $0")
+        if not can_share(tree):
+            raise BadQuery("a window on a condition with parameters holds events of all queries; expected each query by itself")
+        pairs = zip(conditions_of(tree), conditions_of(bound(tree, arguments)), strict=True)
+        closed = {condition.template: filled.template for condition, filled in pairs}
+
+        def estimate(alpha: AlphaSpec) -> int:
+            # The first query's constants speak for all: a parameter is bound when its condition is looked at.
+            return self._estimate(AlphaSpec(closed.get(alpha.template, alpha.template), alpha.tests, alpha.window))
+
         template = Parameters(key, names, self._dirty)
         if isinstance(tree, Group):
-            chain = chain_of(tree, self._estimate, names)
+            chain = chain_of(tree, estimate, names)
             places = _places(chain, select)
             template.finish(self._extend(template, chain.specs), places)
             return template
-        builder = Builder(self._root, self._extend, self._estimate, template)
+        builder = Builder(self._root, self._extend, estimate, template)
         try:
             stream = builder.tree(tree)
             template.finish(stream.node, places_of(select, stream.layout))

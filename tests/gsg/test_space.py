@@ -282,6 +282,19 @@ def test_the_memory_of_closed_subscriptions_is_free(space: Space) -> None:
     assert space._network.is_empty
 
 
+def test_indexes_go_with_the_many_subscriptions_that_they_were_built_for(space: Space, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gsg.store, "SCAN_LIMIT", 0)
+    space.insert([("hut", "in", "Alps")])
+    many = [space.subscribe(f'(?x, "in", {number})') for number in range(gsg.space.CLOSED_BEFORE_DROP)]
+
+    for subscription in many[1:]:
+        subscription.close()
+    kept = space._store.is_indexed
+    many[0].close()
+
+    assert (kept, space._store.is_indexed) == (True, False)
+
+
 @pytest.mark.parametrize(
     "use",
     [

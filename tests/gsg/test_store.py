@@ -103,3 +103,16 @@ def test_a_store_that_was_emptied_holds_no_index(monkeypatch: pytest.MonkeyPatch
     store.remove(("a", "b"))
 
     assert (store._by_arity, store._by_position) == ({}, {})
+
+
+def test_dropped_indexes_are_built_again_when_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gsg.store, "SCAN_LIMIT", 0)
+    store = FactStore()
+    store.add(("a", "b"))
+    template = rete.Template(("a", None))
+    list(store.matching(template))
+
+    store.drop_indexes()
+
+    assert not store.is_indexed
+    assert (list(store.matching(template)), store.is_indexed) == ([("a", "b")], True)

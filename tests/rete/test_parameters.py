@@ -15,7 +15,7 @@ from test_algebra_equivalence import Change, Flash, constants, inline, one_more,
 from test_algebra_equivalence import facts as some_facts
 from world import World
 
-from rete import BadQuery, Condition, Group, Parameter, Production, Variable, bound
+from rete import BadQuery, Condition, Group, Parameter, Production, Variable, Window, bound
 from rete import algebra as a
 
 OWNED_IN = Group((Condition((Variable("x"), "in", Parameter(0))), Condition((Variable("x"), "of", Parameter(1)))))
@@ -174,6 +174,25 @@ def test_a_parameter_inside_a_path_is_refused() -> None:
         Shared(world, path, ("in",))
 
     assert world.network.is_empty
+
+
+def test_windows_of_several_constants_are_not_one() -> None:
+    world = World()
+    late = Group((Condition((Variable("x"), "in", Parameter(0)), Window(count=2)),))
+
+    with pytest.raises(BadQuery, match="expected each query by itself"):
+        Shared(world, late, ("Alps",))
+
+    assert world.network.is_empty
+
+
+def test_the_joins_of_a_template_are_ordered_by_what_its_constants_leave() -> None:
+    world = World("hut in Alps", "inn in Alps", "hut of Ann", *(f"house{number} of Bob" for number in range(9)))
+
+    Shared(world, OWNED_IN, ("Alps", "Ann"))
+
+    first = next(alpha for alpha in world.network.alphas() if alpha.template.pattern[1] == "of")
+    assert world.network.alphas()[0] == first
 
 
 def test_a_template_that_cannot_be_built_leaves_nothing() -> None:
