@@ -33,9 +33,9 @@ from .exchange import Channel, Exchange, show
 from .features import Template
 from .handover import Handover
 from .holders import Holders
-from .intake import Memory, OnEvent
 from .languages import Delete, Insert, Notify, parse_query, parse_script
 from .live import LiveSubscription
+from .memories import Memory, OnEvent
 from .messages import (
     AskLoads,
     AskStatus,

@@ -1,7 +1,9 @@
 """Tests that a condition may carry beyond its constants, found by name.
 
-A package that brings a test registers a function under the entry point group ``gsg.tests``: from the test's source to a predicate
-over a tuple and the text that it came as. It is imported when the first condition asks for it.
+FILTERs of one condition go by the name ``filter`` (:mod:`gsg.expressions.portable`). Another package that brings a test registers a
+function under the entry point group ``gsg.tests``: from the test's source to a predicate over a tuple and the text that it came as.
+Either is imported when the first condition asks for it. Our own is no entry point, so that a peer understands the FILTERs of its
+version whatever was installed when.
 """
 
 from __future__ import annotations
@@ -10,11 +12,26 @@ from collections.abc import Callable
 from functools import cache
 from importlib.metadata import entry_points
 
+import rete
+
 from .errors import GsgError, Refused
 from .messages import Test
 from .posting import Predicate
 
 GROUP = "gsg.tests"
+FILTER = "filter"
+
+
+def test_of(spec: rete.AlphaSpec) -> tuple[Test | None, bool]:
+    """What of the tests of an alpha memory travels with its condition, and whether that is all of them."""
+    if not spec.tests:
+        return None, True
+    from .expressions.portable import written
+    from .expressions.tree import Holds
+
+    tests = [(test.expression, test.names, places) for test, places in spec.tests if isinstance(test, Holds)]
+    source, count = written(tests)
+    return (Test(FILTER, source) if count else None), count == len(spec.tests)
 
 
 def compile_test(test: Test) -> Predicate:
@@ -28,9 +45,13 @@ def compile_test(test: Test) -> Predicate:
 
 @cache
 def _registered(name: str) -> Callable[[str], Predicate]:
+    if name == FILTER:
+        from .expressions.portable import compile_tests
+
+        return compile_tests
     found = entry_points(group=GROUP, name=name)
     if not found:
-        known = ", ".join(sorted(point.name for point in entry_points(group=GROUP))) or "none"
+        known = ", ".join(sorted({FILTER, *(point.name for point in entry_points(group=GROUP))}))
         raise Refused(f"unknown test {name!r}; known here are: {known}")
     compile_source: Callable[[str], Predicate] = next(iter(found)).load()
     return compile_source

@@ -17,7 +17,8 @@ from .exchange import Channel, Exchange
 from .features import Template
 from .feeds import RecentEvents
 from .holders import Holders
-from .intake import Intake, Memory, OnEvent, StartTask
+from .intake import Intake, StartTask
+from .memories import Memory, OnEvent
 from .messages import Happened, Test
 from .model import Tuple
 from .placement import NOWHERE
@@ -126,10 +127,15 @@ class Subscriber:
         return asyncio.get_running_loop().time()
 
     def _expire_later(self) -> None:
-        """Wake up when the oldest event of a window leaves, unless that is arranged already: time goes on, never back."""
+        """Wake up when the next event leaves a window; with several windows that may be sooner than was arranged."""
         soonest = self._network.next_expiry()
-        if soonest is not None and self._expiry is None:
-            self._expiry = asyncio.get_running_loop().call_at(soonest, self._expire)
+        if soonest is None:
+            return
+        if self._expiry is not None:
+            if self._expiry.when() <= soonest:
+                return
+            self._expiry.cancel()
+        self._expiry = asyncio.get_running_loop().call_at(soonest, self._expire)
 
     def _expire(self) -> None:
         self._expiry = None

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from gsg.errors import BadTerm, GsgError, LocalError
 from gsg.features import Template
-from gsg.intake import Memory
+from gsg.memories import Memory
 from gsg.messages import Event, Test
 from gsg.peer import Peer
 from gsg.placement import NOWHERE

@@ -43,7 +43,6 @@ from .algebra import (
     Test,
     Union,
     Values,
-    is_portable,
 )
 from .chain import Estimate, Spec, specs_of
 from .closure import Reach
@@ -66,7 +65,7 @@ from .paths import FRESH, Is, Same, nullable, without_steps
 from .project import Projection
 from .scope import certain, depth, in_scope, mentioned, parameters, predicates, substitutable
 from .slice import Sliced
-from .stream import Stream, Tests, both, pairing_of, split, with_all
+from .stream import Stream, Tests, at_memories, both, pairing_of, split, with_all
 from .union import Both
 from .values import InlineRows
 
@@ -170,8 +169,8 @@ class Builder:
     # Conditions, and what is joined to a stream from below.
 
     def _basic(self, conditions: tuple[Condition, ...], context: Stream, tests: Tests) -> Stream:
-        at_memories, waiting = _at_memories(conditions, tests)
-        specs, layout = specs_of(Group(conditions), context.layout, self._estimate, at_memories)
+        at_alpha, waiting = at_memories(conditions, tests)
+        specs, layout = specs_of(Group(conditions), context.layout, self._estimate, at_alpha)
         node = context.node
         known = len(context.layout)
         stream = Stream(node, context.layout, context.certain)
@@ -465,20 +464,6 @@ class Builder:
             shown[end.name] = other
         found = self._columns(pairs, tuple(shown.values()))
         return Stream(found.node, tuple(shown), frozenset(shown))
-
-
-def _at_memories(conditions: tuple[Condition, ...], tests: Tests) -> tuple[dict[Condition, Tests], list[Test]]:
-    """The tests that an alpha memory makes, because one condition binds all that they read; and those that remain."""
-    made: dict[Condition, Tests] = {}
-    remaining = []
-    for test in tests:
-        names = set(test.names)
-        able = [condition for condition in conditions if names <= {name for name, _ in condition.variables}]
-        if able and names and is_portable(test):
-            made[able[0]] = (*made.get(able[0], ()), test)
-        else:
-            remaining.append(test)
-    return made, remaining
 
 
 def _is_given(end: object, context: Stream) -> bool:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from .algebra import Test
+from .algebra import Test, is_portable
+from .conditions import Condition
 from .join import Node
 from .pairs import Pairing
 
@@ -24,6 +25,28 @@ class Stream:
     def place(self, name: str) -> int:
         """The column of a name that it has."""
         return self.layout.index(name)
+
+
+def at_memories(conditions: tuple[Condition, ...], tests: Tests) -> tuple[dict[Condition, Tests], list[Test]]:
+    """The tests that an alpha memory makes, because one condition binds all that they read; and those that remain.
+
+    A window of so many events counts what its condition matches, whatever a query makes of it: it takes no tests. Which condition
+    is chosen depends on the query alone, never on how many facts there are: whoever feeds the memories must choose the same.
+    """
+    made: dict[Condition, Tests] = {}
+    remaining = []
+    for test in tests:
+        names = set(test.names)
+        able = [
+            condition
+            for condition in conditions
+            if names <= {name for name, _ in condition.variables} and (condition.window is None or condition.window.count is None)
+        ]
+        if able and names and is_portable(test):
+            made[able[0]] = (*made.get(able[0], ()), test)
+        else:
+            remaining.append(test)
+    return made, remaining
 
 
 def split(tests: Tests, bound: frozenset[str], names: Iterable[str], context: Stream) -> tuple[Tests, Tests]:

@@ -74,6 +74,24 @@ def _names(expression: Expression) -> Iterator[str]:
                 yield from _names(argument)
 
 
+MAX_CONJUNCTS = 16
+"""Parts that a FILTER is split into; one of more parts stays whole, since each is an operator of its own."""
+
+
+def conjuncts(expression: Expression) -> tuple[Expression, ...]:
+    """Expressions that hold together where, and only where, this one does: each is decided by as few conditions as it can be."""
+    parts = tuple(_conjuncts(expression))
+    return parts if len(parts) <= MAX_CONJUNCTS else (expression,)
+
+
+def _conjuncts(expression: Expression) -> Iterator[Expression]:
+    if isinstance(expression, Call) and expression.function == "&&":
+        for argument in expression.arguments:
+            yield from _conjuncts(argument)
+    else:
+        yield expression
+
+
 @dataclass(frozen=True)
 class Holds:
     """A FILTER: whether the expression is true (a :class:`rete.algebra.Test`)."""
@@ -83,6 +101,13 @@ class Holds:
     @cached_property
     def names(self) -> tuple[str, ...]:
         return names_in(self.expression)
+
+    @cached_property
+    def portable(self) -> bool:
+        """Whether it may be made where the facts are, before they travel (portable.py)."""
+        from .portable import travels
+
+        return travels(self.expression)
 
     @cached_property
     def _evaluate(self) -> Any:  # Any: a closure over the positions of the names

@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from rete import algebra
+from rete.scope import certain
 
 from ..expressions.comparing import boolean
-from ..expressions.tree import Call, Computed, Constant, Expression, Holds, Ordered
+from ..expressions.tree import Call, Computed, Constant, Expression, Holds, Ordered, conjuncts, names_in
 
 EMPTY = algebra.Basic()
 
@@ -46,11 +47,17 @@ class Conditions:
     expressions: list[Expression] = field(default_factory=list)
     inner: list[tuple[str, algebra.Algebra]] = field(default_factory=list)
 
-    def test(self) -> Holds | None:
-        """The expressions as one test."""
-        if not self.expressions:
-            return None
-        return Holds(self.expressions[0] if len(self.expressions) == 1 else Call("&&", tuple(self.expressions)))
+    def beside(self, right: algebra.Algebra) -> tuple[algebra.Algebra, Holds | None]:
+        """The right side of an OPTIONAL with those expressions that it decides by itself, and the others as one test."""
+        sure = certain(right)
+        parts = [part for expression in self.expressions for part in conjuncts(expression)]
+        others = [part for part in parts if not sure.issuperset(names_in(part))]
+        for part in parts:
+            if part not in others:
+                right = algebra.Filter(right, Holds(part))
+        if not others:
+            return right, None
+        return right, Holds(others[0] if len(others) == 1 else Call("&&", tuple(others)))
 
     def of(self, tree: algebra.Algebra) -> algebra.Algebra:
         """The solutions of a tree that meet them all."""
@@ -58,7 +65,8 @@ class Conditions:
             tree = existence.of(tree)
         tree = decided(tree, self.inner)
         for expression in self.expressions:
-            tree = algebra.Filter(tree, Holds(expression))
+            for part in conjuncts(expression):
+                tree = algebra.Filter(tree, Holds(part))
         return tree
 
 
@@ -74,7 +82,7 @@ def decided(tree: algebra.Algebra, inner: list[tuple[str, algebra.Algebra]]) -> 
 def optional(tree: algebra.Algebra, right: algebra.Algebra, conditions: Conditions) -> algebra.Algebra:
     """OPTIONAL: the tree with the solutions of another that meet the conditions together with it, where there are any."""
     if not conditions.existences and not conditions.inner:
-        return algebra.LeftJoin(tree, right, conditions.test())
+        return algebra.LeftJoin(tree, *conditions.beside(right))
     # The condition asks the graph about the merged solution: those that it holds of, and the left ones without any such.
     merged = conditions.of(joined(tree, right))
     return algebra.Union(merged, algebra.Exists(tree, conditions.of(right), negated=True))
