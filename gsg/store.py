@@ -65,7 +65,12 @@ class FactStore:
 
     def matching(self, template: Template) -> Iterator[Tuple]:
         """The facts that match the template."""
-        return filter(template.matches, self._candidates(template))
+        candidates = self._candidates(template)
+        anchors = template.anchors()
+        is_exact = not anchors or (len(anchors) == 1 and candidates is not self._by_arity.get(len(template.pattern)))
+        if is_exact and not template.same:
+            return iter(candidates)
+        return filter(template.matches, candidates)
 
     def count(self, template: Template) -> int:
         """An upper bound on how many facts match, without looking at each."""
