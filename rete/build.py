@@ -46,7 +46,7 @@ from .algebra import (
 )
 from .chain import Estimate, Spec, specs_of
 from .closure import Reach
-from .conditions import MAX_CONDITIONS, Condition, Group, Parameter, Variable
+from .conditions import MAX_CONDITIONS, Condition, Group, Parameter, Variable, is_parameter
 from .copies import Numbering
 from .distinct import Once
 from .errors import BadQuery
@@ -99,6 +99,8 @@ class Builder:
     ) -> None:
         self._root = Stream(root, (), frozenset())
         self._top = self._root if parameters is None else Stream(parameters, parameters.names, frozenset(parameters.names))
+        self._tops = [self._root, self._top]
+        """Contexts that bind nothing but parameters: what is built there is built as at the root."""
         self._extend = extend
         self._estimate = estimate
         self.made: list[Node] = []
@@ -218,7 +220,7 @@ class Builder:
         names = in_scope(Join(left, right))
         for one, other in ((left, right), (right, left)):
             unsure = set(in_scope(one)) & set(in_scope(other)) - certain(one)
-            if context is self._top and unsure and unsure <= certain(other):
+            if self._is_top(context) and unsure and unsure <= certain(other):
                 early, late = split(tests, certain(one), names, context)
                 found = self._lateral(self._build(one, context, early), other, optional=False)
                 if found is not None:
@@ -231,7 +233,7 @@ class Builder:
 
     def _aside(self, tree: Algebra, context: Stream, tests: Tests = ()) -> Stream:
         """A side that is paired with one below the whole context: at the top it needs just its own parameters."""
-        return self._build(tree, self._narrow(context, parameters(tree)) if context is self._top else context, tests)
+        return self._build(tree, self._narrow(context, parameters(tree)) if self._is_top(context) else context, tests)
 
     def _paired(self, left: Stream, right: Stream) -> Stream:
         pairing = pairing_of(left, right)
@@ -242,7 +244,7 @@ class Builder:
     def _left_join(self, tree: LeftJoin, context: Stream, tests: Tests) -> Stream:
         early, late = split(tests, certain(tree.left), in_scope(tree), context)
         left = self._build(tree.left, context, early)
-        if context is self._top:
+        if self._is_top(context):
             by_demand = self._lateral(left, tree.right, tree.test, optional=True)
             if by_demand is not None:
                 return self._filtered(by_demand, late)
@@ -297,7 +299,7 @@ class Builder:
         if not shared:
             return left
         names = frozenset(shared)
-        may_ask = context is self._top and len(names - left.certain) <= MAX_UNCERTAIN and not names.isdisjoint(left.certain)
+        may_ask = self._is_top(context) and len(names - left.certain) <= MAX_UNCERTAIN and not names.isdisjoint(left.certain)
         if may_ask and names <= certain(tree.right) and substitutable(tree.right, names):
             return self._exists(left, Project(tree.right, tuple(shared)), negated=True)
         right = self._aside(tree.right, context)
@@ -330,7 +332,15 @@ class Builder:
         kept = tuple(name for name in context.layout if name in wanted)
         if not kept:
             return self._root
-        return context if kept == context.layout else self._once(self._columns(context, kept))
+        narrow = context if kept == context.layout else self._once(self._columns(context, kept))
+        if all(map(is_parameter, kept)) and not self._is_top(narrow):
+            # With the constants in place it would be the root.
+            narrow = Stream(narrow.node, narrow.layout, narrow.certain)
+            self._tops.append(narrow)
+        return narrow
+
+    def _is_top(self, context: Stream) -> bool:
+        return any(context is top for top in self._tops)
 
     def _back(self, context: Stream, narrow: Stream, found: Stream) -> Stream:
         """What was built below part of a context, below all of it."""

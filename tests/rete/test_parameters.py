@@ -15,7 +15,7 @@ from test_algebra_equivalence import Change, Flash, constants, inline, one_more,
 from test_algebra_equivalence import facts as some_facts
 from world import World
 
-from rete import BadQuery, Condition, Group, Parameter, Production, Variable, Window, bound
+from rete import BadQuery, Condition, Group, Network, OpenTemplate, Parameter, Production, Variable, Window, bound
 from rete import algebra as a
 
 OWNED_IN = Group((Condition((Variable("x"), "in", Parameter(0))), Condition((Variable("x"), "of", Parameter(1)))))
@@ -308,6 +308,39 @@ class Trial:
         while self.queries:
             self.leave(0)
         assert self.world.network.is_empty
+
+
+@dataclass(frozen=True)
+class Portable(naive.Equals):
+    """A test that an alpha memory may make."""
+
+    portable = True
+
+
+def filtered(inner: st.SearchStrategy[a.Algebra]) -> st.SearchStrategy[a.Algebra]:
+    return st.builds(a.Filter, inner, st.builds(Portable, st.sampled_from("uvw"), constants))
+
+
+tested_trees = st.recursive(basics, lambda inner: st.one_of(one_more(inner), filtered(inner), filtered(inner)), max_leaves=4)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@given(tested_trees, arguments)
+def test_a_shared_network_looks_at_what_its_queries_would_look_at_alone(tree: a.Algebra, values: Fact) -> None:
+    alone, shared = Network(lambda _: ()), Network(lambda _: (), by_feed=True)
+    try:
+        alone.subscribe_algebra(bound(tree, values), (), lambda _: None)
+    except BadQuery:
+        return
+
+    shared.subscribe_template(tree, values, (), lambda _: None)
+
+    for alpha in shared.alphas():
+        assert any(
+            alpha.tests == other.tests
+            and (alpha.template.covers(other.template) if isinstance(alpha.template, OpenTemplate) else alpha == other)
+            for other in alone.alphas()
+        )
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
