@@ -23,6 +23,7 @@ from .errors import (
     PeerUnreachable,
     Refused,
     RemoteError,
+    TooManyTokens,
     Unsupported,
 )
 
@@ -61,6 +62,7 @@ __all__ = [
     "Space",
     "Subscription",
     "Symbol",
+    "TooManyTokens",
     "Unsupported",
     "connect",
     "load",

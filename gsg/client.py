@@ -49,6 +49,7 @@ from .languages import parse_script
 from .live import LiveSubscription
 from .messages import size_bytes
 from .model import Tuple
+from .query import MAX_TOKENS
 from .rows import Change, Row, Sign
 from .subscription import Callback
 
@@ -66,6 +67,8 @@ class _Stream:
     def __init__(self, text: str) -> None:
         self.text = text
         self.names: tuple[str, ...] = ()
+        self.warnings: tuple[str, ...] = ()
+        self.number = 0
         self.rows: Counter[Row] = Counter()
         self.first: list[Change] = []
         """Rows until the answer is complete."""
@@ -204,13 +207,19 @@ class Client:
         return made
 
     async def subscribe(
-        self, text: str, language: str = "gsg", callback: Callback | None = None, *, limit: int = LIMIT
+        self,
+        text: str,
+        language: str = "gsg",
+        callback: Callback | None = None,
+        *,
+        limit: int = LIMIT,
+        max_tokens: int = MAX_TOKENS,
     ) -> LiveSubscription:
         """A standing query; returns when its first answer is complete. See :meth:`gsg.Peer.subscribe`."""
         number = next(self._numbers)
         stream = self._streams[number] = _Stream(text)
         try:
-            await self._ask(Subscribe(number, text, language, limit), Subscribed)
+            await self._ask(Subscribe(number, text, language, limit, max_tokens), Subscribed)
             await stream.complete.wait()
             if stream.error is not None and not stream.up_to_date:
                 raise stream.error
@@ -226,7 +235,13 @@ class Client:
                 await self._forget(number)
 
         subscription = LiveSubscription(
-            stream.names, rows_now=lambda: Counter(stream.rows), on_close=close, callback=callback, limit=limit
+            stream.names,
+            rows_now=lambda: Counter(stream.rows),
+            on_close=close,
+            callback=callback,
+            limit=limit,
+            warnings=stream.warnings,
+            number=stream.number,
         )
         stream.begin(subscription)
         return subscription
@@ -310,6 +325,8 @@ class Client:
         else:
             if isinstance(reply, Subscribed) and stream is not None:
                 stream.names = reply.variables
+                stream.warnings = reply.warnings
+                stream.number = reply.number
             future = self._waiting.get(reply.request)
             if future is not None and not future.done():
                 future.set_result(reply)

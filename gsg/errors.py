@@ -6,6 +6,7 @@
     │   ├── BadText             a script, query or file that does not parse: has line, column and a caret
     │   ├── BadQuery            a query that parses and can have no meaning
     │   ├── Unsupported         understood, and refused by name
+    │   ├── TooManyTokens       a subscription would hold more than it may: how many tokens, and the limit
     │   ├── Overrun             the reader was too slow: events were dropped, and how many
     │   └── DoorClosed          a door could not be opened, or was used after it was closed
     └── RemoteError         another peer or the network failed
@@ -63,6 +64,18 @@ class BadText(LocalError):
 
 class BadQuery(LocalError):
     """A query that parses and can have no meaning: nothing binds a variable, or it is too large."""
+
+
+class TooManyTokens(LocalError):
+    """A subscription would hold more tokens than it may (rows of its answer included), and has ended; others go on.
+
+    Attributes: ``tokens`` (when it was noticed) and ``limit``.
+    """
+
+    def __init__(self, problem: str, *, tokens: int, limit: int) -> None:
+        super().__init__(problem)
+        self.tokens = tokens
+        self.limit = limit
 
 
 class Overrun(LocalError):

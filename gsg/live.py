@@ -32,9 +32,15 @@ class LiveSubscription:
         on_close: Callable[[], Awaitable[None]],
         callback: Callback | None = None,
         limit: int = LIMIT,
+        warnings: tuple[str, ...] = (),
+        number: int = 0,
     ) -> None:
         self.variables = variables
         """The names of a row, in order of appearance."""
+        self.number = number
+        """By which its peer can be asked about it, as by ``gsg explain --subscription``."""
+        self.warnings = warnings
+        """What whoever wrote the query should know, such as a cross product in it."""
         self.failures = 0
         """How often the callback has raised; each is logged with its subscription."""
         self._rows_now = rows_now

@@ -18,7 +18,6 @@ import contextlib
 import logging
 import socket
 import time
-from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from random import Random, SystemRandom
 from types import TracebackType
@@ -62,11 +61,11 @@ from .model import Tuple
 from .posting import Feed
 from .predicates import compile_test
 from .publisher import Publisher
-from .query import Query
+from .query import MAX_TOKENS, Query
 from .rendezvous import Rendezvous
-from .rows import Row, Sign, changes_of
-from .subscriber import Standing, Subscriber
+from .subscriber import Subscriber
 from .subscription import Callback
+from .subscriptions import Asked, Subscriptions
 
 log = logging.getLogger(__name__)
 
@@ -108,7 +107,7 @@ class Peer:
         self._publisher: Publisher
         self._subscriber: Subscriber
         self._handover: Handover
-        self._subscriptions: dict[LiveSubscription, Standing] = {}
+        self._subscriptions: Subscriptions
         self._congested: set[Channel] = set()
         self._done: list[tuple[Channel, Done]] = []
         """Answers to publishers, due at the end of the read under way."""
@@ -126,6 +125,7 @@ class Peer:
         self._holders = Holders(self._endpoint.overlay, self._exchange.abort)
         self._publisher = Publisher(self.contact.id, self._holders, self._exchange, self._clock)
         self._subscriber = Subscriber(self._holders, self._exchange, self._start_task)
+        self._subscriptions = Subscriptions(self._subscriber)
         self._handover = Handover(
             self.contact, self._holders, self._exchange, self._rendezvous, start_task=self._start_task, flush=self._flush
         )
@@ -162,10 +162,7 @@ class Peer:
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         # Subscriptions end first, so that no rows come of what leaving does; the network is left in order only by a peer in order.
-        for subscription, standing in self._subscriptions.items():
-            subscription.ended(None)
-            self._subscriber.unsubscribe(standing)
-        self._subscriptions.clear()
+        self._subscriptions.end()
         try:
             if self._open and kind is None:
                 await self._handover.leave()
@@ -224,38 +221,31 @@ class Peer:
         return made
 
     async def subscribe(
-        self, text: str, language: str = "gsg", callback: Callback | None = None, *, limit: int = LIMIT
+        self,
+        text: str,
+        language: str = "gsg",
+        callback: Callback | None = None,
+        *,
+        limit: int = LIMIT,
+        max_tokens: int = MAX_TOKENS,
+        client: str = "",
     ) -> LiveSubscription:
         """A standing query; returns when its first answer is complete. Its rows come first, as ``+`` differences.
 
-        Raises BadText or BadQuery for a query that cannot be, Unsupported for an unknown language, PeerUnreachable when a
-        rendezvous does not answer.
+        It may hold ``max_tokens``, rows of its answer included; beyond, it ends alone with TooManyTokens. ``client`` says for
+        whom it is. Raises BadText or BadQuery for a query that cannot be, Unsupported for an unknown language, PeerUnreachable
+        when a rendezvous does not answer.
         """
-        return await self.subscribe_query(parse_query(text, language), callback, limit=limit)
+        asked = Asked(parse_query(text, language), text, language, client, max_tokens)
+        self._opened()
+        return await self._subscriptions.add(asked, callback, limit=limit)
 
-    async def subscribe_query(self, query: Query, callback: Callback | None = None, *, limit: int = LIMIT) -> LiveSubscription:
+    async def subscribe_query(
+        self, query: Query, callback: Callback | None = None, *, limit: int = LIMIT, max_tokens: int = MAX_TOKENS
+    ) -> LiveSubscription:
         """Like :meth:`subscribe`, for a query that was parsed already."""
         self._opened()
-        names = query.select
-
-        def flashed(rows: list[tuple[Tuple, int]]) -> None:
-            subscription.deliver((Sign.EVENT, Row.of(names, values)) for values, weight in rows for _ in range(weight))
-
-        async def close() -> None:
-            if self._subscriptions.pop(subscription, None) is not None:
-                self._subscriber.unsubscribe(standing)
-
-        subscription = LiveSubscription(
-            names,
-            rows_now=lambda: Counter({Row.of(names, values): times for values, times in standing.rows().items()}),
-            on_close=close,
-            callback=callback,
-            limit=limit,
-        )
-        standing, rows = await self._subscriber.subscribe(query, lambda new: subscription.deliver(changes_of(names, new)), flashed)
-        self._subscriptions[subscription] = standing
-        subscription.deliver(changes_of(names, rows))
-        return subscription
+        return await self._subscriptions.add(Asked(query, max_tokens=max_tokens), callback, limit=limit)
 
     async def status(self) -> list[PeerStatus]:
         """How this peer and every peer it knows are doing, itself first; peers that do not answer are left out."""

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import rete
 from rete import algebra
 from rete.production import Listener
+from rete.products import cross_products
 
-from .errors import BadQuery
+from .errors import BadQuery, LocalError, TooManyTokens
 from .model import Term, Tuple
+
+MAX_TOKENS = 1_000_000
+"""Tokens that a subscription may hold, the rows of its answer included, where it does not say; beyond, it ends alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +28,19 @@ class Query:
     body: rete.Group | algebra.Algebra
     select: tuple[str, ...]
     arguments: tuple[Term, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What whoever wrote it should know."""
+        if not _products(self.body):
+            return ()
+        from .writing import part_text
+
+        return tuple(
+            f"cross product: {part_text(one)} and {part_text(other)} share no variable, so each solution of one is joined with "
+            "each of the other"
+            for one, other in _products(self.bound().body)
+        )
 
     def bound(self) -> Query:
         """The same query with its constants put back."""
@@ -49,6 +67,11 @@ class Query:
         return made
 
 
+@lru_cache(maxsize=1024)
+def _products(body: rete.Group | algebra.Algebra) -> tuple[tuple[rete.Condition | algebra.Algebra, ...], ...]:
+    return tuple(cross_products(body))
+
+
 class refusing_bad_queries:  # noqa: N801  # reads as a phrase in a with statement
     """Turns the matcher's refusal into ours: callers see one family of exceptions."""
 
@@ -58,14 +81,36 @@ class refusing_bad_queries:  # noqa: N801  # reads as a phrase in a with stateme
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, rete.BadQuery):
             raise BadQuery(str(error)) from None
+        if isinstance(error, rete.TooManyTokens):
+            raise too_many_tokens(error) from None
 
 
-def enter(network: rete.Network, query: Query, listener: Listener) -> rete.Production:
-    """Add a query without arguments to a network. Raises BadQuery."""
+def too_many_tokens(error: rete.TooManyTokens) -> TooManyTokens:
+    """The matcher's error as ours, in words."""
+    from .writing import node_text
+
+    where = "" if error.at is None else f" at {node_text(error.at)}"
+    return TooManyTokens(
+        f"the subscription would hold {error.tokens:,} tokens{where}; at most {error.limit:,} are allowed: add conditions that "
+        "share variables (gsg explain shows the order of its joins), or subscribe with a larger max_tokens",
+        tokens=error.tokens,
+        limit=error.limit,
+    )
+
+
+def enter(network: rete.Network, query: Query, listener: Listener, *, max_tokens: int = rete.UNLIMITED) -> rete.Production:
+    """Add a query without arguments to a network. Raises BadQuery and TooManyTokens."""
     with refusing_bad_queries():
         if isinstance(query.body, rete.Group):
-            return network.subscribe(query.body, query.select, listener)
-        return network.subscribe_algebra(query.body, query.select, listener)
+            return network.subscribe(query.body, query.select, listener, max_tokens=max_tokens)
+        return network.subscribe_algebra(query.body, query.select, listener, max_tokens=max_tokens)
+
+
+def check_max_tokens(max_tokens: int) -> int:
+    """The cap, if it is one. Raises LocalError."""
+    if max_tokens < 1:
+        raise LocalError(f"max_tokens={max_tokens}; expected at least 1")
+    return max_tokens
 
 
 SHARE_FROM = 8
@@ -85,18 +130,22 @@ class Entrance:
         self._alone: dict[rete.Production, Query] = {}
         self._counts: dict[tuple[object, tuple[str, ...]], int] = {}
 
-    def enter(self, query: Query, listener: Listener) -> tuple[rete.Production, list[tuple[Tuple, int]]]:
-        """Add a query; returns it and the rows that hold already. Raises BadQuery."""
+    def enter(
+        self, query: Query, listener: Listener, max_tokens: int = MAX_TOKENS
+    ) -> tuple[rete.Production, list[tuple[Tuple, int]]]:
+        """Add a query; returns it and the rows that hold already. Raises BadQuery and TooManyTokens."""
         network = self._network
         if not query.arguments:
-            production = enter(network, query, listener)
+            production = enter(network, query, listener, max_tokens=max_tokens)
             return production, list(production.rows().items())
         template = (query.body, query.select)
         count = self._counts.get(template, 0) + 1
-        if network.has_template(query.body, query.arguments, query.select) or (count >= SHARE_FROM and rete.can_share(query.body)):
+        # A product is not shared: one that explodes is stopped in the middle of a fact only where it is alone.
+        may_share = count >= SHARE_FROM and rete.can_share(query.body) and not _products(query.body)
+        if may_share or network.has_template(query.body, query.arguments, query.select):
             with refusing_bad_queries():
-                return network.subscribe_template(query.body, query.arguments, query.select, listener)
-        production = enter(network, query.bound(), listener)
+                return network.subscribe_template(query.body, query.arguments, query.select, listener, max_tokens=max_tokens)
+        production = enter(network, query.bound(), listener, max_tokens=max_tokens)
         self._alone[production] = query
         self._counts[template] = count
         return production, list(production.rows().items())

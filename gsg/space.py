@@ -16,7 +16,7 @@ from .backlog import LIMIT
 from .errors import DoorClosed
 from .languages import Delete, Insert, Notify, parse_query, parse_script
 from .model import Tuple
-from .query import Entrance, Query
+from .query import MAX_TOKENS, Entrance, Query, check_max_tokens, too_many_tokens
 from .store import FactStore
 from .subscription import Callback, Subscription
 
@@ -37,7 +37,9 @@ class Space:
         self._clock = clock
         self._store = FactStore()
         self._network = rete.Network(
-            lambda alpha: self._store.matching(alpha.template), lambda alpha: self._store.count(alpha.template)
+            lambda alpha: self._store.matching(alpha.template),
+            lambda alpha: self._store.count(alpha.template),
+            on_end=self._too_large,
         )
         self._entrance = Entrance(self._network)
         self._flashing: dict[rete.Production, Subscription] = {}
@@ -90,16 +92,26 @@ class Space:
             elif isinstance(block, Notify):
                 self.notify(block.tuples)
             else:
-                made.append(self._subscribe(block.query, None, LIMIT))
+                made.append(self._subscribe(block.query, None, LIMIT, MAX_TOKENS))
         return made
 
-    def subscribe(self, text: str, language: str = "gsg", callback: Callback | None = None, *, limit: int = LIMIT) -> Subscription:
+    def subscribe(
+        self,
+        text: str,
+        language: str = "gsg",
+        callback: Callback | None = None,
+        *,
+        limit: int = LIMIT,
+        max_tokens: int = MAX_TOKENS,
+    ) -> Subscription:
         """A standing query. Rows that hold already come first, as ``+`` differences.
 
         ``callback(sign, row)`` is called for each difference; without it they are kept for iteration, at most ``limit`` (see
-        :mod:`gsg.backlog`). Raises BadText or BadQuery for a query that cannot be, Unsupported for an unknown language.
+        :mod:`gsg.backlog`). It may hold ``max_tokens``, rows of its answer included; beyond, it ends alone: reading it then raises
+        TooManyTokens. Raises BadText or BadQuery for a query that cannot be, TooManyTokens for one that would hold too much at
+        once, Unsupported for an unknown language.
         """
-        return self._subscribe(parse_query(text, language), callback, limit)
+        return self._subscribe(parse_query(text, language), callback, limit, check_max_tokens(max_tokens))
 
     def advance(self) -> None:
         """Let events that are too old leave their windows now."""
@@ -143,7 +155,12 @@ class Space:
         self._store.drop_indexes()
         self._indexed_at = None
 
-    def _subscribe(self, query: Query, callback: Callback | None, limit: int) -> Subscription:
+    def _too_large(self, production: rete.Production, why: rete.TooManyTokens) -> None:
+        subscription = self._flashing.get(production)
+        if subscription is not None:
+            subscription._ended(too_many_tokens(why))
+
+    def _subscribe(self, query: Query, callback: Callback | None, limit: int, max_tokens: int = MAX_TOKENS) -> Subscription:
         self._opened()
 
         def close() -> None:
@@ -158,7 +175,7 @@ class Space:
         subscription = Subscription(
             query, rows_now=rows_now, on_close=close, before_read=self.advance, callback=callback, limit=limit
         )
-        production, rows = self._entrance.enter(query, subscription._changed)
+        production, rows = self._entrance.enter(query, subscription._changed, max_tokens)
         if self._indexed_at is None and self._store.is_indexed:
             self._indexed_at, self._closed_since = len(self._flashing), 0
         self._flashing[production] = subscription

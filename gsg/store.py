@@ -73,8 +73,9 @@ class FactStore:
         return filter(template.matches, candidates)
 
     def count(self, template: Template) -> int:
-        """An upper bound on how many facts match, without looking at each."""
-        return len(self._candidates(template))
+        """How many facts match; of very many an upper bound, without looking at each."""
+        candidates = self._candidates(template)
+        return sum(map(template.matches, candidates)) if len(candidates) <= SCAN_LIMIT else len(candidates)
 
     def _candidates(self, template: Template) -> dict[Tuple, None]:
         arity = len(template.pattern)

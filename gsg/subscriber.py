@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 import rete
 
+from .errors import TooManyTokens
 from .exchange import Channel, Exchange
 from .features import Template
 from .feeds import RecentEvents
@@ -22,17 +23,19 @@ from .memories import Memory, OnEvent
 from .messages import Happened, Test
 from .model import Tuple
 from .placement import NOWHERE
-from .query import Entrance, Query, alphas
+from .query import Entrance, Query, alphas, too_many_tokens
 
 OnRows: TypeAlias = Callable[[list[tuple[Tuple, int]]], None]
+OnEnd: TypeAlias = Callable[[TooManyTokens], None]
 
 
 class Standing:
     """A query in the network of this peer."""
 
-    __slots__ = ("flashed", "memories", "production")
+    __slots__ = ("flashed", "memories", "on_end", "production")
 
-    def __init__(self, memories: list[Memory], production: rete.Production, flashed: OnRows) -> None:
+    def __init__(self, memories: list[Memory], production: rete.Production, flashed: OnRows, on_end: OnEnd) -> None:
+        self.on_end = on_end
         self.memories = memories
         self.production = production
         self.flashed = flashed
@@ -47,17 +50,23 @@ class Subscriber:
     """The standing queries and listeners of one peer. ``start_task`` runs a coroutine for as long as the peer lives."""
 
     def __init__(self, holders: Holders, exchange: Exchange, start_task: StartTask) -> None:
-        self._network = rete.Network(lambda alpha: self.intake.facts(alpha), lambda alpha: self.intake.size(alpha), by_feed=True)
+        self._network = rete.Network(
+            lambda alpha: self.intake.facts(alpha), lambda alpha: self.intake.size(alpha), by_feed=True, on_end=self._too_large
+        )
         self._entrance = Entrance(self._network)
         self.intake = Intake(holders, exchange, on_change=self._network.change_memory, start_task=start_task)
         self._standing: dict[rete.Production, Standing] = {}
         self._recent = RecentEvents()
         self._expiry: asyncio.TimerHandle | None = None
 
-    async def subscribe(self, query: Query, on_rows: OnRows, on_events: OnRows) -> tuple[Standing, list[tuple[Tuple, int]]]:
-        """Add a query; returns it when its first answer is complete, and that. ``on_rows`` hears of changes from then on.
+    async def subscribe(
+        self, query: Query, on_rows: OnRows, on_events: OnRows, on_end: OnEnd, *, max_tokens: int
+    ) -> tuple[Standing, list[tuple[Tuple, int]]]:
+        """Add a query; returns it when its first answer is complete, and that. ``on_rows`` hears of changes from then on,
+        ``on_end`` when it turns out to hold more than ``max_tokens``, and is to be removed.
 
-        Raises PeerUnreachable or Refused when a template could not be posted, BadQuery when the query cannot be built.
+        Raises PeerUnreachable or Refused when a template could not be posted, BadQuery when the query cannot be built,
+        TooManyTokens when it holds too much at once.
         """
         memories: list[Memory] = []
         try:
@@ -65,13 +74,18 @@ class Subscriber:
                 memories.append(self.intake.use(alpha))
             for memory in memories:
                 await self.intake.until_ready(memory)
-            production, rows = self._entrance.enter(query, on_rows)
+            production, rows = self._entrance.enter(query, on_rows, max_tokens)
         except BaseException:
             for memory in memories:
                 self.intake.leave(memory)
             raise
-        standing = self._standing[production] = Standing(memories, production, on_events)
+        standing = self._standing[production] = Standing(memories, production, on_events, on_end)
         return standing, rows
+
+    def _too_large(self, production: rete.Production, why: rete.TooManyTokens) -> None:
+        standing = self._standing.get(production)
+        if standing is not None:
+            standing.on_end(too_many_tokens(why))
 
     def unsubscribe(self, standing: Standing) -> None:
         """Remove a query; feeds that nobody else uses end, and with them the templates at their rendezvous."""

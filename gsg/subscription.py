@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
 from .backlog import LIMIT, Backlog
+from .errors import GsgError
 from .model import Tuple
 from .query import Query
 from .rows import Change, Row, Sign, changes_of
@@ -48,6 +49,7 @@ class Subscription:
         callback: Callback | None = None,
         limit: int = LIMIT,
     ) -> None:
+        self._query = query
         self.variables = query.select
         """The names of a row, in order of appearance."""
         self.failures = 0
@@ -59,26 +61,47 @@ class Subscription:
         # Ten thousand subscriptions with callbacks need no ten thousand empty queues.
         self._backlog = Backlog(limit) if callback is None else None
         self._closed = False
+        self._error: GsgError | None = None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What whoever wrote the query should know, such as a cross product in it."""
+        return self._query.warnings
 
     def rows(self) -> Counter[Row]:
-        """The rows that hold now, each with how often (more than once only where wildcards hide the difference)."""
+        """The rows that hold now, each with how often (more than once only where wildcards hide the difference).
+
+        Raises what has ended the subscription, if it was not closed: TooManyTokens.
+        """
+        if self._error is not None:
+            raise self._error
         if self._closed:
             return Counter()
         names = self.variables
         return Counter({Row.of(names, values): count for values, count in self._rows_now().items()})
 
     def __iter__(self) -> Iterator[Change]:
-        """The unread differences. Raises Overrun where events had to be dropped."""
+        """The unread differences. Raises Overrun where events had to be dropped, and in the end what :meth:`rows` raises."""
         if not self._closed:
             self._before_read()
         while self._backlog is not None and (change := self._backlog.popleft()) is not None:
             yield change
+        if self._error is not None:
+            raise self._error
 
     def close(self) -> None:
         """End the subscription: its memory is freed, nothing more comes. Closing twice is allowed."""
+        self._error = None
         if not self._closed:
             self._closed = True
             self._on_close()
+
+    def _ended(self, error: GsgError) -> None:
+        """The space has ended it."""
+        self.close()
+        self._error = error
+        if self._callback is not None:
+            log.warning("subscription to %s: %s", self.variables, error)
 
     def __enter__(self) -> Subscription:
         return self

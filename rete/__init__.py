@@ -24,13 +24,15 @@ from .conditions import (
     Variable,
     Window,
 )
-from .errors import BadQuery, ReteError
+from .errors import BadQuery, ReteError, TooManyTokens
+from .join import UNLIMITED
 from .network import Network
 from .production import Production
 
 __all__ = [
     "MAX_CONDITIONS",
     "MAX_WINDOW_EVENTS",
+    "UNLIMITED",
     "WILDCARD",
     "AlphaSpec",
     "AnyTemplate",
@@ -44,6 +46,7 @@ __all__ = [
     "ReteError",
     "Template",
     "TemplateTable",
+    "TooManyTokens",
     "Variable",
     "Window",
     "bound",

@@ -52,9 +52,10 @@ class Groups(Operator):
         if self._keyless:
             group = self._groups[()] = self._start()
             group.row = self._row((), group)
+            self.held = 1
         self.connect((parent, self))
         if always is not None:
-            self.connect((always, RightPort(self.hold)))
+            self.connect((always, RightPort(self, self.always)))
 
     def _start(self) -> _Kept:
         return _Kept([aggregate.start() for aggregate in self._aggregates])
@@ -71,7 +72,7 @@ class Groups(Operator):
             accumulator.change(read(token), weight)
         self._count(key, group, weight)
 
-    def hold(self, key: Token, weight: int) -> None:
+    def always(self, key: Token, weight: int) -> None:
         """A group comes (or goes) that is there even of nothing."""
         self._count(key, self._group(key), weight)
 
@@ -79,6 +80,7 @@ class Groups(Operator):
         group = self._groups.get(key)
         if group is None:
             group = self._groups[key] = self._start()
+            self.hold(1)
         return group
 
     def _count(self, key: Token, group: _Kept, weight: int) -> None:
@@ -88,6 +90,7 @@ class Groups(Operator):
         group.row = after = self._row(key, group) if group.count > 0 or self._keyless else None
         if not group.count and not self._keyless:
             del self._groups[key]
+            self.held -= 1
         if before != after:
             if before is not None:
                 self.emit(before, -1)

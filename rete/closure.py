@@ -17,7 +17,7 @@ from typing import Any
 
 from .index import Token
 from .join import Node
-from .operator import Operator, RightPort, add_weight
+from .operator import Operator, RightPort, add_weight, entries
 from .pairs import enter
 
 
@@ -32,10 +32,11 @@ class Reach(Operator):
         self._sources: dict[Token, int] = {}
         self._reached: dict[Any, set[Any]] = {}
         self._reached_by: dict[Any, set[Any]] = {}
-        self.connect((sources, self), (edges, RightPort(self.edge)))
+        self.connect((sources, self), (edges, RightPort(self, self.edge)))
 
     def left(self, token: Token, weight: int) -> None:
         after = add_weight(self._sources, token, weight)
+        self.hold(entries(after, weight))
         (source,) = token
         if after > 0 >= after - weight:
             self._reached[source] = set()
@@ -48,7 +49,7 @@ class Reach(Operator):
         """An edge comes or goes at the second input."""
         start, end = token
         before = self._edges.get(start, {}).get(token, 0)
-        enter(self._edges, start, token, weight)
+        self.hold(enter(self._edges, start, token, weight))
         after = before + weight
         if after > 0 >= before:
             for source in self._concerned(start):
@@ -80,6 +81,7 @@ class Reach(Operator):
 
     def _gain(self, source: Any, nodes: set[Any]) -> None:
         self._reached[source] |= nodes
+        self.hold(len(nodes))
         for node in nodes:
             self._reached_by.setdefault(node, set()).add(source)
         for node in nodes:
@@ -87,6 +89,7 @@ class Reach(Operator):
 
     def _lose(self, source: Any, nodes: set[Any]) -> None:
         self._reached[source] = self._reached[source] - nodes
+        self.held -= len(nodes)
         for node in nodes:
             sources = self._reached_by[node]
             sources.remove(source)

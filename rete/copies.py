@@ -7,16 +7,19 @@ each number below n, whatever the history.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 from .index import Token
 from .join import Node
-from .operator import Operator, add_weight
+from .operator import Operator, add_weight, entries
 
 
 class Numbering(Operator):
     """Append the number of the copy."""
 
     __slots__ = ("_counts",)
+
+    keeps_columns: ClassVar[bool] = True
 
     def __init__(self, key: object, parent: Node) -> None:
         super().__init__(key, parent)
@@ -25,6 +28,7 @@ class Numbering(Operator):
 
     def left(self, token: Token, weight: int) -> None:
         after = add_weight(self._counts, token, weight)
+        self.hold(entries(after, weight))
         before = after - weight
         # A count may be negative on the way through a transaction: there is no such copy.
         for number in range(max(before, 0), after):

@@ -4,16 +4,19 @@ is."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 from .index import Token
 from .join import Node
-from .operator import Operator, add_weight
+from .operator import Operator, add_weight, entries
 
 
 class Once(Operator):
     """Tokens without their multiplicity."""
 
     __slots__ = ("_counts",)
+
+    keeps_columns: ClassVar[bool] = True
 
     def __init__(self, key: object, parent: Node) -> None:
         super().__init__(key, parent)
@@ -22,6 +25,7 @@ class Once(Operator):
 
     def left(self, token: Token, weight: int) -> None:
         after = add_weight(self._counts, token, weight)
+        self.hold(entries(after, weight))
         if after > 0 >= after - weight:
             self.emit(token, 1)
         elif after <= 0 < after - weight:

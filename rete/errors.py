@@ -1,10 +1,16 @@
 """The errors of the matcher.
 
 ReteError
-└── BadQuery        a query that can have no meaning here: it says which part, and what is expected
+├── BadQuery        a query that can have no meaning here: it says which part, and what is expected
+└── TooManyTokens   a query holds more than it may
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .join import Node
 
 
 class ReteError(Exception):
@@ -13,3 +19,17 @@ class ReteError(Exception):
 
 class BadQuery(ReteError):
     """A query that cannot be built into a network."""
+
+
+class TooManyTokens(ReteError):
+    """A query would hold more tokens, rows of its answer included, than it may.
+
+    Attributes: ``tokens`` (when it was noticed), ``limit``, and the node ``at`` which it happened (None: the rows themselves,
+    or the whole of a network that many queries share).
+    """
+
+    def __init__(self, tokens: int, limit: int, at: Node | None) -> None:
+        self.tokens = tokens
+        self.limit = limit
+        self.at = at
+        super().__init__(f"{tokens:,} tokens; at most {limit:,} are allowed")

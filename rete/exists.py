@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import compress, product
+from typing import ClassVar
 
 from .index import Token, tuple_getter
 from .join import Node
 from .negation import Asked, Demand
-from .operator import Operator, RightPort, add_weight
+from .operator import Operator, RightPort, add_weight, entries
 
 MAX_UNCERTAIN = 4
 """Names of one EXISTS that may be unbound outside: each doubles the number of branches; more are refused."""
@@ -28,8 +29,8 @@ class Branch:
 
     __slots__ = ("demand", "demand_of", "width")
 
-    def __init__(self, level: int, places: tuple[int, ...]) -> None:
-        self.demand: Demand[Asked] = Demand(level)
+    def __init__(self, owner: Node, places: tuple[int, ...]) -> None:
+        self.demand: Demand[Asked] = Demand(owner)
         self.width = len(places)
         self.demand_of = tuple_getter(places)
 
@@ -42,6 +43,8 @@ class Existence(Operator):
     """
 
     __slots__ = ("_branches", "_negated", "_parent", "_unsure")
+
+    keeps_columns: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -60,10 +63,10 @@ class Existence(Operator):
         self._branches: dict[tuple[bool, ...], Branch] = {}
         ends = []
         for bound in product((True, False), repeat=len(unsure)):
-            branch = Branch(parent.level, (*sure, *compress(unsure, bound)))
+            branch = Branch(parent, (*sure, *compress(unsure, bound)))
             end = build(branch.demand, bound)
             self.level = max(self.level, end.level + 1)
-            ends.append((end, RightPort(_receiver(self, branch))))
+            ends.append((end, RightPort(self, _receiver(self, branch))))
             self._branches[bound] = branch
         # The pattern's networks first: they are empty, and must hear of the demands that the tokens make.
         self.connect(*ends)
@@ -81,7 +84,7 @@ class Existence(Operator):
             # emitted.
             asked = branch.demand.asked[value] = Asked()
             branch.demand.emit(value, 1)
-        add_weight(asked.tokens, token, weight)
+        self.hold(entries(add_weight(asked.tokens, token, weight), weight))
         if (asked.results > 0) != self._negated:
             self.emit(token, weight)
         if not asked.tokens:

@@ -10,13 +10,21 @@ A node holds no output: its tokens can always be replayed from its parent, so me
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from .bag import items_of
 from .chain import JoinSpec
 from .index import Index, Token, enter, key_getter
+
+if TYPE_CHECKING:
+    from .meter import Meter
+
+UNLIMITED = sys.maxsize
+MUTED = -1
+"""The limit of a node that passes nothing on: all that it serves have ended (:mod:`rete.meter`)."""
 
 
 class Receiver(Protocol):
@@ -29,11 +37,19 @@ class Receiver(Protocol):
 class Node(ABC):
     """What joins, negations and roots have in common: children, and a level for the order of activation."""
 
-    __slots__ = ("children", "emit", "level", "shared")
+    __slots__ = ("children", "emit", "held", "level", "limit", "meter", "shared")
 
-    def __init__(self, level: int) -> None:
+    keeps_columns: ClassVar[bool] = False
+    """Whether each token that it emits begins with all columns of a token of its first input."""
+
+    def __init__(self, level: int, meter: Meter) -> None:
         self.level = level
         """Greater than the level of everything that feeds this node."""
+        self.meter = meter
+        self.held = 0
+        """How many tokens it keeps."""
+        self.limit = meter.entering
+        """How many it may keep before the meter is asked."""
         self.children: list[Receiver] = []
         self.shared: dict[Hashable, Node] = {}
         """Children that further queries may join by an equal spec, or by an operator's key."""
@@ -56,9 +72,28 @@ class Node(ABC):
         for child in self.children:
             child.left(token, weight)
 
+    def hold(self, change: int) -> None:
+        """Count tokens that it keeps from now on, or no longer."""
+        self.held += change
+        if self.held > self.limit:
+            self.meter.full(self)
+
+    def mute(self) -> None:
+        """Pass nothing on any more: it is about to be taken away."""
+        self.limit = MUTED
+        self.emit = _nobody
+
+    def parents(self) -> list[Node]:
+        """The nodes that feed it."""
+        return []
+
     @abstractmethod
     def replay(self) -> Iterator[tuple[Token, int]]:
         """Every token that the node has emitted and not taken back, with its weight."""
+
+
+def _nobody(token: Token, weight: int) -> None:
+    """Who hears of a muted node."""
 
 
 class Root(Node):
@@ -66,8 +101,8 @@ class Root(Node):
 
     __slots__ = ()
 
-    def __init__(self) -> None:
-        super().__init__(level=0)
+    def __init__(self, meter: Meter) -> None:
+        super().__init__(0, meter)
 
     def replay(self) -> Iterator[tuple[Token, int]]:
         yield (), 1
@@ -76,13 +111,16 @@ class Root(Node):
 class Join(Node):
     """Extend each token by the facts of an alpha memory that agree with it."""
 
-    __slots__ = ("_key_of", "_me", "_waiting", "index", "parent", "spec")
+    __slots__ = ("_key_of", "_me", "_rows", "_waiting", "index", "parent", "spec")
+
+    keeps_columns: ClassVar[bool] = True
 
     def __init__(self, parent: Node, spec: JoinSpec, index: Index) -> None:
-        super().__init__(parent.level + 1)
+        super().__init__(parent.level + 1, parent.meter)
         self.parent = parent
         self.spec = spec
         self.index = index
+        self._rows = index.rows
         self._key_of = key_getter(spec.token_key)
         self._waiting = index.join_level(self.level)
         self._me = (self,)
@@ -94,14 +132,17 @@ class Join(Node):
             waiting[key] = self._me + token
         else:
             enter(waiting, key, self._me + token, weight)
-        index = self.index
-        facts = index.rows.get(key)
+        self.held = held = self.held + weight
+        if held > self.limit:
+            self.meter.full(self)
+        facts = self._rows.get(key)
         if facts is None:
             return
+        extension_of = self.index.extension_of
         if isinstance(facts, tuple):
-            self.emit(token + index.extension_of(facts), weight)
+            self.emit(token + extension_of(facts), weight)
             return
-        emit, extension_of = self.emit, index.extension_of
+        emit = self.emit
         if isinstance(facts, list):
             for fact in facts:
                 emit(token + extension_of(fact), weight)
@@ -115,8 +156,23 @@ class Join(Node):
             for fact, count in items_of(index.rows.get(self._key_of(token))):
                 yield token + index.extension_of(fact), count * weight
 
+    def mute(self) -> None:
+        super().mute()
+        self._rows = {}
+
+    def parents(self) -> list[Node]:
+        return [self.parent]
+
     def forget(self) -> None:
         """Take the node's tokens out of the shared buckets, before it goes."""
+        if self.limit == MUTED:
+            # What it has heard of is less than what the parent would replay.
+            for key, bag in list(self._waiting.items()):
+                for partner, count in list(items_of(bag)):
+                    if partner[0] is self:
+                        enter(self._waiting, key, partner, -count)
+            self.index.leave_level(self.level)
+            return
         for token, weight in self.parent.replay():
             key = self._key_of(token)
             enter(self._waiting, key, self._me + token, -weight)

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import compress, product
+from typing import ClassVar
 
 from .algebra import Test
 from .index import Token, tuple_getter
 from .join import Node
 from .negation import Demand
-from .operator import Operator, Places, RightPort, add_weight, columns
+from .operator import Operator, Places, RightPort, add_weight, columns, entries
 from .partners import Kept
 
 
@@ -34,8 +35,8 @@ class _Branch:
 
     __slots__ = ("demand", "demand_of", "extension_of", "fill", "width")
 
-    def __init__(self, level: int, places: tuple[int, ...]) -> None:
-        self.demand: Demand[_Asked] = Demand(level)
+    def __init__(self, owner: Node, places: tuple[int, ...]) -> None:
+        self.demand: Demand[_Asked] = Demand(owner)
         self.demand_of = tuple_getter(places)
         self.width = len(places)
         self.fill: tuple[tuple[int, int], ...] = ()
@@ -61,6 +62,8 @@ class Lateral(Operator):
 
     __slots__ = ("_branches", "_holds", "_padding", "_parent", "_read", "_unsure")
 
+    keeps_columns: ClassVar[bool] = True
+
     def __init__(
         self,
         key: object,
@@ -82,13 +85,13 @@ class Lateral(Operator):
         self._branches: dict[tuple[bool, ...], _Branch] = {}
         ends = []
         for bound in product((True, False), repeat=len(unsure)):
-            branch = _Branch(parent.level, (*sure, *compress(unsure, bound)))
+            branch = _Branch(parent, (*sure, *compress(unsure, bound)))
             end, branch.fill, new = build(branch.demand, bound)
             branch.extension_of = tuple_getter(new)
             if optional:
                 self._padding = (None,) * len(new)
             self.level = max(self.level, end.level + 1)
-            ends.append((end, RightPort(_receiver(self, branch))))
+            ends.append((end, RightPort(self, _receiver(self, branch))))
             self._branches[bound] = branch
         # The right sides first: they are empty, and must hear of the demands that the tokens make.
         self.connect(*ends)
@@ -107,9 +110,11 @@ class Lateral(Operator):
         if kept is None:
             kept = asked.tokens[token] = Kept()
             kept.partners = sum(count for _, count in pairs)
+            self.hold(1)
         kept.weight += weight
         if not kept.weight:
             del asked.tokens[token]
+            self.held -= 1
         for merged, count in pairs:
             self.emit(merged, count * weight)
         if kept.partners <= 0 and self._padding is not None:
@@ -121,7 +126,7 @@ class Lateral(Operator):
     def result(self, branch: _Branch, result: Token, weight: int) -> None:
         """The right side has a result more or fewer."""
         asked = branch.demand.asked[result[: branch.width]]
-        add_weight(asked.results, result, weight)
+        self.hold(entries(add_weight(asked.results, result, weight), weight))
         for token, kept in asked.tokens.items():
             merged = branch.merge(token, result)
             if self._holds is not None and not self._holds(self._read(merged)):

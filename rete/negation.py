@@ -10,7 +10,7 @@ the fact brings.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from .chain import NotSpec
 from .index import Token, tuple_getter
@@ -37,8 +37,8 @@ class Demand(Node, Generic[Entry]):
 
     __slots__ = ("asked",)
 
-    def __init__(self, level: int) -> None:
-        super().__init__(level)
+    def __init__(self, owner: Node) -> None:
+        super().__init__(owner.level, owner.meter)
         self.asked: dict[Token, Entry] = {}
 
     def replay(self) -> Iterator[tuple[Token, int]]:
@@ -49,13 +49,17 @@ class Demand(Node, Generic[Entry]):
 class Negation(Node):
     """Keep the tokens for which the chain below ``demand`` has no result. Its level is set once that chain is built."""
 
-    __slots__ = ("_demand_of", "_width", "demand", "parent", "spec")
+    __slots__ = ("_demand_of", "_width", "demand", "parent", "spec", "tail")
+
+    keeps_columns: ClassVar[bool] = True
 
     def __init__(self, parent: Node, spec: NotSpec) -> None:
-        super().__init__(parent.level)
+        super().__init__(parent.level, parent.meter)
         self.parent = parent
         self.spec = spec
-        self.demand: Demand[Asked] = Demand(parent.level)
+        self.demand: Demand[Asked] = Demand(parent)
+        self.tail: Node = self.demand
+        """The end of the chain."""
         self._demand_of = tuple_getter(spec.demand)
         self._width = len(spec.demand)
 
@@ -66,11 +70,16 @@ class Negation(Node):
             # The chain runs before the token is entered: its results are counted, and nothing is taken back that was never emitted.
             asked = self.demand.asked[demand] = Asked()
             self.demand.emit(demand, 1)
-        count = asked.tokens.get(token, 0) + weight
-        if count:
+        before = asked.tokens.get(token, 0)
+        count = before + weight
+        if not before:
+            asked.tokens[token] = count
+            self.hold(1)
+        elif count:
             asked.tokens[token] = count
         else:
             del asked.tokens[token]
+            self.held -= 1
         if not asked.results:
             self.emit(token, weight)
         if not asked.tokens:
@@ -89,6 +98,9 @@ class Negation(Node):
             for waiting, count in asked.tokens.items():
                 self.emit(waiting, count)
 
+    def parents(self) -> list[Node]:
+        return [self.parent, self.tail]
+
     def replay(self) -> Iterator[tuple[Token, int]]:
         for token, weight in self.parent.replay():
             if not self.demand.asked[self._demand_of(token)].results:
@@ -98,10 +110,10 @@ class Negation(Node):
 class GroupEnd:
     """The end of a negated group's chain: hands results to the negation."""
 
-    __slots__ = ("_negation",)
+    __slots__ = ("node",)
 
     def __init__(self, negation: Negation) -> None:
-        self._negation = negation
+        self.node = negation
 
     def left(self, token: Token, weight: int) -> None:
-        self._negation.result(token, weight)
+        self.node.result(token, weight)

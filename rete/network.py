@@ -32,9 +32,10 @@ from .bound import bound, can_share, conditions_of
 from .build import Builder
 from .chain import Chain, Estimate, JoinSpec, NotSpec, Spec, chain_of
 from .conditions import AlphaSpec, Group, Parameter
-from .errors import BadQuery
+from .errors import BadQuery, TooManyTokens
 from .index import Fact, Token, enter
-from .join import Join, Node, Root
+from .join import UNLIMITED, Join, Node, Root
+from .meter import Meter, above
 from .negation import GroupEnd, Negation
 from .operator import Operator, places_of
 from .parameters import Instance, Parameters
@@ -48,6 +49,13 @@ def _unknown(_: AlphaSpec) -> int:
     return 0
 
 
+OnEnd: TypeAlias = Callable[[Production, TooManyTokens], None]
+
+
+def _unheard(production: Production, why: TooManyTokens) -> None:
+    return None
+
+
 class Network:
     """Standing queries over facts, kept right through every insertion and retraction.
 
@@ -55,12 +63,17 @@ class Network:
     where that was not done); ``estimate(alpha)`` may tell how many they are. Neither is asked for a memory of events.
     ``by_feed`` says that facts come by :meth:`change_memory` alone, those of a template with parameters under each of the templates
     that it is when constants are put back; ``facts_of`` of such a template are those that came so.
+    ``on_end`` hears, after its transaction, of a query that was taken away because it would hold too much.
     """
 
-    def __init__(self, facts_of: FactsOf, estimate: Estimate = _unknown, *, by_feed: bool = False) -> None:
+    def __init__(
+        self, facts_of: FactsOf, estimate: Estimate = _unknown, *, by_feed: bool = False, on_end: OnEnd = _unheard
+    ) -> None:
         self._facts_of = facts_of
         self._estimate = estimate
-        self._root = Root()
+        self._meter = Meter()
+        self._on_end = on_end
+        self._root = Root(self._meter)
         self._memories = AlphaMemories(by_feed=by_feed)
         self._templates: dict[Hashable, Parameters] = {}
         self._dirty: list[Collector] = []
@@ -74,44 +87,72 @@ class Network:
         self._numbers = count()
         self.cut_short = 0
         """Events that had to leave a window of time early, because it held MAX_WINDOW_EVENTS."""
+        self._ended: deque[tuple[Production, TooManyTokens]] = deque()
+        """Queries that were taken away, of which the owner is still to hear; bounded like those told."""
 
-    def subscribe(self, group: Group, select: Sequence[str], listener: Listener) -> Production:
+    def subscribe(self, group: Group, select: Sequence[str], listener: Listener, *, max_tokens: int = UNLIMITED) -> Production:
         """Add a query; what is there already counts at once (see :meth:`Production.rows`), the listener hears of changes.
 
-        Raises BadQuery for a query that cannot be built, or a selected variable that no condition binds.
+        Raises BadQuery for a query that cannot be built, or a selected variable that no condition binds; TooManyTokens for one that
+        would hold more than ``max_tokens``, rows of its answer included.
         """
         chain = chain_of(group, self._estimate)
         places = _places(chain, select)
-        node = self._extend(self._root, chain.specs)
-        production = ChainEnd(node, places, listener, self._dirty)
-        node.add_child(production)
+        with self._meter.entered(max_tokens):
+            node = self._extend(self._root, chain.specs)
+            production = ChainEnd(node, places, listener, self._dirty)
+            node.add_child(production)
+            self._admit(production, max_tokens)
         return production
 
-    def subscribe_algebra(self, tree: Algebra, select: Sequence[str], listener: Listener) -> Production:
+    def subscribe_algebra(
+        self, tree: Algebra, select: Sequence[str], listener: Listener, *, max_tokens: int = UNLIMITED
+    ) -> Production:
         """Add a query that is a tree of operators; a selected name that the tree never binds is None in every row.
 
-        Raises BadQuery for a query that cannot be built; nothing of it is left then.
+        Raises BadQuery for a query that cannot be built, TooManyTokens like :meth:`subscribe`; nothing of it is left then.
         """
         builder = Builder(self._root, self._extend, self._estimate)
-        production = None
-        try:
-            stream = builder.tree(tree)
-            production = ChainEnd(stream.node, places_of(select, stream.layout), listener, self._dirty)
-            stream.node.add_child(production)
-        finally:
-            # What was made and is of no use in the end: all of it, after an error.
-            for node in reversed(builder.made):
-                self._prune(node)
+        with self._meter.entered(max_tokens):
+            try:
+                stream = builder.tree(tree)
+                production = ChainEnd(stream.node, places_of(select, stream.layout), listener, self._dirty)
+                stream.node.add_child(production)
+                self._admit(production, max_tokens)
+            finally:
+                self._tidy(builder)
         return production
 
+    def _admit(self, production: ChainEnd, max_tokens: int) -> None:
+        """The last step of entering a query: it stays, or raises TooManyTokens and leaves nothing behind."""
+        if max_tokens == UNLIMITED:
+            return
+        problem = self._meter.admit(production, max_tokens)
+        if problem is not None:
+            self._take_out(production)
+            raise problem
+
+    def _tidy(self, builder: Builder) -> None:
+        """Take away what was made and is of no use in the end: all of it, after an error."""
+        for node in reversed(builder.made):
+            if self._meter.failed is not None:
+                self._meter.mute(node)
+            self._prune(node)
+
     def subscribe_template(
-        self, tree: Group | Algebra, arguments: Token, select: Sequence[str], listener: Listener
+        self,
+        tree: Group | Algebra,
+        arguments: Token,
+        select: Sequence[str],
+        listener: Listener,
+        *,
+        max_tokens: int = UNLIMITED,
     ) -> tuple[Production, list[tuple[Row, int]]]:
         """Add a query that is a template with these constants in the places of its :class:`rete.Parameter` 0, 1, and so on; returns
         it and the rows that hold already.
 
         Queries that are equal but for their arguments share one network (:mod:`rete.parameters`).
-        Raises BadQuery like the others, or when a parameter has no argument.
+        Raises BadQuery and TooManyTokens like the others, BadQuery when a parameter has no argument.
         """
         key = (tree, tuple(select), len(arguments))
         template = self._templates.get(key)
@@ -119,7 +160,18 @@ class Network:
             template = self._template(key, tree, arguments, select)
             self._templates[key] = template
         instance = Instance(template, arguments, listener)
-        return instance, template.add(instance)
+        instance.limit = instance.max_tokens = max_tokens
+        if max_tokens < template.least:
+            template.least = max_tokens
+            for node in above(template.end):
+                node.limit = min(node.limit, max_tokens)
+        rows = template.add(instance)
+        problem = self._meter.over.pop(instance, None)
+        if problem is not None:
+            instance.ended = True
+            self._drop(instance)
+            raise problem
+        return instance, rows
 
     def has_template(self, tree: Group | Algebra, arguments: Token, select: Sequence[str]) -> bool:
         """Whether some query like :meth:`subscribe_template` would add is there."""
@@ -140,7 +192,7 @@ class Network:
             # The first query's constants speak for all: a parameter is bound when its condition is looked at.
             return self._estimate(AlphaSpec(closed.get(alpha.template, alpha.template), alpha.tests, alpha.window))
 
-        template = Parameters(key, names, self._dirty)
+        template = Parameters(key, names, self._dirty, self._meter)
         if isinstance(tree, Group):
             chain = chain_of(tree, estimate, names)
             places = _places(chain, select)
@@ -151,8 +203,7 @@ class Network:
             stream = builder.tree(tree)
             template.finish(stream.node, places_of(select, stream.layout))
         finally:
-            for node in reversed(builder.made):
-                self._prune(node)
+            self._tidy(builder)
         return template
 
     def _remove(self, template: Parameters) -> None:
@@ -162,17 +213,26 @@ class Network:
         self._prune(template.end)
 
     def unsubscribe(self, production: Production) -> None:
-        """Remove a query with every node, index and memory that nobody else shares."""
+        """Remove a query with every node, index and memory that nobody else shares. One that has ended is gone already."""
+        if production.ended:
+            return
         if self._untold:
             self._untold = deque(entry for entry in self._untold if entry[0] is not production)
+        self._take_out(production)
+
+    def _take_out(self, production: Production) -> None:
+        production.ended = True
         if isinstance(production, Instance):
-            template = production.template
-            template.drop(production)
-            if template.is_unused:
-                self._remove(template)
+            self._drop(production)
         elif isinstance(production, ChainEnd):
             production.node.remove_child(production)
             self._prune(production.node)
+
+    def _drop(self, instance: Instance) -> None:
+        template = instance.template
+        template.drop(instance)
+        if template.is_unused:
+            self._remove(template)
 
     def change(self, changes: Iterable[tuple[Fact, int]]) -> None:
         """Facts come (+1) or go (-1), as one transaction: listeners hear the net difference at its end."""
@@ -181,7 +241,7 @@ class Network:
             memories = matching(fact)
             if memories:
                 self._activate(memories, fact, sign)
-        if self._dirty:
+        if self._dirty or self._ended:
             self._deliver()
 
     def change_memory(self, alpha: AlphaSpec, changes: Iterable[tuple[Fact, int]]) -> None:
@@ -191,7 +251,7 @@ class Network:
             return
         for fact, sign in changes:
             self._activate(memories, fact, sign)
-        if self._dirty:
+        if self._dirty or self._ended:
             self._deliver()
 
     def notify(self, event: Fact, now: float) -> list[tuple[Production, list[tuple[Row, int]]]]:
@@ -213,7 +273,7 @@ class Network:
                     self._activate([memory], memory.events.popleft()[1], -1)
                 elif len(memory.events) == 1 and (expires := memory.expires) is not None:
                     heappush(self._expiries, (expires, next(self._numbers), memory))
-            if self._dirty:
+            if self._dirty or self._ended:
                 self._deliver()
         return self.flash(event)
 
@@ -226,7 +286,7 @@ class Network:
                 self._activate([memory], memory.events.popleft()[1], -1)
             if expires is not None:
                 heappush(expiries, (expires, next(self._numbers), memory))
-        if self._dirty:
+        if self._dirty or self._ended:
             self._deliver()
 
     def next_expiry(self) -> float | None:
@@ -244,6 +304,8 @@ class Network:
         self._activate(memories, event, -1)
         for _ in self._taken():
             pass
+        if self._ended or self._meter.over:
+            self._deliver()
         positive = ((production, [change for change in changes if change[1] > 0]) for production, changes in appeared)
         return [(production, rows) for production, rows in positive if rows]
 
@@ -282,19 +344,40 @@ class Network:
             else:
                 for partner, weight in bucket.items():
                     partner[0].emit(partner[1:] + extension, weight * sign)
+        if self._meter.over:
+            self._end_muted()
+
+    def _end_muted(self) -> None:
+        """Take away the queries that turned out too large and are muted. Those of templates go when rows have been told."""
+        for production, problem in list(self._meter.over.items()):
+            if isinstance(production, ChainEnd):
+                del self._meter.over[production]
+                self._take_out(production)
+                self._ended.append((production, problem))
 
     def _deliver(self) -> None:
         # All are taken before the first listener runs: one that calls back in must not mix its changes with those under way.
         self._untold.extend(self._taken())
+        if self._meter.over:
+            self._end_instances()
         if self._telling:
             return
         self._telling = True
         try:
-            while self._untold:
+            while self._untold or self._ended:
+                if self._ended:
+                    self._on_end(*self._ended.popleft())
+                    continue
                 production, changes = self._untold.popleft()
                 production.listener(changes)
         finally:
             self._telling = False
+
+    def _end_instances(self) -> None:
+        over, self._meter.over = self._meter.over, {}
+        for production, problem in over.items():
+            self.unsubscribe(production)
+            self._ended.append((production, problem))
 
     def _taken(self) -> Iterator[tuple[Production, list[tuple[Row, int]]]]:
         """The queries that were reached, each with the net difference of its rows."""
@@ -324,7 +407,7 @@ class Network:
                 index.add(fact)
         join = Join(parent, spec, index)
         # No child yet: the tokens are entered where they wait, and nothing is emitted.
-        for token, weight in parent.replay():
+        for token, weight in self._meter.filling(parent):
             join.left(token, weight)
         parent.add_child(join)
         return join
@@ -340,8 +423,9 @@ class Network:
         negation = Negation(parent, spec)
         tail = self._extend(negation.demand, spec.chain)
         tail.add_child(GroupEnd(negation))
+        negation.tail = tail
         negation.level = tail.level + 1
-        for token, weight in parent.replay():
+        for token, weight in self._meter.filling(parent):
             negation.left(token, weight)
         parent.add_child(negation)
         return negation
@@ -356,7 +440,7 @@ class Network:
                 node.forget()
                 self._release(node.spec)
             else:
-                tail = self._tail(node)
+                tail = node.tail
                 tail.children.clear()
                 self._prune(tail)
             parent.remove_child(node)
@@ -368,13 +452,6 @@ class Network:
                 parent.remove_child(receiver)
             for parent, _ in node.feeds:
                 self._prune(parent)
-
-    @staticmethod
-    def _tail(negation: Negation) -> Node:
-        node: Node = negation.demand
-        for spec in negation.spec.chain:
-            node = node.shared[spec]
-        return node
 
     def _release(self, spec: JoinSpec) -> None:
         memory = self._memories.get(spec.alpha)

@@ -43,7 +43,7 @@ class Operator(Node):
     """Whether it keeps what it is told. One that does not is told nothing at its beginning: it replays from above."""
 
     def __init__(self, key: Hashable, *parents: Node) -> None:
-        super().__init__(1 + max(parent.level for parent in parents))
+        super().__init__(1 + max(parent.level for parent in parents), parents[0].meter)
         self.key = key
         self.owner = parents[0]
         """Where it is shared, by its key."""
@@ -54,9 +54,12 @@ class Operator(Node):
         self.feeds += feeds
         for parent, receiver in feeds:
             if self.remembers:
-                for token, weight in parent.replay():
+                for token, weight in self.meter.filling(parent):
                     receiver.left(token, weight)
             parent.add_child(receiver)
+
+    def parents(self) -> list[Node]:
+        return [parent for parent, _ in self.feeds]
 
     @abstractmethod
     def left(self, token: Token, weight: int) -> None:
@@ -66,9 +69,10 @@ class Operator(Node):
 class RightPort:
     """The second input of an operator."""
 
-    __slots__ = ("left",)
+    __slots__ = ("left", "node")
 
-    def __init__(self, receive: Callable[[Token, int], None]) -> None:
+    def __init__(self, node: Node, receive: Callable[[Token, int], None]) -> None:
+        self.node = node
         self.left = receive
 
 
@@ -80,3 +84,8 @@ def add_weight(counts: dict[Token, int], token: Token, weight: int) -> int:
     else:
         del counts[token]
     return count
+
+
+def entries(after: int, weight: int) -> int:
+    """How many entries more a bag has, where adding ``weight`` has given the count ``after``."""
+    return (after != 0) - (after != weight)

@@ -13,7 +13,7 @@ from typing import Any
 
 from .index import Token, key_getter, tuple_getter
 from .join import Node
-from .operator import Operator, RightPort, add_weight
+from .operator import Operator, RightPort, add_weight, entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +62,11 @@ class PairJoin(Operator):
         self._merge = pairing.merger()
         self._lefts: dict[Any, dict[Token, int]] = {}  # Any: keys of opaque constants
         self._rights: dict[Any, dict[Token, int]] = {}  # Any: as above
-        self.connect((left, self), (right, RightPort(self.right)))
+        self.connect((left, self), (right, RightPort(self, self.right)))
 
     def left(self, token: Token, weight: int) -> None:
         key = self._left_key(token)
-        enter(self._lefts, key, token, weight)
+        self.hold(enter(self._lefts, key, token, weight))
         for partner, count in self._rights.get(key, _NONE).items():
             merged = self._merge(token, partner)
             if merged is not None:
@@ -75,7 +75,7 @@ class PairJoin(Operator):
     def right(self, token: Token, weight: int) -> None:
         """A token comes or goes at the second input."""
         key = self._right_key(token)
-        enter(self._rights, key, token, weight)
+        self.hold(enter(self._rights, key, token, weight))
         for partner, count in self._lefts.get(key, _NONE).items():
             merged = self._merge(partner, token)
             if merged is not None:
@@ -90,13 +90,16 @@ class PairJoin(Operator):
                         yield merged, count * times
 
 
-def enter(memory: dict[Any, dict[Token, int]], key: Any, token: Token, weight: int) -> None:  # Any: as above
-    """Count a token into or out of a memory that keeps no empty buckets."""
+def enter(memory: dict[Any, dict[Token, int]], key: Any, token: Token, weight: int) -> int:  # Any: as above
+    """Count a token into or out of a memory that keeps no empty buckets; returns how many entries more it has."""
     bucket = memory.get(key)
     if bucket is None:
         memory[key] = {token: weight}
-    elif not add_weight(bucket, token, weight) and not bucket:
+        return 1
+    after = add_weight(bucket, token, weight)
+    if not bucket:
         del memory[key]
+    return entries(after, weight)
 
 
 _NONE: dict[Token, int] = {}

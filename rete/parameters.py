@@ -15,12 +15,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from .index import Token, tuple_getter
 from .join import Node
 from .operator import Places, columns
 from .production import Collector, Listener, Production, Row
+
+if TYPE_CHECKING:
+    from .meter import Meter
 
 
 class Instance(Production):
@@ -57,55 +60,61 @@ Collectors: TypeAlias = dict[Token, Instance | Equals]
 class Parameters(Node):
     """The arguments of a template's queries: the top of its network. It knows none while the network is built."""
 
-    __slots__ = ("_collectors", "_dirty", "dispatch", "end", "key", "names")
+    __slots__ = ("_dirty", "collectors", "dispatch", "end", "key", "least", "names")
 
-    def __init__(self, key: Hashable, names: tuple[str, ...], dirty: list[Collector]) -> None:
-        super().__init__(level=0)
+    def __init__(self, key: Hashable, names: tuple[str, ...], dirty: list[Collector], meter: Meter) -> None:
+        super().__init__(0, meter)
         self.key = key
         """The template, as its network knows it."""
         self.names = names
         self._dirty = dirty
-        self._collectors: Collectors = {}
+        self.collectors: Collectors = {}
+        self.least = meter.entering
+        """The least cap of any query that has been here: what nodes were told to hold before the meter is asked."""
         self.end: Node = self
         self.dispatch: Dispatch | None = None
 
     def finish(self, end: Node, select: Places) -> None:
         """The network is built: ``end`` is its last node, ``select`` are the places of a row in its tokens."""
         self.end = end
-        self.dispatch = Dispatch(len(self.names), columns(select), self._collectors, self._dirty)
+        self.dispatch = Dispatch(len(self.names), columns(select), self.collectors, self._dirty, self)
         end.add_child(self.dispatch)
 
     def add(self, instance: Instance) -> list[tuple[Row, int]]:
         """One query more; returns the rows that it begins with."""
         arguments = instance.arguments
-        known = self._collectors.get(arguments)
+        known = self.collectors.get(arguments)
         if known is None:
-            self._collectors[arguments] = instance
+            self.collectors[arguments] = instance
             return self._told(instance, 1)
         if isinstance(known, Instance):
             first, known = known, Equals()
             known.instances[first] = None
-            self._collectors[arguments] = known
+            known.count = first.count
+            self.collectors[arguments] = known
         known.instances[instance] = None
+        self.meter.judge_rows(known)
         return list(self.rows_of(arguments).items())
 
     def drop(self, instance: Instance) -> None:
         """One query fewer."""
         arguments = instance.arguments
-        known = self._collectors[arguments]
+        known = self.collectors[arguments]
         if known is instance:
             self._told(instance, -1)
-            del self._collectors[arguments]
+            del self.collectors[arguments]
         else:
             assert isinstance(known, Equals), "a query is listed with those of its arguments"
             del known.instances[instance]
             if len(known.instances) == 1:
-                (self._collectors[arguments],) = known.instances
+                (last,) = known.instances
+                last.count, last.limit = known.count, last.max_tokens
+                self.collectors[arguments] = last
 
     def rows_of(self, arguments: Token) -> Counter[Row]:
         """The rows of one query. Its token is taken back and given again, and what the end hears of that is the answer: no node can
         tell the tokens of one query from those of all others in a shorter time."""
-        collector = self._collectors[arguments]
+        collector = self.collectors[arguments]
         gone = self._told(collector, -1)
         self._told(collector, 1)
         return Counter({row: -weight for row, weight in gone})
@@ -121,23 +130,26 @@ class Parameters(Node):
     @property
     def is_unused(self) -> bool:
         """Whether there is no query."""
-        return not self._collectors
+        return not self.collectors
 
     def replay(self) -> Iterator[tuple[Token, int]]:
-        for arguments in self._collectors:
+        for arguments in self.collectors:
             yield arguments, 1
 
 
 class Dispatch:
     """The end of a template's network: hands rows to the queries whose arguments their tokens begin with."""
 
-    __slots__ = ("_arguments_of", "_collectors", "_dirty", "_row_of")
+    __slots__ = ("_arguments_of", "_collectors", "_dirty", "_row_of", "template")
 
-    def __init__(self, width: int, row_of: Callable[[Token], Row], collectors: Collectors, dirty: list[Collector]) -> None:
+    def __init__(
+        self, width: int, row_of: Callable[[Token], Row], collectors: Collectors, dirty: list[Collector], template: Parameters
+    ) -> None:
         self._arguments_of = tuple_getter(tuple(range(width)))
         self._row_of = row_of
         self._collectors = collectors
         self._dirty = dirty
+        self.template = template
 
     def left(self, token: Token, weight: int) -> None:
         collector = self._collectors[self._arguments_of(token)]
@@ -148,3 +160,6 @@ class Dispatch:
             self._dirty.append(collector)
         else:
             pending[row] = pending.get(row, 0) + weight
+        collector.count = count = collector.count + weight
+        if count > collector.limit:
+            self.template.meter.judge_rows(collector)

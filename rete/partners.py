@@ -42,7 +42,7 @@ class Partnered(Operator):
         self._match = match
         self._lefts: dict[Any, dict[Token, Kept]] = {}  # Any: keys of opaque constants
         self._rights: dict[Any, dict[Token, int]] = {}  # Any: as above
-        self.connect((left, self), (right, RightPort(self.right)))
+        self.connect((left, self), (right, RightPort(self, self.right)))
 
     def paired(self, merged: Token, weight: int) -> None:
         """A pair comes or goes."""
@@ -59,9 +59,11 @@ class Partnered(Operator):
         if kept is None:
             kept = bucket[token] = Kept()
             kept.partners = sum(count for _, count in pairs)
+            self.hold(1)
         kept.weight += weight
         if not kept.weight:
             del bucket[token]
+            self.held -= 1
             if not bucket:
                 del self._lefts[key]
         for merged, count in pairs:
@@ -72,7 +74,7 @@ class Partnered(Operator):
     def right(self, token: Token, weight: int) -> None:
         """A token comes or goes at the second input."""
         key = self._right_key(token)
-        enter(self._rights, key, token, weight)
+        self.hold(enter(self._rights, key, token, weight))
         for mine, kept in self._lefts.get(key, {}).items():
             merged = self._match(mine, token)
             if merged is None:

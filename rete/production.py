@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeAlias
 
 from .index import Token
+from .join import MUTED, UNLIMITED
 from .operator import Places, columns
 
 if TYPE_CHECKING:
@@ -21,9 +22,13 @@ Listener: TypeAlias = Callable[[list[tuple[Row, int]]], None]
 class Collector(ABC):
     """Where rows of a transaction are added up, for one query or for several that have the same."""
 
-    __slots__ = ("pending",)
+    __slots__ = ("count", "limit", "pending")
 
     def __init__(self) -> None:
+        self.count = 0
+        """How many rows the answer has."""
+        self.limit = UNLIMITED
+        """How many it may have before the meter is asked (:mod:`rete.meter`)."""
         self.pending: dict[Row, int] | None = None
         """Differences not taken yet; None where there is none. One that cancels stays as zero until it is taken: a collector is
         marked dirty once."""
@@ -41,11 +46,15 @@ class Collector(ABC):
 class Production(Collector):
     """One standing query in the network. Rows are a bag: wildcards may give a row several times."""
 
-    __slots__ = ("listener",)
+    __slots__ = ("ended", "listener", "max_tokens")
 
     def __init__(self, listener: Listener) -> None:
         super().__init__()
         self.listener = listener
+        self.max_tokens = UNLIMITED
+        """How many tokens its nodes may hold, with the rows of its answer."""
+        self.ended = False
+        """Whether the network has taken it away by itself."""
 
     def audience(self) -> Iterable[Production]:
         return (self,)
@@ -74,6 +83,24 @@ class ChainEnd(Production):
             self._dirty.append(self)
         else:
             pending[row] = pending.get(row, 0) + weight
+        self.count = count = self.count + weight
+        if count > self.limit:
+            self._full()
+
+    def _full(self) -> None:
+        if self.limit == MUTED:
+            assert self.pending is not None, "a row has just come"
+            self.pending.clear()
+        else:
+            self.node.meter.judge(self, None)
+
+    def begin(self, max_tokens: int) -> None:
+        """Count the rows of the beginning, as far as the cap allows."""
+        self.limit = self.max_tokens = max_tokens
+        for _, weight in self.node.replay():
+            self.count += weight
+            if self.count > max_tokens:
+                break
 
     def rows(self) -> Counter[Row]:
         """The rows that hold now; computed from the joins, which already hold all that it takes."""

@@ -82,6 +82,7 @@ class Sliced(Operator):
         place = bisect_left(kept.ranks, rank)
         kept.ranks.insert(place, rank)
         kept.tokens.insert(place, token)
+        self.hold(1)
         self._shift(kept.tokens, place, 1)
 
     def _remove(self, kept: _Sorted, rank: Any, token: Token) -> None:  # Any: as above
@@ -93,6 +94,7 @@ class Sliced(Operator):
             return
         self._shift(kept.tokens, place, -1)
         del kept.ranks[place], kept.tokens[place]
+        self.held -= 1
 
     def _shift(self, tokens: list[Token], place: int, sign: int) -> None:
         """``tokens`` with the one at ``place`` counted: it moves all behind it by one."""

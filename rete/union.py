@@ -22,7 +22,7 @@ class Both(Operator):
         super().__init__(key, one, other)
         self._one = one
         self._other = other
-        self.connect((one, self), (other, RightPort(self.left)))
+        self.connect((one, self), (other, RightPort(self, self.left)))
 
     def left(self, token: Token, weight: int) -> None:
         self.emit(token, weight)

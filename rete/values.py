@@ -21,6 +21,7 @@ class InlineRows(Operator):
     __slots__ = ("_by_key", "_parent", "_places", "_rows")
 
     remembers: ClassVar[bool] = False
+    keeps_columns: ClassVar[bool] = True
 
     def __init__(
         self,

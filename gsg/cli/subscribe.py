@@ -25,8 +25,22 @@ BATCH = 1_000
 @click.option("--jsonl", is_flag=True, help="One JSON object a line: sign, and row as an object of N-Triples terms.")
 @click.option("--snapshot", is_flag=True, help="Print the rows that hold now and leave.")
 @click.option("--count", type=click.IntRange(min=1), help="Leave after so many rows.")
+@click.option(
+    "--max-tokens",
+    type=click.IntRange(min=1),
+    help="End with an error when the query would hold more tokens at the peer, rows included.  [default: 1000000]",
+)
 @peer_option
-def command(text: str | None, file: Path | None, language: str, jsonl: bool, snapshot: bool, count: int | None, url: str) -> None:
+def command(
+    text: str | None,
+    file: Path | None,
+    language: str,
+    jsonl: bool,
+    snapshot: bool,
+    count: int | None,
+    max_tokens: int | None,
+    url: str,
+) -> None:
     """Print the rows of the query TEXT, one a line: + it has become true, - it has stopped being true, ! it was true at an event.
 
     \b
@@ -35,17 +49,28 @@ def command(text: str | None, file: Path | None, language: str, jsonl: bool, sna
     """
     if (text is None) == (file is None):
         raise click.UsageError("give the query as TEXT, or its file with --file")
-    run(_subscribe(text, file, language, jsonl, snapshot, count, url))
+    run(_subscribe(text, file, language, jsonl, snapshot, count, max_tokens, url))
 
 
 async def _subscribe(
-    text: str | None, file: Path | None, language: str, jsonl: bool, snapshot: bool, count: int | None, url: str
+    text: str | None,
+    file: Path | None,
+    language: str,
+    jsonl: bool,
+    snapshot: bool,
+    count: int | None,
+    max_tokens: int | None,
+    url: str,
 ) -> None:
     from ..client import connect
+    from ..query import MAX_TOKENS
 
     query = _read(file) if text is None and file is not None else text or ""
     write = _jsonl if jsonl else _plain
-    async with connect(url) as client, await client.subscribe(query, language) as subscription:
+    cap = max_tokens or MAX_TOKENS
+    async with connect(url) as client, await client.subscribe(query, language, max_tokens=cap) as subscription:
+        for warning in subscription.warnings:
+            click.echo(f"gsg: warning: {warning}", err=True)
         stored = subscription.pending
         left = stored if snapshot else count
         if snapshot and count is not None:

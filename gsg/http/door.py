@@ -129,7 +129,9 @@ class HttpDoor:
                 return
             self._clients += 1
             try:
-                await Session(self._peer, websocket).serve()
+                caller = websocket.client
+                client = "" if caller is None else f"{caller.host}:{caller.port}"
+                await Session(self._peer, websocket, client).serve()
             finally:
                 self._clients -= 1
 

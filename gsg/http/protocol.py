@@ -21,6 +21,7 @@ from .. import errors
 from ..backlog import LIMIT
 from ..messages import PeerStatus
 from ..model import Term, Tuple
+from ..query import MAX_TOKENS
 
 UNANSWERED = 16
 """Requests of one client that are carried out at once. Beyond, the peer stops reading from that client until one is answered."""
@@ -34,6 +35,8 @@ BYTES_PER_MESSAGE = 4 * 1024 * 1024
 """Bytes of rows in one message of the peer; only a single row may have more."""
 MAX_LIMIT = 1_000_000
 """Differences that a subscription may ask the peer to keep for it unread; more is refused."""
+MAX_MAX_TOKENS = 100_000_000
+"""The largest cap that a subscription may ask for; more is refused."""
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 """The longest WebSocket message, both ways; a longer one ends the connection with code 1009."""
 
@@ -67,6 +70,8 @@ class Subscribe(_Message, tag=4, frozen=True):
     language: str = "gsg"
     limit: int = LIMIT
     """Differences that the peer keeps while the client does not read; see :mod:`gsg.backlog`."""
+    max_tokens: int = MAX_TOKENS
+    """Tokens that the subscription may hold at the peer; beyond, it ends with TooManyTokens."""
 
 
 class Unsubscribe(_Message, tag=5, frozen=True):
@@ -95,12 +100,19 @@ class Failed(_Message, tag=11, frozen=True):
     source_line: str = ""
     lost: int = 0
     """Of an Overrun: how many events."""
+    tokens: int = 0
+    """Of a TooManyTokens, as is ``limit``."""
+    limit: int = 0
 
 
 class Subscribed(_Message, tag=12, frozen=True):
     """The query stands; rows that hold already follow, then UpToDate."""
 
     variables: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+    """What whoever wrote the query should know."""
+    number: int = 0
+    """By which the peer can be asked about it."""
 
 
 class Rows(_Message, tag=13, frozen=True):
@@ -152,6 +164,8 @@ def failed(request: int, error: errors.GsgError) -> Failed:
     """The message for an error."""
     if isinstance(error, errors.BadText):
         return Failed(request, "BadText", error.problem, error.line, error.column, error.source_line)
+    if isinstance(error, errors.TooManyTokens):
+        return Failed(request, "TooManyTokens", str(error), tokens=error.tokens, limit=error.limit)
     lost = error.lost if isinstance(error, errors.Overrun) else 0
     return Failed(request, type(error).__name__, str(error), lost=lost)
 
@@ -164,6 +178,8 @@ def error_of(message: Failed) -> errors.GsgError:
         )
     if message.kind == "Overrun":
         return errors.Overrun(message.problem, lost=message.lost)
+    if message.kind == "TooManyTokens":
+        return errors.TooManyTokens(message.problem, tokens=message.tokens, limit=message.limit)
     kind = getattr(errors, message.kind, None)
     if isinstance(kind, type) and issubclass(kind, errors.GsgError):
         return kind(message.problem)

@@ -17,6 +17,7 @@ from ..rows import Change
 from .protocol import (
     BYTES_PER_MESSAGE,
     MAX_LIMIT,
+    MAX_MAX_TOKENS,
     ROWS_PER_MESSAGE,
     UNANSWERED,
     AskReport,
@@ -70,10 +71,12 @@ class _Standing:
 class Session:
     """Serves one WebSocket until its client leaves."""
 
-    def __init__(self, peer: Peer, socket: WebSocket) -> None:
+    def __init__(self, peer: Peer, socket: WebSocket, client: str = "") -> None:
         self._peer = peer
         self._socket = socket
         self._text = False
+        self._client = client
+        """Its address, for those who ask who subscribes to what."""
         self._first = True
         self._left = False
         """Whether nobody is there any more to answer to: what is under way is carried out, and not told."""
@@ -180,10 +183,14 @@ class Session:
             raise BadQuery(f"a query of {len(request.text)} characters; expected at most {MAX_QUERY_CHARACTERS}: split it")
         if not 1 <= request.limit <= MAX_LIMIT:
             raise LocalError(f"a limit of {request.limit} unread differences; expected 1 to {MAX_LIMIT}")
+        if not 1 <= request.max_tokens <= MAX_MAX_TOKENS:
+            raise LocalError(f"max_tokens={request.max_tokens}; expected 1 to {MAX_MAX_TOKENS}")
         # The number is taken before anything is awaited: other requests are carried out meanwhile.
         standing = self._subscriptions[request.request] = _Standing()
         try:
-            subscription = await self._peer.subscribe(request.text, request.language, limit=request.limit)
+            subscription = await self._peer.subscribe(
+                request.text, request.language, limit=request.limit, max_tokens=request.max_tokens, client=self._client
+            )
         except BaseException:
             del self._subscriptions[request.request]
             raise
@@ -192,7 +199,7 @@ class Session:
             await subscription.close()
             raise LocalError(f"the subscription of request {request.request} was ended before it was made")
         standing.subscription = subscription
-        await self._send(Subscribed(request.request, subscription.variables))
+        await self._send(Subscribed(request.request, subscription.variables, subscription.warnings, subscription.number))
         tasks.create_task(self._pump(request.request, subscription, subscription.pending))
 
     async def _unsubscribe(self, number: int) -> None:

@@ -72,6 +72,10 @@ def test_queries_that_differ_in_names_alone_have_equal_joins() -> None:
         (["?x a ?y", "?p b ?q", "?y c ?p"], {"a": 1, "b": 2, "c": 3}, ["* a *", "* c *", "* b *"]),
         (["?x a ?y", "b c", "?p d ?q"], {"a": 5}, ["b c", "* d *", "* a *"]),
         (["?x a ?y", "?x b ?y ?z", "?z c"], {"a": 5, "b": 5, "c": 1}, ["* c", "* b * *", "* a *"]),
+        (["?x a b", "?x c ?y", "?y d ?z"], {"a": 900, "c": 50, "d": 7}, ["* d *", "* c *", "* a b"]),
+        (["?x a ?y", "?x b c", "?y d ?z"], {"a": 9, "b": 8, "d": 70}, ["* b c", "* a *", "* d *"]),
+        (["?x a ?y", "?y b ?z", "?x c ?y"], {"a": 5, "b": 9, "c": 900}, ["* a *", "* c *", "* b *"]),
+        (["?x a ?y", "?y b ?z", "?w c"], {"a": 5, "b": 900, "c": 40}, ["* a *", "* b *", "* c"]),
     ],
     ids=[
         "most constants first",
@@ -80,10 +84,25 @@ def test_queries_that_differ_in_names_alone_have_equal_joins() -> None:
         "connected before few facts",
         "without variables costs nothing",
         "through what is bound",
+        "few facts before constants",
+        "constants where counts are about the same",
+        "what binds nothing more is asked first",
+        "a product comes last",
     ],
 )
 def test_joins_are_ordered_by_selectivity(conditions: list[str], facts: dict[str, int], expected: list[str]) -> None:
     assert order(chain(group(*conditions), **facts)) == [template(text) for text in expected]
+
+
+def test_below_arguments_joins_do_not_make_a_product_of_what_two_of_them_give() -> None:
+    one, two = rete.Parameter(0), rete.Parameter(1)
+    film, who = rete.Variable("film"), rete.Variable("who")
+    query = rete.Group(tuple(map(rete.Condition, ((film, "starring", one), (who, "born", two), (film, "director", who)))))
+    facts = {"starring": 100, "born": 100, "director": 9_000}
+
+    made = rete.chain_of(query, lambda asked: facts[str(asked.template.pattern[1])], ("$0", "$1"))
+
+    assert [spec.alpha.template.pattern[1] for spec in made.specs if isinstance(spec, JoinSpec)] == ["starring", "director", "born"]
 
 
 def test_joins_of_a_negated_group_come_after_those_of_its_surroundings() -> None:

@@ -10,6 +10,7 @@ import rete
 from rete import algebra as a
 from rete.copies import Numbering
 from rete.join import Root
+from rete.meter import Meter
 
 PEOPLE = a.Numbered(a.Project(basic("?x p ?y"), ("x",)), "n")
 
@@ -49,7 +50,7 @@ def test_one_copy_goes_and_another_comes_within_a_transaction_and_nothing_is_tol
 
 
 def test_a_copy_that_is_taken_away_before_it_comes_is_never_told() -> None:
-    root = Root()
+    root = Root(Meter())
     numbering = Numbering("numbered", root)
     watch = Collected()
     numbering.add_child(watch)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rete.distinct import Once
 from rete.index import Token
 from rete.join import Node
+from rete.meter import Meter
 from rete.minus import Removal
 from rete.operator import Operator
 from rete.optional import Optional
@@ -23,7 +24,7 @@ class Source(Node):
     """Says what it is told to say."""
 
     def __init__(self) -> None:
-        super().__init__(level=0)
+        super().__init__(0, Meter())
         self.bag: Counter[Token] = Counter()
 
     def say(self, token: Token, weight: int) -> None:

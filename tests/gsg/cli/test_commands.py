@@ -215,6 +215,14 @@ def test_a_count_ends_the_output(gsg: Gsg, extra: list[str]) -> None:
 
 
 @pytest.mark.usefixtures("colours")
+def test_warnings_go_to_standard_error(gsg: Gsg) -> None:
+    ran = gsg("subscribe", "(?x, ^warned, ?a), (?y, ^warned, ?b)", "--snapshot")
+
+    assert ran.stdout == ""
+    assert ran.stderr.startswith("gsg: warning: cross product: (?x, warned, ?a) and (?y, warned, ?b) share no variable")
+
+
+@pytest.mark.usefixtures("colours")
 def test_a_query_is_read_from_a_file(gsg: Gsg, tmp_path: Path) -> None:
     path = tmp_path / "query.gsg"
     path.write_text("SUBSCRIBE { # all balls\n  (ball, size, ?s) }")

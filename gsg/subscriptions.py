@@ -1,0 +1,113 @@
+"""The subscriptions of a peer: what was asked, by whom, and the query in the matcher that answers.
+
+:class:`gsg.Peer` hands over what its users subscribe to; the joins themselves are those of :mod:`gsg.subscriber`. Each subscription
+has a number by which it can be asked about.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+
+from .errors import LocalError, TooManyTokens
+from .live import LiveSubscription
+from .model import Tuple
+from .query import MAX_TOKENS, Query, check_max_tokens
+from .rows import Row, Sign, changes_of
+from .subscriber import Standing, Subscriber
+from .subscription import Callback
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What somebody wants to subscribe to."""
+
+    query: Query
+    text: str = ""
+    """As it was written; empty for a query that was made otherwise."""
+    language: str = "gsg"
+    client: str = ""
+    """Whoever asks: an address, or empty for the peer's own program."""
+    max_tokens: int = MAX_TOKENS
+
+
+class Subscribed:
+    """A subscription of a peer."""
+
+    __slots__ = ("asked", "live", "number", "standing")
+
+    def __init__(self, number: int, asked: Asked) -> None:
+        self.number = number
+        self.asked = asked
+        self.standing: Standing | None = None
+        """None while its memories are being filled."""
+        self.live: LiveSubscription
+
+
+class Subscriptions:
+    """Those of one peer, by number."""
+
+    def __init__(self, subscriber: Subscriber) -> None:
+        self._subscriber = subscriber
+        self._numbers = count(1)
+        self._by_number: dict[int, Subscribed] = {}
+
+    async def add(self, asked: Asked, callback: Callback | None, *, limit: int) -> LiveSubscription:
+        """One more; returns when its first answer is complete. Raises what :meth:`gsg.subscriber.Subscriber.subscribe` does."""
+        check_max_tokens(asked.max_tokens)
+        query = asked.query
+        names = query.select
+        made = Subscribed(next(self._numbers), asked)
+
+        def flashed(rows: list[tuple[Tuple, int]]) -> None:
+            live.deliver((Sign.EVENT, Row.of(names, values)) for values, weight in rows for _ in range(weight))
+
+        def rows_now() -> Counter[Row]:
+            assert made.standing is not None, "the subscription is handed out with its first answer"
+            return Counter({Row.of(names, values): times for values, times in made.standing.rows().items()})
+
+        def too_large(why: TooManyTokens) -> None:
+            self._remove(made)
+            live.ended(why)
+
+        async def close() -> None:
+            self._remove(made)
+
+        live = made.live = LiveSubscription(
+            names,
+            rows_now=rows_now,
+            on_close=close,
+            callback=callback,
+            limit=limit,
+            number=made.number,
+            warnings=query.warnings,
+        )
+        made.standing, rows = await self._subscriber.subscribe(
+            query, lambda new: live.deliver(changes_of(names, new)), flashed, too_large, max_tokens=asked.max_tokens
+        )
+        self._by_number[made.number] = made
+        live.deliver(changes_of(names, rows))
+        return live
+
+    def _remove(self, made: Subscribed) -> None:
+        if self._by_number.pop(made.number, None) is not None:
+            assert made.standing is not None, "it was listed when it stood"
+            self._subscriber.unsubscribe(made.standing)
+
+    def end(self) -> None:
+        """End them all."""
+        for made in list(self._by_number.values()):
+            made.live.ended(None)
+            self._remove(made)
+
+    def __iter__(self) -> Iterator[Subscribed]:
+        return iter(self._by_number.values())
+
+    def __getitem__(self, number: int) -> Subscribed:
+        """Raises LocalError for a number that no subscription has."""
+        made = self._by_number.get(number)
+        if made is None:
+            raise LocalError(f"no subscription {number} at this peer; gsg explain without arguments lists those that there are")
+        return made

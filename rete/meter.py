@@ -1,0 +1,192 @@
+"""How much a query may hold: a cap on its tokens, beyond which the query ends alone.
+
+Every node that keeps tokens counts them (``held``) and compares with its ``limit``, which is all that this costs while nothing is
+wrong. At the limit the meter adds up what each query below the node holds: the tokens of all its nodes, those shared with others
+included, and the rows of its answer. A query beyond its cap is *muted*: its production, and those of its nodes that serve nobody
+else, pass nothing on, so a join that explodes stops growing in the middle of the fact that made it. The network takes the query
+away after that fact (:mod:`rete.network`). Otherwise the node gets a higher limit: a share of what the fullest query has left.
+
+A query that is being entered has no production yet: its first node that holds more than the cap is muted, and it is refused.
+
+In the network of a template (:mod:`rete.parameters`) the tokens of one query are those that begin with its arguments. They are
+counted when the network as a whole holds more than one query may, and again when it has grown by a quarter: such a query may go
+beyond its cap meanwhile, and it ends after the transaction.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from .errors import TooManyTokens
+from .index import Token
+from .join import MUTED, UNLIMITED, Node, Receiver
+from .negation import GroupEnd
+from .operator import RightPort
+from .parameters import Dispatch, Parameters
+from .production import ChainEnd, Collector, Production
+
+
+class Meter:
+    """The caps of one network. ``over`` holds the queries that are to end."""
+
+    __slots__ = ("entering", "failed", "over")
+
+    def __init__(self) -> None:
+        self.entering = UNLIMITED
+        """The cap of the query that is being entered: the limit of each node that is made for it."""
+        self.failed: TooManyTokens | None = None
+        """Why the query that is being entered cannot be."""
+        self.over: dict[Production, TooManyTokens] = {}
+
+    @contextmanager
+    def entered(self, max_tokens: int) -> Iterator[None]:
+        """While a query with this cap is built."""
+        self.entering = max_tokens
+        try:
+            yield
+        finally:
+            self.entering = UNLIMITED
+            self.failed = None
+
+    def admit(self, production: ChainEnd, max_tokens: int) -> TooManyTokens | None:
+        """Count what a query that was built holds; why it cannot stay, if it holds too much."""
+        if self.failed is None:
+            production.begin(max_tokens)
+            self.judge(production, None)
+            self.failed = self.over.pop(production, None)
+        if self.failed is not None:
+            production.limit = MUTED
+            self.mute(production.node)
+        return self.failed
+
+    def mute(self, node: Node) -> None:
+        """Mute a node that serves nobody any more, and those above it of which that is true then."""
+        seen = {node}
+        waiting = [node]
+        while waiting:
+            node = waiting.pop()
+            children = map(behind, node.children)
+            if all(not isinstance(child, Dispatch) and child.limit == MUTED for child in children):
+                node.mute()
+                waiting += [parent for parent in node.parents() if parent not in seen]
+                seen.update(waiting)
+
+    def filling(self, parent: Node) -> Iterator[tuple[Token, int]]:
+        """What a node that is made is told from above, until the query that it is made for fails."""
+        if self.failed is None:
+            for entry in parent.replay():
+                yield entry
+                if self.failed is not None:
+                    return
+
+    def full(self, node: Node) -> None:
+        """A node holds more than its limit."""
+        if node.limit == MUTED:
+            return
+        ends = list(ends_below(node))
+        if not ends:
+            self.failed = self.failed or TooManyTokens(node.held, node.limit, node)
+            node.mute()
+            return
+        slacks = []
+        for end in ends:
+            slack = self.judge(end, node) if isinstance(end, ChainEnd) else self._judge_all(end.template)
+            if slack is not None:
+                slacks.append(slack)
+        if node.limit != MUTED and slacks:
+            node.limit = node.held + min(slacks)
+
+    def judge(self, end: ChainEnd, at: Node | None) -> int | None:
+        """What ``at`` may take more, as far as this query is concerned; None where the query has ended."""
+        if end.limit == MUTED:
+            return None
+        nodes = list(above(end.node))
+        total = end.count + sum(node.held for node in nodes)
+        if total > end.max_tokens:
+            self.over[end] = TooManyTokens(total, end.max_tokens, at)
+            end.limit = MUTED
+            end.pending = None if end.pending is None else {}
+            self.mute(end.node)
+            return None
+        # Shares add up to what is left. But a node is not asked again for less than a hundredth of the cap.
+        slack = max((end.max_tokens - total) // (len(nodes) + 1), end.max_tokens >> 7)
+        for node in nodes:
+            if node is not at:
+                node.limit = min(node.limit, node.held + slack)
+        end.limit = end.count + slack
+        return slack
+
+    def _judge_all(self, template: Parameters) -> int:
+        """Like :meth:`judge`, for the queries of a template."""
+        held = _by_arguments(template)
+        total = sum(held.values())
+        for arguments, collector in template.collectors.items():
+            tokens = held[arguments] + collector.count
+            for production in collector.audience():
+                if tokens > production.max_tokens:
+                    self.over[production] = TooManyTokens(tokens, production.max_tokens, None)
+        return max(total >> 2, 1)
+
+    def judge_rows(self, collector: Collector) -> None:
+        """A query of a template, or several of the same arguments, have more rows than before."""
+        count = collector.count
+        for production in collector.audience():
+            if count > production.max_tokens:
+                self.over[production] = TooManyTokens(count, production.max_tokens, None)
+        bearing = (production.max_tokens for production in collector.audience() if production.max_tokens >= count)
+        collector.limit = min(bearing, default=UNLIMITED)
+
+
+def above(node: Node) -> Iterator[Node]:
+    """A node and all that feed it, each once, the groups that negations ask included."""
+    seen = {node}
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for parent in node.parents():
+            if parent not in seen:
+                seen.add(parent)
+                waiting.append(parent)
+
+
+def behind(receiver: Receiver) -> Node | ChainEnd | Dispatch:
+    """Whom a receiver belongs to: a node that hears by its first input hears by itself."""
+    if isinstance(receiver, RightPort | GroupEnd):
+        return receiver.node
+    assert isinstance(receiver, Node | ChainEnd | Dispatch), "there are no other receivers"
+    return receiver
+
+
+def ends_below(node: Node) -> Iterator[ChainEnd | Dispatch]:
+    """The ends of queries that a node serves, each once."""
+    seen: set[Node | ChainEnd | Dispatch] = {node}
+    waiting = [node]
+    while waiting:
+        for receiver in waiting.pop().children:
+            child = behind(receiver)
+            if child in seen:
+                continue
+            seen.add(child)
+            if isinstance(child, Node):
+                waiting.append(child)
+            else:
+                yield child
+
+
+def _by_arguments(template: Parameters) -> Counter[Token]:
+    """The tokens that begin with each of a template's arguments. Those that do not, below a projection or a group, are nobody's."""
+    width = len(template.names)
+    found: Counter[Token] = Counter()
+    waiting: list[Node] = [template]
+    while waiting:
+        node = waiting.pop()
+        below = [child for child in node.children if isinstance(child, Node) and child.keeps_columns]
+        counts = Counter(token[:width] for token, _ in node.replay()) if any(child.held for child in below) else Counter()
+        for child in below:
+            if child.held:
+                found.update(counts)
+        waiting += below
+    return found
