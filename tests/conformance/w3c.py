@@ -57,7 +57,7 @@ class Case:
                 return bool(parsed)
             names = [variable.value for variable in parsed.variables]
             return Counter(
-                frozenset((name, _term(value)) for name, value in zip(names, row, strict=True) if value is not None)
+                frozenset((name, term_of(value)) for name, value in zip(names, row, strict=True) if value is not None)
                 for row in parsed
             )
         return _result_set(_graph(path, self.base(self.result)))
@@ -74,10 +74,11 @@ def cases() -> tuple[Case, ...]:
 def _graph(path: Path, base: str) -> list[Tuple]:
     formats = {".ttl": pyoxigraph.RdfFormat.TURTLE, ".nt": pyoxigraph.RdfFormat.N_TRIPLES, ".rdf": pyoxigraph.RdfFormat.RDF_XML}
     parsed = pyoxigraph.parse(path.read_bytes(), formats[path.suffix], base_iri=base)
-    return [(_term(triple.subject), _term(triple.predicate), _term(triple.object)) for triple in parsed]
+    return [(term_of(triple.subject), term_of(triple.predicate), term_of(triple.object)) for triple in parsed]
 
 
-def _term(value: object) -> Term:
+def term_of(value: object) -> Term:
+    """The term for one of pyoxigraph's."""
     if isinstance(value, pyoxigraph.NamedNode):
         return IRI(value.value)
     if isinstance(value, pyoxigraph.BlankNode):

@@ -1,0 +1,449 @@
+"""Random SPARQL over a small world, as hypothesis strategies that shrink: texts, and histories of the facts that they are about.
+
+A query is made of pieces; a piece knows the names that its solutions may bind, so that BIND, GROUP BY and SELECT are given names
+that they may have. Constants of triple patterns are written as slots (``<urn:slot:0>``), and a query comes with several choices of
+constants for them: one query, equal to others up to constants.
+
+Where SPARQL leaves the answer open, the text is such that it does not matter:
+
+* Ties under LIMIT or OFFSET (section 15.1 orders only some terms): every name is an order key by its text, datatype and language,
+  and the histories of such a query have no blank nodes, which have no text.
+* SAMPLE (18.5.1.8, any of them) is asked of a key of its group: all values are the same.
+* GROUP_CONCAT (18.5.1.7, any order) is given to the name ``glued`` at the outside, and compared as a multiset of its parts.
+* MIN and MAX (18.5.1.5, by the order of ORDER BY) are taken of texts, or of numbers cast to one type, so that equal is the same.
+* A path of no steps from a term (18.4, ZeroLengthPath) leads to that term, be it in the graph or not; pyoxigraph asks that it be
+  in the graph. So constants at the ends of paths are IRIs, which ``KEPT`` facts keep in the graph while rows are compared, and
+  within EXISTS, which gives terms to a path from outside, a path has steps. (tests/rete compares the rest with the book.)
+* A path is evaluated as the patterns that it is defined by (18.2.2.3 and 18.4): a pair comes as often as there are ways, closures
+  excepted. pyoxigraph counts some of these ways once: those of an alternative, those of a negated set of both directions, and all
+  but plain links where both ends are known. So it is given the patterns of the definition.
+* The effective boolean value (17.2.2) is taken of strings, numbers and truths. That of a literal with a language is what its text
+  says, for such is a plain literal; pyoxigraph has an error there.
+* REDUCED (18.5) stands at the outside only and without LIMIT, where the test knows the least and the most that may come.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from hypothesis import strategies as st
+
+PROLOGUE = "PREFIX : <http://e/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>\n"
+SLOT = "urn:slot:"
+OURS, THEIRS, END = "\ue000", "\ue001", "\ue002"
+"""Around what is written in one way for us and in another for the oracle."""
+IRIS = (":a", ":b", ":c")
+PREDICATES = (":p", ":q", ":p", ":q", ":p", ":q", ":a")
+BLANKS = ("_:n", "_:m")
+LITERALS = (
+    '"s"',
+    '"t"',
+    '""',
+    '"s"@en',
+    '"s"@fr',
+    "1",
+    "2",
+    '"1"^^xsd:decimal',
+    '"1.5"^^xsd:decimal',
+    '"1"^^xsd:double',
+    '"2.5"^^xsd:double',
+    "true",
+)
+NAMES = ("a", "b", "c", "d")
+COMPUTED = ("x", "y", "z")
+
+Fact = tuple[str, str, str]
+"""Terms as SPARQL writes them."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Text, and the names that its solutions may bind."""
+
+    text: str
+    names: tuple[str, ...] = ()
+
+    def __add__(self, other: Piece) -> Piece:
+        return Piece(f"{self.text} {other.text}", tuple(dict.fromkeys((*self.names, *other.names))))
+
+
+_ALTERNATIVES = re.compile(f"{OURS}([^{THEIRS}]*){THEIRS}([^{END}]*){END}")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A query: its form, its text with slots, and constants for these: the first choice is the query's own."""
+
+    form: str
+    text: str
+    constants: tuple[tuple[str, ...], ...] = ((),)
+    reduced: bool = False
+
+    @property
+    def sliced(self) -> bool:
+        return "LIMIT" in self.text or "OFFSET" in self.text
+
+    @property
+    def may_stand_still(self) -> bool:
+        """Whether a path in it may have no steps."""
+        return ")*" in self.text or ")?" in self.text
+
+    def ours(self) -> str:
+        """The text for us, with its slots."""
+        text = _ALTERNATIVES.sub(r"\1", self.text)
+        return text.replace("SELECT ", "SELECT REDUCED ", 1) if self.reduced else text
+
+    def theirs(self, constants: tuple[str, ...]) -> str:
+        """The text for the oracle, with constants in the slots and without REDUCED."""
+        text = _ALTERNATIVES.sub(r"\2", self.text)
+        for number, constant in enumerate(constants):
+            text = text.replace(f"<{SLOT}{number}>", constant)
+        return text
+
+
+def variable(name: str) -> str:
+    return "?" + name
+
+
+names = st.sampled_from(NAMES)
+variables = names.map(variable)
+iris = st.sampled_from(IRIS)
+literals = st.sampled_from(LITERALS)
+constants = st.one_of(iris, literals)
+SLOTTED = "<slot>"
+slots = st.just(SLOTTED)
+
+
+# Patterns.
+
+_ends = st.one_of(*[variables] * 8, slots)
+
+
+@st.composite
+def triples(draw: st.DrawFn) -> Piece:
+    subject = draw(_ends)
+    predicate = draw(st.one_of(*[st.sampled_from(PREDICATES)] * 6, slots, variables))
+    object_ = draw(st.one_of(*[_ends] * 9, constants))
+    return Piece(f"{subject} {predicate} {object_} .", _bound(subject, predicate, object_))
+
+
+def _bound(*terms: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(term[1:] for term in terms if term[0] == "?"))
+
+
+_links = st.sampled_from(PREDICATES)
+_edges = st.one_of(_links, _links.map("^{}".format))
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of a path as a path, and as a pattern of which ``{s}`` and ``{o}`` are the ends."""
+
+    path: str
+    pattern: str
+
+
+def _negated(refused: list[str], backward: bool) -> Step:
+    sign, ends = ("^", "{o} {n} {s}") if backward else ("", "{s} {n} {o}")
+    return Step(f"!({'|'.join(sign + name for name in refused)})", f"{ends} FILTER ({{n}} NOT IN ({', '.join(refused)}))")
+
+
+def steps(modifiers: str) -> st.SearchStrategy[Step]:
+    """Steps outside of closures; ``modifiers`` are the closures that may stand in them."""
+    closures = st.sampled_from(modifiers)
+    inside = st.recursive(
+        st.one_of(_edges, _edges, st.lists(_edges, min_size=1, max_size=2).map(lambda parts: f"!({'|'.join(parts)})")),
+        lambda inner: st.one_of(
+            st.builds("({}/{})".format, inner, inner),
+            st.builds("({}|{})".format, inner, inner),
+            st.builds("^({})".format, inner),
+            st.builds("({}){}".format, inner, closures),
+        ),
+        max_leaves=3,
+    )
+    return st.one_of(
+        _edges.map(lambda edge: Step(edge, f"{{s}} {edge} {{o}} .")),
+        st.builds(_negated, st.lists(_links, min_size=1, max_size=2), st.booleans()),
+        st.builds("({}){}".format, inside, closures).map(lambda path: Step(path, f"{{s}} {path} {{o}} .")),
+    )
+
+
+_any_step, _step_that_moves = steps("?*+"), steps("+")
+
+
+@st.composite
+def paths(draw: st.DrawFn, *, within_exists: bool = False) -> Piece:
+    subject = draw(variables)
+    object_ = draw(st.one_of(variables, variables, iris))
+    walks = st.lists(_step_that_moves if within_exists else _any_step, min_size=1, max_size=2)
+    ways = draw(st.lists(walks, min_size=1, max_size=2))
+    if draw(st.booleans()):
+        subject, object_ = object_, subject
+    shown = _bound(subject, object_)
+    ours = "|".join("/".join(step.path for step in way) for way in ways)
+    theirs = " UNION ".join(_pattern(subject, way, object_, shown) for way in ways)
+    return Piece(f"{OURS}{subject} {ours} {object_} .{THEIRS}{theirs}{END}", shown)
+
+
+def _pattern(subject: str, way: list[Step], object_: str, shown: tuple[str, ...]) -> str:
+    """The steps joined over variables that nobody else sees."""
+    ends = [subject, *(f"?m{number}" for number in range(1, len(way))), object_]
+    joined = " ".join(step.pattern.format(s=ends[at], o=ends[at + 1], n=f"?n{at}") for at, step in enumerate(way))
+    return f"{{ SELECT {' '.join(map(variable, shown))} {{ {joined} }} }}"
+
+
+@st.composite
+def inline(draw: st.DrawFn) -> Piece:
+    listed = draw(st.lists(names, min_size=1, max_size=2, unique=True))
+    cell = st.one_of(iris, iris, constants, st.just("UNDEF"))
+    rows = draw(st.lists(st.tuples(*(cell for _ in listed)), min_size=1, max_size=3))
+    written = " ".join(f"({' '.join(row)})" for row in rows)
+    return Piece(f"VALUES ({' '.join(map(variable, listed))}) {{ {written} }}", tuple(listed))
+
+
+# Expressions; they may read names that nothing binds.
+
+_numbers = st.sampled_from(("1", "2", "1.5", "0"))
+
+
+def values(read: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return st.recursive(
+        st.one_of(read, read, constants),
+        lambda inner: st.one_of(
+            st.builds("({} {} {})".format, inner, st.sampled_from("+-*"), st.one_of(inner, _numbers)),
+            st.builds("{}({})".format, st.sampled_from(("STR", "LANG", "DATATYPE", "UCASE", "STRLEN", "ABS", "-")), inner),
+            st.builds("IF({}({}), {}, {})".format, st.sampled_from(("STR", "STRLEN", "isIRI")), inner, inner, inner),
+            st.builds("COALESCE({}, {})".format, inner, inner),
+            st.builds("CONCAT(STR({}), {})".format, inner, inner),
+        ),
+        max_leaves=3,
+    )
+
+
+def conditions(read: st.SearchStrategy[str], exists: st.SearchStrategy[str] | None = None) -> st.SearchStrategy[str]:
+    value = values(read)
+    simple = st.one_of(
+        st.builds("({} {} {})".format, value, st.sampled_from(("=", "!=", "<", ">", "<=", ">=")), value),
+        st.builds("({} {} {})".format, read, st.sampled_from(("=", "!=", "<", ">=")), st.one_of(read, constants)),
+        st.builds("({} {} ({}, {}))".format, read, st.sampled_from(("IN", "NOT IN")), constants, value),
+        st.builds("sameTerm({}, {})".format, read, st.one_of(read, constants)),
+        st.builds("{}({})".format, st.sampled_from(("isIRI", "isLiteral", "isNumeric", "isBlank")), value),
+        st.builds('CONTAINS(STR({}), "{}")'.format, read, st.sampled_from(("s", "e/a", "1"))),
+        st.builds("{}({})".format, st.sampled_from(("STR", "ABS")), value),
+    )
+    if exists is not None:
+        simple = st.one_of(simple, simple, simple, exists)
+    return st.recursive(
+        simple,
+        lambda inner: st.one_of(
+            st.builds("({} && {})".format, inner, inner), st.builds("({} || {})".format, inner, inner), inner.map("!({})".format)
+        ),
+        max_leaves=3,
+    )
+
+
+def _over(piece: Piece) -> st.SearchStrategy[str]:
+    """The names of a piece, and sometimes another."""
+    if not piece.names:
+        return variables
+    return st.one_of(*[st.sampled_from(piece.names).map(variable)] * 4, variables)
+
+
+def _bounds(piece: Piece) -> st.SearchStrategy[str]:
+    return _over(piece).map("BOUND({})".format)
+
+
+# Groups.
+
+
+@st.composite
+def groups(draw: st.DrawFn, depth: int, *, within_exists: bool = False) -> Piece:
+    """What stands between braces, braces not included."""
+    walk = paths(within_exists=within_exists)
+    piece = draw(st.one_of(*[triples()] * 4, walk))
+    for _ in range(draw(st.integers(0, depth + 1))):
+        piece = piece + draw(_further(piece, depth, within_exists))
+    return piece
+
+
+@st.composite
+def _further(draw: st.DrawFn, so_far: Piece, depth: int, within_exists: bool) -> Piece:
+    flat = ("triples", "triples", "path", "filter", "filter", "values", "bind")
+    deep = ("optional", "optional", "union", "minus", "exists", "exists", "subselect", "group")
+    kind = draw(st.sampled_from((*flat, *deep) if depth else flat))
+    if kind == "triples":
+        return draw(triples())
+    if kind == "path":
+        return draw(paths(within_exists=within_exists))
+    if kind == "values":
+        return draw(inline())
+    if kind == "filter":
+        existence = exists(depth - 1) if depth else None
+        return Piece(f"FILTER ({draw(st.one_of(conditions(_over(so_far), existence), _bounds(so_far)))})")
+    if kind == "bind":
+        free = [name for name in (*COMPUTED, *NAMES) if name not in so_far.names]
+        if not free:
+            return draw(triples())
+        name = draw(st.sampled_from(free[:2]))
+        return Piece(f"BIND ({draw(values(_over(so_far)))} AS ?{name})", (name,))
+    if kind == "exists":
+        return Piece(f"FILTER {draw(exists(depth - 1))}")
+    if kind == "subselect":
+        inner = draw(selects(depth - 1, within_exists=within_exists))
+        return Piece(f"{{ {inner.text} }}", inner.names)
+    inner = draw(groups(depth - 1, within_exists=within_exists))
+    if kind == "optional":
+        if draw(st.booleans()):
+            inner = inner + Piece(f"FILTER ({draw(conditions(_over(so_far + inner)))})")
+        return Piece(f"OPTIONAL {{ {inner.text} }}", inner.names)
+    if kind == "union":
+        other = draw(groups(depth - 1, within_exists=within_exists))
+        return Piece(f"{{ {inner.text} }} UNION {{ {other.text} }}", (inner + other).names)
+    if kind == "minus":
+        return Piece(f"MINUS {{ {inner.text} }}")
+    return Piece(f"{{ {inner.text} }}", inner.names)
+
+
+@st.composite
+def exists(draw: st.DrawFn, depth: int) -> str:
+    return f"{draw(st.sampled_from(('EXISTS', 'NOT EXISTS')))} {{ {draw(groups(depth, within_exists=True)).text} }}"
+
+
+# SELECT and what stands around it.
+
+
+@st.composite
+def selects(draw: st.DrawFn, depth: int, *, outside: bool = False, within_exists: bool = False) -> Piece:
+    piece = draw(groups(depth, within_exists=within_exists))
+    if draw(st.integers(0, 3)) == 0:
+        return draw(_grouped(piece, outside))
+    distinct = draw(st.sampled_from(("", "", "DISTINCT ")))
+    if draw(st.booleans()):
+        shown, text = piece.names, "*"
+    else:
+        shown = tuple(draw(st.lists(st.sampled_from((*piece.names, *NAMES)), min_size=1, max_size=3, unique=True)))
+        text = " ".join(map(variable, shown))
+        free = [name for name in COMPUTED if name not in (*piece.names, *shown)]
+        if free and draw(st.integers(0, 3)) == 0:
+            text += f" ({draw(values(_over(piece)))} AS ?{free[0]})"
+            shown = (*shown, free[0])
+    return Piece(f"SELECT {distinct}{text} {{ {piece.text} }}{draw(_slices(shown))}", shown)
+
+
+@st.composite
+def _slices(draw: st.DrawFn, shown: tuple[str, ...]) -> str:
+    if not shown or draw(st.integers(0, 3)):
+        return ""
+    descends = draw(st.sampled_from(("", "DESC")))
+    keys = " ".join(f"{descends}(STR(?{name})) (STR(DATATYPE(?{name}))) (LANG(?{name})) (isIRI(?{name}))" for name in shown)
+    limits = draw(st.sampled_from(("LIMIT 1", "LIMIT 2", "LIMIT 2 OFFSET 1", "OFFSET 1", "LIMIT 0")))
+    return f" ORDER BY {keys} {limits}"
+
+
+@st.composite
+def aggregates(draw: st.DrawFn, piece: Piece, keys: tuple[str, ...], *, glued: bool = False) -> str:
+    read = draw(_over(piece))
+    distinct = draw(st.sampled_from(("", "DISTINCT ")))
+    kinds = [f"COUNT({distinct}*)", f"COUNT({distinct}{read})", f"SUM({distinct}{read})", f"AVG({distinct}{read})"]
+    least = draw(st.sampled_from(("MIN", "MAX")))
+    kinds += [f"{least}({distinct}STR({read}))", f"{least}({distinct}xsd:double({read}))"]
+    kinds += [f"SAMPLE({distinct}?{key})" for key in keys[:1]]
+    if glued:
+        return f'GROUP_CONCAT({distinct}STR({read}); SEPARATOR="|")'
+    return draw(st.sampled_from(kinds))
+
+
+@st.composite
+def _grouped(draw: st.DrawFn, piece: Piece, outside: bool) -> Piece:
+    keys = tuple(draw(st.lists(st.sampled_from(piece.names), max_size=2, unique=True))) if piece.names else ()
+    made = draw(st.lists(aggregates(piece, keys), min_size=1, max_size=2))
+    computed = [name for name in COMPUTED if name not in piece.names][: len(made)]
+    columns = [*map(variable, keys), *(f"({text} AS ?{name})" for text, name in zip(made, computed, strict=False))]
+    shown = [*keys, *computed]
+    if outside and draw(st.integers(0, 3)) == 0:
+        columns.append(f"({draw(aggregates(piece, keys, glued=True))} AS ?glued)")
+    if not columns:
+        return Piece(f"SELECT * {{ {piece.text} }}", piece.names)
+    group = f" GROUP BY {' '.join(map(variable, keys))}" if keys else ""
+    having = ""
+    if draw(st.integers(0, 2)) == 0:
+        compared = draw(st.one_of(*[aggregates(piece, keys)] * 3, *[st.sampled_from(keys).map(variable)] * bool(keys)))
+        having = f" HAVING ({compared} {draw(st.sampled_from(('=', '!=', '<', '>')))} {draw(constants)})"
+    order = draw(_slices(tuple(shown))) if shown else ""
+    return Piece(f"SELECT {' '.join(columns)} {{ {piece.text} }}{group}{having}{order}", tuple(shown))
+
+
+@st.composite
+def _constructs(draw: st.DrawFn) -> str:
+    piece = draw(groups(1))
+    end = st.one_of(_over(piece), _over(piece), iris)
+    fresh = st.one_of(end, end, end, st.sampled_from(("_:u", "_:v")))
+    object_ = st.one_of(fresh, literals)
+    made = draw(st.lists(st.builds("{} {} {} .".format, fresh, end, object_), min_size=1, max_size=3))
+    return f"CONSTRUCT {{ {' '.join(made)} }} {{ {piece.text} }}"
+
+
+COPIES = 10
+
+
+@st.composite
+def queries(draw: st.DrawFn) -> Asked:
+    """Queries of all forms, with slots numbered and choices of constants for them."""
+    kind = draw(st.sampled_from(("SELECT",) * 7 + ("ASK", "CONSTRUCT", "CONSTRUCT")))
+    if kind == "SELECT":
+        text = draw(selects(2, outside=True)).text
+    elif kind == "ASK":
+        text = f"ASK {{ {draw(groups(2)).text} }}"
+    else:
+        text = draw(_constructs())
+    plain = text.startswith("SELECT ") and not text.startswith("SELECT DISTINCT") and "LIMIT" not in text and "OFFSET" not in text
+    reduced = plain and draw(st.integers(0, 9)) == 0
+    parts = text.split(SLOTTED)
+    text = parts[0] + "".join(f"<{SLOT}{number}>{part}" for number, part in enumerate(parts[1:]))
+    choice = st.tuples(*(iris for _ in parts[1:]))
+    copies = draw(st.lists(choice, min_size=COPIES, max_size=COPIES)) if len(parts) > 1 else [()]
+    return Asked(kind, PROLOGUE + text, tuple(copies), reduced)
+
+
+# Histories.
+
+KEPT: tuple[Fact, ...] = ((":a", ":k", ":b"), (":c", ":k", ":b"))
+"""What stays until the end, where a path may have no steps."""
+
+
+GRAPH: tuple[Fact, ...] = (
+    (":a", ":p", ":b"),
+    (":b", ":p", ":c"),
+    (":c", ":p", ":a"),
+    (":b", ":p", ":b"),
+    (":a", ":q", ":c"),
+    (":c", ":q", ":c"),
+    (":a", ":q", "1"),
+    (":b", ":q", "2"),
+    (":b", ":q", '"1"^^xsd:decimal'),
+    (":c", ":q", '"s"'),
+    (":a", ":p", '"s"@en'),
+    (":c", ":p", '"2.5"^^xsd:double'),
+    (":a", ":a", ":a"),
+    (":b", ":a", ":b"),
+)
+"""A graph in which much is found."""
+
+
+@dataclass(frozen=True)
+class History:
+    """The facts of the beginning, which come at once, and what follows: a fact comes, or a number says which goes."""
+
+    first: tuple[Fact, ...]
+    then: tuple[Fact | int, ...]
+
+
+@st.composite
+def histories(draw: st.DrawFn, *, blank: bool) -> History:
+    nodes = st.one_of(iris, iris, st.sampled_from(BLANKS)) if blank else iris
+    objects = st.one_of(nodes, nodes, literals)
+    facts = st.one_of(st.tuples(nodes, st.sampled_from(PREDICATES), objects), st.sampled_from(GRAPH))
+    chosen = draw(st.tuples(*[st.sampled_from((True, True, False))] * len(GRAPH)))
+    then = draw(st.lists(st.one_of(facts, facts, st.integers(0, 19)), min_size=3, max_size=12))
+    return History(tuple(fact for fact, is_there in zip(GRAPH, chosen, strict=True) if is_there), tuple(then))
