@@ -19,6 +19,7 @@ from .model import Tuple
 from .query import MAX_TOKENS, Entrance, Query, check_max_tokens, too_many_tokens
 from .store import FactStore
 from .subscription import Callback, Subscription
+from .windows import FullWindows, looks_at
 
 CLOSED_BEFORE_DROP = 100
 """Subscriptions that close before the store's indexes are dropped, when no more are left than when those were built. To build them
@@ -42,6 +43,7 @@ class Space:
             on_end=self._too_large,
         )
         self._entrance = Entrance(self._network)
+        self._full_windows = FullWindows(self._network)
         self._flashing: dict[rete.Production, Subscription] = {}
         self._indexed_at: int | None = None
         """How many subscriptions there were when the store built indexes; None while it has none."""
@@ -77,6 +79,7 @@ class Space:
                 subscription = self._flashing.get(production)
                 if subscription is not None:
                     subscription._flashed(rows)
+        self._tell_full_windows()
 
     def run(self, script: str) -> list[Subscription]:
         """Run a GSG script, block by block; returns the subscriptions that its SUBSCRIBE blocks made, in order.
@@ -155,6 +158,12 @@ class Space:
         self._store.drop_indexes()
         self._indexed_at = None
 
+    def _tell_full_windows(self) -> None:
+        for spec, overrun in self._full_windows.take().items():
+            for subscription in list(self._flashing.values()):
+                if looks_at(subscription._query, spec):
+                    subscription._window_full(overrun)
+
     def _too_large(self, production: rete.Production, why: rete.TooManyTokens) -> None:
         subscription = self._flashing.get(production)
         if subscription is not None:
@@ -179,5 +188,6 @@ class Space:
         if self._indexed_at is None and self._store.is_indexed:
             self._indexed_at, self._closed_since = len(self._flashing), 0
         self._flashing[production] = subscription
+        self._full_windows.again()
         subscription._changed(rows)
         return subscription

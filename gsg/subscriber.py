@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import rete
 
-from .errors import TooManyTokens
+from .errors import Overrun, TooManyTokens
 from .exchange import Channel, Exchange
 from .features import Template
 from .feeds import RecentEvents
@@ -24,18 +24,24 @@ from .messages import Happened, Test
 from .model import Tuple
 from .placement import NOWHERE
 from .query import Entrance, Query, alphas, too_many_tokens
+from .windows import FullWindows
 
 OnRows: TypeAlias = Callable[[list[tuple[Tuple, int]]], None]
 OnEnd: TypeAlias = Callable[[TooManyTokens], None]
+OnFull: TypeAlias = Callable[[Overrun], None]
 
 
 class Standing:
     """A query in the network of this peer."""
 
-    __slots__ = ("flashed", "memories", "on_end", "production")
+    __slots__ = ("flashed", "memories", "on_end", "on_full", "production")
 
-    def __init__(self, memories: list[Memory], production: rete.Production, flashed: OnRows, on_end: OnEnd) -> None:
+    def __init__(
+        self, memories: list[Memory], production: rete.Production, flashed: OnRows, on_end: OnEnd, on_full: OnFull
+    ) -> None:
         self.on_end = on_end
+        self.on_full: OnFull | None = on_full
+        """Hears, once, that a window of the query is full."""
         self.memories = memories
         self.production = production
         self.flashed = flashed
@@ -54,16 +60,18 @@ class Subscriber:
             lambda alpha: self.intake.facts(alpha), lambda alpha: self.intake.size(alpha), by_feed=True, on_end=self._too_large
         )
         self._entrance = Entrance(self._network)
+        self._full_windows = FullWindows(self._network)
         self.intake = Intake(holders, exchange, on_change=self._network.change_memory, start_task=start_task)
         self._standing: dict[rete.Production, Standing] = {}
         self._recent = RecentEvents()
         self._expiry: asyncio.TimerHandle | None = None
 
     async def subscribe(
-        self, query: Query, on_rows: OnRows, on_events: OnRows, on_end: OnEnd, *, max_tokens: int
+        self, query: Query, on_rows: OnRows, on_events: OnRows, on_end: OnEnd, on_full: OnFull, *, max_tokens: int
     ) -> tuple[Standing, list[tuple[Tuple, int]]]:
         """Add a query; returns it when its first answer is complete, and that. ``on_rows`` hears of changes from then on,
-        ``on_end`` when it turns out to hold more than ``max_tokens``, and is to be removed.
+        ``on_end`` when it turns out to hold more than ``max_tokens``, and is to be removed, ``on_full`` when events leave a
+        window of its early.
 
         Raises PeerUnreachable or Refused when a template could not be posted, BadQuery when the query cannot be built,
         TooManyTokens when it holds too much at once.
@@ -79,7 +87,8 @@ class Subscriber:
             for memory in memories:
                 self.intake.leave(memory)
             raise
-        standing = self._standing[production] = Standing(memories, production, on_events, on_end)
+        standing = self._standing[production] = Standing(memories, production, on_events, on_end, on_full)
+        self._full_windows.again()
         return standing, rows
 
     def _too_large(self, production: rete.Production, why: rete.TooManyTokens) -> None:
@@ -129,7 +138,15 @@ class Subscriber:
         if joins and self._recent.is_new(publisher, event.number):
             for production, rows in self._network.notify(event.items, self._now()):
                 self._standing[production].flashed(rows)
+            self._tell_full_windows()
             self._expire_later()
+
+    def _tell_full_windows(self) -> None:
+        for spec, overrun in self._full_windows.take().items():
+            for standing in list(self._standing.values()):
+                if standing.on_full is not None and any(memory.alpha == spec for memory in standing.memories):
+                    tell, standing.on_full = standing.on_full, None
+                    tell(overrun)
 
     def stop(self) -> None:
         """The peer stops: windows wait for their time no longer."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
 from .backlog import LIMIT, Backlog
-from .errors import GsgError
+from .errors import GsgError, Overrun
 from .model import Tuple
 from .query import Query
 from .rows import Change, Row, Sign, changes_of
@@ -62,6 +62,8 @@ class Subscription:
         self._backlog = Backlog(limit) if callback is None else None
         self._closed = False
         self._error: GsgError | None = None
+        self._overrun: Overrun | None = None
+        self._told_of_window = False
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -81,9 +83,12 @@ class Subscription:
         return Counter({Row.of(names, values): count for values, count in self._rows_now().items()})
 
     def __iter__(self) -> Iterator[Change]:
-        """The unread differences. Raises Overrun where events had to be dropped, and in the end what :meth:`rows` raises."""
+        """The unread differences. Raises Overrun where events had to go, and in the end what :meth:`rows` raises."""
         if not self._closed:
             self._before_read()
+        if self._overrun is not None:
+            overrun, self._overrun = self._overrun, None
+            raise overrun
         while self._backlog is not None and (change := self._backlog.popleft()) is not None:
             yield change
         if self._error is not None:
@@ -102,6 +107,16 @@ class Subscription:
         self._error = error
         if self._callback is not None:
             log.warning("subscription to %s: %s", self.variables, error)
+
+    def _window_full(self, overrun: Overrun) -> None:
+        """Events leave a window early: the next read says so, once."""
+        if self._told_of_window:
+            return
+        self._told_of_window = True
+        if self._callback is not None:
+            log.warning("subscription to %s: %s", self.variables, overrun)
+        else:
+            self._overrun = overrun
 
     def __enter__(self) -> Subscription:
         return self

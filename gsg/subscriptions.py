@@ -85,7 +85,7 @@ class Subscriptions:
             warnings=query.warnings,
         )
         made.standing, rows = await self._subscriber.subscribe(
-            query, lambda new: live.deliver(changes_of(names, new)), flashed, too_large, max_tokens=asked.max_tokens
+            query, lambda new: live.deliver(changes_of(names, new)), flashed, too_large, live.dropped, max_tokens=asked.max_tokens
         )
         self._by_number[made.number] = made
         live.deliver(changes_of(names, rows))

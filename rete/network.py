@@ -19,7 +19,7 @@ processed after the ones under way).
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import count
@@ -85,8 +85,8 @@ class Network:
         self._expiries: list[tuple[float, int, WindowMemory]] = []
         """A heap: when the oldest event of each window of time leaves. One entry for each that has an event."""
         self._numbers = count()
-        self.cut_short = 0
-        """Events that had to leave a window of time early, because it held MAX_WINDOW_EVENTS."""
+        self.cut_short: Counter[AlphaSpec] = Counter()
+        """By window of time: events that had to leave it early, because it held MAX_WINDOW_EVENTS."""
         self._ended: deque[tuple[Production, TooManyTokens]] = deque()
         """Queries that were taken away, of which the owner is still to hear; bounded like those told."""
 
@@ -269,7 +269,8 @@ class Network:
             self._activate(memories, event, 1)
             for memory in memories:
                 if memory.is_over_full:
-                    self.cut_short += memory.window.count is None
+                    if memory.window.count is None:
+                        self.cut_short[memory.spec] += 1
                     self._activate([memory], memory.events.popleft()[1], -1)
                 elif len(memory.events) == 1 and (expires := memory.expires) is not None:
                     heappush(self._expiries, (expires, next(self._numbers), memory))

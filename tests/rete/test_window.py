@@ -181,7 +181,7 @@ def test_the_oldest_leave_early_where_a_window_of_time_is_full(monkeypatch: pyte
 
     for number in range(5):
         world.network.notify(fact(f"hall temp {number}"), float(number))
-    assert (watch.rows, world.network.cut_short) == ({"hall 3": 1, "hall 4": 1}, 3)
+    assert (watch.rows, world.network.cut_short.total()) == ({"hall 3": 1, "hall 4": 1}, 3)
     world.network.expire(13.0)
 
     assert (watch.rows, world.network.next_expiry()) == ({"hall 4": 1}, 14.0)

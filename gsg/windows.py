@@ -1,0 +1,51 @@
+"""What is said of windows: that one of them is full, and events leave it before their time."""
+
+from __future__ import annotations
+
+import rete
+from rete.bound import conditions_of
+
+from .errors import Overrun
+from .model import n3
+from .query import Query, alphas
+
+
+class FullWindows:
+    """The windows of time of one network from which events left early since somebody asked."""
+
+    def __init__(self, network: rete.Network) -> None:
+        self._network = network
+        self._told: dict[rete.AlphaSpec, int] = {}
+        """How many events had left, by window, when it was told. Limit: the windows that were ever full, until :meth:`again`."""
+
+    def take(self) -> dict[rete.AlphaSpec, Overrun]:
+        """What is to be told to the subscriptions that look at these windows, once each."""
+        cut_short = self._network.cut_short
+        if len(cut_short) == len(self._told):
+            return {}
+        found = {spec: _overrun(spec, lost) for spec, lost in cut_short.items() if spec not in self._told}
+        self._told = dict(cut_short)
+        return found
+
+    def again(self) -> None:
+        """Somebody looks at the windows who was not told yet: those that go on losing events are told of again."""
+        for spec in self._told:
+            del self._network.cut_short[spec]
+        self._told.clear()
+
+
+def looks_at(query: Query, spec: rete.AlphaSpec) -> bool:
+    """Whether a query asks for the events of a window."""
+    windows = (condition.window for condition in conditions_of(query.body))
+    return spec.window in windows and spec in alphas(query)
+
+
+def _overrun(spec: rete.AlphaSpec, lost: int) -> Overrun:
+    assert spec.window is not None, "only windows are full"
+    assert spec.window.seconds is not None, "the others hold so many events"
+    shown = ", ".join("*" if constant is None else n3(constant) for constant in spec.template.pattern)
+    return Overrun(
+        f"the window of {spec.window.seconds:g} s on ({shown}) is full with {rete.MAX_WINDOW_EVENTS} events: the oldest leave "
+        "early from now on, and their rows with them; expected a shorter window, or fewer events",
+        lost=lost,
+    )
