@@ -56,7 +56,7 @@ class Standing:
     def __init__(self, query: SparqlQuery) -> None:
         self.query = query
         self.facts: dict[Tuple, None] = {}
-        self.network = rete.Network(lambda template: filter(template.matches, list(self.facts)))
+        self.network = rete.Network(lambda alpha: filter(alpha.template.matches, list(self.facts)))
         self.rows: Counter[tuple[Any, ...]] = Counter()
         self.lowest = 0
         self.production: rete.Production | None = None
