@@ -9,7 +9,7 @@ Open next: conditions.py and algebra.py (what a query says), then network.py (wh
 """
 
 from .alpha import TemplateTable
-from .bound import bound, can_share
+from .bound import bound, can_share, conditions_of, replaced
 from .chain import AnyTemplate, chain_of
 from .conditions import (
     MAX_CONDITIONS,
@@ -52,4 +52,6 @@ __all__ = [
     "bound",
     "can_share",
     "chain_of",
+    "conditions_of",
+    "replaced",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import overload
 
@@ -25,31 +25,43 @@ def bound(body: Group | Algebra, arguments: Token) -> Group | Algebra: ...
 
 def bound(body: Group | Algebra, arguments: Token) -> Group | Algebra:
     """The group or tree with argument 0 wherever :class:`rete.Parameter` 0 stands, and so on."""
+    return replaced(body, lambda item: arguments[item.number] if isinstance(item, Parameter) else item)
+
+
+@overload
+def replaced(body: Group, replacement: Callable[[object], object]) -> Group: ...
+
+
+@overload
+def replaced(body: Algebra, replacement: Callable[[object], object]) -> Algebra: ...
+
+
+@overload
+def replaced(body: Group | Algebra, replacement: Callable[[object], object]) -> Group | Algebra: ...
+
+
+def replaced(body: Group | Algebra, replacement: Callable[[object], object]) -> Group | Algebra:
+    """The group or tree with something else in the place of what stands in its conditions and at the ends of its paths."""
     if isinstance(body, Group):
-        return Group(_conditions(body.conditions, arguments), tuple(bound(group, arguments) for group in body.negated))
+        negated = tuple(replaced(group, replacement) for group in body.negated)
+        return Group(_conditions(body.conditions, replacement), negated)
     match body:
         case Basic(conditions):
-            return Basic(_conditions(conditions, arguments))
+            return Basic(_conditions(conditions, replacement))
         case Path(subject, path, object_):
-            return Path(_constant(subject, arguments), path, _constant(object_, arguments))
+            return Path(replacement(subject), path, replacement(object_))
         case Values():
             return body
         case Join(left, right) | LeftJoin(left, right) | Union(left, right) | Minus(left, right):
-            return replace(body, left=bound(left, arguments), right=bound(right, arguments))
+            return replace(body, left=replaced(left, replacement), right=replaced(right, replacement))
         case Exists(child, pattern):
-            return replace(body, child=bound(child, arguments), pattern=bound(pattern, arguments))
+            return replace(body, child=replaced(child, replacement), pattern=replaced(pattern, replacement))
         case _:
-            return replace(body, child=bound(body.child, arguments))
+            return replace(body, child=replaced(body.child, replacement))
 
 
-def _conditions(conditions: tuple[Condition, ...], arguments: Token) -> tuple[Condition, ...]:
-    return tuple(
-        Condition(tuple(_constant(item, arguments) for item in condition.pattern), condition.window) for condition in conditions
-    )
-
-
-def _constant(item: object, arguments: Token) -> object:
-    return arguments[item.number] if isinstance(item, Parameter) else item
+def _conditions(conditions: tuple[Condition, ...], replacement: Callable[[object], object]) -> tuple[Condition, ...]:
+    return tuple(Condition(tuple(map(replacement, condition.pattern)), condition.window) for condition in conditions)
 
 
 def conditions_of(body: Group | Algebra) -> Iterator[Condition]:

@@ -6,17 +6,22 @@ A language is a module with ``parse_query(text) -> Query``; it is imported when 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 
 from ..errors import LocalError, Unsupported
 from ..query import Query
 from .blocks import Block, Delete, Insert, Notify, Subscribe
+from .skeletons import Skeletons
 
 LANGUAGES = {"gsg": "gsg.languages.script", "sparql": "gsg.languages.sparql.standing"}
 """Name of each language, and the module that reads it."""
 
+_SKELETONS = Skeletons()
+"""One a process: what a text means does not depend on who asks. Bounded; see skeletons.py."""
+
 
 def parse_query(text: str, language: str = "gsg") -> Query:
-    """A standing query from its text.
+    """A standing query from its text; of texts that are equal up to constants, one template with arguments.
 
     Raises Unsupported for a language that is not known, BadText and BadQuery for a text that is no query of it.
     """
@@ -24,8 +29,8 @@ def parse_query(text: str, language: str = "gsg") -> Query:
     module = LANGUAGES.get(language)
     if module is None:
         raise Unsupported(f"unknown language {language!r}; known are: {', '.join(sorted(LANGUAGES))}")
-    query: Query = importlib.import_module(module).parse_query(text)
-    return query
+    read: Callable[[str], Query] = importlib.import_module(module).parse_query
+    return _SKELETONS.query(text, language, read)
 
 
 def parse_script(text: str) -> tuple[Block, ...]:

@@ -329,7 +329,7 @@ def test_tuples_and_not_alone_stay_a_group(text: str) -> None:
     ],
 )
 def test_a_tuple_may_have_a_window(text: str, window: rete.Window) -> None:
-    body = parse_query(f"(?r, ^temp, ?t) {text}, NOT {{ (?r, ^off) }}").body
+    body = parse_query(f"(?r, ^temp, ?t) {text}, NOT {{ (?r, ^off) }}").bound().body
 
     assert isinstance(body, rete.Group)
     assert body.conditions == (rete.Condition((rete.Variable("r"), Symbol("temp"), rete.Variable("t")), window),)
@@ -341,7 +341,7 @@ def test_a_block_carries_its_text() -> None:
     made = [block for block in parse(text) if isinstance(block, Subscribe)]
 
     assert [block.text for block in made] == ["SUBSCRIBE ?x { (?x) } LIMIT 2 # then", "SUBSCRIBE { (?x) }", "subscribe{(?y)}"]
-    assert [parse_query(block.text) for block in made] == [block.query for block in made]
+    assert [parse_query(block.text).bound() for block in made] == [block.query for block in made]
 
 
 CLAUSES = 'a tuple "(", NOT, OPTIONAL, FILTER, LET, "{"'
