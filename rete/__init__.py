@@ -5,7 +5,8 @@ alpha memories shared by all queries, negation by counting. What it is not: a ru
 store (its owner keeps the facts), or a parser. Constants are opaque: anything hashable whose equality is identity.
 
 Open next: conditions.py and algebra.py (what a query says), then network.py (what happens to one fact, top to bottom), build.py
-(from a tree of operators to nodes) and operator.py (the rule that all operators keep).
+(from a tree of operators to nodes) and operator.py (the rule that all operators keep). To look inside: inspect.py (what is held,
+and the network as a graph), plan.py, derivation.py and refusal.py (why a solution holds, or does not).
 """
 
 from .alpha import TemplateTable

@@ -74,8 +74,8 @@ def specs_of(
 ) -> tuple[tuple[Spec, ...], tuple[str, ...]]:
     """The joins and negations to append to tokens of this layout, and the layout then; ``tests`` are made by alpha memories."""
     specs: list[Spec] = []
-    alphas = {condition: _alpha(condition, tests.get(condition, ())) for condition in group.conditions}
-    for condition in _ordered(group.conditions, set(layout), lambda condition: estimate(alphas[condition])):
+    alphas = {condition: alpha_of(condition, tests.get(condition, ())) for condition in group.conditions}
+    for condition in ordered(group.conditions, set(layout), lambda condition: estimate(alphas[condition])):
         bound = [(layout.index(name), position) for name, position in condition.variables if name in layout]
         new = [(name, position) for name, position in condition.variables if name not in layout]
         specs.append(
@@ -97,7 +97,8 @@ def specs_of(
     return tuple(specs), layout
 
 
-def _alpha(condition: Condition, tests: tuple[Test, ...]) -> AlphaSpec:
+def alpha_of(condition: Condition, tests: tuple[Test, ...]) -> AlphaSpec:
+    """The alpha memory of a condition and the tests that it makes."""
     position = dict(condition.variables)
     return AlphaSpec(
         condition.template,
@@ -106,7 +107,7 @@ def _alpha(condition: Condition, tests: tuple[Test, ...]) -> AlphaSpec:
     )
 
 
-def _ordered(conditions: tuple[Condition, ...], bound: set[str], estimate: Callable[[Condition], int]) -> list[Condition]:
+def ordered(conditions: tuple[Condition, ...], bound: set[str], estimate: Callable[[Condition], int]) -> list[Condition]:
     """The order of joins, one after the other, whichever is best then.
 
     First those that share a variable with the joins before them, so that a product is made only where nothing else is left; of

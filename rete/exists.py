@@ -75,6 +75,9 @@ class Existence(Operator):
     def _branch(self, token: Token) -> Branch:
         return self._branches[tuple(token[place] is not None for place in self._unsure)]
 
+    def asks(self) -> list[Node]:
+        return [branch.demand for branch in self._branches.values()]
+
     def left(self, token: Token, weight: int) -> None:
         branch = self._branch(token)
         value = branch.demand_of(token)

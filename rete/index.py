@@ -78,6 +78,11 @@ class Index:
         self.waiting.append((level, made))
         return made
 
+    @property
+    def joins(self) -> int:
+        """How many joins use it."""
+        return sum(self._joins.values())
+
     def leave_level(self, level: int) -> None:
         """One join of that level fewer: facts stop looking at a level without joins."""
         self._joins[level] -= 1

@@ -87,6 +87,10 @@ class Node(ABC):
         """The nodes that feed it."""
         return []
 
+    def asks(self) -> list[Node]:
+        """The tops of networks that it asks about the values of its tokens, as NOT does."""
+        return []
+
     @abstractmethod
     def replay(self) -> Iterator[tuple[Token, int]]:
         """Every token that the node has emitted and not taken back, with its weight."""

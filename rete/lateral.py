@@ -97,6 +97,9 @@ class Lateral(Operator):
         self.connect(*ends)
         self.connect((parent, self))
 
+    def asks(self) -> list[Node]:
+        return [branch.demand for branch in self._branches.values()]
+
     def left(self, token: Token, weight: int) -> None:
         branch = self._branches[tuple(token[place] is not None for place in self._unsure)]
         value = branch.demand_of(token)

@@ -101,6 +101,9 @@ class Negation(Node):
     def parents(self) -> list[Node]:
         return [self.parent, self.tail]
 
+    def asks(self) -> list[Node]:
+        return [self.demand]
+
     def replay(self) -> Iterator[tuple[Token, int]]:
         for token, weight in self.parent.replay():
             if not self.demand.asked[self._demand_of(token)].results:

@@ -99,7 +99,7 @@ class Network:
         chain = chain_of(group, self._estimate)
         places = _places(chain, select)
         with self._meter.entered(max_tokens):
-            node = self._extend(self._root, chain.specs)
+            node = self.extend(self._root, chain.specs)
             production = ChainEnd(node, places, listener, self._dirty)
             node.add_child(production)
             self._admit(production, max_tokens)
@@ -112,7 +112,7 @@ class Network:
 
         Raises BadQuery for a query that cannot be built, TooManyTokens like :meth:`subscribe`; nothing of it is left then.
         """
-        builder = Builder(self._root, self._extend, self._estimate)
+        builder = Builder(self._root, self.extend, self._estimate)
         with self._meter.entered(max_tokens):
             try:
                 stream = builder.tree(tree)
@@ -125,8 +125,6 @@ class Network:
 
     def _admit(self, production: ChainEnd, max_tokens: int) -> None:
         """The last step of entering a query: it stays, or raises TooManyTokens and leaves nothing behind."""
-        if max_tokens == UNLIMITED:
-            return
         problem = self._meter.admit(production, max_tokens)
         if problem is not None:
             self._take_out(production)
@@ -196,9 +194,9 @@ class Network:
         if isinstance(tree, Group):
             chain = chain_of(tree, estimate, names)
             places = _places(chain, select)
-            template.finish(self._extend(template, chain.specs), places)
+            template.finish(self.extend(template, chain.specs), places)
             return template
-        builder = Builder(self._root, self._extend, estimate, template)
+        builder = Builder(self._root, self.extend, estimate, template)
         try:
             stream = builder.tree(tree)
             template.finish(stream.node, places_of(select, stream.layout))
@@ -314,6 +312,14 @@ class Network:
         """The definitions of the alpha memories in use."""
         return [memory.spec for memory in self._memories]
 
+    def tops(self) -> list[Node]:
+        """Where its queries begin: the root, and the arguments of each template."""
+        return [self._root, *self._templates.values()]
+
+    def memories(self) -> list[AlphaMemory]:
+        """The alpha memories in use."""
+        return list(self._memories)
+
     @property
     def is_empty(self) -> bool:
         """Whether no node and no alpha memory is left: so it must be when the last query has gone."""
@@ -389,7 +395,7 @@ class Network:
                     yield production, changes
         self._dirty.clear()
 
-    def _extend(self, node: Node, specs: Iterable[Spec]) -> Node:
+    def extend(self, node: Node, specs: Iterable[Spec]) -> Node:
         for spec in specs:
             known = node.shared.get(spec)
             if known is None:
@@ -422,7 +428,7 @@ class Network:
 
     def _negation(self, parent: Node, spec: NotSpec) -> Negation:
         negation = Negation(parent, spec)
-        tail = self._extend(negation.demand, spec.chain)
+        tail = self.extend(negation.demand, spec.chain)
         tail.add_child(GroupEnd(negation))
         negation.tail = tail
         negation.level = tail.level + 1
