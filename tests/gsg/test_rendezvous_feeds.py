@@ -1,0 +1,178 @@
+"""Feeds of a rendezvous whose subscribers are slow, and whose keys change hands."""
+
+from __future__ import annotations
+
+import pytest
+from place import ANYTHING, ON, A, B, Place
+
+import dht
+import gsg.posting
+import rete
+from gsg.messages import Deltas, Event, Gap, Happened, Moved, Snapshot
+from gsg.model import Tuple
+from gsg.placement import NOWHERE
+
+
+@pytest.fixture
+def place() -> Place:
+    return Place()
+
+
+# --- subscribers that are slow ------------------------------------------------------------------------------------------------
+
+
+def test_a_held_feed_keeps_its_deltas_and_others_go_on(place: Place) -> None:
+    place.follow("slow", 1)
+    place.follow("fast", 1)
+    place.rendezvous.hold("slow")
+    place.rendezvous.hold("nobody")
+
+    place.insert(A, B)
+    assert place.heard() == {"fast": ["+a on b", "+b on c"]}
+    place.rendezvous.unhold("slow")
+    assert place.heard() == {"slow": ["+a on b", "+b on c"]}
+
+
+def test_more_than_a_held_feed_keeps_is_a_gap_that_a_snapshot_closes(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gsg.posting, "HELD_DELTAS", 2)
+    facts: list[Tuple] = [(number, ON, "x") for number in range(4)]
+    place.follow("slow", 1)
+    place.rendezvous.hold("slow")
+    place.insert(*facts)
+    feed = place.rendezvous.feed("slow", 1)
+    assert feed is not None
+
+    assert place.take() == []
+    place.rendezvous.unhold("slow")
+    assert place.take() == [("slow", Gap(1))]
+    place.retract(facts[0])
+    assert place.take() == []
+
+    assert place.rendezvous.snapshot(feed) == [Snapshot(1, facts[1:], True, True, 0)]
+    place.rendezvous.release(feed)
+    place.insert(facts[0])
+    assert place.take() == [("slow", Deltas(1, 0, [facts[0]], [1]))]
+
+
+def test_a_feed_that_may_speak_has_no_limit_within_one_read(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gsg.posting, "HELD_DELTAS", 2)
+    place.follow("s", 1)
+
+    place.insert(*((number, ON, "x") for number in range(4)))
+
+    assert [len(message.facts) for _, message in place.take() if isinstance(message, Deltas)] == [4]
+
+
+def test_room_on_the_link_does_not_let_a_feed_speak_in_the_middle_of_its_snapshot(place: Place) -> None:
+    place.insert(A)
+    feed = place.post("s", 1, rete.Template((None, ON, None)), 1)
+    place.rendezvous.snapshot(feed)
+    place.rendezvous.hold("s")
+
+    place.insert(B)
+    place.rendezvous.unhold("s")
+    assert place.take() == []
+    place.rendezvous.release(feed)
+    assert place.heard() == {"s": ["+b on c"]}
+
+
+def test_an_event_follows_the_deltas_of_facts_that_were_published_before_it(place: Place) -> None:
+    place.follow("s", 1)
+
+    place.insert(A)
+    place.rendezvous.flash(b"publisher", [Event(1, B)], [b"\x01"])
+
+    assert [type(message) for _, message in place.take()] == [Deltas, Happened]
+
+
+# --- keys that change hands ---------------------------------------------------------------------------------------------------
+
+HOLDER = dht.Contact(bytes(20), "10.0.0.9", 7400)
+ON_KEY, HOME_KEY = (3, 1, ON), (3, 0, "a")
+
+
+def test_feeds_of_a_key_that_moves_are_told_once_and_facts_stay_until_they_have_followed(place: Place) -> None:
+    place.insert(A)
+    place.follow("s", 1)
+    place.follow("t", 1, ANYTHING, NOWHERE)
+
+    place.rendezvous.move([ON_KEY, HOME_KEY], HOLDER)
+    assert place.take() == [("s", Moved(1, HOLDER, False)), ("t", Moved(1, HOLDER, False))]
+    assert place.rendezvous.followed()
+    place.rendezvous.drop_if_unused(ON_KEY)
+    assert place.rendezvous.holds(ON_KEY)
+
+    place.rendezvous.drop("s")
+    assert not place.rendezvous.followed()
+    place.rendezvous.drop_if_unused(ON_KEY)
+    assert (place.rendezvous.holds(ON_KEY), place.take()) == (False, [])
+    place.rendezvous.drop_if_unused(HOME_KEY)
+    assert place.heard() == {"t": ["-a on b"]}
+    assert place.rendezvous.moved_keys() == []
+
+
+def test_a_moved_key_is_ours_again_when_its_owner_writes_here(place: Place) -> None:
+    place.insert(A)
+    place.rendezvous.move([ON_KEY, HOME_KEY], HOLDER)
+
+    place.rendezvous.publish(1, [B], [b"\x01"], as_holder=False)
+    assert place.rendezvous.has_moved(ON_KEY)
+    place.rendezvous.publish(1, [("c", ON, "d")], [b"\x01"])
+    place.rendezvous.keep(HOME_KEY)
+
+    assert place.rendezvous.moved_keys() == []
+
+
+@pytest.mark.parametrize(
+    ("retracted_at", "told", "there"),
+    [(5, (1, 4), False), (5, (1, 6), True), (None, (1, 4), True)],
+    ids=["inserted before", "inserted after", "not retracted"],
+)
+def test_a_fact_handed_over_comes_unless_it_was_retracted_since(
+    place: Place, retracted_at: int | None, told: tuple[int, int], there: bool
+) -> None:
+    sign, stamp = told
+    place.rendezvous.remember_retractions()
+    place.rendezvous.publish(-1, [A], [b"\x01"] if retracted_at else [b""], stamp=retracted_at or 0)
+
+    place.rendezvous.take_over([sign], [A], [b"\x01"], [stamp])
+
+    assert place.rendezvous.holds(ON_KEY) is there
+
+
+@pytest.mark.parametrize(("stamp", "there"), [(4, True), (6, False)], ids=["older", "newer"])
+def test_a_retraction_handed_over_counts_unless_the_fact_came_since(place: Place, stamp: int, there: bool) -> None:
+    place.rendezvous.publish(1, [A], [b"\x01"], stamp=5)
+
+    place.rendezvous.take_over([-1], [A], [b"\x01"], [stamp])
+
+    assert place.rendezvous.holds(ON_KEY) is there
+
+
+@pytest.mark.parametrize("remembering", [True, False], ids=["while keys change hands", "later"])
+def test_what_was_left_of_a_key_goes_when_it_comes_back(place: Place, remembering: bool) -> None:
+    place.rendezvous.remember_retractions()
+    place.insert(A)
+    place.retract(B)
+    if not remembering:
+        place.rendezvous.forget_retractions()
+    place.rendezvous.move([ON_KEY], HOLDER)
+
+    place.rendezvous.take_over([1], [("c", ON, "d")], [b"\x01"], [9])
+
+    assert [fact for sign, fact, _ in place.rendezvous.history(ON_KEY) if sign > 0] == [("c", ON, "d")]
+
+
+def test_retractions_are_remembered_while_keys_change_hands_up_to_a_limit(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gsg.rendezvous, "REMEMBERED_RETRACTIONS", 2)
+    place.rendezvous.remember_retractions()
+    place.rendezvous.remember_retractions()
+    for number in range(3):
+        place.rendezvous.publish(-1, [(number, ON, "x")], [b"\x01"], stamp=number)
+    assert place.rendezvous.history(ON_KEY) == [(-1, (2, ON, "x"), 2)]
+    assert place.rendezvous.all_keys() == [ON_KEY]
+
+    place.rendezvous.publish(1, [(2, ON, "x")], [b"\x01"], stamp=3)
+    place.rendezvous.forget_retractions()
+
+    assert place.rendezvous.history(ON_KEY) == [(1, (2, ON, "x"), 3)]
