@@ -23,19 +23,24 @@ class Backlog:
     __slots__ = ("_changes", "_limit", "_lost_events", "_room_until")
 
     def __init__(self, limit: int = LIMIT) -> None:
-        self._changes: deque[Change] = deque()
+        # Most subscriptions have nothing unread at most times, and an empty deque takes 600 bytes.
+        self._changes: deque[Change] | None = None
         self._limit = limit
         self._room_until = limit
         self._lost_events = 0
 
     def __len__(self) -> int:
-        return len(self._changes)
+        return 0 if self._changes is None else len(self._changes)
 
     def extend(self, changes: Iterable[Change]) -> None:
         """Keep differences until they are read."""
-        self._changes.extend(changes)
-        if len(self._changes) > self._room_until:
-            self._merge()
+        kept = deque(changes) if self._changes is None else self._changes
+        if kept is self._changes:
+            kept.extend(changes)
+        elif kept:
+            self._changes = kept
+        if len(kept) > self._room_until:
+            self._merge(kept)
 
     def popleft(self) -> Change | None:
         """The oldest difference, or None. Raises Overrun once after events were lost."""
@@ -46,12 +51,17 @@ class Backlog:
                 "rows that are state are complete: go on reading, read faster, or subscribe with a higher limit",
                 lost=lost,
             )
-        return self._changes.popleft() if self._changes else None
+        if self._changes is None:
+            return None
+        oldest = self._changes.popleft()
+        if not self._changes:
+            self._changes = None
+        return oldest
 
-    def _merge(self) -> None:
+    def _merge(self, kept: deque[Change]) -> None:
         sums: dict[Row, int] = {}
         events: list[Change] = []
-        for sign, row in self._changes:
+        for sign, row in kept:
             if sign is Sign.EVENT:
                 events.append((sign, row))
             else:
@@ -60,9 +70,9 @@ class Backlog:
         if len(events) > room:
             self._lost_events += len(events) - room
             events = events[len(events) - room :]
-        self._changes.clear()
+        kept.clear()
         for row, total in sorted(sums.items(), key=lambda entry: entry[1]):
-            self._changes.extend([(Sign.PLUS if total > 0 else Sign.MINUS, row)] * abs(total))
-        self._changes.extend(events)
+            kept.extend([(Sign.PLUS if total > 0 else Sign.MINUS, row)] * abs(total))
+        kept.extend(events)
         # An answer larger than the limit is kept whole; merging again waits until as much has come once more.
-        self._room_until = max(self._limit, 2 * len(self._changes))
+        self._room_until = max(self._limit, 2 * len(kept))

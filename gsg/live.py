@@ -47,7 +47,8 @@ class LiveSubscription:
         self._on_close = on_close
         self._callback = callback
         self._backlog = Backlog(limit)
-        self._news = asyncio.Event()
+        self._news: asyncio.Event | None = None
+        """There while somebody waits."""
         self._ended = False
         self._closed = False
         self._error: GsgError | None = None
@@ -76,7 +77,8 @@ class LiveSubscription:
                 if self._error is not None:
                     raise self._error
                 return []
-            self._news.clear()
+            if self._news is None:
+                self._news = asyncio.Event()
             await self._news.wait()
         if self._overrun is not None:
             overrun, self._overrun = self._overrun, None
@@ -107,7 +109,7 @@ class LiveSubscription:
             return
         if self._callback is None:
             self._backlog.extend(changes)
-            self._news.set()
+            self._wake()
             return
         self.failures += tell(self._callback, changes, self.variables)
 
@@ -118,10 +120,15 @@ class LiveSubscription:
         elif not self._closed:
             lost = overrun.lost + (0 if self._overrun is None else self._overrun.lost)
             self._overrun = Overrun(str(overrun), lost=lost)
-            self._news.set()
+            self._wake()
 
     def ended(self, error: GsgError | None) -> None:
         """For the maker of the subscription: nothing more will come, because of ``error`` if there is one."""
         self._ended = True
         self._error = error
-        self._news.set()
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._news is not None:
+            self._news.set()
+            self._news = None

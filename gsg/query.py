@@ -138,17 +138,21 @@ class Entrance:
         if not query.arguments:
             production = enter(network, query, listener, max_tokens=max_tokens)
             return production, list(production.rows().items())
+        if network.has_template(query.body, query.arguments, query.select):
+            return self._share(query, listener, max_tokens)
         template = (query.body, query.select)
         count = self._counts.get(template, 0) + 1
         # A product is not shared: one that explodes is stopped in the middle of a fact only where it is alone.
-        may_share = count >= SHARE_FROM and rete.can_share(query.body) and not _products(query.body)
-        if may_share or network.has_template(query.body, query.arguments, query.select):
-            with refusing_bad_queries():
-                return network.subscribe_template(query.body, query.arguments, query.select, listener, max_tokens=max_tokens)
+        if count >= SHARE_FROM and rete.can_share(query.body) and not _products(query.body):
+            return self._share(query, listener, max_tokens)
         production = enter(network, query.bound(), listener, max_tokens=max_tokens)
         self._alone[production] = query
         self._counts[template] = count
         return production, list(production.rows().items())
+
+    def _share(self, query: Query, listener: Listener, max_tokens: int) -> tuple[rete.Production, list[tuple[Tuple, int]]]:
+        with refusing_bad_queries():
+            return self._network.subscribe_template(query.body, query.arguments, query.select, listener, max_tokens=max_tokens)
 
     def leave(self, production: rete.Production) -> None:
         """Remove a query."""

@@ -6,7 +6,6 @@ It is also the yardstick: what peers answer is right when it equals what one spa
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable
 
 import rete
@@ -172,22 +171,17 @@ class Space:
     def _subscribe(self, query: Query, callback: Callback | None, limit: int, max_tokens: int = MAX_TOKENS) -> Subscription:
         self._opened()
 
-        def close() -> None:
-            del self._flashing[production]
-            self._entrance.leave(production)
-            self._drop_indexes()
-
-        def rows_now() -> Counter[Tuple]:
-            self.advance()
-            return production.rows()
-
-        subscription = Subscription(
-            query, rows_now=rows_now, on_close=close, before_read=self.advance, callback=callback, limit=limit
-        )
+        subscription = Subscription(self, query, callback, limit)
         production, rows = self._entrance.enter(query, subscription._changed, max_tokens)
         if self._indexed_at is None and self._store.is_indexed:
             self._indexed_at, self._closed_since = len(self._flashing), 0
         self._flashing[production] = subscription
         self._full_windows.again()
-        subscription._changed(rows)
+        subscription._begun(production, rows)
         return subscription
+
+    def _leave(self, production: rete.Production) -> None:
+        """A subscription closes."""
+        del self._flashing[production]
+        self._entrance.leave(production)
+        self._drop_indexes()

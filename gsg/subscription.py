@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
-from .backlog import LIMIT, Backlog
+import rete
+
+from .backlog import Backlog
 from .errors import GsgError, Overrun
 from .model import Tuple
 from .query import Query
@@ -31,6 +33,16 @@ def tell(callback: Callback, changes: Iterable[Change], variables: tuple[str, ..
     return failures
 
 
+class Owner(Protocol):
+    """What a subscription asks of its space."""
+
+    def advance(self) -> None:
+        """Let time go on."""
+
+    def _leave(self, production: rete.Production) -> None:
+        """Take a query out."""
+
+
 class Subscription:
     """A standing query. Made by :meth:`gsg.Space.subscribe`.
 
@@ -39,31 +51,36 @@ class Subscription:
     a callback, differences go there instead.
     """
 
-    def __init__(
-        self,
-        query: Query,
-        *,
-        rows_now: Callable[[], Counter[Tuple]],
-        on_close: Callable[[], None],
-        before_read: Callable[[], None],
-        callback: Callback | None = None,
-        limit: int = LIMIT,
-    ) -> None:
-        self._query = query
-        self.variables = query.select
-        """The names of a row, in order of appearance."""
+    # There may be very many: each slot counts, and a closure for each would count more.
+    __slots__ = (
+        "_backlog",
+        "_callback",
+        "_error",
+        "_overrun",
+        "_owner",
+        "_production",
+        "_query",
+        "_told_of_window",
+        "failures",
+    )
+
+    def __init__(self, owner: Owner, query: Query, callback: Callback | None, limit: int) -> None:
         self.failures = 0
         """How often the callback has raised; each is logged with its subscription."""
-        self._rows_now = rows_now
-        self._on_close = on_close
-        self._before_read = before_read
+        self._owner = owner
+        self._query = query
         self._callback = callback
-        # Ten thousand subscriptions with callbacks need no ten thousand empty queues.
         self._backlog = Backlog(limit) if callback is None else None
-        self._closed = False
+        self._production: rete.Production | None = None
+        """None when it is closed."""
         self._error: GsgError | None = None
         self._overrun: Overrun | None = None
         self._told_of_window = False
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The names of a row, in order of appearance."""
+        return self._query.select
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -77,15 +94,16 @@ class Subscription:
         """
         if self._error is not None:
             raise self._error
-        if self._closed:
+        if self._production is None:
             return Counter()
+        self._owner.advance()
         names = self.variables
-        return Counter({Row.of(names, values): count for values, count in self._rows_now().items()})
+        return Counter({Row.of(names, values): count for values, count in self._production.rows().items()})
 
     def __iter__(self) -> Iterator[Change]:
         """The unread differences. Raises Overrun where events had to go, and in the end what :meth:`rows` raises."""
-        if not self._closed:
-            self._before_read()
+        if self._production is not None:
+            self._owner.advance()
         if self._overrun is not None:
             overrun, self._overrun = self._overrun, None
             raise overrun
@@ -97,9 +115,9 @@ class Subscription:
     def close(self) -> None:
         """End the subscription: its memory is freed, nothing more comes. Closing twice is allowed."""
         self._error = None
-        if not self._closed:
-            self._closed = True
-            self._on_close()
+        production, self._production = self._production, None
+        if production is not None:
+            self._owner._leave(production)
 
     def _ended(self, error: GsgError) -> None:
         """The space has ended it."""
@@ -123,6 +141,12 @@ class Subscription:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _begun(self, production: rete.Production, rows: list[tuple[Tuple, int]]) -> None:
+        """The query is in the network, and these rows hold."""
+        self._production = production
+        if rows:
+            self._changed(rows)
 
     def _changed(self, rows: list[tuple[Tuple, int]]) -> None:
         self._report(changes_of(self.variables, rows))

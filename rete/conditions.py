@@ -187,6 +187,10 @@ class Condition:
         object.__setattr__(self, "template", template)
         object.__setattr__(self, "variables", tuple(first.items()))
 
+    def __hash__(self) -> int:
+        # Templates of queries are looked up for each query; a template's hash is kept.
+        return hash((self.template, self.variables))
+
 
 @dataclass(frozen=True, slots=True)
 class Group:
