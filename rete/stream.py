@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from .algebra import Test, is_portable
-from .conditions import Condition
+from .conditions import Condition, is_parameter
 from .join import Node
 from .pairs import Pairing
 
@@ -30,8 +30,10 @@ class Stream:
 def at_memories(conditions: tuple[Condition, ...], tests: Tests) -> tuple[dict[Condition, Tests], list[Test]]:
     """The tests that an alpha memory makes, because one condition binds all that they read; and those that remain.
 
-    A window of so many events counts what its condition matches, whatever a query makes of it: it takes no tests. Which condition
-    is chosen depends on the query alone, never on how many facts there are: whoever feeds the memories must choose the same.
+    A window of so many events counts what its condition matches, whatever a query makes of it: it takes no tests. Which conditions
+    are chosen depends on the query alone, never on how many facts there are: whoever feeds the memories must choose the same. So it
+    is the first that can, and any that has the same variables in the same places: with constants in the places of parameters it may
+    be the same condition.
     """
     made: dict[Condition, Tests] = {}
     remaining = []
@@ -43,10 +45,16 @@ def at_memories(conditions: tuple[Condition, ...], tests: Tests) -> tuple[dict[C
             if names <= {name for name, _ in condition.variables} and (condition.window is None or condition.window.count is None)
         ]
         if able and names and is_portable(test):
-            made[able[0]] = (*made.get(able[0], ()), test)
+            for condition in dict.fromkeys(able):
+                if _variables(condition) == _variables(able[0]):
+                    made[condition] = (*made.get(condition, ()), test)
         else:
             remaining.append(test)
     return made, remaining
+
+
+def _variables(condition: Condition) -> list[tuple[str, int]]:
+    return [(name, place) for name, place in condition.variables if not is_parameter(name)]
 
 
 def split(tests: Tests, bound: frozenset[str], names: Iterable[str], context: Stream) -> tuple[Tests, Tests]:

@@ -214,6 +214,22 @@ def test_negated_groups_may_have_parameters() -> None:
     assert bob.held == {("inn",): 1, ("hut",): 1}
 
 
+def test_conditions_that_the_constants_make_one_are_tested_alike() -> None:
+    feeds = Network(lambda _: (), by_feed=True)
+    either = a.Basic((Condition((Variable("x"), "in", Variable("y"))), Condition((Variable("x"), Parameter(0), Variable("y")))))
+    heard: list[Fact] = []
+    feeds.subscribe_template(
+        a.Filter(either, Portable("x", "hut")), ("in",), ("x",), lambda changes: heard.extend(row for row, _ in changes)
+    )
+    alone = Network(lambda _: ())
+    alone.subscribe_algebra(bound(a.Filter(either, Portable("x", "hut")), ("in",)), (), lambda _: None)
+
+    for alpha in alone.alphas():
+        feeds.change_memory(alpha, [(fact("hut in Alps"), 1)])
+
+    assert heard == [("hut",)]
+
+
 # Any tree, any history.
 
 parameters = st.sampled_from((Parameter(0), Parameter(1)))
