@@ -239,8 +239,7 @@ class Network:
             memories = matching(fact)
             if memories:
                 self._activate(memories, fact, sign)
-        if self._dirty or self._ended:
-            self._deliver()
+        self._settle()
 
     def change_memory(self, alpha: AlphaSpec, changes: Iterable[tuple[Fact, int]]) -> None:
         """Like :meth:`change`, for facts of one alpha memory: where memories live at other peers, each is fed on its own."""
@@ -249,8 +248,7 @@ class Network:
             return
         for fact, sign in changes:
             self._activate(memories, fact, sign)
-        if self._dirty or self._ended:
-            self._deliver()
+        self._settle()
 
     def notify(self, event: Fact, now: float) -> list[tuple[Production, list[tuple[Row, int]]]]:
         """An event: it enters the windows that ask for it, and joins with the facts of this moment without a trace.
@@ -272,8 +270,7 @@ class Network:
                     self._activate([memory], memory.events.popleft()[1], -1)
                 elif len(memory.events) == 1 and (expires := memory.expires) is not None:
                     heappush(self._expiries, (expires, next(self._numbers), memory))
-            if self._dirty or self._ended:
-                self._deliver()
+            self._settle()
         return self.flash(event)
 
     def expire(self, now: float) -> None:
@@ -285,8 +282,7 @@ class Network:
                 self._activate([memory], memory.events.popleft()[1], -1)
             if expires is not None:
                 heappush(expiries, (expires, next(self._numbers), memory))
-        if self._dirty or self._ended:
-            self._deliver()
+        self._settle()
 
     def next_expiry(self) -> float | None:
         """When :meth:`expire` should be called next; None while no window of time has an event. It may be found that nothing has
@@ -303,8 +299,7 @@ class Network:
         self._activate(memories, event, -1)
         for _ in self._taken():
             pass
-        if self._ended or self._meter.over:
-            self._deliver()
+        self._settle()
         positive = ((production, [change for change in changes if change[1] > 0]) for production, changes in appeared)
         return [(production, rows) for production, rows in positive if rows]
 
@@ -361,6 +356,11 @@ class Network:
                 del self._meter.over[production]
                 self._take_out(production)
                 self._ended.append((production, problem))
+
+    def _settle(self) -> None:
+        """The end of a transaction."""
+        if self._dirty or self._ended or self._meter.over:
+            self._deliver()
 
     def _deliver(self) -> None:
         # All are taken before the first listener runs: one that calls back in must not mix its changes with those under way.

@@ -180,6 +180,17 @@ def test_of_many_queries_in_one_network_only_the_one_that_holds_too_much_ends() 
     assert held.network.is_empty
 
 
+def test_one_of_many_queries_ends_by_the_tokens_of_its_joins_though_nobody_has_a_row() -> None:
+    held = Held()
+    template = rete.Group((rete.Condition((rete.Parameter(0), "p", rete.Variable("x"))), condition("?x q ?y")))
+    large, _ = held.network.subscribe_template(template, ("a",), ("x",), held.listener("a"), max_tokens=30)
+    held.network.subscribe_template(template, ("b",), ("x",), held.listener("b"), max_tokens=30)
+
+    held.change(1, *(f"a p x{at}" for at in range(60)))
+
+    assert [production for production, _ in held.ended] == [large]
+
+
 def test_a_query_with_too_many_rows_is_refused_by_a_network_that_it_would_share() -> None:
     held = Held(*(f"a p x{at}" for at in range(40)), "b p x1")
     template = rete.Group((rete.Condition((rete.Parameter(0), "p", rete.Variable("x"))),))
