@@ -177,7 +177,9 @@ class Space:
             self._indexed_at, self._closed_since = len(self._flashing), 0
         self._flashing[production] = subscription
         self._full_windows.again()
-        subscription._begun(production, rows)
+        subscription._begun(production)
+        if rows:
+            self._network.begin(production, rows)
         return subscription
 
     def _leave(self, production: rete.Production) -> None:

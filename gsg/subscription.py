@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from itertools import takewhile
 from typing import Protocol, TypeAlias
 
 import rete
@@ -142,11 +143,9 @@ class Subscription:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _begun(self, production: rete.Production, rows: list[tuple[Tuple, int]]) -> None:
-        """The query is in the network, and these rows hold."""
+    def _begun(self, production: rete.Production) -> None:
+        """The query is in the network."""
         self._production = production
-        if rows:
-            self._changed(rows)
 
     def _changed(self, rows: list[tuple[Tuple, int]]) -> None:
         self._report(changes_of(self.variables, rows))
@@ -160,4 +159,6 @@ class Subscription:
             self._backlog.extend(changes)
             return
         assert self._callback is not None, "without a backlog there is a callback"
-        self.failures += tell(self._callback, changes, self.variables)
+        # The callback may close its own subscription, in the middle of what a transaction has changed.
+        until_closed = takewhile(lambda _: self._production is not None, changes)
+        self.failures += tell(self._callback, until_closed, self.variables)

@@ -303,6 +303,14 @@ class Network:
         positive = ((production, [change for change in changes if change[1] > 0]) for production, changes in appeared)
         return [(production, rows) for production, rows in positive if rows]
 
+    def begin(self, production: Production, rows: list[tuple[Row, int]]) -> None:
+        """Tell a query that was just added what holds already; it hears of what its listener changes meanwhile after that."""
+        if self._telling:
+            production.listener(rows)
+        else:
+            self._untold.append((production, rows))
+            self._tell()
+
     def alphas(self) -> list[AlphaSpec]:
         """The definitions of the alpha memories in use."""
         return [memory.spec for memory in self._memories]
@@ -367,8 +375,11 @@ class Network:
         self._untold.extend(self._taken())
         if self._meter.over:
             self._end_instances()
-        if self._telling:
-            return
+        if not self._telling:
+            self._tell()
+
+    def _tell(self) -> None:
+        """Until there is nothing more to tell, what listeners cause meanwhile included."""
         self._telling = True
         try:
             while self._untold or self._ended:

@@ -249,6 +249,32 @@ def test_a_callback_may_close_subscriptions_its_own_included(space: Space) -> No
     assert (first.failures, news(second)) == (0, [])
 
 
+def test_what_a_callback_undoes_while_it_hears_of_the_beginning_is_told_after_that(space: Space) -> None:
+    space.run("INSERT { (a), (b) }")
+    heard: list[str] = []
+
+    def hear(sign: Sign, row: Row) -> None:
+        heard.append(f"{sign}{row}")
+        space.run("DELETE { (a), (b) }")
+
+    space.subscribe("(?x)", callback=hear)
+
+    assert heard == ["+?x=a", "+?x=b", "-?x=a", "-?x=b"]
+
+
+def test_a_callback_that_closes_its_subscription_hears_nothing_more(space: Space) -> None:
+    heard: list[str] = []
+
+    def hear(sign: Sign, row: Row) -> None:
+        heard.append(f"{sign}{row}")
+        subscription.close()
+
+    subscription = space.subscribe("(?x)", callback=hear)
+    space.run("INSERT { (a), (b) }")
+
+    assert len(heard) == 1
+
+
 def test_a_callback_on_an_event_may_close_a_subscription_that_was_about_to_hear(space: Space) -> None:
     closing: list[Subscription] = []
     one = calling(space, lambda: [each.close() for each in closing])
