@@ -167,7 +167,30 @@ class Entrance:
 
 def alphas(query: Query) -> list[rete.AlphaSpec]:
     """The definitions of the query's alpha memories, each once. Raises BadQuery."""
-    # Operators decide what they look up (a path its edges, or all facts): a network without facts tells.
+    arguments = query.arguments
+    specs = _alphas(query.body, query.select, len(arguments))
+    return list(dict.fromkeys(_filled(spec, arguments) for spec in specs) if arguments else specs)
+
+
+class _Place:
+    """What stands in the place of an argument: to the matcher, a constant like any other."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+@lru_cache(maxsize=256)
+def _alphas(body: rete.Group | algebra.Algebra, select: tuple[str, ...], arguments: int) -> tuple[rete.AlphaSpec, ...]:
+    # Operators decide what they look up (a path its edges, or all facts): a network without facts tells, once for all queries of a
+    # template, since it is the same whatever their constants are.
     empty = rete.Network(lambda _: ())
-    enter(empty, query.bound(), lambda _: None)
-    return empty.alphas()
+    enter(empty, Query(rete.bound(body, tuple(map(_Place, range(arguments)))), select), lambda _: None)
+    return tuple(empty.alphas())
+
+
+def _filled(spec: rete.AlphaSpec, arguments: tuple[Term, ...]) -> rete.AlphaSpec:
+    template = spec.template
+    pattern = tuple([arguments[item.number] if type(item) is _Place else item for item in template.pattern])
+    return rete.AlphaSpec(rete.Template(pattern, template.same), spec.tests, spec.window)

@@ -124,3 +124,32 @@ def test_a_refused_query_leaves_nothing_and_is_not_counted() -> None:
             door.enter(selecting_nobody, lambda _: None)
 
     assert network.is_empty
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("gsg", "(?x, on, A%s), (?x, at, B%s), (?x, on, ?y), NOT { (?y, at, C%s) }"),
+        ("gsg", "(?x, on, A%s), FILTER ?x > 5 OPTIONAL { (?x, at, B%s) } { (?x, is, ?z) } UNION { (?x, is, C%s) }"),
+        ("gsg", "(?x, on, A%s) WINDOW 5 s, (?x, at, B%s), (?x, at, C%s), FILTER ?x != 3"),
+        ("sparql", "SELECT * { ?x <x:p> <x:a%s> ; <x:q>+ <x:b%s> MINUS { ?x <x:p> <x:c%s> } }"),
+        ("sparql", "SELECT * { ?x <x:p> <x:a%s> FILTER NOT EXISTS { ?x <x:p> <x:b%s>, <x:c%s> } }"),
+    ],
+)
+@pytest.mark.parametrize("numbers", [(1, 2, 3), (1, 1, 1)])
+def test_the_memories_of_a_query_of_a_template_are_those_of_the_query(language: str, text: str, numbers: tuple[int, ...]) -> None:
+    for number in range(12):
+        parse_query(text % (number, number, number), language)
+    query = parse_query(text % numbers, language)
+
+    found = alphas(query)
+
+    assert query.arguments
+    assert found == alphas(query.bound())
+
+
+def test_arguments_that_are_equal_make_one_memory() -> None:
+    x, y = rete.Variable("x"), rete.Variable("y")
+    group = rete.Group((rete.Condition((x, "in", rete.Parameter(0))), rete.Condition((y, "in", rete.Parameter(1)))))
+
+    assert [len(alphas(Query(group, ("x", "y"), arguments))) for arguments in (("Alps", "Alps"), ("Alps", "Jura"))] == [1, 2]
