@@ -10,6 +10,7 @@ from rete import algebra
 from rete.production import Listener
 from rete.products import cross_products
 
+from .allocator import give_back
 from .errors import BadQuery, LocalError, TooManyTokens
 from .model import Term, Tuple
 
@@ -118,6 +119,11 @@ SHARE_FROM = 8
 a single query should not pay for those of which nobody asks."""
 
 
+LEFT_BEFORE_GIVING_BACK = 1_000
+"""Queries that leave, and no fewer than those that stay, before the memory that they had is given back to the system; once more
+when the last of so many leaves."""
+
+
 class Entrance:
     """Where the queries of one network come in and go out.
 
@@ -129,11 +135,22 @@ class Entrance:
         self._network = network
         self._alone: dict[rete.Production, Query] = {}
         self._counts: dict[tuple[object, tuple[str, ...]], int] = {}
+        self._inside = 0
+        self._most = 0
+        """The most queries that there were since memory was given back last when none was left."""
+        self._left = 0
+        """Queries removed since memory was given back last."""
 
     def enter(
         self, query: Query, listener: Listener, max_tokens: int = MAX_TOKENS
     ) -> tuple[rete.Production, list[tuple[Tuple, int]]]:
         """Add a query; returns it and the rows that hold already. Raises BadQuery and TooManyTokens."""
+        entered = self._enter(query, listener, max_tokens)
+        self._inside += 1
+        self._most = max(self._most, self._inside)
+        return entered
+
+    def _enter(self, query: Query, listener: Listener, max_tokens: int) -> tuple[rete.Production, list[tuple[Tuple, int]]]:
         network = self._network
         if not query.arguments:
             production = enter(network, query, listener, max_tokens=max_tokens)
@@ -163,34 +180,18 @@ class Entrance:
             self._counts[template] -= 1
             if not self._counts[template]:
                 del self._counts[template]
+        self._inside -= 1
+        self._left += 1
+        many = self._left >= LEFT_BEFORE_GIVING_BACK and self._left >= self._inside
+        if many or (not self._inside and self._most >= LEFT_BEFORE_GIVING_BACK):
+            self._left = 0
+            self._most = self._most if self._inside else 0
+            give_back()
 
 
 def alphas(query: Query) -> list[rete.AlphaSpec]:
     """The definitions of the query's alpha memories, each once. Raises BadQuery."""
-    arguments = query.arguments
-    specs = _alphas(query.body, query.select, len(arguments))
-    return list(dict.fromkeys(_filled(spec, arguments) for spec in specs) if arguments else specs)
-
-
-class _Place:
-    """What stands in the place of an argument: to the matcher, a constant like any other."""
-
-    __slots__ = ("number",)
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-
-@lru_cache(maxsize=256)
-def _alphas(body: rete.Group | algebra.Algebra, select: tuple[str, ...], arguments: int) -> tuple[rete.AlphaSpec, ...]:
-    # Operators decide what they look up (a path its edges, or all facts): a network without facts tells, once for all queries of a
-    # template, since it is the same whatever their constants are.
+    # Operators decide what they look up (a path its edges, or all facts): a network without facts tells.
     empty = rete.Network(lambda _: ())
-    enter(empty, Query(rete.bound(body, tuple(map(_Place, range(arguments)))), select), lambda _: None)
-    return tuple(empty.alphas())
-
-
-def _filled(spec: rete.AlphaSpec, arguments: tuple[Term, ...]) -> rete.AlphaSpec:
-    template = spec.template
-    pattern = tuple([arguments[item.number] if type(item) is _Place else item for item in template.pattern])
-    return rete.AlphaSpec(rete.Template(pattern, template.same), spec.tests, spec.window)
+    enter(empty, query.bound(), lambda _: None)
+    return empty.alphas()

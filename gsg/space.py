@@ -185,5 +185,6 @@ class Space:
     def _leave(self, production: rete.Production) -> None:
         """A subscription closes."""
         del self._flashing[production]
-        self._entrance.leave(production)
+        # The last of many gives memory back: that of the indexes too.
         self._drop_indexes()
+        self._entrance.leave(production)

@@ -237,7 +237,8 @@ class AlphaMemory:
         spec = (fact_key, new)
         self._users[spec] -= 1
         if not self._users[spec]:
-            del self._users[spec], self.indexes[spec]
+            del self._users[spec]
+            self.indexes.pop(spec).clear()
 
 
 class WindowMemory(AlphaMemory):

@@ -68,6 +68,12 @@ class Index:
         """A fact comes."""
         enter(self.rows, self.key_of(fact), fact, 1)
 
+    def clear(self) -> None:
+        """Nobody joins any more. Joins that have gone know their index and it may know them: what it holds does not wait for the
+        cyclic garbage collector."""
+        self.rows = {}
+        self.waiting = []
+
     def join_level(self, level: int) -> dict[Any, Bag]:
         """The buckets of one level, for one more join of that level."""
         self._joins[level] = self._joins.get(level, 0) + 1

@@ -175,9 +175,11 @@ class Join(Node):
                 for partner, count in list(items_of(bag)):
                     if partner[0] is self:
                         enter(self._waiting, key, partner, -count)
-            self.index.leave_level(self.level)
-            return
-        for token, weight in self.parent.replay():
-            key = self._key_of(token)
-            enter(self._waiting, key, self._me + token, -weight)
+        else:
+            for token, weight in self.parent.replay():
+                key = self._key_of(token)
+                enter(self._waiting, key, self._me + token, -weight)
         self.index.leave_level(self.level)
+        # A node refers to itself: what is large must not wait with it for the cyclic garbage collector.
+        self._rows = {}
+        self._waiting = {}

@@ -209,6 +209,8 @@ class Network:
         assert template.dispatch is not None, "its network was built"
         template.end.remove_child(template.dispatch)
         self._prune(template.end)
+        # Its table had a place for every query at a time; it refers to itself, and would wait for the cyclic garbage collector.
+        template.collectors.clear()
 
     def unsubscribe(self, production: Production) -> None:
         """Remove a query with every node, index and memory that nobody else shares. One that has ended is gone already."""

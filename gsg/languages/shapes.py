@@ -1,12 +1,12 @@
 """What a query's text says wherever its constants are others: found by one probe, then filled in without a parser.
 
-A *probe* is a text with a marker of its own in the place of each constant. A marker that stands in the probe's conditions or at
-the ends of its paths, and nowhere else, is where a constant may be put; with the constants of the text put back there, the probe
-must say just what the text says. Everything else of a text belongs to its shape.
+A *probe* is a text with a marker of its own in the place of each constant. A marker that stands in the probe's conditions, and
+nowhere else, is where a constant may be put; with the constants of the text put back there, the probe must say just what the text
+says. Everything else of a text belongs to its shape.
 
 A place whose constants have been seen to differ becomes a :class:`rete.Parameter`, so that such queries are one template with
 arguments (see :class:`gsg.query.Query`). The others stay what they are, since a memory of few facts is a better one; and so do
-predicates, the ends of paths, and one constant of each condition.
+predicates, and one constant of each condition.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ class Shape:
         self._variants.clear()
 
     def _keepers(self, wanted: frozenset[int]) -> set[int]:
-        """Places that stay constants: the ends of paths, and one of each condition, which else would ask for everything."""
-        keepers = {self.places[item.number] for item in _ends(self._body) if isinstance(item, rete.Parameter)}
+        """Places that stay constants: a condition without any asks for everything."""
+        keepers: set[int] = set()
         for condition in rete.conditions_of(self._body):
             places = [self.places[item.number] for item in condition.pattern if isinstance(item, rete.Parameter)]
             others = any(not isinstance(item, rete.Variable) and item is not rete.WILDCARD for item in condition.pattern)
@@ -123,21 +123,13 @@ def probed(skeleton: Skeleton, constants: list[str], query: Query, places: tuple
 
 
 def _said(body: Body) -> list[str]:
-    """What may be filled in, as text."""
-    return [str(item) for item, is_plain in _items(body) if is_plain and not isinstance(item, rete.Variable)]
-
-
-def _ends(part: object) -> Iterator[object]:
-    """The ends of the paths in a query."""
-    if isinstance(part, algebra.Path):
-        yield part.subject
-        yield part.object
-    elif isinstance(part, tuple):
-        for each in part:
-            yield from _ends(each)
-    elif is_dataclass(part):
-        for field in fields(part):
-            yield from _ends(getattr(part, field.name))
+    """The constants of the conditions as text, but for predicates."""
+    return [
+        str(item)
+        for condition in rete.conditions_of(body)
+        for position, item in enumerate(condition.pattern)
+        if not _is_predicate(position)
+    ]
 
 
 def _stands_in(kind: str, constant: str, said: list[str]) -> bool:
@@ -152,7 +144,7 @@ def _is_predicate(position: int) -> bool:
 
 
 def _plain_places(skeleton: Skeleton, probe: Query, markers: Markers) -> dict[int, Make]:
-    """The places whose markers stand in conditions, not as predicates, or at the ends of paths, and nowhere else."""
+    """The places whose markers stand in conditions, not as predicates, and nowhere else."""
     makes: dict[int, Make] = {}
     elsewhere = set(markers.places_in(probe.select))
     for item, is_plain in _items(probe.body):
@@ -176,15 +168,11 @@ def _opened(body: Body, markers: Markers, places: tuple[int, ...]) -> Body:
 
 
 def _items(part: object) -> Iterator[tuple[object, bool]]:
-    """Everything that a query is made of, down to what has no parts that we know; true for constants that may be filled in."""
+    """Everything that a query is made of, down to what has no parts that we know; true for constants that may be taken out."""
     if isinstance(part, rete.Condition):
         for position, item in enumerate(part.pattern):
             yield item, not _is_predicate(position)
         yield part.window, False
-    elif isinstance(part, algebra.Path):
-        yield part.subject, True
-        yield part.object, True
-        yield from _items(part.path)
     elif isinstance(part, tuple):
         for each in part:
             yield from _items(each)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from query_text import write_query
 
 import rete
+from gsg import allocator
 from gsg.errors import BadQuery
 from gsg.languages import parse_query
 from gsg.model import IRI, BlankNode, Literal, Symbol, Term, literal, term
@@ -126,30 +127,29 @@ def test_a_refused_query_leaves_nothing_and_is_not_counted() -> None:
     assert network.is_empty
 
 
-@pytest.mark.parametrize(
-    ("language", "text"),
-    [
-        ("gsg", "(?x, on, A%s), (?x, at, B%s), (?x, on, ?y), NOT { (?y, at, C%s) }"),
-        ("gsg", "(?x, on, A%s), FILTER ?x > 5 OPTIONAL { (?x, at, B%s) } { (?x, is, ?z) } UNION { (?x, is, C%s) }"),
-        ("gsg", "(?x, on, A%s) WINDOW 5 s, (?x, at, B%s), (?x, at, C%s), FILTER ?x != 3"),
-        ("sparql", "SELECT * { ?x <x:p> <x:a%s> ; <x:q>+ <x:b%s> MINUS { ?x <x:p> <x:c%s> } }"),
-        ("sparql", "SELECT * { ?x <x:p> <x:a%s> FILTER NOT EXISTS { ?x <x:p> <x:b%s>, <x:c%s> } }"),
-    ],
-)
-@pytest.mark.parametrize("numbers", [(1, 2, 3), (1, 1, 1)])
-def test_the_memories_of_a_query_of_a_template_are_those_of_the_query(language: str, text: str, numbers: tuple[int, ...]) -> None:
-    for number in range(12):
-        parse_query(text % (number, number, number), language)
-    query = parse_query(text % numbers, language)
+def test_memory_is_given_back_when_many_have_left_and_few_are_there_and_with_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    left: list[rete.Production] = []
+    given: list[int] = []
+    monkeypatch.setattr("gsg.query.LEFT_BEFORE_GIVING_BACK", 3)
+    monkeypatch.setattr("gsg.query.give_back", lambda: given.append(len(left)))
+    _, door = entrance()
 
-    found = alphas(query)
+    for entered in [door.enter(in_place(f"place {number}"), lambda _: None)[0] for number in range(10)]:
+        left.append(entered)
+        door.leave(entered)
+    alone, _ = door.enter(in_place("place"), lambda _: None)
+    door.leave(alone)
 
-    assert query.arguments
-    assert found == alphas(query.bound())
+    # Five have left and five are there; then three more; then the last of ten.
+    assert given == [5, 8, 10]
 
 
-def test_arguments_that_are_equal_make_one_memory() -> None:
-    x, y = rete.Variable("x"), rete.Variable("y")
-    group = rete.Group((rete.Condition((x, "in", rete.Parameter(0))), rete.Condition((y, "in", rete.Parameter(1)))))
+def test_giving_memory_back_is_nothing_where_it_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ctypes.CDLL", lambda _: object())
+    allocator._trim.cache_clear()
+    try:
+        allocator.give_back()
 
-    assert [len(alphas(Query(group, ("x", "y"), arguments))) for arguments in (("Alps", "Alps"), ("Alps", "Jura"))] == [1, 2]
+        assert allocator._trim() is None
+    finally:
+        allocator._trim.cache_clear()

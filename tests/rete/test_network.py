@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import sys
+
 import pytest
 from notation import alpha, group, none_of
 from world import World
@@ -284,3 +287,18 @@ def test_a_listener_that_fails_keeps_nobody_from_hearing() -> None:
     world.insert("b p")
 
     assert (one.news(), other.news()) == (["+a", "+b"], ["+a", "+b"])
+
+
+def test_what_a_query_held_is_free_when_it_goes_without_waiting_for_the_cyclic_collector() -> None:
+    world = World("a on b", "b left c")
+    (held, *_) = world.facts
+    gc.disable()
+    try:
+        before = sys.getrefcount(held)
+        watch = world.watch(group("?x on ?y", "?y left ?z"))
+        during = sys.getrefcount(held)
+        world.unwatch(watch)
+
+        assert (before, during > before) == (sys.getrefcount(held), True)
+    finally:
+        gc.enable()
