@@ -19,6 +19,10 @@ Where SPARQL leaves the answer open, the text is such that it does not matter:
   but plain links where both ends are known. So it is given the patterns of the definition.
 * The effective boolean value (17.2.2) is taken of strings, numbers and truths. That of a literal with a language is what its text
   says, for such is a plain literal; pyoxigraph has an error there.
+* ``<`` and its like (17.3) have a literal on one side at least: between IRIs they are errors, but pyoxigraph compares an IRI with
+  itself.
+* MINUS does not stand within EXISTS. A name that is substituted there (18.6) is a variable no more, and no name that both sides of
+  MINUS share; pyoxigraph has it bound on both sides. (tests/rete has this combination, too.)
 * REDUCED (18.5) stands at the outside only and without LIMIT, where the test knows the least and the most that may come.
 """
 
@@ -204,6 +208,7 @@ def inline(draw: st.DrawFn) -> Piece:
 
 # Expressions; they may read names that nothing binds.
 
+_orders = st.sampled_from(("<", ">", "<=", ">="))
 _numbers = st.sampled_from(("1", "2", "1.5", "0"))
 
 
@@ -224,8 +229,11 @@ def values(read: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 def conditions(read: st.SearchStrategy[str], exists: st.SearchStrategy[str] | None = None) -> st.SearchStrategy[str]:
     value = values(read)
     simple = st.one_of(
-        st.builds("({} {} {})".format, value, st.sampled_from(("=", "!=", "<", ">", "<=", ">=")), value),
-        st.builds("({} {} {})".format, read, st.sampled_from(("=", "!=", "<", ">=")), st.one_of(read, constants)),
+        st.builds("({} {} {})".format, value, st.sampled_from(("=", "!=")), value),
+        st.builds("({} {} {})".format, read, st.sampled_from(("=", "!=")), st.one_of(read, constants)),
+        st.builds("({} {} {})".format, value, _orders, literals),
+        st.builds("(STR({}) {} STR({}))".format, read, _orders, read),
+        st.builds("({} {} (1 * {}))".format, value, _orders, read),
         st.builds("({} {} ({}, {}))".format, read, st.sampled_from(("IN", "NOT IN")), constants, value),
         st.builds("sameTerm({}, {})".format, read, st.one_of(read, constants)),
         st.builds("{}({})".format, st.sampled_from(("isIRI", "isLiteral", "isNumeric", "isBlank")), value),
@@ -272,6 +280,8 @@ def _further(draw: st.DrawFn, so_far: Piece, depth: int, within_exists: bool) ->
     flat = ("triples", "triples", "path", "filter", "filter", "values", "bind")
     deep = ("optional", "optional", "union", "minus", "exists", "exists", "subselect", "group")
     kind = draw(st.sampled_from((*flat, *deep) if depth else flat))
+    if within_exists and kind == "minus":
+        kind = "group"
     if kind == "triples":
         return draw(triples())
     if kind == "path":
@@ -369,7 +379,7 @@ def _grouped(draw: st.DrawFn, piece: Piece, outside: bool) -> Piece:
     having = ""
     if draw(st.integers(0, 2)) == 0:
         compared = draw(st.one_of(*[aggregates(piece, keys)] * 3, *[st.sampled_from(keys).map(variable)] * bool(keys)))
-        having = f" HAVING ({compared} {draw(st.sampled_from(('=', '!=', '<', '>')))} {draw(constants)})"
+        having = f" HAVING ({compared} {draw(st.sampled_from(('=', '!=', '<', '>')))} {draw(literals)})"
     order = draw(_slices(tuple(shown))) if shown else ""
     return Piece(f"SELECT {' '.join(columns)} {{ {piece.text} }}{group}{having}{order}", tuple(shown))
 
