@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from itertools import count
 from types import TracebackType
@@ -20,17 +20,26 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
 from . import model
 from .backlog import LIMIT
 from .errors import DoorClosed, GsgError, LocalError, Overrun, PeerMisbehaved, PeerUnreachable
+from .explanations import Holding, Plan, Why, WhyNot
 from .http.protocol import (
     BYTES_PER_REQUEST,
     MAX_MESSAGE_BYTES,
     TUPLES_PER_REQUEST,
+    AskDrawing,
+    AskHoldings,
     AskReport,
+    AskWhy,
     Done,
+    Drawing,
     Dropped,
     Ended,
+    Explain,
+    Explained,
     Failed,
+    Holdings,
     Insert,
     Notify,
+    Reasons,
     Reply,
     Report,
     Request,
@@ -249,6 +258,36 @@ class Client:
     async def report(self) -> Report:
         """How the peer and those it knows are doing."""
         return await self._ask(AskReport(next(self._numbers)), Report)
+
+    async def explain(self, text: str, language: str = "gsg") -> Plan:
+        """How the peer would answer a query; see :meth:`gsg.inspection.Inspection.explain`."""
+        return (await self._ask(Explain(next(self._numbers), text, language), Explained)).plan
+
+    async def subscriptions(self) -> list[Holding]:
+        """The subscriptions of the peer, of whatever client, and what each holds."""
+        return (await self._ask(AskHoldings(next(self._numbers)), Holdings)).subscriptions
+
+    async def why(self, subscription: int, row: Mapping[str, object]) -> Why:
+        """Which tuples make a row of the subscription with this number at the peer. Some of the row's names will do."""
+        reasons = await self._reasons(subscription, row, refused=False)
+        if reasons.why is None:
+            raise PeerMisbehaved("the peer was asked why a row holds, and did not say it")
+        return reasons.why
+
+    async def why_not(self, subscription: int, row: Mapping[str, object]) -> WhyNot:
+        """Which part of a subscription's query leaves nothing of a row."""
+        reasons = await self._reasons(subscription, row, refused=True)
+        if reasons.why_not is None:
+            raise PeerMisbehaved("the peer was asked why a row does not hold, and did not say it")
+        return reasons.why_not
+
+    async def drawing(self, subscription: int | None = None) -> str:
+        """The network of the peer, or the part of it that a subscription uses, as SVG."""
+        return (await self._ask(AskDrawing(next(self._numbers), subscription), Drawing)).svg
+
+    async def _reasons(self, subscription: int, row: Mapping[str, object], *, refused: bool) -> Reasons:
+        bound = row if isinstance(row, Row) else Row(row)
+        return await self._ask(AskWhy(next(self._numbers), subscription, tuple(bound), bound.terms, refused), Reasons)
 
     async def _forget(self, number: int) -> None:
         # Where the peer does not know the subscription, or is gone, it has ended already.

@@ -20,6 +20,7 @@ from typing import TypeAlias
 import dht
 import rete
 
+from .anchors import Anchors, feature_of
 from .errors import Elsewhere, GsgError, PeerMisbehaved, PeerUnreachable
 from .exchange import ANSWER_TIMEOUT_S, Channel, Exchange, Leaving, LinkBroke, answer_of, show
 from .features import Template
@@ -27,21 +28,18 @@ from .feeds import AlphaFeed, Differences, FeedState, RecentEvents, SequenceHole
 from .holders import Holders
 from .memories import Memory, OnEvent, Source
 from .messages import (
-    AskLoads,
     Deltas,
     Done,
     Gap,
     InsertCondition,
-    Load,
-    Loads,
     Moved,
     RemoveCondition,
     Resume,
     Snapshot,
     Test,
 )
-from .model import Term, Tuple
-from .placement import NOWHERE, choose_anchor
+from .model import Tuple
+from .placement import NOWHERE
 from .predicates import test_of
 
 log = logging.getLogger(__name__)
@@ -70,6 +68,7 @@ class Intake:
     ) -> None:
         self._holders = holders
         self._exchange = exchange
+        self.anchors = Anchors(holders, exchange)
         self._on_change = on_change
         self._start_task = start_task
         self._memories: dict[rete.AlphaSpec, Memory] = {}
@@ -87,6 +86,19 @@ class Intake:
     def size(self, alpha: rete.AlphaSpec) -> int:
         """How many facts there are, at most."""
         return sum(memory.size() for memory in self._kept(alpha))
+
+    def known(self, alpha: rete.AlphaSpec) -> int | None:
+        """How many facts there are, where somebody asks for this alpha memory already."""
+        memory = self._memories.get(alpha)
+        return None if memory is None or memory.ready is None or not memory.ready.done() else memory.size()
+
+    def like(self, condition: rete.Condition) -> list[Tuple]:
+        """The facts of all memories of a condition, whatever tests they make."""
+        alike = [memory for alpha, memory in self._memories.items() if alpha.template == condition.template and not alpha.window]
+        alike.sort(key=lambda memory: len(memory.alpha.tests))
+        if alike and not alike[0].alpha.tests:
+            return list(alike[0].facts())
+        return list({fact: None for memory in alike for fact in memory.facts()})
 
     def _kept(self, alpha: rete.AlphaSpec) -> list[Memory]:
         template = alpha.template
@@ -238,13 +250,13 @@ class Intake:
         """Choose the anchor and set up the feed, or all of them."""
         template = memory.template
         if memory.on_event is None:
-            memory.anchor = await self._choose_anchor(template)
+            memory.anchor = await self.anchors.choose(template)
         anchor = memory.anchor
         assert anchor is not None, "listeners say where"
         if anchor == NOWHERE:
             await asyncio.gather(*(self._widen(memory, contact) for contact in self._holders.everybody()))
             return
-        feature = _feature(template, anchor)
+        feature = feature_of(template, anchor)
         holder = (await self._holders.of([feature]))[feature]
         await self._feed_from(memory, holder, anchor)
 
@@ -270,28 +282,6 @@ class Intake:
                 # Its facts are unknown until it is heard of again (see discovered).
                 log.info("template without constants not posted: %s", error)
                 return
-
-    async def _choose_anchor(self, template: Template) -> int:
-        candidates = template.anchors()
-        if len(candidates) < 2:
-            return choose_anchor(template, {})
-        features = [_feature(template, position) for position in candidates]
-        holders = await self._holders.of(features)
-        by_holder: dict[dht.Contact, list[int]] = {}
-        for position, feature in zip(candidates, features, strict=True):
-            by_holder.setdefault(holders[feature], []).append(position)
-        load_at: dict[int, Load] = {}
-
-        async def ask(holder: dht.Contact, positions: list[int]) -> None:
-            try:
-                answer = await self._exchange.ask(holder, lambda request: AskLoads(request, template, positions), Loads)
-            except PeerUnreachable as error:
-                self._holders.failed(holder.id, error)
-                return
-            load_at.update(zip(positions, answer.loads, strict=False))
-
-        await asyncio.gather(*(ask(holder, positions) for holder, positions in by_holder.items()))
-        return choose_anchor(template, load_at)
 
     async def _feed_from(self, memory: Memory, holder: dht.Contact, anchor: int) -> None:
         """One more feed, until its first snapshot is whole. Raises PeerUnreachable, Refused or Elsewhere."""
@@ -408,9 +398,3 @@ def _check(source: Source, facts: list[Tuple]) -> None:
     for fact in facts:
         if not matches(fact):
             raise PeerMisbehaved(f"{show(source.holder)} feeds {fact!r:.200}, which {source.memory.template!r:.200} does not match")
-
-
-def _feature(template: Template, position: int) -> tuple[int, int, Term]:
-    constant = template.pattern[position]
-    assert constant is not None, "an anchor is a constant"
-    return (len(template.pattern), position, constant)

@@ -32,6 +32,7 @@ from .exchange import Channel, Exchange, show
 from .features import Template
 from .handover import Handover
 from .holders import Holders
+from .inspection import Inspection
 from .languages import Delete, Insert, Notify, parse_query, parse_script
 from .live import LiveSubscription
 from .memories import Memory, OnEvent
@@ -217,7 +218,7 @@ class Peer:
             elif isinstance(block, Notify):
                 await self.notify(block.tuples)
             else:
-                made.append(await self.subscribe_query(block.query))
+                made.append(await self._subscriptions.add(Asked(block.query, block.text), None, limit=LIMIT))
         return made
 
     async def subscribe(
@@ -246,6 +247,12 @@ class Peer:
         """Like :meth:`subscribe`, for a query that was parsed already."""
         self._opened()
         return await self._subscriptions.add(Asked(query, max_tokens=max_tokens), callback, limit=limit)
+
+    @property
+    def inside(self) -> Inspection:
+        """What the peer knows of its users' queries: plans, reasons, what they hold, pictures."""
+        self._opened()
+        return Inspection(self._subscriber, self._subscriptions, self._subscriber.intake.anchors, show(self.contact))
 
     async def status(self) -> list[PeerStatus]:
         """How this peer and every peer it knows are doing, itself first; peers that do not answer are left out."""

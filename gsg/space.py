@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 import rete
 
@@ -15,14 +16,19 @@ from .backlog import LIMIT
 from .errors import DoorClosed
 from .languages import Delete, Insert, Notify, parse_query, parse_script
 from .model import Tuple
-from .query import MAX_TOKENS, Entrance, Query, check_max_tokens, too_many_tokens
+from .query import MAX_TOKENS, Entrance, Query, alphas, check_max_tokens, too_many_tokens
 from .store import FactStore
 from .subscription import Callback, Subscription
-from .windows import FullWindows, looks_at
+from .windows import FullWindows, looks_at, windowed
 
 CLOSED_BEFORE_DROP = 100
 """Subscriptions that close before the store's indexes are dropped, when no more are left than when those were built. To build them
 anew takes as long as to insert some of the facts again; the many that have come and gone have paid for it."""
+
+if TYPE_CHECKING:
+    import networkx
+
+    from .explanations import Plan
 
 
 class Space:
@@ -115,6 +121,22 @@ class Space:
         """
         return self._subscribe(parse_query(text, language), callback, limit, check_max_tokens(max_tokens))
 
+    def explain(self, text: str, language: str = "gsg") -> Plan:
+        """How a query would be answered now: its joins in order, with their numbers of facts. Raises like :meth:`subscribe`."""
+        from .explaining import explain_plan
+
+        store = self._opened()
+        query = parse_query(text, language)
+        counts = {alpha: sum(map(alpha.admits, store.matching(alpha.template))) for alpha in alphas(query) if not alpha.window}
+        return explain_plan(query, language, counts=counts, counted="this space")
+
+    def graph(self, *subscriptions: Subscription) -> networkx.DiGraph:
+        """The network of the matcher, or the part of it that some subscriptions use; see :func:`rete.inspect.graph`."""
+        from rete.inspect import graph
+
+        chosen = [subscription._production for subscription in subscriptions]
+        return graph(self._network, [one for one in chosen if one is not None] if subscriptions else None)
+
     def advance(self) -> None:
         """Let events that are too old leave their windows now."""
         if self._network.next_expiry() is not None:
@@ -156,6 +178,12 @@ class Space:
             return
         self._store.drop_indexes()
         self._indexed_at = None
+
+    def _facts_of(self, condition: rete.Condition) -> Iterable[Tuple]:
+        """What a condition may match now: facts, or the events of its window."""
+        if condition.window is not None:
+            return windowed(self._network, condition)
+        return self._store.matching(condition.template)  # type: ignore[arg-type]  # rete's constants are opaque: here they are terms
 
     def _tell_full_windows(self) -> None:
         for spec, overrun in self._full_windows.take().items():

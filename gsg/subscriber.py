@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 import rete
@@ -24,7 +24,7 @@ from .messages import Happened, Test
 from .model import Tuple
 from .placement import NOWHERE
 from .query import Entrance, Query, alphas, too_many_tokens
-from .windows import FullWindows
+from .windows import FullWindows, windowed
 
 OnRows: TypeAlias = Callable[[list[tuple[Tuple, int]]], None]
 OnEnd: TypeAlias = Callable[[TooManyTokens], None]
@@ -95,6 +95,15 @@ class Subscriber:
         standing = self._standing.get(production)
         if standing is not None:
             standing.on_end(too_many_tokens(why))
+
+    @property
+    def network(self) -> rete.Network:
+        """The matcher."""
+        return self._network
+
+    def facts_of(self, condition: rete.Condition) -> Iterable[Tuple]:
+        """What a condition may match now: the facts that came here for it, or the events of its window."""
+        return self.intake.like(condition) if condition.window is None else windowed(self._network, condition)
 
     def unsubscribe(self, standing: Standing) -> None:
         """Remove a query; feeds that nobody else uses end, and with them the templates at their rendezvous."""

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import takewhile
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import rete
 
 from .backlog import Backlog
-from .errors import GsgError, Overrun
+from .errors import DoorClosed, GsgError, Overrun
 from .model import Tuple
 from .query import Query
 from .rows import Change, Row, Sign, changes_of
+
+if TYPE_CHECKING:
+    from rete.inspect import Held
+
+    from .explanations import Why, WhyNot
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +47,9 @@ class Owner(Protocol):
 
     def _leave(self, production: rete.Production) -> None:
         """Take a query out."""
+
+    def _facts_of(self, condition: rete.Condition) -> Iterable[Tuple]:
+        """What a condition may match now."""
 
 
 class Subscription:
@@ -100,6 +108,28 @@ class Subscription:
         self._owner.advance()
         names = self.variables
         return Counter({Row.of(names, values): count for values, count in self._production.rows().items()})
+
+    def why(self, row: Mapping[str, object]) -> Why:
+        """Which tuples make a row, or all rows with these values; ``print`` shows it. Raises LocalError for a name of no row."""
+        from .explaining import explain_why
+
+        self._owner.advance()
+        return explain_why(self._query, _row(row), self._owner._facts_of)
+
+    def why_not(self, row: Mapping[str, object]) -> WhyNot:
+        """Which part of the query leaves nothing of a row, of which any values may be given. Raises LocalError like :meth:`why`."""
+        from .explaining import explain_why_not
+
+        self._owner.advance()
+        return explain_why_not(self._query, _row(row), self._owner._facts_of)
+
+    def memory(self) -> Held:
+        """What the subscription holds in the matcher, and how much of it is its own. Raises DoorClosed when it is closed."""
+        from rete.inspect import held_by
+
+        if self._production is None:
+            raise DoorClosed("this subscription is closed, and holds nothing")
+        return held_by(self._production)
 
     def __iter__(self) -> Iterator[Change]:
         """The unread differences. Raises Overrun where events had to go, and in the end what :meth:`rows` raises."""
@@ -162,3 +192,7 @@ class Subscription:
         # The callback may close its own subscription, in the middle of what a transaction has changed.
         until_closed = takewhile(lambda _: self._production is not None, changes)
         self.failures += tell(self._callback, until_closed, self.variables)
+
+
+def _row(bindings: Mapping[str, object]) -> Row:
+    return bindings if isinstance(bindings, Row) else Row(bindings)

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 
+import rete
+
 from .errors import LocalError, TooManyTokens
 from .live import LiveSubscription
 from .model import Tuple
@@ -44,6 +46,12 @@ class Subscribed:
         self.standing: Standing | None = None
         """None while its memories are being filled."""
         self.live: LiveSubscription
+
+    @property
+    def production(self) -> rete.Production:
+        """Its query in the matcher."""
+        assert self.standing is not None, "only subscriptions that stand are listed"
+        return self.standing.production
 
 
 class Subscriptions:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import rete
+from rete.alpha import WindowMemory
 from rete.bound import conditions_of
 
 from .errors import Overrun
-from .model import n3
+from .model import Tuple, n3
 from .query import Query, alphas
 
 
@@ -32,6 +35,17 @@ class FullWindows:
         for spec in self._told:
             del self._network.cut_short[spec]
         self._told.clear()
+
+
+def windowed(network: rete.Network, condition: rete.Condition) -> Iterable[Tuple]:
+    """The events that are in the window of a condition now, before its tests where another query has the same without."""
+    alike = [
+        memory
+        for memory in network.memories()
+        if isinstance(memory, WindowMemory) and (memory.spec.template, memory.window) == (condition.template, condition.window)
+    ]
+    alike.sort(key=lambda memory: len(memory.spec.tests))
+    return [event for _, event in alike[0].events] if alike else []
 
 
 def looks_at(query: Query, spec: rete.AlphaSpec) -> bool:

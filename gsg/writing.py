@@ -5,6 +5,11 @@ One notation for every language: that of GSG script. Names that the languages ma
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import MappingProxyType
+
 import rete
 from rete import algebra
 from rete.algebra import Aggregate, Computation, Order, PathStep, Test
@@ -18,9 +23,32 @@ from .query import Query
 _INFIX = {"||", "&&", "=", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "IN", "NOT IN"}
 
 
+_MADE_UP: ContextVar[Mapping[str, str]] = ContextVar("_MADE_UP", default=MappingProxyType({}))
+
+
+@contextmanager
+def naming(tree: algebra.Algebra) -> Iterator[None]:
+    """While names that were made up for aggregates of this tree are shown as the aggregates."""
+    token = _MADE_UP.set({name: text for name, text in _aggregates(tree) if variable_text(name) == "_"})
+    try:
+        yield
+    finally:
+        _MADE_UP.reset(token)
+
+
+def _aggregates(tree: algebra.Algebra) -> Iterator[tuple[str, str]]:
+    if isinstance(tree, algebra.Grouped):
+        for name, aggregate in tree.aggregates:
+            yield name, _aggregate_text(aggregate)
+    for field in ("left", "right", "child", "pattern"):
+        inner = getattr(tree, field, None)
+        if inner is not None:
+            yield from _aggregates(inner)
+
+
 def variable_text(name: str) -> str:
-    """``?x``; ``_`` for a name that was made up."""
-    return "?" + name if name[:1].isalpha() or name[:1] == "_" else "_"
+    """``?x``; for a name that was made up the aggregate that it stands for (see :func:`naming`), or ``_``."""
+    return "?" + name if name[:1].isalpha() or name[:1] == "_" else _MADE_UP.get().get(name, "_")
 
 
 def term_text(item: object) -> str:
@@ -207,3 +235,30 @@ def node_text(node: Node) -> str:
     if isinstance(node, Join):
         return f"the join with {alpha_text(node.spec.alpha)}"
     return f"its {NODES.get(type(node).__name__, type(node).__name__)}"
+
+
+def node_detail(node: Node) -> str:
+    """What a node of the network does, where its kind does not say it all."""
+    if isinstance(node, Join):
+        places = list(zip(node.spec.token_key, node.spec.fact_key, strict=True))
+        on = ", ".join(f"position {position} = column {column}" for column, position in places)
+        return f"{alpha_text(node.spec.alpha)} {f'on {on}' if on else ''}".strip()
+    key = getattr(node, "key", None)
+    match key:
+        case ("filter", test, _):
+            return test_text(test)
+        case ("extend", value, _):
+            return _computation_text(value)
+        case ("values", rows, _, _):
+            return f"{len(rows)} row{'' if len(rows) == 1 else 's'}"
+        case ("slice", _, order, _, _, offset, limit):
+            return operator_text(algebra.Slice(algebra.Basic(), order, offset, limit))
+    return ""
+
+
+def is_negated(node: Node) -> bool:
+    """Whether it is an EXISTS that is to have no solution."""
+    match getattr(node, "key", None):
+        case ("exists", _, negated, *_):
+            return bool(negated)
+    return False

@@ -9,7 +9,23 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from .algebra import Algebra, Filter, Test, Union, of_group
+from .algebra import (
+    Algebra,
+    Exists,
+    Extend,
+    Filter,
+    Grouped,
+    LeftJoin,
+    Minus,
+    Numbered,
+    Path,
+    Project,
+    Slice,
+    Test,
+    Union,
+    Values,
+    of_group,
+)
 from .build import Builder
 from .chain import Estimate, Spec, alpha_of, ordered
 from .conditions import AlphaSpec, Condition, Group, is_parameter
@@ -30,6 +46,8 @@ class Step:
     """Of a condition: the names that it shares with what is joined before it."""
     new: tuple[str, ...] = ()
     """Of a condition: the names that it binds."""
+    ends: tuple[int, int] = (0, 0)
+    """Of an OPTIONAL, MINUS, EXISTS or NOT: where in ``steps`` those of its first part end, and those of its second."""
     product: bool = False
     """Whether a condition shares no name with what is joined before it, which has some."""
 
@@ -50,7 +68,9 @@ class _Planner(Builder):
         self._network = network
         self.steps: list[Step] = []
         self._here = self.steps
-        self._inside: Algebra | None = None
+        self._outer = self.steps
+        """Where ``_here`` stands itself."""
+        self._inside: Step | None = None
         self._coming: Iterator[Step] = iter(())
 
     def _noted(self, node: Node, specs: Iterable[Spec]) -> Node:
@@ -59,18 +79,22 @@ class _Planner(Builder):
 
     @contextmanager
     def _within(self, tree: Algebra) -> Iterator[None]:
-        outer, around = self._here, self._inside
+        outermost, outer, around = self._outer, self._here, self._inside
         step = Step(tree)
         # A part may be built several times, for tokens that bind more or fewer names: it is said once.
-        known = not isinstance(around, Union) and any(one.what == tree for one in outer)
-        if not known and not isinstance(tree, Filter):
+        twice = around is not None and not isinstance(around.what, Union) and any(one.what == tree for one in outer)
+        if not twice and not isinstance(tree, Filter):
             outer.append(step)
-        self._here = outer if isinstance(tree, Filter) else step.steps
-        self._inside = around if isinstance(tree, Filter) else tree
+        if not isinstance(tree, Filter):
+            self._outer, self._here, self._inside = outer, step.steps, step
         try:
             yield
         finally:
-            self._here, self._inside = outer, around
+            self._outer, self._here, self._inside = outermost, outer, around
+            if around is not None and isinstance(around.what, LeftJoin | Minus | Exists):
+                first = around.what.child if isinstance(around.what, Exists) else around.what.left
+                end = len(around.steps)
+                around.ends = (end, end) if tree == first else (around.ends[0], end)
 
     def _build(self, tree: Algebra, context: Stream, tests: Tests = ()) -> Stream:
         with self._within(tree):
@@ -98,6 +122,11 @@ class _Planner(Builder):
             known += new
 
     def _test(self, stream: Stream, test: Test) -> Node:
-        if not any(step.what == test for step in self._here):
-            self._here.append(Step(test))
+        # An operator of one part is done when its tests are made: they stand behind it.
+        after = self._inside is not None and isinstance(
+            self._inside.what, Extend | Grouped | Numbered | Path | Project | Slice | Values
+        )
+        place = self._outer if after else self._here
+        if not any(step.what == test for step in place):
+            place.append(Step(test))
         return super()._test(stream, test)

@@ -146,7 +146,7 @@ def test_gsg_peer_has_the_options_that_pages_name(where: str, command: str) -> N
 
 
 def test_every_command_of_the_pages_is_one_of_those_tried_here() -> None:
-    tried = re.compile(r"make( |$)|gsg (peer|publish|subscribe|status)( |$)|(echo .* \| )gsg publish ")
+    tried = re.compile(r"make( |$)|gsg (peer|publish|subscribe|explain|status)( |$)|(echo .* \| )gsg publish ")
 
     assert [where for where, command in shell_commands() if not tried.match(command)] == []
 
@@ -172,6 +172,28 @@ async def test_the_readme_leads_from_nothing_to_rows(environment: dict[str, str]
     finally:
         subscriber.terminate()
         await subscriber.wait()
+
+
+async def test_the_page_on_explanations_shows_what_the_command_says(environment: dict[str, str]) -> None:
+    offline, asking = (block for block in blocks("console") if block.page.name == "explain.md")
+    script = next(block.body for block in blocks("python") if block.page.name == "explain.md")
+    facts = script.split('"""')[1]
+    query = script.rsplit('"', 2)[1]
+
+    (command,) = commands(offline)
+    assert await run(command, environment) == offline.body.split("\n", 1)[1]
+    await run(f"echo '{facts}' | gsg publish - --format gsg", environment)
+    subscriber = await start(f"exec gsg subscribe '{query}'", environment)
+    try:
+        assert (await line_of(subscriber)).startswith("+ ?x=")
+        listed, one, why, why_not = [await run(command, environment) for command in commands(asking)]
+    finally:
+        subscriber.terminate()
+        await subscriber.wait()
+    assert "shared by" in listed
+    assert "joined in this order" in one
+    assert why.startswith("?x=B1 holds, in one way:")
+    assert "of 2 tuples that match (?y, left-of, ?z) none has the values of the row" in why_not
 
 
 async def start(command: str, environment: dict[str, str]) -> asyncio.subprocess.Process:

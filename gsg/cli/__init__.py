@@ -1,6 +1,6 @@
 """The command ``gsg``. This is where doors are put together; each command's module is imported when it is called.
 
-Open next: peer.py (start a peer), publish.py, subscribe.py, status.py.
+Open next: peer.py (start a peer), publish.py, subscribe.py, explain.py, status.py.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ _COMMANDS = {
     "peer": "Start a peer in the foreground.",
     "publish": "Publish the tuples of a file, or retract them.",
     "subscribe": "Print the rows of a standing query as they come and go.",
+    "explain": "Say how a query is answered, why a row holds or does not, or what subscriptions hold.",
     "status": "Show the peers, what each holds and how the load is spread.",
 }
 

@@ -65,7 +65,7 @@ async def _subscribe(
     from ..client import connect
     from ..query import MAX_TOKENS
 
-    query = _read(file) if text is None and file is not None else text or ""
+    query = read(file) if text is None and file is not None else text or ""
     write = _jsonl if jsonl else _plain
     cap = max_tokens or MAX_TOKENS
     async with connect(url) as client, await client.subscribe(query, language, max_tokens=cap) as subscription:
@@ -88,7 +88,8 @@ async def _subscribe(
                 left -= len(batch)
 
 
-def _read(file: Path) -> str:
+def read(file: Path) -> str:
+    """The text of a query's file. Raises LocalError."""
     try:
         return file.read_text()
     except (OSError, UnicodeDecodeError) as error:

@@ -6,6 +6,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from ..explanations import Holding
 from ..http.protocol import Report
 
 MIN_WIDTH = 112
@@ -37,4 +38,26 @@ PEERS_LEGEND = (
     "entries: facts under keys, a fact held under two keys counts twice. "
     "templates: of all subscribers. feeds: subscribers of those templates. published: tuples that came in by this peer's doors. "
     "matched: tuples forwarded to subscribers. sent, MB: messages and megabytes to other peers."
+)
+
+
+def holdings_table(held: list[Holding]) -> Table:
+    """The subscriptions of a peer and what each holds there."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for heading in ("id", "rows", "tokens", "own", "kB", "shared by"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("client", no_wrap=True)
+    table.add_column("language", no_wrap=True)
+    table.add_column("query", overflow="fold")
+    for one in held:
+        counts = (f"{count:,}" for count in (one.number, one.rows, one.tokens, one.own_tokens))
+        table.add_row(
+            *counts, f"{one.bytes / 1e3:,.1f}", f"{one.sharing:,}", one.client or "-", one.language, " ".join(one.text.split())
+        )
+    return table
+
+
+HOLDINGS_LEGEND = (
+    "tokens: partial rows that the subscription's joins keep, those shared with others included; own: what ending it would free. "
+    "kB: an estimate of what they take, with their indexes. shared by: subscriptions of one template, in one network."
 )

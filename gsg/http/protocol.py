@@ -1,11 +1,12 @@
 """What clients and a peer say to each other over the WebSocket at ``/v1``.
 
 One message a frame: msgpack in binary frames, the same arrays as JSON in text frames; a connection is answered in the kind of
-its first frame. Every request has a number of the client's choice and is answered by Done, Failed, Subscribed or Report with
-that number. Requests are carried out in order; up to UNANSWERED of them are under way at once.
+its first frame. Every request has a number of the client's choice and is answered by Done, Failed, Subscribed or what was asked
+for, with that number. Requests are carried out in order; up to UNANSWERED of them are under way at once.
 
-    client -> peer      Insert, Retract, Notify, Subscribe, Unsubscribe, AskReport
-    peer -> client      Done, Failed, Subscribed, then Rows... UpToDate Rows... ; Dropped; Ended; Report
+    client -> peer      Insert, Retract, Notify, Subscribe, Unsubscribe, AskReport, Explain, AskHoldings, AskWhy, AskDrawing
+    peer -> client      Done, Failed, Subscribed, then Rows... UpToDate Rows... ; Dropped; Ended; Report, Explained,
+                        Holdings, Reasons, Drawing
 
 Terms are arrays of a kind and its fields, as in :mod:`gsg.model`: ``[1, name]`` a symbol, ``[2, iri]``, ``[3, label]`` a blank
 node, ``[4, lexical, datatype, language]`` a literal; strings and 64-bit integers are themselves.
@@ -19,6 +20,7 @@ import msgspec
 
 from .. import errors
 from ..backlog import LIMIT
+from ..explanations import Holding, Plan, Why, WhyNot
 from ..messages import PeerStatus
 from ..model import Term, Tuple
 from ..query import MAX_TOKENS
@@ -84,6 +86,33 @@ class AskReport(_Message, tag=6, frozen=True):
     """How are this peer and those it knows?"""
 
 
+class Explain(_Message, tag=7, frozen=True):
+    """How would a query be answered?"""
+
+    text: str
+    language: str = "gsg"
+
+
+class AskHoldings(_Message, tag=8, frozen=True):
+    """Which subscriptions are there at this peer, of any client, and what do they hold?"""
+
+
+class AskWhy(_Message, tag=9, frozen=True):
+    """Why does a row of a subscription hold, or with ``refused`` why does it not? Some of its names and their values will do."""
+
+    subscription: int
+    """Its number at the peer, as Subscribed and Holdings say it."""
+    names: tuple[str, ...]
+    values: Tuple
+    refused: bool = False
+
+
+class AskDrawing(_Message, tag=20, frozen=True):
+    """A picture of the peer's network, or of the part that a subscription uses."""
+
+    subscription: int | None = None
+
+
 class Done(_Message, tag=10, frozen=True):
     """Carried out; ``count`` tuples changed."""
 
@@ -139,6 +168,31 @@ class Dropped(_Message, tag=17, frozen=True):
     why: Failed
 
 
+class Explained(_Message, tag=18, frozen=True):
+    """How a query would be answered."""
+
+    plan: Plan
+
+
+class Holdings(_Message, tag=19, frozen=True):
+    """The subscriptions of the peer."""
+
+    subscriptions: list[Holding]
+
+
+class Reasons(_Message, tag=21, frozen=True):
+    """Why a row holds, or why not, as was asked."""
+
+    why: Why | None = None
+    why_not: WhyNot | None = None
+
+
+class Drawing(_Message, tag=22, frozen=True):
+    """A picture."""
+
+    svg: str
+
+
 class Report(_Message, tag=16, frozen=True):
     """How the peers are, this one first; ``shares`` is the fraction of all keys that each is responsible for."""
 
@@ -156,8 +210,10 @@ class Report(_Message, tag=16, frozen=True):
         }
 
 
-Request: TypeAlias = Insert | Retract | Notify | Subscribe | Unsubscribe | AskReport
-Reply: TypeAlias = Done | Failed | Subscribed | Rows | UpToDate | Dropped | Ended | Report
+Request: TypeAlias = Insert | Retract | Notify | Subscribe | Unsubscribe | AskReport | Explain | AskHoldings | AskWhy | AskDrawing
+Reply: TypeAlias = (
+    Done | Failed | Subscribed | Rows | UpToDate | Dropped | Ended | Report | Explained | Holdings | Reasons | Drawing
+)
 
 
 def failed(request: int, error: errors.GsgError) -> Failed:

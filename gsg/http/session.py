@@ -13,19 +13,27 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from ..errors import BadQuery, GsgError, LocalError, Overrun
 from ..live import LiveSubscription
 from ..peer import Peer
-from ..rows import Change
+from ..rows import Change, Row
 from .protocol import (
     BYTES_PER_MESSAGE,
     MAX_LIMIT,
     MAX_MAX_TOKENS,
     ROWS_PER_MESSAGE,
     UNANSWERED,
+    AskDrawing,
+    AskHoldings,
     AskReport,
+    AskWhy,
     Done,
+    Drawing,
     Dropped,
     Ended,
+    Explain,
+    Explained,
+    Holdings,
     Insert,
     Notify,
+    Reasons,
     Reply,
     Report,
     Request,
@@ -173,14 +181,27 @@ class Session:
                 return Done(number)
             case AskReport():
                 return await report(number, self._peer)
+            case Explain():
+                _check_length(request.text)
+                return Explained(number, await self._peer.inside.explain(request.text, request.language))
+            case AskHoldings():
+                return Holdings(number, self._peer.inside.subscriptions())
+            case AskWhy():
+                if len(request.names) != len(request.values):
+                    raise LocalError(f"{len(request.names)} names for {len(request.values)} values; expected one for each")
+                row, inside = Row.of(request.names, request.values), self._peer.inside
+                if request.refused:
+                    return Reasons(number, why_not=inside.why_not(request.subscription, row))
+                return Reasons(number, why=inside.why(request.subscription, row))
+            case AskDrawing():
+                return Drawing(number, self._peer.inside.drawing(request.subscription))
 
     async def _subscribe(self, request: Subscribe, tasks: asyncio.TaskGroup) -> None:
         if request.request in self._subscriptions:
             raise LocalError(f"request {request.request} has made a subscription already; expected a new number")
         if len(self._subscriptions) >= MAX_SUBSCRIPTIONS:
             raise LocalError(f"this client has {MAX_SUBSCRIPTIONS} subscriptions, the most that one may have")
-        if len(request.text) > MAX_QUERY_CHARACTERS:
-            raise BadQuery(f"a query of {len(request.text)} characters; expected at most {MAX_QUERY_CHARACTERS}: split it")
+        _check_length(request.text)
         if not 1 <= request.limit <= MAX_LIMIT:
             raise LocalError(f"a limit of {request.limit} unread differences; expected 1 to {MAX_LIMIT}")
         if not 1 <= request.max_tokens <= MAX_MAX_TOKENS:
@@ -251,6 +272,11 @@ class Session:
             values.append(msgspec.Raw(encoded))
             filled += len(encoded)
         yield _EncodedRows(number, signs, values)
+
+
+def _check_length(text: str) -> None:
+    if len(text) > MAX_QUERY_CHARACTERS:
+        raise BadQuery(f"a query of {len(text)} characters; expected at most {MAX_QUERY_CHARACTERS}: split it")
 
 
 async def report(number: int, peer: Peer) -> Report:

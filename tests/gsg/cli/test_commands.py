@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import re
@@ -9,12 +10,14 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner, Result
 
+from gsg import connect
 from gsg.cli import main
 
 END_S = 60
@@ -266,6 +269,99 @@ def test_a_subscription_that_cannot_be_says_why(gsg: Gsg, arguments: list[str], 
 # --- status -------------------------------------------------------------------------------------------------------------------
 
 
+EXPLAINED = "(?x, ^under, ?y), (?y, ^hue, ^grey)"
+
+
+@pytest.fixture
+async def standing(url: str) -> AsyncIterator[str]:
+    """The number of a subscription to EXPLAINED, with one row and a tuple that makes none."""
+    async with connect(url) as client:
+        await client.run("INSERT { (s1, ^under, s2), (s3, ^under, s4), (s2, ^hue, ^grey) }")
+        async with await client.subscribe(EXPLAINED) as subscription:
+            yield str(subscription.number)
+        await client.run("DELETE { (s1, ^under, s2), (s3, ^under, s4), (s2, ^hue, ^grey) }")
+
+
+async def explained(gsg: Gsg, *arguments: str, code: int = 0) -> str:
+    """What `gsg explain` says, in a thread: the client of the subscription goes on reading."""
+    result = await asyncio.to_thread(gsg, "explain", *arguments)
+    assert result.exit_code == code, result.output
+    return result.stderr if code else result.stdout
+
+
+async def test_a_query_is_explained_with_anchors_and_counts(gsg: Gsg, standing: str, running_peer: dict[str, str]) -> None:
+    said = await explained(gsg, EXPLAINED)
+    counted = json.loads(await explained(gsg, EXPLAINED, "--json"))
+
+    assert "  1. (?y, hue, grey)  1 fact\n" in said
+    assert "  2. (?x, under, ?y)  2 facts  on ?y\n" in said
+    assert f"     anchor under at position 1, {running_peer['listen']}: 2 facts, 1 template, posted already" in said
+    assert [step["facts"] for step in counted["steps"]] == [1, 2]
+
+
+async def test_subscriptions_are_listed_with_what_they_hold(gsg: Gsg, standing: str) -> None:
+    table = await explained(gsg)
+    listed = json.loads(await explained(gsg, "--json"))
+    one = await explained(gsg, "--subscription", standing)
+
+    assert "shared by" in table
+    (mine,) = [held for held in listed if str(held["number"]) == standing]
+    assert (mine["text"], mine["rows"], mine["tokens"], mine["language"]) == (EXPLAINED, 1, 2, "gsg")
+    assert "joined in this order" in one
+    assert json.loads(await explained(gsg, "--subscription", standing, "--json"))["text"] == EXPLAINED
+
+
+async def test_rows_are_explained(gsg: Gsg, standing: str) -> None:
+    why = await explained(gsg, "--subscription", standing, "--why", "?x=s1")
+    why_not = await explained(gsg, "--subscription", standing, "--why-not", '{"x": "s3"}')
+    refused = json.loads(await explained(gsg, "--subscription", standing, "--why-not", "?x=s3", "--json"))
+
+    assert why == "?x=s1 holds, in one way:\n  (s1, under, s2)  meets (?x, under, ?y)\n  (s2, hue, grey)  meets (?y, hue, grey)\n"
+    assert "?x=s3 does not hold:\n" in why_not
+    assert refused["because"] == ["of 1 tuple that match (?y, hue, grey) with the values of the row none joins with ?x=s3 ?y=s4"]
+
+
+async def test_networks_are_drawn(gsg: Gsg, standing: str, tmp_path: Path) -> None:
+    picture = tmp_path / "network.svg"
+    for arguments in ([], ["--subscription", standing], [EXPLAINED]):
+        assert await explained(gsg, *arguments, "--graph", str(picture)) == f"wrote {picture}\n"
+        assert ElementTree.parse(picture).getroot().tag == "{http://www.w3.org/2000/svg}svg"
+    assert "gsg: cannot write /nowhere/at/all: " in await explained(gsg, "--graph", "/nowhere/at/all", code=2)
+
+
+def test_a_plan_needs_no_peer(free_port: int) -> None:
+    environment = {"GSG_PEER": f"http://127.0.0.1:{free_port}"}
+    offline = CliRunner(env=environment).invoke(main, ["explain", "--offline", EXPLAINED])
+    asking = CliRunner(env=environment).invoke(main, ["explain", EXPLAINED])
+
+    assert offline.stdout.startswith("gsg query, rows of ?x ?y\njoined in this order (nobody was asked for counts")
+    assert asking.exit_code == 1
+    assert "gsg: no peer answers at" in asking.stderr
+    assert "--offline explains a query without one" in asking.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["(?x)", "--subscription", "1"], "a query, or the number of a subscription, not both"),
+        (["(?x)", "--file", "f"], "the query as TEXT, or its file with --file, not both"),
+        (["--why", "?x=1"], "--why and --why-not need --subscription ID"),
+        (["--subscription", "1", "--why", "?x=1", "--why-not", "?x=2"], "give --why or --why-not, not both"),
+        (["--offline"], "--offline needs a query"),
+        (["--graph", "f", "--json"], "--graph writes a picture, not JSON"),
+        (["--subscription", "1", "--why", "?x=1", "--graph", "f"], "give --graph, or --why or --why-not"),
+        (["--subscription", "999999"], "gsg: no subscription 999999 at this peer"),
+        (["--subscription", "1", "--why", "x"], 'gsg: a row is expected to be like ?x=a ?y="b c" ?n=1'),
+        (["(?x, on"], "gsg: subscription line 1, column 8: "),
+    ],
+)
+def test_what_cannot_be_explained_says_why(gsg: Gsg, arguments: list[str], problem: str) -> None:
+    result = gsg("explain", *arguments)
+
+    assert result.exit_code == 2
+    assert problem in result.stderr
+
+
 def test_status_as_json_has_every_figure(gsg: Gsg, running_peer: dict[str, str]) -> None:
     result = gsg("status", "--json")
 
@@ -357,10 +453,10 @@ def test_help_lists_the_commands() -> None:
     result = CliRunner().invoke(main, ["--help"])
 
     assert result.exit_code == 0
-    assert re.findall(r"^  (\w+)  +\w", result.stdout, re.MULTILINE) == ["peer", "publish", "subscribe", "status"]
+    assert re.findall(r"^  (\w+)  +\w", result.stdout, re.MULTILINE) == ["peer", "publish", "subscribe", "explain", "status"]
 
 
-@pytest.mark.parametrize("command", ["peer", "publish", "subscribe", "status"])
+@pytest.mark.parametrize("command", ["peer", "publish", "subscribe", "explain", "status"])
 def test_every_command_has_help(command: str) -> None:
     result = CliRunner().invoke(main, [command, "-h"])
 

@@ -1,0 +1,169 @@
+"""``gsg explain``: how queries are answered, why rows hold or do not, what subscriptions hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..errors import LocalError, PeerUnreachable
+from .talking import peer_option, run
+
+if TYPE_CHECKING:
+    from ..explanations import Holding, Plan, Why, WhyNot
+
+
+@click.command(short_help="Say how a query is answered, why a row holds or does not, or what subscriptions hold.")
+@click.argument("text", required=False)
+@click.option("--file", "file", type=click.Path(path_type=Path), help="Read the query from a file instead.")
+@click.option("--language", default="gsg", show_default=True, help="What the query is written in.")
+@click.option("--offline", is_flag=True, help="Ask no peer: the plan without counts and anchors.")
+@click.option("--subscription", type=click.IntRange(min=1), metavar="ID", help="Explain a subscription of the peer, by its number.")
+@click.option("--why", "why", metavar="ROW", help="Which tuples make this row of the subscription.")
+@click.option("--why-not", "why_not", metavar="ROW", help="Which part of the query leaves nothing of this row.")
+@click.option("--graph", "graph", type=click.Path(path_type=Path), metavar="FILE", help="Draw the network to this SVG file.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+@peer_option
+def command(
+    text: str | None,
+    file: Path | None,
+    language: str,
+    offline: bool,
+    subscription: int | None,
+    why: str | None,
+    why_not: str | None,
+    graph: Path | None,
+    as_json: bool,
+    url: str,
+) -> None:
+    """Say how the query TEXT is answered: the order of its joins, how many tuples each condition has, where it is posted.
+
+    Without TEXT: the subscriptions of the peer and what each holds. A ROW is like ?x=a ?y="b c", or a JSON object; a part will do.
+
+    \b
+    gsg explain '(?x, ^on, ?y), (?y, ^color, red)'
+    gsg explain --subscription 1 --why-not '?x=B1'
+    gsg explain --graph network.svg
+    """
+    given = text is not None or file is not None
+    if text is not None and file is not None:
+        raise click.UsageError("give the query as TEXT, or its file with --file, not both")
+    if given and subscription is not None:
+        raise click.UsageError("give a query, or the number of a subscription, not both")
+    if why is not None and why_not is not None:
+        raise click.UsageError("a row holds or does not: give --why or --why-not, not both")
+    if (why is not None or why_not is not None) and subscription is None:
+        raise click.UsageError("--why and --why-not need --subscription ID; gsg explain without arguments lists them")
+    if offline and not given:
+        raise click.UsageError("--offline needs a query: subscriptions are with a peer")
+    if graph is not None and as_json:
+        raise click.UsageError("--graph writes a picture, not JSON")
+    if why is not None or why_not is not None:
+        if graph is not None:
+            raise click.UsageError("give --graph, or --why or --why-not, not both")
+        assert subscription is not None, "checked above"
+        run(_reasons(subscription, why, why_not, as_json, url))
+    elif given:
+        query = text or ""
+        if file is not None:
+            from .subscribe import read
+
+            query = read(file)
+        run(_query(query, language, offline, graph, as_json, url))
+    else:
+        run(_subscriptions(subscription, graph, as_json, url))
+
+
+async def _query(text: str, language: str, offline: bool, graph: Path | None, as_json: bool, url: str) -> None:
+    if graph is not None:
+        from ..explaining import draw_query
+        from ..languages import parse_query
+
+        _write(graph, draw_query(parse_query(text, language)))
+        return
+    if offline:
+        from ..explaining import explain_plan
+        from ..languages import parse_query
+
+        plan = explain_plan(parse_query(text, language), language)
+    else:
+        from ..client import connect
+
+        try:
+            async with connect(url) as client:
+                plan = await client.explain(text, language)
+        except PeerUnreachable as error:
+            raise PeerUnreachable(f"{error}; --offline explains a query without one") from None
+    _say(plan, as_json)
+
+
+async def _reasons(subscription: int, why: str | None, why_not: str | None, as_json: bool, url: str) -> None:
+    from ..client import connect
+    from ..row_text import read_row
+
+    row = read_row(why if why is not None else why_not or "")
+    async with connect(url) as client:
+        if why is not None:
+            _say(await client.why(subscription, row), as_json)
+        else:
+            _say(await client.why_not(subscription, row), as_json)
+
+
+async def _subscriptions(number: int | None, graph: Path | None, as_json: bool, url: str) -> None:
+    from ..client import connect
+
+    async with connect(url) as client:
+        if graph is not None:
+            _write(graph, await client.drawing(number))
+            return
+        held = await client.subscriptions()
+        if number is None:
+            _list(held, as_json)
+            return
+        known = next((one for one in held if one.number == number), None)
+        if known is None:
+            raise LocalError(f"no subscription {number} at this peer; gsg explain without arguments lists those that there are")
+        if as_json:
+            _json(known)
+            return
+        _table([known])
+        click.echo(str(await client.explain(known.text, known.language)))
+
+
+def _say(explanation: Plan | Why | WhyNot, as_json: bool) -> None:
+    if as_json:
+        _json(explanation)
+    else:
+        click.echo(str(explanation))
+
+
+def _list(held: list[Holding], as_json: bool) -> None:
+    if as_json:
+        _json(held)
+    elif held:
+        _table(held)
+    else:
+        click.echo("this peer has no subscriptions")
+
+
+def _table(held: list[Holding]) -> None:
+    from .tables import HOLDINGS_LEGEND, console, holdings_table
+
+    output = console()
+    output.print(holdings_table(held))
+    output.print(HOLDINGS_LEGEND, style="dim", soft_wrap=False)
+
+
+def _json(explanation: object) -> None:
+    import msgspec
+
+    click.echo(msgspec.json.format(msgspec.json.encode(explanation)).decode())
+
+
+def _write(file: Path, svg: str) -> None:
+    try:
+        file.write_text(svg, "utf-8")
+    except OSError as error:
+        raise LocalError(f"cannot write {file}: {error}") from None
+    click.echo(f"wrote {file}")

@@ -1,0 +1,110 @@
+"""Looking inside a peer: its subscriptions and what they hold, how queries are answered, why rows hold or do not."""
+
+from __future__ import annotations
+
+import asyncio
+
+import rete
+from rete.inspect import graph
+
+from .anchors import Anchors, Place, chosen
+from .drawing import draw
+from .exchange import show
+from .explaining import explain_plan, explain_why, explain_why_not, holding_of, tests_elsewhere, tree_of
+from .explanations import Candidate, Holding, Plan, Why, WhyNot
+from .features import Template
+from .languages import parse_query
+from .model import n3
+from .query import alphas
+from .rows import Row
+from .subscriber import Subscriber
+from .subscriptions import Subscribed, Subscriptions
+from .writing import naming, query_text
+
+
+class Inspection:
+    """What a peer knows of the queries of its users. See :attr:`gsg.Peer.inside`."""
+
+    def __init__(self, subscriber: Subscriber, subscriptions: Subscriptions, anchors: Anchors, address: str) -> None:
+        self._subscriber = subscriber
+        self._subscriptions = subscriptions
+        self._anchors = anchors
+        self._address = address
+
+    async def explain(self, text: str, language: str = "gsg") -> Plan:
+        """How a query would be answered, by the loads that the rendezvous of its conditions report. It is not subscribed to.
+
+        Raises BadText, BadQuery or Unsupported for a text that is no query.
+        """
+        query = parse_query(text, language)
+        specs = alphas(query)
+        templates = list(dict.fromkeys(spec.template for spec in specs))
+        found = dict(zip(templates, await asyncio.gather(*map(self._anchors.places, templates)), strict=True))
+        counts: dict[rete.AlphaSpec, int] = {}
+        for spec in specs:
+            known = self._subscriber.intake.known(spec)
+            loads = [place.load.facts for place in found[spec.template] if place.load is not None]
+            if spec.window is None and (known is not None or loads):
+                counts[spec] = known if known is not None else min(loads)
+        return explain_plan(
+            query,
+            language,
+            counts=counts,
+            candidates={spec: _candidates(spec.template, found[spec.template]) for spec in specs},
+            counted=f"the rendezvous of each condition, as they told {self._address}; at most so many",
+        )
+
+    def subscriptions(self) -> list[Holding]:
+        """What each subscription of this peer's users holds here, the oldest first."""
+        return [self._holding(made) for made in self._subscriptions]
+
+    def why(self, number: int, row: Row) -> Why:
+        """Which tuples make a row of a subscription. Raises LocalError for a number or a name that there is not."""
+        return explain_why(self._subscriptions[number].asked.query, row, self._subscriber.facts_of)
+
+    def why_not(self, number: int, row: Row) -> WhyNot:
+        """Which part of a subscription's query leaves nothing of a row. Raises LocalError like :meth:`why`."""
+        query = self._subscriptions[number].asked.query
+        return explain_why_not(query, row, self._subscriber.facts_of, notes=tests_elsewhere(query))
+
+    def drawing(self, number: int | None = None) -> str:
+        """The network of one subscription, or of all, as SVG. Raises LocalError for a number that there is not, or for too many
+        nodes."""
+        if number is None:
+            return draw(graph(self._subscriber.network))
+        made = self._subscriptions[number]
+        with naming(tree_of(made.asked.query)):
+            return draw(graph(self._subscriber.network, [made.production]))
+
+    @staticmethod
+    def _holding(made: Subscribed) -> Holding:
+        asked = made.asked
+        return holding_of(
+            made.production,
+            asked.query,
+            number=made.number,
+            text=asked.text or query_text(asked.query),
+            language=asked.language,
+            client=asked.client,
+        )
+
+
+def _candidates(template: Template, places: list[Place]) -> tuple[Candidate, ...]:
+    taken = chosen(template, places)
+    made = []
+    for place in places:
+        constant = template.pattern[place.position]
+        assert constant is not None, "a place has a constant"
+        load = place.load
+        made.append(
+            Candidate(
+                place.position,
+                n3(constant),
+                show(place.holder),
+                None if load is None else load.facts,
+                None if load is None else load.templates,
+                load is not None and load.posted,
+                place.position == taken,
+            )
+        )
+    return tuple(sorted(made, key=lambda candidate: not candidate.chosen))
