@@ -34,13 +34,12 @@ class Backlog:
 
     def extend(self, changes: Iterable[Change]) -> None:
         """Keep differences until they are read."""
-        kept = deque(changes) if self._changes is None else self._changes
-        if kept is self._changes:
-            kept.extend(changes)
-        elif kept:
-            self._changes = kept
+        kept: deque[Change] = deque() if self._changes is None else self._changes
+        kept.extend(changes)
         if len(kept) > self._room_until:
             self._merge(kept)
+        # Merging may leave nothing: what came went again.
+        self._changes = kept or None
 
     def popleft(self) -> Change | None:
         """The oldest difference, or None. Raises Overrun once after events were lost."""

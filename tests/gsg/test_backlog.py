@@ -97,6 +97,14 @@ def test_the_numbers_of_dropped_events_add_up_until_they_are_told() -> None:
     assert caught.value.lost == 3
 
 
+def test_what_is_merged_away_leaves_nothing_to_read() -> None:
+    backlog = Backlog(1)
+
+    backlog.extend([(Sign.PLUS, Row({"x": "a"})), (Sign.MINUS, Row({"x": "a"}))])
+
+    assert (len(backlog), backlog.popleft()) == (0, None)
+
+
 differences = st.lists(
     st.tuples(st.sampled_from([Sign.PLUS, Sign.MINUS]), st.sampled_from("abcd").map(lambda name: Row({"x": name})))
 )
