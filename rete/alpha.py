@@ -134,6 +134,9 @@ class AlphaMemories:
         template = spec.template
         plain = self._of_template(template)
         assert plain is not None, "a memory stands behind that of its template"
+        if isinstance(memory, WindowMemory):
+            # Whoever waits for its time to come knows it still, maybe for days.
+            memory.events.clear()
         if spec.narrows:
             del plain.narrowed[spec.tests, spec.window]
             self._sifted -= spec.window is None

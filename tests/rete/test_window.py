@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections import Counter
 
 import pytest
@@ -50,6 +52,10 @@ class Longer:
 
     def __hash__(self) -> int:
         return hash(Longer)
+
+
+class Term:
+    """A constant of which somebody can tell whether it is still there."""
 
 
 def recent(text: str, **extent: float) -> rete.Condition:
@@ -172,6 +178,20 @@ def test_a_window_that_nobody_asks_for_any_more_is_forgotten() -> None:
     world.network.expire(20.0)
 
     assert (world.network.is_empty, world.network.next_expiry()) == (True, None)
+
+
+def test_the_events_of_a_window_go_with_the_last_query_that_asks_for_it() -> None:
+    world = World()
+    watch = world.watch(group(recent("?r temp ?t", seconds=1e9)))
+    term = Term()
+    seen = weakref.ref(term)
+    world.network.notify(("hall", "temp", term), 0.0)
+
+    world.unwatch(watch)
+    del term, watch
+    gc.collect()
+
+    assert seen() is None
 
 
 def test_the_oldest_leave_early_where_a_window_of_time_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
