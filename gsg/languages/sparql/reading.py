@@ -59,7 +59,6 @@ _KEYWORDS = frozenset(
         "SILENT",
     ]
 )
-_AFTER_DOT = ("FILTER", "OPTIONAL", "MINUS", "UNION", "BIND", "VALUES")
 
 # pyparsing's elements keep state while they parse; rdflib shares one grammar between all threads.
 _ONE_AT_A_TIME = threading.Lock()
