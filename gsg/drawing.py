@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape, quoteattr
 
-from rete.join import Join
+from rete.join import Join, Node, Root
+from rete.operator import Operator
 
 from .errors import LocalError
 from .writing import NODES, alpha_text, is_negated, node_detail
@@ -113,8 +114,13 @@ def _box(number: int, data: dict[str, Any], *, counts: bool) -> _Box:  # Any: a 
         node = data["node"]
         title = "join" if isinstance(node, Join) else NODES.get(kind, kind)
         title = "NOT EXISTS" if is_negated(node) else title
-        detail, count = node_detail(node), _number(data["tokens"], "token")
+        detail, count = node_detail(node), _number(data["tokens"], "token") if _keeps_tokens(node) else ""
     return _Box(number, kind, title, detail, _wrapped(detail), count if counts else "", data["level"])
+
+
+def _keeps_tokens(node: Node) -> bool:
+    """Whether a count of tokens says something: a node that passes them on keeps none."""
+    return node.remembers if isinstance(node, Operator) else not isinstance(node, Root)
 
 
 def _number(count: int, noun: str) -> str:

@@ -249,6 +249,8 @@ def node_detail(node: Node) -> str:
             return test_text(test)
         case ("extend", value, _):
             return _computation_text(value)
+        case ("group", _, aggregates, _):
+            return ", ".join(_aggregate_text(aggregate) for aggregate, _ in aggregates)
         case ("values", rows, _, _):
             return f"{len(rows)} row{'' if len(rows) == 1 else 's'}"
         case ("slice", _, order, _, _, offset, limit):

@@ -80,6 +80,19 @@ def test_texts_stay_inside_their_boxes_and_are_escaped() -> None:
         assert all(len(text.text or "") * 7.2 < float(rect.attrib["width"]) for text in node.iter(f"{SVG}text"))
 
 
+def test_a_node_that_keeps_no_tokens_shows_no_count_and_a_group_its_aggregates() -> None:
+    space = Space()
+    space.subscribe("SUBSCRIBE ?y, COUNT(?x) AS ?n { (?x, ^on, ?y) } HAVING ?n > 2")
+
+    svg = draw(space.graph())
+
+    nodes = ElementTree.fromstring(svg).iter(f"{SVG}g")
+    shown = {node.attrib["data-kind"]: [text.text for text in node.iter(f"{SVG}text")] for node in nodes}
+    assert shown["Root"] == ["the beginning"]
+    assert shown["Selection"] == ["FILTER", "?n > 2"]
+    assert shown["Groups"] == ["group", "COUNT(?x)", "0 tokens"]
+
+
 def test_what_nobody_could_read_is_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gsg.drawing, "MAX_NODES", 3)
 
