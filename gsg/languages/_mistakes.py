@@ -222,10 +222,16 @@ def _clause_outside(place: Place) -> str:
 
 def _modifier(place: Place) -> str:
     word = place.found.upper()
+    if word in ("ASC", "DESC") and {"OR", "LIMIT"} <= place.accepted:
+        return f"{word} stands before what it sorts by, as in ORDER BY {word} ?x"
     whole = next((name for name in _MODIFIERS if name.split()[0] == word), "")
-    if not whole or not _words(place).startswith(whole) or not place.accepted & {"INSERT", "RBRACE"}:
+    if not whole or not _words(place).startswith(whole):
         return ""
     where = f"{whole} stands after the braces of SUBSCRIBE"
+    if not place.keyword and {"NOT", "$END"} <= place.accepted:
+        return f"{where}; expected SUBSCRIBE {{ ... }} around what stands before it"
+    if not place.accepted & {"INSERT", "RBRACE"}:
+        return ""
     if "RBRACE" in place.accepted:
         return f"{where}, not in them"
     return f"{where}; expected there, in this order, {', '.join(_MODIFIERS)}"

@@ -348,6 +348,14 @@ def test_a_long_line_is_cut_in_the_message() -> None:
         ("INSERT { (a) }", f'unexpected "INSERT"; expected SUBSCRIBE, {CLAUSES} or the end of the text'),
         ("SUBSCRIBE { (?x) } SUBSCRIBE { (?y) }", 'unexpected "SUBSCRIBE"; expected the end of the text'),
         ("{ (?x)", f'the text ends too early; expected {CLAUSES} or "}}"'),
+        (
+            "(?x, ^age, ?a) ORDER BY ?a LIMIT 1",
+            "ORDER BY stands after the braces of SUBSCRIBE; expected SUBSCRIBE { ... } around what stands before it",
+        ),
+        (
+            "{ (?x) FILTER ?x > 3 } LIMIT 1",
+            "LIMIT stands after the braces of SUBSCRIBE; expected SUBSCRIBE { ... } around what stands before it",
+        ),
     ],
 )
 def test_what_is_not_one_query_is_refused(text: str, problem: str) -> None:

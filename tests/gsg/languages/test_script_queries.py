@@ -528,6 +528,7 @@ MISTAKES = [
         33,
         "LET gives ?x a value, and ?x has one already; expected a variable that is not in use",
     ),
+    ("SUBSCRIBE { (?x) } ORDER BY ?x DESC LIMIT 1", 32, "DESC stands before what it sorts by, as in ORDER BY DESC ?x"),
     ("SUBSCRIBE { (?x) } LIMIT", 25, "the text ends too early; expected a whole number"),
     ("SUBSCRIBE { (?x) } LIMIT ten", 26, 'unexpected "ten"; expected a whole number'),
     ("SUBSCRIBE { (?x) } LIMIT -1", 20, "LIMIT -1 is no number of rows; expected a whole number below 10^18"),
