@@ -48,7 +48,7 @@ class PublishProgress:
         self.changed += changed
         if self._bar is not None:
             at = self._raw.tell() if self._size_bytes is not None else 0
-            self._bar.update(self._bar.task_ids[0], completed=at, said=f"{self.done:,} tuples")
+            self._bar.update(self._bar.task_ids[0], completed=at, said=self._tuples())
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._bar is not None:
@@ -59,8 +59,11 @@ class PublishProgress:
             seconds = time.perf_counter() - self._started_s
             rate = self.done / max(seconds, 1e-9)
             click.echo(
-                f"{self.done:,} tuples acknowledged in {seconds:.1f} s ({rate:,.0f}/s); {self.changed:,} changed something",
+                f"{self._tuples()} acknowledged in {seconds:.1f} s ({rate:,.0f}/s); {self.changed:,} changed something",
                 err=True,
             )
         else:
-            click.echo(f"{self.done:,} tuples were acknowledged before this stopped", err=True)
+            click.echo(f"{self._tuples()} {'was' if self.done == 1 else 'were'} acknowledged before this stopped", err=True)
+
+    def _tuples(self) -> str:
+        return f"{self.done:,} tuple{'' if self.done == 1 else 's'}"

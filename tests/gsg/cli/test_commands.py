@@ -116,6 +116,14 @@ def test_a_script_inserts_deletes_and_notifies(gsg: Gsg, tmp_path: Path) -> None
     assert rows(gsg, "(scripted, ?n)") == ["+ ?n=2"]
 
 
+def test_one_tuple_is_counted_in_the_singular(gsg: Gsg) -> None:
+    whole = gsg("publish", "--format", "nt", "-", input=triples("single", 1))
+    broken = gsg("publish", "--format", "nt", "-", input=triples("single", 1) + "oops\n")
+
+    assert whole.stderr.startswith("1 tuple acknowledged in ")
+    assert broken.stderr.startswith("1 tuple was acknowledged before this stopped\n")
+
+
 def test_a_malformed_line_in_the_middle_is_named_and_what_came_before_it_is_there(gsg: Gsg, tmp_path: Path) -> None:
     path = tmp_path / "data.nt"
     path.write_text(triples("before", 1_234) + "<x:s> <x:before> oops .\n" + triples("after", 10))
