@@ -10,7 +10,7 @@ from .languages import Insert, parse_script
 from .rows import Row
 
 _BINDING = re.compile(
-    r"""\s*\?(?P<name>\w+)\s*=\s*
+    r"""\s*\?(?P<name>[\w-]+)\s*=\s*
     (?P<term> "(?:[^"\\]|\\.)*" (?:@[\w-]+ | \^\^<[^>]*>)? | '(?:[^'\\]|\\.)*' | <[^>]*> | [^\s"'<?][^\s]* )
     (?=\s|$)""",
     re.VERBOSE,
@@ -20,6 +20,8 @@ _BINDING = re.compile(
 def read_row(text: str) -> Row:
     """The names and terms of a text. Raises LocalError."""
     stripped = text.strip()
+    if stripped == str(Row({})):
+        return Row({})
     pairs = _json(stripped) if stripped.startswith("{") else _plain(stripped)
     return Row({name: _term(name, term) for name, term in pairs.items()})
 

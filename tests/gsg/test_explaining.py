@@ -241,6 +241,8 @@ def test_names_that_rows_do_not_have_are_refused(space: Space) -> None:
         ('{"x": "<x:a>", "n": 1}', {"x": IRI("x:a"), "n": 1}),
         ('{"sign": "+", "row": {"x": "a"}}', {"x": Symbol("a")}),
         ("", {}),
+        ("?left-of=B1 ?n=2", {"left-of": Symbol("B1"), "n": 2}),
+        ("(true)", {}),
     ],
 )
 def test_a_row_is_read_as_it_is_printed(text: str, row: dict[str, object]) -> None:
