@@ -93,7 +93,7 @@ def too_many_tokens(error: rete.TooManyTokens) -> TooManyTokens:
     where = "" if error.at is None else f" at {node_text(error.at)}"
     return TooManyTokens(
         f"the subscription would hold {error.tokens:,} tokens{where}; at most {error.limit:,} are allowed: add conditions that "
-        "share variables (gsg explain shows the order of its joins), or subscribe with a larger max_tokens",
+        "share variables (gsg explain shows the order of its joins), or subscribe with a larger max_tokens (--max-tokens)",
         tokens=error.tokens,
         limit=error.limit,
     )

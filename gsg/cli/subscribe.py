@@ -22,7 +22,11 @@ BATCH = 1_000
 @click.argument("text", required=False)
 @click.option("--file", "file", type=click.Path(path_type=Path), help="Read the query from a file instead.")
 @click.option("--language", default="gsg", show_default=True, help="What the query is written in.")
-@click.option("--jsonl", is_flag=True, help="One JSON object a line: sign, and row as an object of N-Triples terms.")
+@click.option(
+    "--jsonl",
+    is_flag=True,
+    help="One JSON object a line: sign, and row as an object of terms, each as it is printed without this option.",
+)
 @click.option("--snapshot", is_flag=True, help="Print the rows that hold now and leave.")
 @click.option("--count", type=click.IntRange(min=1), help="Leave after so many rows.")
 @click.option(
