@@ -1,26 +1,49 @@
-"""What is posted under a key: templates with their tests, and the feeds that carry what matches to subscribers."""
+"""What is posted under a key: templates with their tests, and the feeds that carry what matches to subscribers.
+
+Under one template, what carries a test is found by a constant that the test demands (:mod:`gsg.demands`), so that a tuple meets
+those that it may pass, and not all of them. Which of its demands a test is posted under is free; it is the one under which the
+fewest are posted.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 import rete
 
+from .demands import Demand, Path, constants_at
 from .features import Key, Template
-from .messages import Deltas, Gap, InsertCondition, Message, Test, parts
-from .model import Tuple
+from .messages import Deltas, Gap, Message, Test, parts
+from .model import Term, Tuple, Variable
 
 Subscriber: TypeAlias = Hashable
 """Whoever a feed goes to: for a peer, the link to the subscriber's peer."""
 Predicate: TypeAlias = Callable[[Tuple, "str | None"], bool]
-"""A test, compiled: of a tuple and the text that it came as."""
+"""A test, compiled: of a tuple and the text that it came as. It may have ``demands``, a sequence of Demand."""
 
 DELTAS = 10_000
 """Deltas in one message."""
 HELD_DELTAS = 20_000
 """Deltas kept for a feed whose subscriber cannot take them now. Beyond, they are dropped and the feed is marked with a gap: the
 subscriber is told, and gets a fresh snapshot when it asks."""
+MAX_PATHS = 32
+"""Paths in use under one template: each costs every tuple a look-up. Beyond, what demands another one is tested every time."""
+CROWDED = 8
+"""So many under one constant are borne before a path is opened that nothing else uses."""
+
+
+class EventFeed:
+    """One subscriber's share in one template, for events only: they are passed on as they happen, so there is nothing to keep."""
+
+    __slots__ = ("number", "posted", "subscriber")
+
+    events_only = True
+
+    def __init__(self, subscriber: Subscriber, number: int, posted: Posted) -> None:
+        self.subscriber = subscriber
+        self.number = number
+        self.posted = posted
 
 
 class Feed:
@@ -29,9 +52,7 @@ class Feed:
     __slots__ = (
         "_facts",
         "_signs",
-        "anchor",
         "congested",
-        "events_only",
         "gap",
         "loading",
         "number",
@@ -41,12 +62,12 @@ class Feed:
         "subscriber",
     )
 
-    def __init__(self, subscriber: Subscriber, asked: InsertCondition, posted: Posted, anchor: Key | None) -> None:
+    events_only = False
+
+    def __init__(self, subscriber: Subscriber, number: int, posted: Posted) -> None:
         self.subscriber = subscriber
-        self.number = asked.feed
-        self.events_only = asked.events_only
+        self.number = number
         self.posted = posted
-        self.anchor = anchor
         self.sequence = 0
         self.loading = True
         """Its snapshot is still under way."""
@@ -96,23 +117,224 @@ class Feed:
         self._facts, self._signs = [], []
 
 
+AnyFeed: TypeAlias = Feed | EventFeed
+
+
 class Posted:
     """A template under one anchor, with the test that goes with it, and its feeds."""
 
-    __slots__ = ("feeds", "predicate", "template", "test")
+    __slots__ = ("_demanded", "_more", "_one", "anchor", "path", "predicate", "template", "test")
 
-    def __init__(self, template: Template, test: Test | None, predicate: Predicate | None) -> None:
+    def __init__(self, template: Template, test: Test | None, anchor: Key | None) -> None:
         self.template = template
         self.test = test
-        self.predicate = predicate
-        self.feeds: dict[tuple[Subscriber, int], Feed] = {}
+        self.anchor = anchor
+        """The key that it is posted under; None for everywhere."""
+        self.path: Path | None = None
+        """The path of the demand of its test that it is found by; without one, by its template alone."""
+        self._demanded: Term | tuple[Term, ...] = ()
+        self.predicate: Predicate | None = None
+        """Its test, compiled, where every tuple under the template is tested; else the rendezvous compiles it when it is met."""
+        self._one: AnyFeed | None = None
+        self._more: dict[AnyFeed, None] | None = None
+        """All feeds, where there are several: a dict for each of very many subscriptions would be most of what they take."""
+
+    @property
+    def constants(self) -> tuple[Term, ...]:
+        """What is demanded at the end of the path."""
+        return self._demanded if type(self._demanded) is tuple else (self._demanded,)  # type: ignore[return-value]  # one term
+
+    def found_by(self, path: Path, constants: tuple[Term, ...]) -> None:
+        """It is found by a demand of its test."""
+        self.path = path
+        self._demanded = constants[0] if len(constants) == 1 else constants
+
+    def add(self, feed: AnyFeed) -> None:
+        """One feed more."""
+        if self._one is None and self._more is None:
+            self._one = feed
+            return
+        if self._more is None:
+            assert self._one is not None
+            self._more, self._one = {self._one: None}, None
+        self._more[feed] = None
+
+    def remove(self, feed: AnyFeed) -> None:
+        """One feed fewer."""
+        if self._more is None:
+            self._one = None
+        else:
+            del self._more[feed]
+
+    @property
+    def feeds(self) -> Collection[AnyFeed]:
+        """The feeds, oldest first."""
+        if self._more is not None:
+            return self._more
+        return () if self._one is None else (self._one,)
+
+
+_Bucket: TypeAlias = "Posted | dict[Test | None, Posted]"
+"""What is found by one constant, by its test; most constants find one."""
+
+
+class Postings:
+    """What is posted under one template, by its test; found by what a tuple holds where tests demand something."""
+
+    __slots__ = ("_by_path", "_undemanding")
+
+    def __init__(self) -> None:
+        self._undemanding: dict[Test | None, Posted] = {}
+        """What every tuple under the template meets."""
+        self._by_path: dict[Path, dict[Term, _Bucket]] | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self._undemanding or self._by_path)
+
+    def __iter__(self) -> Iterator[Posted]:
+        yield from self._undemanding.values()
+        for buckets in (self._by_path or {}).values():
+            for constant, bucket in buckets.items():
+                yield from (posted for posted in _of(bucket) if posted.constants[0] == constant)
+
+    def get(self, test: Test | None, demands: Sequence[Demand]) -> Posted | None:
+        """What is posted with this test, which has these demands."""
+        posted = self._undemanding.get(test)
+        if posted is None and self._by_path is not None:
+            for demand in demands:
+                bucket = self._by_path.get(demand.path, {}).get(demand.constants[0])
+                if type(bucket) is dict:
+                    posted = bucket.get(test)
+                elif type(bucket) is Posted and bucket.test == test:
+                    posted = bucket
+                if posted is not None:
+                    break
+        return posted
+
+    def post(self, posted: Posted, demands: Sequence[Demand]) -> None:
+        """Post under the best of the demands, or under none; ``posted.path`` says which."""
+        # What the template says already selects nothing under it.
+        said = {(position,) for position in posted.template.anchors()}
+        demand = self._chosen([demand for demand in demands if demand.path not in said])
+        if demand is None:
+            self._undemanding[posted.test] = posted
+            return
+        if self._by_path is None:
+            self._by_path = {}
+        buckets = self._by_path.setdefault(demand.path, {})
+        # One tuple for the path of all that have it.
+        posted.found_by(next(path for path in self._by_path if path == demand.path), demand.constants)
+        for constant in demand.constants:
+            bucket = buckets.get(constant)
+            if bucket is None:
+                buckets[constant] = posted
+            elif type(bucket) is dict:
+                bucket[posted.test] = posted
+            else:
+                assert type(bucket) is Posted
+                buckets[constant] = {bucket.test: bucket, posted.test: posted}
+
+    def remove(self, posted: Posted) -> None:
+        """Take away what was posted."""
+        if posted.path is None:
+            del self._undemanding[posted.test]
+            return
+        assert self._by_path is not None, "it is posted under a path"
+        buckets = self._by_path[posted.path]
+        for constant in posted.constants:
+            bucket = buckets[constant]
+            if type(bucket) is dict:
+                del bucket[posted.test]
+            if type(bucket) is Posted or not bucket:
+                del buckets[constant]
+        if not buckets:
+            del self._by_path[posted.path]
+            if not self._by_path:
+                self._by_path = None
+
+    def meeting(self, items: Tuple) -> Iterable[Posted]:
+        """What a tuple of this template may pass: everything that it passes is among it, once."""
+        if self._by_path is None:
+            return self._undemanding.values()
+        met: list[Posted] = list(self._undemanding.values())
+        for path, buckets in self._by_path.items():
+            if len(path) == 1 and path[0] < len(items):
+                constant = items[path[0]]
+                bucket = buckets.get(constant)
+                if bucket is not None:
+                    met.extend(_of(bucket))
+                elif type(constant) is Variable:
+                    met.extend(_all(buckets))
+                continue
+            constants = constants_at(items, path)
+            if constants is None:
+                met.extend(_all(buckets))
+                continue
+            found: dict[Posted, None] = {}
+            for constant in constants:
+                bucket = buckets.get(constant)
+                if bucket is not None:
+                    found.update(dict.fromkeys(_of(bucket)))
+            met.extend(found)
+        return met
+
+    def _chosen(self, demands: Sequence[Demand]) -> Demand | None:
+        paths = self._by_path or {}
+
+        def crowd(demand: Demand) -> tuple[int, bool, int, int]:
+            buckets = paths.get(demand.path, {})
+            most = max(len(_of(buckets[constant])) if constant in buckets else 0 for constant in demand.constants)
+            return (most.bit_length() if most > CROWDED else 0, demand.path not in paths, len(demand.path), len(demand.constants))
+
+        possible = demands if len(paths) < MAX_PATHS else [demand for demand in demands if demand.path in paths]
+        return min(possible, key=crowd, default=None)
+
+
+def _of(bucket: _Bucket) -> Collection[Posted]:
+    return (bucket,) if type(bucket) is Posted else bucket.values()  # type: ignore[union-attr]  # a dict
+
+
+def _all(buckets: dict[Term, _Bucket]) -> dict[Posted, None]:
+    return {posted: None for bucket in buckets.values() for posted in _of(bucket)}
 
 
 class Stand:
-    """What is posted under one key: templates without a test by look-up, and with a test one list per template."""
+    """What is posted under one key: templates by look-up, and under each what its tests demand."""
 
-    __slots__ = ("by_test", "table")
+    __slots__ = ("key", "size", "table")
 
-    def __init__(self) -> None:
-        self.table: rete.TemplateTable[list[Posted]] = rete.TemplateTable()
-        self.by_test: dict[tuple[Template, Test | None], Posted] = {}
+    def __init__(self, key: Key | None) -> None:
+        self.key = key
+        """None for everywhere."""
+        self.table: rete.TemplateTable[Postings] = rete.TemplateTable()
+        self.size = 0
+        """How many are posted here."""
+
+    def get(self, template: Template, test: Test | None, demands: Sequence[Demand] = ()) -> Posted | None:
+        """What is posted under exactly this template and test."""
+        postings = self.table.get(template)
+        return None if postings is None else postings.get(test, demands)
+
+    def post(self, template: Template, test: Test | None, demands: Sequence[Demand]) -> Posted:
+        """Post what is not there yet."""
+        postings = self.table.get(template)
+        if postings is None:
+            postings = Postings()
+            self.table.post(template, postings)
+        posted = Posted(template, test, self.key)
+        postings.post(posted, demands)
+        self.size += 1
+        return posted
+
+    def remove(self, posted: Posted) -> None:
+        """Take away what was posted."""
+        postings = self.table.get(posted.template)
+        assert postings is not None, "a posted template is in its table"
+        postings.remove(posted)
+        if not postings:
+            self.table.remove(posted.template)
+        self.size -= 1
+
+    def __iter__(self) -> Iterator[Posted]:
+        for postings in self.table:
+            yield from postings

@@ -3,7 +3,8 @@
 What happens to a tuple here, under each of its positions whose key this peer holds:
 
 1. it is entered under the key (a fact; an event is not), and nothing more happens if it was there already;
-2. the templates posted under that key are asked, by one look-up per shape, and under position 0 also those without constants;
+2. the templates posted under that key are asked, by one look-up per shape and path that is in use, and under position 0 also those
+   without constants;
 3. it is added to the feed of each subscriber of each template that matches.
 
 Equal templates of several subscribers are stored once. Matching happens under the template's own anchor only, so a fact that
@@ -18,18 +19,23 @@ from typing import TypeAlias
 
 import dht
 
+from .demands import Demand
 from .errors import Refused
 from .features import HOME, Key, Template
 from .messages import Event, Happened, InsertCondition, Load, Message, Moved, Snapshot, Test, parts
-from .model import Tuple, Variable
+from .model import Term, Tuple, Variable
 from .placement import NOWHERE
-from .posting import Feed, Posted, Predicate, Stand, Subscriber
+from .posting import AnyFeed, EventFeed, Feed, Posted, Predicate, Stand, Subscriber
 
 CompileTest: TypeAlias = Callable[[Test], Predicate]
 """Turns a condition's test into a function of a tuple and the text that it came as. Raises Refused for one it does not know."""
 
 SNAPSHOT_FACTS = 2_000
 """Facts in one Snapshot message."""
+HAPPENED_FEEDS = 100_000
+"""A message of events is cut at about so many numbers of feeds."""
+COMPILED_TESTS = 10_000
+"""Compiled tests that are remembered, of those found by what they demand; the oldest goes, and is compiled anew when met."""
 REMEMBERED_RETRACTIONS = 1_000_000
 """Retractions remembered while keys change hands. A fact whose retraction was forgotten could come back with a key handed over."""
 
@@ -42,10 +48,14 @@ class Rendezvous:
         self._facts: dict[Key, dict[Tuple, int]] = {}
         """With each fact the stamp of its insertion."""
         self._stands: dict[Key, Stand] = {}
-        self._everywhere = Stand()
+        self._everywhere = Stand(None)
         """Templates without constants: matched under the tuple's home."""
-        self._feeds: dict[tuple[Subscriber, int], Feed] = {}
-        self._of_subscriber: dict[Subscriber, dict[int, Feed]] = {}
+        self._in_use: dict[int, dict[int, int]] = {}
+        """Arity -> position -> how many keys there have something posted: events look no further."""
+        self._new_keys: list[tuple[int, int, Term | None]] = []
+        self._compiled: dict[Posted, Predicate] = {}
+        """Limit: COMPILED_TESTS."""
+        self._of_subscriber: dict[Subscriber, dict[int, AnyFeed]] = {}
         self._moved: dict[Key, None] = {}
         """Keys whose facts another peer has by now."""
         self._retracted: dict[Key, dict[Tuple, int]] | None = None
@@ -81,7 +91,7 @@ class Rendezvous:
                     stand = self._stands.get(key)
                     if stand is not None:
                         self._feed(stand, fact, sign)
-                    if position == HOME and self._everywhere.by_test:
+                    if position == HOME and self._everywhere.size:
                         self._feed(self._everywhere, fact, sign)
         return changed_homes
 
@@ -89,18 +99,34 @@ class Rendezvous:
         """Events pass under their places: matched, forwarded, not kept. They follow the deltas of what was published before."""
         if self._dirty:
             self._happened = self.take()
+        gathered: dict[Subscriber, Happened] = {}
         for event, positions in zip(events, places, strict=True):
-            items = event.items
-            reached: dict[Subscriber, list[int]] = {}
-            for position in positions:
-                stand = self._stands.get((len(items), position, items[position]))
-                if stand is not None:
-                    self._reach(stand, event, reached)
-                if position == HOME and self._everywhere.by_test:
-                    self._reach(self._everywhere, event, reached)
-            for subscriber, feeds in reached.items():
-                self._happened.append((subscriber, Happened(publisher, event, feeds)))
-                self.matched += 1
+            for subscriber, feeds in self.reached(event, positions).items():
+                happened = gathered.get(subscriber)
+                if happened is None or len(happened.events) * len(feeds) >= HAPPENED_FEEDS:
+                    happened = gathered[subscriber] = Happened(publisher, [], [])
+                    self._happened.append((subscriber, happened))
+                happened.events.append(event)
+                happened.feeds.append(feeds)
+
+    def reached(self, event: Event, positions: Iterable[int] | None = None) -> dict[Subscriber, list[int]]:
+        """Whom an event reaches, with the numbers of their feeds; under all of its positions where none are named."""
+        items = event.items
+        arity = len(items)
+        reached: dict[Subscriber, list[int]] = {}
+        in_use = self._in_use.get(arity)
+        if in_use is not None:
+            for position in in_use:
+                if positions is None or position in positions:
+                    # A variable is no key's constant.
+                    stand = self._stands.get((arity, position, items[position]))
+                    if stand is not None:
+                        self._reach(stand, event, reached)
+        if self._everywhere.size and (positions is None or HOME in positions):
+            self._reach(self._everywhere, event, reached)
+            self._reach(self._everywhere, event, reached, _ANY_ARITY)
+        self.matched += len(reached)
+        return reached
 
     def _enter(self, key: Key, fact: Tuple, stamp: int) -> bool:
         if self._retracted and key in self._retracted:
@@ -129,28 +155,43 @@ class Rendezvous:
 
     def _feed(self, stand: Stand, fact: Tuple, sign: int) -> None:
         for postings in stand.table.matching(fact):
-            for posted in postings:
-                if posted.predicate is None or self._passes(posted.predicate, fact, None):
-                    for feed in posted.feeds.values():
-                        if feed.events_only:
-                            continue
-                        self.matched += 1
-                        if feed.add(fact, sign):
-                            self._dirty.append(feed)
+            for posted in postings.meeting(fact):
+                if posted.test is None or self._passes(posted, fact, None):
+                    for feed in posted.feeds:
+                        if type(feed) is Feed:
+                            self.matched += 1
+                            if feed.add(fact, sign):
+                                self._dirty.append(feed)
 
-    def _reach(self, stand: Stand, event: Event, reached: dict[Subscriber, list[int]]) -> None:
-        for postings in stand.table.matching(event.items) + stand.table.matching(_ANY_ARITY):
-            for posted in postings:
-                if posted.predicate is None or self._passes(posted.predicate, event.items, event.text):
-                    for feed in posted.feeds.values():
-                        reached.setdefault(feed.subscriber, []).append(feed.number)
+    def _reach(self, stand: Stand, event: Event, reached: dict[Subscriber, list[int]], shape: Tuple | None = None) -> None:
+        for postings in stand.table.matching(event.items if shape is None else shape):
+            for posted in postings.meeting(event.items):
+                if posted.test is None or self._passes(posted, event.items, event.text):
+                    for feed in posted.feeds:
+                        numbers = reached.get(feed.subscriber)
+                        if numbers is None:
+                            reached[feed.subscriber] = [feed.number]
+                        else:
+                            numbers.append(feed.number)
 
-    def _passes(self, predicate: Predicate, items: Tuple, text: str | None) -> bool:
+    def _passes(self, posted: Posted, items: Tuple, text: str | None) -> bool:
         try:
+            predicate = posted.predicate
+            if predicate is None:
+                predicate = self._compiled.get(posted)
+            if predicate is None:
+                assert posted.test is not None, "without a test everything passes"
+                predicate = self._compile_test(posted.test)
+                self._remember(posted, predicate)
             return predicate(items, text)
         except Exception:  # a test is a stranger's: whatever it does, the tuple does not match and the peer goes on
             self.failed_tests += 1
             return False
+
+    def _remember(self, posted: Posted, predicate: Predicate) -> None:
+        if len(self._compiled) >= COMPILED_TESTS:
+            del self._compiled[next(iter(self._compiled))]
+        self._compiled[posted] = predicate
 
     # --- subscribers ------------------------------------------------------------------------------------------------------
 
@@ -161,101 +202,135 @@ class Rendezvous:
             key = _key(template, position)
             stand = self._stands.get(key)
             facts = len(self._facts.get(key, ()))
-            found.append(
-                Load(facts, 0, False) if stand is None else Load(facts, len(stand.by_test), (template, None) in stand.by_test)
-            )
+            found.append(Load(facts, 0, False) if stand is None else Load(facts, stand.size, stand.get(template, None) is not None))
         return found
 
-    def insert_condition(self, subscriber: Subscriber, asked: InsertCondition) -> Feed:
+    def insert_condition(self, subscriber: Subscriber, asked: InsertCondition) -> AnyFeed:
         """Post a template for a subscriber; the feed is held until its snapshot has been sent (:meth:`snapshot`, :meth:`release`).
 
         Raises Refused when the request makes no sense, its test is unknown, or it is exclusive and the place is taken.
         """
         key = _anchor_key(asked)
-        if (subscriber, asked.feed) in self._feeds:
+        of_subscriber = self._of_subscriber.get(subscriber)
+        if of_subscriber is not None and asked.feed in of_subscriber:
             raise Refused(f"feed {asked.feed} is in use already; expected a new number")
-        predicate = None if asked.test is None else self._compile_test(asked.test)
         stand = self._everywhere if key is None else self._stands.get(key)
-        if stand is None:
-            assert key is not None
-            stand = self._stands[key] = Stand()
-        posted = stand.by_test.get((asked.template, asked.test))
+        predicate = None if asked.test is None else self._compile_test(asked.test)
+        demands: Sequence[Demand] = getattr(predicate, "demands", ())
+        posted = None if stand is None else stand.get(asked.template, asked.test, demands)
         if posted is not None and asked.exclusive:
             raise Refused("somebody has this already")
         if posted is None:
-            posted = stand.by_test[asked.template, asked.test] = Posted(asked.template, asked.test, predicate)
-            postings = stand.table.get(asked.template)
-            if postings is None:
-                stand.table.post(asked.template, [posted])
-            else:
-                postings.append(posted)
-        feed = Feed(subscriber, asked, posted, key)
-        posted.feeds[subscriber, asked.feed] = feed
-        self._feeds[subscriber, asked.feed] = feed
-        self._of_subscriber.setdefault(subscriber, {})[asked.feed] = feed
+            posted = self._stand(key).post(asked.template, asked.test, demands)
+            if posted.path is None:
+                posted.predicate = predicate
+        feed = (EventFeed if asked.events_only else Feed)(subscriber, asked.feed, posted)
+        posted.add(feed)
+        if of_subscriber is None:
+            of_subscriber = self._of_subscriber[subscriber] = {}
+        of_subscriber[asked.feed] = feed
         return feed
+
+    def _stand(self, key: Key | None) -> Stand:
+        """The stand of a key, for something more to be posted there."""
+        if key is None:
+            if not self._everywhere.size:
+                self._new_keys.append(_EVERYWHERE)
+            return self._everywhere
+        stand = self._stands.get(key)
+        if stand is None:
+            stand = self._stands[key] = Stand(key)
+            in_use = self._in_use.setdefault(key[0], {})
+            in_use[key[1]] = in_use.get(key[1], 0) + 1
+            self._new_keys.append(key)
+        return stand
+
+    def take_new_keys(self) -> list[tuple[int, int, Term | None]]:
+        """The keys that something was posted under where there was nothing, since the last call."""
+        keys, self._new_keys = self._new_keys, []
+        return keys
+
+    def anchors(self) -> Iterable[tuple[int, int, Term | None]]:
+        """The keys under which something is posted; what is posted everywhere has arity 0, position 0 and no constant."""
+        return [*self._stands, *([_EVERYWHERE] if self._everywhere.size else [])]
+
+    def positions_in_use(self, arity: int) -> Iterable[int]:
+        """The positions of tuples of this arity under which something is posted."""
+        return [*self._in_use.get(arity, ()), *([HOME] if self._everywhere.size else [])]
 
     def snapshot(self, feed: Feed) -> list[Snapshot]:
         """The stored facts that match the feed's template, in parts; deltas from now on are kept until :meth:`release`."""
         feed.restart()
         posted = feed.posted
-        matches, predicate = posted.template.matches, posted.predicate
+        matches = posted.template.matches
         facts = [
             fact
-            for fact in self._stored(feed.anchor)
-            if matches(fact) and (predicate is None or self._passes(predicate, fact, None))
+            for fact in self._stored(posted.anchor)
+            if matches(fact) and (posted.test is None or self._passes(posted, fact, None))
         ]
         cut = [facts[part] for part in parts(facts, SNAPSHOT_FACTS)] or [[]]
         return [Snapshot(feed.number, part, index == 0, index == len(cut) - 1, feed.sequence) for index, part in enumerate(cut)]
 
     def feed(self, subscriber: Subscriber, number: int) -> Feed | None:
-        """A subscriber's feed, if it has one of this number."""
-        return self._feeds.get((subscriber, number))
+        """A subscriber's feed of facts, if it has one of this number."""
+        feed = self._of_subscriber.get(subscriber, {}).get(number)
+        return feed if type(feed) is Feed else None
 
     def hold(self, subscriber: Subscriber) -> None:
         """The subscriber's link is congested: keep its deltas until :meth:`unhold`."""
         for feed in self._of_subscriber.get(subscriber, {}).values():
-            feed.congested = True
+            if type(feed) is Feed:
+                feed.congested = True
 
     def unhold(self, subscriber: Subscriber) -> None:
         """The subscriber's link has room: its feeds may speak, except those whose snapshot is under way."""
         for feed in self._of_subscriber.get(subscriber, {}).values():
-            feed.congested = False
-            self._dirty.append(feed)
+            if type(feed) is Feed:
+                feed.congested = False
+                self._dirty.append(feed)
 
-    def release(self, feed: Feed) -> None:
-        """The feed's snapshot has been sent: deltas may follow."""
-        feed.loading = False
-        self._dirty.append(feed)
+    def release(self, feed: AnyFeed) -> None:
+        """The feed's snapshot has been sent: deltas may follow. Of events there is none."""
+        if type(feed) is Feed:
+            feed.loading = False
+            self._dirty.append(feed)
 
     def remove_condition(self, subscriber: Subscriber, number: int) -> None:
         """End a feed, and its template if that was the last one. An unknown number is nothing: it may have ended meanwhile."""
-        feed = self._feeds.pop((subscriber, number), None)
-        if feed is None:
+        of_subscriber = self._of_subscriber.get(subscriber)
+        feed = None if of_subscriber is None else of_subscriber.pop(number, None)
+        if of_subscriber is None or feed is None:
             return
-        of_subscriber = self._of_subscriber[subscriber]
-        del of_subscriber[number]
         if not of_subscriber:
             del self._of_subscriber[subscriber]
         posted = feed.posted
-        del posted.feeds[subscriber, number]
-        feed.restart()
+        posted.remove(feed)
+        if type(feed) is Feed:
+            feed.restart()
         if posted.feeds:
             return
-        stand = self._everywhere if feed.anchor is None else self._stands[feed.anchor]
-        del stand.by_test[posted.template, posted.test]
-        postings = stand.table.get(posted.template)
-        assert postings is not None, "a posted template is in its table"
-        postings.remove(posted)
-        if not postings:
-            stand.table.remove(posted.template)
-        if feed.anchor is not None and not stand.by_test:
-            del self._stands[feed.anchor]
+        self._compiled.pop(posted, None)
+        key = posted.anchor
+        stand = self._everywhere if key is None else self._stands[key]
+        stand.remove(posted)
+        if key is not None and not stand.size:
+            del self._stands[key]
+            in_use = self._in_use[key[0]]
+            in_use[key[1]] -= 1
+            if not in_use[key[1]]:
+                del in_use[key[1]]
+                if not in_use:
+                    del self._in_use[key[0]]
 
     def drop(self, subscriber: Subscriber) -> None:
         """The subscriber is gone: its feeds end."""
         for number in list(self._of_subscriber.get(subscriber, ())):
             self.remove_condition(subscriber, number)
+
+    @property
+    def quiet(self) -> bool:
+        """Whether nothing waits to be taken."""
+        return not self._dirty and not self._happened
 
     def take(self) -> list[tuple[Subscriber, Message]]:
         """What is to be sent, in order; empty when nothing has happened since the last call."""
@@ -285,15 +360,15 @@ class Rendezvous:
 
     def move(self, keys: Iterable[Key], holder: dht.Contact, *, leaves: bool = False) -> None:
         """Another peer has the facts of these keys now: tell their feeds to follow, once each. The facts stay until dropped."""
-        following: dict[Feed, None] = {}
+        following: dict[AnyFeed, None] = {}
         for key in keys:
             self._moved[key] = None
             if self._retracted:
                 # What happens to the key from now on is the new holder's to remember.
                 self._retracted.pop(key, None)
             stands = [self._stands.get(key), self._everywhere if key[1] == HOME else None]
-            for posted in (posted for stand in stands if stand is not None for posted in stand.by_test.values()):
-                following.update(dict.fromkeys(posted.feeds.values()))
+            for posted in (posted for stand in stands if stand is not None for posted in stand):
+                following.update(dict.fromkeys(posted.feeds))
         self._happened.extend((feed.subscriber, Moved(feed.number, holder, leaves)) for feed in following)
 
     def take_over(self, signs: Sequence[int], facts: Sequence[Tuple], places: Sequence[bytes], stamps: Sequence[int]) -> None:
@@ -345,7 +420,7 @@ class Rendezvous:
             return
         self._moved.pop(key, None)
         for fact in self._facts.pop(key, ()):
-            if key[1] == HOME and self._everywhere.by_test:
+            if key[1] == HOME and self._everywhere.size:
                 self._feed(self._everywhere, fact, -1)
 
     # --- figures ----------------------------------------------------------------------------------------------------------
@@ -364,11 +439,11 @@ class Rendezvous:
 
     def templates(self) -> int:
         """Templates stored; those of several subscribers count once."""
-        return sum(len(stand.by_test) for stand in self._stands.values()) + len(self._everywhere.by_test)
+        return sum(stand.size for stand in self._stands.values()) + self._everywhere.size
 
     def feeds(self) -> int:
         """Feeds to subscribers."""
-        return len(self._feeds)
+        return sum(map(len, self._of_subscriber.values()))
 
     def _stored(self, anchor: Key | None) -> Iterable[Tuple]:
         if anchor is not None:
@@ -377,6 +452,7 @@ class Rendezvous:
 
 
 _NOTHING: dict[Tuple, int] = {}
+_EVERYWHERE = (0, HOME, None)
 _ANY_ARITY: Tuple = ()
 """A template without positions asks for events of every arity; this is what it matches."""
 

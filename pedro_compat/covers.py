@@ -9,17 +9,19 @@ undone, so subscriptions and notifications are used again and again, by one thre
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from gsg.errors import BadTerm
 from gsg.features import Template
 from gsg.model import MAX_ARITY, Symbol, Tuple
-from gsg.model import Term as GsgTerm
 
+from .demands import demands_of
 from .dialect import DIALECTS, PAPER, Dialect
 from .errors import SHOWN_CHARACTERS, BadLine, BadSubscription
 from .goals import TEST, Instruction, Test, compile_goal, solve
 from .syntax import parse
 from .terms import Term, Var, is_cons, text_of
-from .tuples import from_tuple, to_tuple
+from .tuples import from_tuple
 from .unification import MAX_STEPS, Exhausted, TypeFault, Work, unify
 from .writing import NumberedNames, write
 
@@ -31,9 +33,7 @@ class Subscription:
     """A head and a body, ready to be tested.
 
     ``type_faults`` and ``exhausted`` count the tests that failed because a goal met a term of the wrong kind, or because the bounds
-    of :mod:`.unification` and :mod:`.arithmetic` were reached. ``constants`` are the top-level arguments that are constants, by
-    their position in the tuple, as terms of the space: for an index that looks further than the functor. A notification that has
-    a variable there is covered as well where the dialect binds it.
+    of :mod:`.unification` and :mod:`.arithmetic` were reached.
     """
 
     def __init__(self, head: Term, body: Term, dialect: Dialect) -> None:
@@ -51,12 +51,6 @@ class Subscription:
         self._constants: list[tuple[int, type, Term]] = []
         if type(head) is tuple:
             self._take_apart(head)
-        self.constants: tuple[tuple[int, GsgTerm], ...] = tuple(
-            # Zero is left out: 0.0 and -0.0 unify, and are two terms of the space.
-            (position, to_tuple(("f", value))[1])
-            for position, kind, value in self._constants
-            if not (kind is float and value == 0)
-        )
 
     def _take_apart(self, head: tuple[Term, ...]) -> None:
         uses = _uses(("covers", head, self.body))
@@ -155,7 +149,7 @@ def template(subscription: Subscription) -> Template | None:
     """
     head = subscription.head
     if type(head) is str:
-        return Template((Symbol(text_of(head)),))
+        return _template(head, 1)
     if type(head) is not tuple or is_cons(head) or len(head) > MAX_ARITY:
         return None
     functor = head[0]
@@ -163,16 +157,24 @@ def template(subscription: Subscription) -> Template | None:
     # '$iri'(X) and its like: their tuples do not begin with that symbol (tuples.py).
     if functor.startswith("'$"):
         return None
-    return Template((Symbol(text_of(functor)), *[None] * (len(head) - 1)))
+    return _template(functor, len(head))
+
+
+@lru_cache(maxsize=4_096)
+def _template(functor: str, arity: int) -> Template:
+    # One object for all subscriptions to one functor.
+    return Template((Symbol(text_of(functor)), *[None] * (arity - 1)))
 
 
 class CoverTest:
     """The test of one subscription, for tuples; what :func:`compile_test` makes."""
 
-    __slots__ = ("subscription",)
+    __slots__ = ("demands", "subscription")
 
     def __init__(self, subscription: Subscription) -> None:
         self.subscription = subscription
+        self.demands = demands_of(subscription.head, subscription.body)
+        """What a rendezvous may look for before it asks."""
 
     def __call__(self, items: Tuple, line: str | None = None) -> bool:
         """Whether the tuple is covered; ``line`` is the notification as it was sent, where it came through Pedro's door."""
@@ -197,14 +199,34 @@ def compile_test(source: str) -> CoverTest:
     return CoverTest(compile_subscription(made[1], made[2], dialect))
 
 
+READ_LINES = 4_096
+READ_CHARACTERS = 1_024
+"""Notifications whose terms are remembered, and the longest of them: those of one read of a door, which has parsed them before they
+are matched. At READ_LINES all are forgotten."""
+
+_read_lines: dict[str, dict[str, Term]] = {name: {} for name in DIALECTS}
+"""Dialect's name -> line -> its term: each line is parsed once, however many subscriptions test it."""
 _last: dict[str, tuple[str | Tuple, Term | None]] = {}
-"""Dialect's name -> the notification read last and its term: many subscriptions test the same one. One entry for each dialect."""
+"""Dialect's name -> what was read last, and its term, where that is not remembered by its line. One entry for each dialect."""
+
+
+def remember(line: str, term: Term, dialect: Dialect) -> None:
+    """The door has parsed this line, with its variables as notifications have them in the dialect."""
+    if len(line) <= READ_CHARACTERS:
+        lines = _read_lines[dialect.name]
+        if len(lines) >= READ_LINES:
+            lines.clear()
+        lines[line] = term
 
 
 def _notification(items: Tuple, line: str | None, dialect: Dialect) -> Term | None:
+    if line is not None:
+        term = _read_lines[dialect.name].get(line)
+        if term is not None:
+            return term
     said: str | Tuple = items if line is None else line
     last = _last.get(dialect.name)
-    if last is not None and (last[0] is said or (type(said) is str and type(last[0]) is str and last[0] == said)):
+    if last is not None and last[0] is said:
         return last[1]
     term = _read(items, line, dialect)
     _last[dialect.name] = (said, term)
@@ -215,7 +237,9 @@ def _read(items: Tuple, line: str | None, dialect: Dialect) -> Term | None:
     frozen = not dialect.notification_variables_bind
     try:
         if line is not None:
-            return parse(line, dialect, frozen=frozen)
+            term = parse(line, dialect, frozen=frozen)
+            remember(line, term, dialect)
+            return term
     except BadLine:
         pass  # said in another dialect, whose operators this one does not have: the tuple says the same
     try:

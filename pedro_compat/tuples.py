@@ -156,7 +156,7 @@ def _special(items: Tuple) -> GsgTerm | None:
             return Literal(text, "", language)
         case "$literal", [text, datatype]:
             made = literal(text, datatype)
-            return made if type(made) is Literal and datatype != PEDRO_TERM and not _is_simple(made) else None
+            return made if type(made) is Literal and not _is_simple(made) else None
     return None
 
 
@@ -197,19 +197,20 @@ def _from_gsg(value: GsgTerm, variables: dict[str, Var | Frozen], make: type[Var
         tail = NIL if value.tail is None else _from_gsg(value.tail, variables, make, depth + 1)
         return make_list([_from_gsg(item, variables, make, depth + 1) for item in value.items], tail)
     if type(value) is Literal:
-        return _from_literal(value, variables, make)
+        return _from_literal(value, variables, make, depth)
     name, text = ("$iri", value.value) if type(value) is IRI else ("$blank", str(value))
     return (atom_of(name), escaped(text, '"').encode(errors="replace"))
 
 
-def _from_literal(value: Literal, variables: dict[str, Var | Frozen], make: type[Var] | type[Frozen]) -> Term:
+def _from_literal(value: Literal, variables: dict[str, Var | Frozen], make: type[Var] | type[Frozen], depth: int) -> Term:
     plain = literal(value.lexical, value.datatype, value.language)
     if type(plain) is not Literal:
         return _from_gsg(plain, variables, make, 0)
     simple = _simple(plain)
     if simple is not None:
         return simple
-    if plain.datatype == PEDRO_TERM:
+    # Where nothing is nested too deeply it is a literal like any other: what matches a tuple can be told from its terms.
+    if plain.datatype == PEDRO_TERM and depth > MAX_DEPTH:
         try:
             return parse(plain.lexical, variables=variables, frozen=make is Frozen)
         except BadLine:

@@ -9,7 +9,7 @@ from pedro_replay import subscription
 from pedro_terms import terms
 
 from gsg.features import Template
-from gsg.model import XSD_DOUBLE, Compound, List, Literal, Symbol
+from gsg.model import Compound, List, Symbol
 from pedro_compat import PAPER, V1_14, BadLine, BadSubscription, compile_subscription, compile_test, parse, template, to_tuple
 from pedro_compat.unification import MAX_STEPS
 
@@ -56,12 +56,6 @@ def test_template_meets_all_that_is_covered(notification, data):
 
     assert tested.covers(notification)
     assert met is None or met.matches(to_tuple(notification))
-
-
-def test_constants_are_the_top_level_ones_as_terms_of_the_space():
-    tested = subscription('f(kitchen,X,"a\\"b",2.5,g(a),[],7,0.0,-0.0,X),true', PAPER)
-
-    assert tested.constants == ((1, Symbol("kitchen")), (3, 'a"b'), (4, Literal("2.5", XSD_DOUBLE)), (6, Symbol("[]")), (7, 7))
 
 
 def test_source_does_not_depend_on_names_of_variables():
