@@ -54,6 +54,11 @@ class Channel(ABC):
     def congested(self) -> bool:
         """Whether more is queued than the link takes at once: whoever produces should stop, and await :meth:`drained`."""
 
+    @property
+    def queued(self) -> bool:
+        """Whether messages wait here that the other side may not have seen."""
+        return True
+
     @abstractmethod
     async def drained(self, limit_s: float | None = None) -> None:
         """Wait until the link takes more. Raises PeerUnreachable when it breaks, or after ``limit_s``."""
@@ -146,6 +151,10 @@ class _OwnChannel(Channel):
     @property
     def congested(self) -> bool:
         return False
+
+    @property
+    def queued(self) -> bool:
+        return bool(self._queue)
 
     async def drained(self, limit_s: float | None = None) -> None:
         return None

@@ -10,6 +10,7 @@ its position 0, and nowhere else.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hashlib import sha1
 from typing import TypeAlias
 
@@ -29,6 +30,12 @@ HOME = 0
 """The position whose rendezvous speaks for a tuple where only one may."""
 
 _encode = msgspec.msgpack.Encoder().encode
+
+
+@lru_cache(maxsize=4_096)
+def alpha_of(template: Template) -> rete.AlphaSpec:
+    """The alpha memory of a template alone: one object for all who listen for it."""
+    return rete.AlphaSpec(template)
 
 
 def positions(items: Tuple) -> tuple[int, ...]:

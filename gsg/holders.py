@@ -103,6 +103,10 @@ class Holders:
                 counts[holders[0].id] = counts.get(holders[0].id, 0) + 1
         return {peer: count / samples for peer, count in counts.items()}
 
+    def others(self) -> list[dht.Contact]:
+        """All other peers that this one knows of; without any it holds every key."""
+        return self._overlay.contacts()
+
     def everybody(self) -> list[dht.Contact]:
         """All peers that this one knows of, itself included."""
         return [self._overlay.contact, *self._overlay.contacts()]

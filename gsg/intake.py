@@ -23,8 +23,8 @@ import rete
 from .anchors import Anchors, feature_of
 from .errors import Elsewhere, GsgError, PeerMisbehaved, PeerUnreachable
 from .exchange import ANSWER_TIMEOUT_S, Channel, Exchange, Leaving, LinkBroke, answer_of, show
-from .features import Template
-from .feeds import AlphaFeed, Differences, FeedState, RecentEvents, SequenceHole
+from .features import Template, alpha_of
+from .feeds import Differences, FeedState, RecentEvents, SequenceHole
 from .holders import Holders
 from .memories import Memory, OnEvent, Source
 from .messages import (
@@ -72,10 +72,12 @@ class Intake:
         self._on_change = on_change
         self._start_task = start_task
         self._memories: dict[rete.AlphaSpec, Memory] = {}
-        self._listening: dict[int, Memory] = {}
+        self._everywhere: dict[Memory, set[bytes]] = {}
+        """Memories of templates without constants, each with the peers at which it is just being posted."""
         self._sources: dict[int, Source] = {}
-        self._feed_numbers = count(1)
-        self._memory_numbers = count(1)
+        self._silences: dict[Source, asyncio.Timeout] = {}
+        """For each snapshot under way what ends the wait for it when no part of it has come for ANSWER_TIMEOUT_S."""
+        self._numbers = count(1)
 
     # --- what the subscriber asks -----------------------------------------------------------------------------------------
 
@@ -111,16 +113,17 @@ class Intake:
         """An alpha memory, for one more user; await :meth:`until_ready` before its facts count."""
         memory = self._memories.get(alpha)
         if memory is None:
-            memory = self._memories[alpha] = Memory(alpha, next(self._memory_numbers))
+            memory = self._memories[alpha] = Memory(alpha, next(self._numbers))
             memory.test, memory.tested = test_of(alpha)
         memory.users += 1
         return memory
 
-    def listen(self, template: Template, on_event: OnEvent, *, anchor: int, test: Test | None, exclusive: bool) -> Memory:
+    def listen(
+        self, template: Template, on_event: OnEvent, *, anchor: int, test: Test | None, exclusive: bool, note: int
+    ) -> Memory:
         """A memory of events only, of its own; await :meth:`until_ready`."""
-        alpha = rete.AlphaSpec(template)
-        memory = Memory(alpha, next(self._memory_numbers), anchor=anchor, test=test, exclusive=exclusive, on_event=on_event)
-        self._listening[memory.number] = memory
+        memory = Memory(alpha_of(template), next(self._numbers), anchor=anchor, test=test, exclusive=exclusive)
+        memory.on_event, memory.note = on_event, note
         memory.users = 1
         return memory
 
@@ -131,9 +134,8 @@ class Intake:
             return
         if memory.on_event is None:
             del self._memories[memory.alpha]
-        else:
-            del self._listening[memory.number]
-        for source in list(memory.sources.values()):
+        self._everywhere.pop(memory, None)
+        for source in memory.sources:
             self._forget(source)
 
     async def until_ready(self, memory: Memory) -> None:
@@ -141,18 +143,19 @@ class Intake:
 
         Raises PeerUnreachable after ATTEMPTS, or Refused.
         """
-        while memory.ready is None or not memory.ready.done():
-            if memory.ready is not None:
+        while memory.ready is not True:
+            if isinstance(memory.ready, asyncio.Future):
                 await asyncio.wait([memory.ready])
                 continue
-            ready = memory.ready = asyncio.get_running_loop().create_future()
+            done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            memory.ready = done
             try:
                 await self._establish(memory)
-            except BaseException:
-                memory.ready = None
-                ready.cancel()
-                raise
-            ready.set_result(None)
+                memory.ready = True
+            finally:
+                if memory.ready is done:
+                    memory.ready = False
+                done.set_result(None)
 
     def of_feed(self, channel: Channel, number: int) -> Memory | None:
         """The memory that a feed keeps; None when the feed has ended."""
@@ -166,14 +169,14 @@ class Intake:
         source = self._source(channel, part.feed)
         if source is None:
             return
-        if source.silence is not None:
-            source.silence.reschedule(asyncio.get_running_loop().time() + ANSWER_TIMEOUT_S)
+        silence = self._silences.get(source)
+        if silence is not None:
+            silence.reschedule(asyncio.get_running_loop().time() + ANSWER_TIMEOUT_S)
         _check(source, part.facts)
         differences = source.feed.snapshot(part)
         if differences is not None:
             self._change(source, differences)
-            if not source.whole.done():
-                source.whole.set_result(None)
+            source.is_whole()
 
     def deltas(self, channel: Channel, deltas: Deltas) -> None:
         """Changes of a feed's facts."""
@@ -211,20 +214,19 @@ class Intake:
     def broken(self, channel: Channel) -> None:
         """A link is gone: set up anew what it fed."""
         for source in [source for source in self._sources.values() if source.channel is channel]:
-            if source.whole.done():
+            if source.whole is None:
                 if not source.following:
                     source.following = True
                     self._start_task(self._restore(source))
-            else:
+            elif not source.whole.done():
                 # Whoever waits for it tries again by itself.
                 source.whole.set_exception(LinkBroke(f"the link to {show(source.holder)} broke"))
                 source.whole.exception()
 
     def discovered(self, contact: dht.Contact) -> None:
         """A peer has come: templates without constants are to be posted there too."""
-        for memory in [*self._memories.values(), *self._listening.values()]:
-            if memory.anchor == NOWHERE:
-                self._start_task(self._widen(memory, contact))
+        for memory in self._everywhere:
+            self._start_task(self._widen(memory, contact))
 
     # --- feeds ------------------------------------------------------------------------------------------------------------
 
@@ -254,6 +256,7 @@ class Intake:
         anchor = memory.anchor
         assert anchor is not None, "listeners say where"
         if anchor == NOWHERE:
+            self._everywhere.setdefault(memory, set())
             await asyncio.gather(*(self._widen(memory, contact) for contact in self._holders.everybody()))
             return
         feature = feature_of(template, anchor)
@@ -262,13 +265,14 @@ class Intake:
 
     async def _widen(self, memory: Memory, contact: dht.Contact) -> None:
         """Post a template without constants at one more peer; one that cannot be reached has nothing to say."""
-        if contact.id in memory.widening or any(source.holder.id == contact.id for source in memory.sources.values()):
+        widening = self._everywhere.get(memory)
+        if widening is None or contact.id in widening or any(source.holder.id == contact.id for source in memory.sources):
             return
-        memory.widening.add(contact.id)
+        widening.add(contact.id)
         try:
             await self._feed_from_everywhere(memory, contact)
         finally:
-            memory.widening.discard(contact.id)
+            widening.discard(contact.id)
 
     async def _feed_from_everywhere(self, memory: Memory, contact: dht.Contact) -> None:
         """A feed of a template without constants from one peer; a link that breaks is dialled again."""
@@ -290,9 +294,11 @@ class Intake:
             if not memory.users:
                 # Whoever asked has gone meanwhile, and the template may have another memory by now.
                 return
-            number = next(self._feed_numbers)
-            source = Source(memory, holder, channel, AlphaFeed(number))
-            self._sources[number] = memory.sources[number] = source
+            # The first feed has the memory's number: one number for both is one object less for each of very many.
+            number = next(self._numbers) if memory.number in self._sources else memory.number
+            source = Source(memory, number, channel)
+            self._sources[number] = source
+            memory.sources += (source,)
             if len(memory.sources) > 1 and memory.on_event is not None and memory.recent is None:
                 memory.recent = RecentEvents()
             answer = channel.ask(
@@ -310,35 +316,36 @@ class Intake:
             self._holders.failed(holder.id, error)
             raise
 
-    @staticmethod
-    async def _until_whole(source: Source) -> None:
+    async def _until_whole(self, source: Source) -> None:
+        whole = source.whole
+        if whole is None:
+            return
         if source.memory.events_only:
             # There is nothing stored to wait for; the link may have broken all the same.
-            if not source.whole.done():
-                source.whole.set_result(None)
-            return await source.whole
+            if whole.done():
+                await whole
+            source.is_whole()
+            return
         try:
-            async with asyncio.timeout(ANSWER_TIMEOUT_S) as source.silence:
-                await source.whole
+            async with asyncio.timeout(ANSWER_TIMEOUT_S) as self._silences[source]:
+                await whole
         except TimeoutError:
             raise PeerUnreachable(f"{show(source.holder)} stopped in the middle of a snapshot") from None
         finally:
-            source.silence = None
-        return None
+            del self._silences[source]
 
     def _forget(self, source: Source) -> None:
         """End a feed here and at its rendezvous; facts that no other feed has go with it."""
-        number = source.feed.number
+        number = source.number
         if self._sources.pop(number, None) is None:
             return
         memory = source.memory
-        if source.feed.facts:
+        if source.facts:
             # Where nobody uses the memory any more, one of a template with parameters may have its facts still.
-            self._change(source, [(fact, -1) for fact in source.feed.facts])
-        del memory.sources[number]
-        if not source.whole.done():
-            # Nothing will come any more: whoever waits for it goes on without.
-            source.whole.set_result(None)
+            self._change(source, [(fact, -1) for fact in source.facts])
+        memory.sources = tuple(other for other in memory.sources if other is not source)
+        # Nothing will come any more: whoever waits for it goes on without.
+        source.is_whole()
         with contextlib.suppress(PeerUnreachable):  # the rendezvous drops the feeds of a link that is gone
             source.channel.send(RemoveCondition(number))
 
@@ -362,7 +369,7 @@ class Intake:
                 self._forget(source)
             return
         attempt = 0
-        while memory.users and source.feed.number in self._sources:
+        while memory.users and source.number in self._sources:
             try:
                 await self._post(memory)
             except Elsewhere as error:
@@ -378,13 +385,13 @@ class Intake:
     def _resume(self, source: Source) -> None:
         source.feed.state = FeedState.WAITING
         with contextlib.suppress(PeerUnreachable):  # broken() sets the feed up anew
-            source.channel.send(Resume(source.feed.number))
+            source.channel.send(Resume(source.number))
 
     def _change(self, source: Source, differences: Differences) -> None:
         """Tell what a feed's differences mean for the memory: a fact counts once, however many feeds have it."""
         memory = source.memory
         if len(memory.sources) > 1:
-            others = [other.feed.facts for other in memory.sources.values() if other is not source]
+            others = [other.facts for other in memory.sources if other is not source]
             differences = [(fact, sign) for fact, sign in differences if not any(fact in facts for facts in others)]
         if not memory.tested:
             differences = [(fact, sign) for fact, sign in differences if memory.alpha.admits(fact)]

@@ -1,4 +1,7 @@
-"""What the intake of a peer keeps: alpha memories that somebody here asks for, and the feeds that keep them."""
+"""What a peer keeps for a template that somebody here asks for: its feeds, and whom to tell.
+
+There may be very many of these, so what is needed while one is set up is gone afterwards.
+"""
 
 from __future__ import annotations
 
@@ -15,25 +18,26 @@ from .feeds import AlphaFeed, RecentEvents
 from .messages import Event, Test
 from .model import Tuple
 
-OnEvent: TypeAlias = Callable[[Event], None]
+OnEvent: TypeAlias = Callable[[Event, int], None]
+"""Hears of an event, with the note that the listener was given."""
 
 
 class Memory:
     """A template that somebody here asks for, with the feeds that keep it."""
 
     __slots__ = (
+        "_sources",
         "alpha",
         "anchor",
         "exclusive",
+        "note",
         "number",
         "on_event",
         "ready",
         "recent",
-        "sources",
         "test",
         "tested",
         "users",
-        "widening",
     )
 
     def __init__(
@@ -44,7 +48,6 @@ class Memory:
         anchor: int | None = None,
         test: Test | None = None,
         exclusive: bool = False,
-        on_event: OnEvent | None = None,
     ) -> None:
         self.alpha = alpha
         self.number = number
@@ -55,14 +58,15 @@ class Memory:
         self.tested = True
         """Whether all tests of the memory travel, so that nothing comes that fails one."""
         self.exclusive = exclusive
-        self.on_event = on_event
+        self.on_event: OnEvent | None = None
         """Who hears of events, for a memory that is for them alone; None for one of the network."""
+        self.note = 0
+        """What ``on_event`` is told beside the event: one function may listen for many."""
         self.users = 0
-        self.sources: dict[int, Source] = {}
-        self.widening: set[bytes] = set()
-        """Peers at which a template without constants is just being posted."""
-        self.ready: asyncio.Future[None] | None = None
-        """Done once the memory is kept; whoever awaits it first sets it up."""
+        self._sources: Source | tuple[Source, ...] = ()
+        """Its feeds: nearly always there is one, and no tuple of it."""
+        self.ready: asyncio.Future[None] | bool = False
+        """Whether the memory is kept; a future, done in the end, while somebody sets it up."""
         self.recent: RecentEvents | None = None
         """Set once the memory has had two feeds at a time: an event may have come by both."""
 
@@ -76,30 +80,64 @@ class Memory:
         """Whether its feeds bring events, and no facts."""
         return self.on_event is not None or self.alpha.window is not None
 
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """Its feeds, oldest first."""
+        sources = self._sources
+        return sources if isinstance(sources, tuple) else (sources,)
+
+    @sources.setter
+    def sources(self, sources: tuple[Source, ...]) -> None:
+        self._sources = sources[0] if len(sources) == 1 else sources
+
     def facts(self) -> Iterator[Tuple]:
         """What the memory holds."""
-        if len(self.sources) == 1:
-            return iter(next(iter(self.sources.values())).feed.facts)
-        return iter({fact: None for source in self.sources.values() for fact in source.feed.facts})
+        if isinstance(self._sources, Source):
+            return iter(self._sources.facts)
+        return iter({fact: None for source in self.sources for fact in source.facts})
 
     def size(self) -> int:
         """How many facts there are, at most."""
-        return sum(len(source.feed.facts) for source in self.sources.values())
+        return sum(len(source.facts) for source in self.sources)
 
 
 class Source:
     """One feed of a memory."""
 
-    __slots__ = ("channel", "feed", "following", "holder", "memory", "silence", "whole")
+    __slots__ = ("_feed", "channel", "following", "memory", "number", "whole")
 
-    def __init__(self, memory: Memory, holder: dht.Contact, channel: Channel, feed: AlphaFeed) -> None:
+    def __init__(self, memory: Memory, number: int, channel: Channel) -> None:
         self.memory = memory
-        self.holder = holder
+        self.number = number
         self.channel = channel
-        self.feed = feed
-        self.whole: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Done when the first snapshot is whole; PeerUnreachable when the link breaks before."""
+        self._feed: AlphaFeed | None = None
+        self.whole: asyncio.Future[None] | None = asyncio.get_running_loop().create_future()
+        """Done when the first snapshot is whole, and None from then on; PeerUnreachable when the link breaks before."""
         self.following = False
         """Whether a feed that is to take its place is being set up."""
-        self.silence: asyncio.Timeout | None = None
-        """Ends the wait for a snapshot when no part of it has come for ANSWER_TIMEOUT_S."""
+
+    @property
+    def holder(self) -> dht.Contact:
+        """The rendezvous that it comes from."""
+        return self.channel.contact
+
+    @property
+    def feed(self) -> AlphaFeed:
+        """The facts that came by it; one of events only never has any, and is spared."""
+        if self._feed is None:
+            self._feed = AlphaFeed(self.number)
+        return self._feed
+
+    @property
+    def facts(self) -> dict[Tuple, None]:
+        """What the rendezvous held when last heard."""
+        return _NO_FACTS if self._feed is None else self._feed.facts
+
+    def is_whole(self) -> None:
+        """The first snapshot is whole, or will never be: nobody waits for it from now on."""
+        whole, self.whole = self.whole, None
+        if whole is not None and not whole.done():
+            whole.set_result(None)
+
+
+_NO_FACTS: dict[Tuple, None] = {}

@@ -5,6 +5,8 @@
                                 RemoveCondition, Resume
     rendezvous -> subscriber    Snapshot, Deltas, Happened, Gap, Moved
     old holder  -> new holder     HandOver                            answered by Done or Failed
+    publisher  -> rendezvous    AskInterest                         answered by Interest
+    rendezvous -> publisher     Interested                          answered by Done
     anybody    -> anybody       AskStatus                           answered by PeerStatus
 
 ``request`` numbers an exchange on one link; a feed's number is the subscriber's. Sequence numbers count the messages of a feed from
@@ -20,9 +22,9 @@ import msgspec
 
 import dht
 
-from .errors import BadTerm, PeerMisbehaved
+from .errors import BadTerm, PeerMisbehaved, Refused
 from .features import Template
-from .model import Tuple, show
+from .model import Term, Tuple, show
 
 
 class _Message(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -159,11 +161,11 @@ class Deltas(_Message, tag=11, frozen=True):
 
 
 class Happened(_Message, tag=12, frozen=True):
-    """An event that the templates of these feeds match."""
+    """Events, each with the feeds whose templates it matches."""
 
     publisher: bytes
-    event: Event
-    feeds: list[int]
+    events: list[Event]
+    feeds: list[list[int]]
 
 
 class Gap(_Message, tag=13, frozen=True):
@@ -202,6 +204,28 @@ class Moved(_Message, tag=17, frozen=True):
     feed: int
     to: dht.Contact
     leaves: bool
+
+
+class AskInterest(_Message, tag=19, frozen=True):
+    """Under which keys is something posted with you? Answered by Interest, and for a while Interested tells of more."""
+
+
+class Interest(_Message, tag=20, frozen=True):
+    """Something is posted here under these keys: arity, position and constant, or any constant there; arity 0 stands for any.
+
+    ``anything``: keys are changing hands, so send whatever may concern me.
+    """
+
+    anything: bool
+    keys: list[tuple[int, int, Term | None]]
+
+
+class Interested(_Message, tag=21, frozen=True):
+    """You rely on my Interest: this is to be added. Answered by Done; until then the subscriber is not answered."""
+
+    request: int
+    anything: bool
+    keys: list[tuple[int, int, Term | None]]
 
 
 class AskStatus(_Message, tag=14, frozen=True):
@@ -249,6 +273,9 @@ Message: TypeAlias = (
     | HandOver
     | NotHere
     | Moved
+    | AskInterest
+    | Interest
+    | Interested
     | AskStatus
     | PeerStatus
 )
@@ -298,3 +325,12 @@ def parts(facts: Sequence[Tuple], most: int) -> Iterator[slice]:
         filled += len(encode(items))
     if begin < len(facts):
         yield slice(begin, len(facts))
+
+
+def check_places(tuples: Sequence[Tuple], places: Sequence[bytes]) -> None:
+    """Raise Refused unless each tuple comes under positions that it has."""
+    if len(tuples) != len(places):
+        raise Refused(f"{len(tuples)} tuples with {len(places)} places; expected as many")
+    for items, there in zip(tuples, places, strict=True):
+        if not there or len(there) > len(items) or max(there) >= len(items):
+            raise Refused(f"a tuple of {len(items)} terms under positions {list(there)}; expected positions that it has")

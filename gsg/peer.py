@@ -19,6 +19,7 @@ import logging
 import socket
 import time
 from collections.abc import Callable, Coroutine, Iterable, Sequence
+from functools import partial
 from random import Random, SystemRandom
 from types import TracebackType
 from typing import Self
@@ -33,10 +34,12 @@ from .features import Template
 from .handover import Handover
 from .holders import Holders
 from .inspection import Inspection
+from .interests import Interests, Told
 from .languages import Delete, Insert, Notify, parse_query, parse_script
 from .live import LiveSubscription
 from .memories import Memory, OnEvent
 from .messages import (
+    AskInterest,
     AskLoads,
     AskStatus,
     Deltas,
@@ -47,6 +50,8 @@ from .messages import (
     HandOver,
     Happened,
     InsertCondition,
+    Interest,
+    Interested,
     Loads,
     Message,
     Moved,
@@ -57,9 +62,12 @@ from .messages import (
     Resume,
     Snapshot,
     Test,
+    check_places,
 )
 from .model import Tuple
-from .posting import Feed
+from .nearby import Nearby
+from .outgoing import Outgoing
+from .posting import AnyFeed
 from .predicates import compile_test
 from .publisher import Publisher
 from .query import MAX_TOKENS, Query
@@ -108,12 +116,11 @@ class Peer:
         self._publisher: Publisher
         self._subscriber: Subscriber
         self._handover: Handover
+        self._outgoing = Outgoing(self._rendezvous, self._start_task)
+        self._interests: Interests
+        self._told: Told
+        self._nearby: Nearby
         self._subscriptions: Subscriptions
-        self._congested: set[Channel] = set()
-        self._done: list[tuple[Channel, Done]] = []
-        """Answers to publishers, due at the end of the read under way."""
-        self._resuming: dict[Feed, Channel] = {}
-        """Feeds whose subscribers ask for a snapshot, due then too."""
 
     async def __aenter__(self) -> Self:
         self._endpoint = await self._make_endpoint()
@@ -121,14 +128,27 @@ class Peer:
             await self._endpoint.__aenter__()
         except dht.LocalError as error:
             raise DoorClosed(str(error)) from None
-        self._exchange = Exchange(self.contact, on_message=self._message, on_batch=self._flush, on_broken=self._channel_broken)
+        self._exchange = Exchange(
+            self.contact, on_message=self._message, on_batch=self._outgoing.flush, on_broken=self._channel_broken
+        )
         self._exchange.attach(self._endpoint.links)
         self._holders = Holders(self._endpoint.overlay, self._exchange.abort)
-        self._publisher = Publisher(self.contact.id, self._holders, self._exchange, self._clock)
+        self._interests = Interests(self._holders, self._exchange, self._rendezvous, self._start_task)
+        self._publisher = Publisher(self.contact.id, self._holders, self._exchange, self._interests, self._clock)
         self._subscriber = Subscriber(self._holders, self._exchange, self._start_task)
         self._subscriptions = Subscriptions(self._subscriber)
         self._handover = Handover(
-            self.contact, self._holders, self._exchange, self._rendezvous, start_task=self._start_task, flush=self._flush
+            self.contact, self._holders, self._exchange, self._rendezvous, start_task=self._start_task, flush=self._outgoing.flush
+        )
+        self._told = Told(self._rendezvous, self._handover, self._start_task)
+        self._nearby = Nearby(
+            self._interests,
+            self._exchange.own,
+            self._publisher,
+            self._rendezvous,
+            self._subscriber,
+            self._handover,
+            self._outgoing.send,
         )
         await self._group.__aenter__()
         self._open = True
@@ -278,12 +298,24 @@ class Peer:
         """Events with the text that they came as; ``via`` limits the positions whose rendezvous they go by."""
         await self._opened().events(events, via=via)
 
+    def flash_here(self, events: Sequence[tuple[Tuple, str | None]], *, via: Sequence[int] | None = None) -> bool:
+        """Like :meth:`flash`, at once; False, and nothing done, where others are concerned: await :meth:`flash` then."""
+        self._opened()
+        return self._nearby.flash(events, via)
+
     async def listen(
-        self, template: Template, on_event: OnEvent, *, anchor: int, test: Test | None = None, exclusive: bool = False
+        self,
+        template: Template,
+        on_event: OnEvent,
+        *,
+        anchor: int,
+        test: Test | None = None,
+        exclusive: bool = False,
+        note: int = 0,
     ) -> Memory:
         """Hear of events that match a template and pass its test; see :meth:`gsg.subscriber.Subscriber.listen`."""
         self._opened()
-        return await self._subscriber.listen(template, on_event, anchor=anchor, test=test, exclusive=exclusive)
+        return await self._subscriber.listen(template, on_event, anchor=anchor, test=test, exclusive=exclusive, note=note)
 
     def end_listening(self, listening: Memory) -> None:
         """Hear no more of what :meth:`listen` began."""
@@ -300,7 +332,7 @@ class Peer:
                 case Publish():
                     if abs(message.sign) != 1:
                         raise Refused(f"sign {message.sign}; expected 1 or -1")
-                    _check_places(message.facts, message.places)
+                    check_places(message.facts, message.places)
                     if not message.forwarded and (message.unsure or self._handover.settling):
                         done = self._handover.publish(channel, message)
                     else:
@@ -309,29 +341,30 @@ class Peer:
                         changed = self._rendezvous.publish(message.sign, message.facts, message.places, stamp=message.stamp)
                         done = Done(message.request, changed)
                     if done is not None:
-                        self._done.append((channel, done))
+                        self._outgoing.answer(channel, done)
                 case HandOver():
-                    _check_places(message.facts, message.places)
+                    check_places(message.facts, message.places)
                     if not len(message.signs) == len(message.stamps) == len(message.facts):
                         raise Refused("a hand-over with columns of different lengths; expected a sign and a stamp for each fact")
                     if any(abs(sign) != 1 for sign in message.signs):
                         raise Refused("a hand-over with a sign that is neither 1 nor -1")
                     self._rendezvous.take_over(message.signs, message.facts, message.places, message.stamps)
                     self._handover.look_again()
-                    self._done.append((channel, Done(message.request)))
+                    self._outgoing.answer(channel, Done(message.request))
                 case Flash():
-                    _check_places([event.items for event in message.events], message.places)
+                    check_places([event.items for event in message.events], message.places)
                     if not message.forwarded and (message.unsure or self._handover.settling):
                         done = self._handover.flash(channel, message)
                     else:
                         self._rendezvous.flash(message.publisher, message.events, message.places)
                         done = Done(message.request)
                     if done is not None:
-                        self._done.append((channel, done))
+                        self._outgoing.answer(channel, done)
                 case Deltas():
                     self._subscriber.intake.deltas(channel, message)
                 case Happened():
-                    self._subscriber.happened(channel, message)
+                    for event, feeds in zip(message.events, message.feeds, strict=True):
+                        self._subscriber.happened(channel, message.publisher, event, feeds)
                 case Snapshot():
                     self._subscriber.intake.snapshot(channel, message)
                 case Gap():
@@ -347,15 +380,19 @@ class Peer:
                         channel.send(not_here)
                         return
                     feed = self._rendezvous.insert_condition(channel, message)
-                    channel.send(Done(message.request))
-                    self._send_snapshot(channel, feed)
+                    self._told.then(partial(self._posted, channel, message.request, feed))
                 case RemoveCondition():
                     self._rendezvous.remove_condition(channel, message.feed)
                 case Resume():
                     known = self._rendezvous.feed(channel, message.feed)
                     if known is not None:
-                        # Once at the end of the read, however often it asks.
-                        self._resuming[known] = channel
+                        self._outgoing.resume(channel, known)
+                case AskInterest():
+                    self._told.answer(channel)
+                case Interest():
+                    self._interests.heard(channel, message)
+                case Interested():
+                    self._interests.told(channel, message)
                 case AskStatus():
                     channel.send(self._own_status(message.request))
         except Refused as error:
@@ -369,64 +406,17 @@ class Peer:
             log.exception("a %s from %s was not carried out", type(message).__name__, show(channel.contact))
             self._refuse(channel, message, "this peer failed on it; its log says more")
 
+    def _posted(self, channel: Channel, request: int, feed: AnyFeed) -> None:
+        with contextlib.suppress(PeerUnreachable):  # the feed ends with its link
+            channel.send(Done(request))
+            self._outgoing.snapshot(channel, feed)
+
     @staticmethod
     def _refuse(channel: Channel, message: Message, why: str) -> None:
         request = getattr(message, "request", None)
         if request is not None:
             with contextlib.suppress(PeerUnreachable):
                 channel.send(Failed(request, why))
-
-    def _send_snapshot(self, channel: Channel, feed: Feed) -> None:
-        if feed.events_only:
-            self._rendezvous.release(feed)
-            return
-        parts = self._rendezvous.snapshot(feed)
-        for sent, part in enumerate(parts):
-            if channel.congested:
-                self._start_task(self._send_rest(channel, feed, parts[sent:]))
-                return
-            channel.send(part)
-        self._rendezvous.release(feed)
-
-    async def _send_rest(self, channel: Channel, feed: Feed, parts: list[Snapshot]) -> None:
-        now = feed.round
-        for part in parts:
-            await channel.drained()
-            if feed.round != now or self._rendezvous.feed(channel, feed.number) is not feed:
-                return
-            channel.send(part)
-        self._rendezvous.release(feed)
-        self._flush()
-
-    def _flush(self) -> None:
-        """Send what the messages of one read have caused; publishers are answered after their tuples have been forwarded."""
-        resuming, self._resuming = self._resuming, {}
-        for feed, channel in resuming.items():
-            with contextlib.suppress(PeerUnreachable):  # the feed ends with its link
-                self._send_snapshot(channel, feed)
-        done, self._done = self._done, []
-        for subscriber, message in [*self._rendezvous.take(), *done]:
-            assert isinstance(subscriber, Channel)
-            try:
-                subscriber.send(message)
-            except PeerUnreachable:
-                continue  # its feeds end when the loss of the link is told
-            except Refused as error:
-                log.error("%s", error)
-                subscriber.abort(str(error))
-                continue
-            if subscriber.congested and subscriber not in self._congested:
-                self._congested.add(subscriber)
-                self._rendezvous.hold(subscriber)
-                self._start_task(self._release(subscriber))
-
-    async def _release(self, subscriber: Channel) -> None:
-        try:
-            await subscriber.drained()
-        finally:
-            self._congested.discard(subscriber)
-        self._rendezvous.unhold(subscriber)
-        self._flush()
 
     def _own_status(self, request: int) -> PeerStatus:
         rendezvous, traffic = self._rendezvous, self._exchange.traffic
@@ -450,18 +440,23 @@ class Peer:
 
     def _channel_broken(self, channel: Channel, reason: str) -> None:
         self._rendezvous.drop(channel)
+        self._interests.lost(channel)
+        self._told.lost(channel)
         if self._open:
             self._subscriber.intake.broken(channel)
 
     def _peer_discovered(self, contact: dht.Contact) -> None:
         if self._open:
             self._holders.forget()
+            self._interests.forget()
+            self._told.newcomer()
             self._handover.newcomer()
             self._subscriber.intake.discovered(contact)
 
     def _peer_lost(self, contact: dht.Contact) -> None:
         if self._open:
             self._holders.forget()
+            self._interests.forget()
             # A peer that vanished without a word leaves its links standing: what they fed is to be set up elsewhere.
             self._exchange.abort(contact.id, "the peer does not answer any more")
 
@@ -487,11 +482,3 @@ async def _logging_failure(work: Coroutine[None, None, None]) -> None:
         log.info("given up: %s", error)
     except Exception:
         log.exception("background work failed")
-
-
-def _check_places(tuples: Sequence[Tuple], places: Sequence[bytes]) -> None:
-    if len(tuples) != len(places):
-        raise Refused(f"{len(tuples)} tuples with {len(places)} places; expected as many")
-    for items, there in zip(tuples, places, strict=True):
-        if not there or len(there) > len(items) or max(there) >= len(items):
-            raise Refused(f"a tuple of {len(items)} terms under positions {list(there)}; expected positions that it has")

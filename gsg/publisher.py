@@ -22,6 +22,7 @@ from .errors import PeerUnreachable
 from .exchange import ANSWER_TIMEOUT_S, Answer, Channel, Exchange, answer_of
 from .features import positions
 from .holders import Holders
+from .interests import Interests
 from .messages import Done, Event, Flash, Message, Publish, size_bytes
 from .model import Tuple
 from .placement import places_by_holder
@@ -58,11 +59,14 @@ Sent: TypeAlias = tuple[_Parcel, Channel, "asyncio.Future[Answer]"]
 class Publisher:
     """Publishes for one peer. ``clock`` gives seconds, the same moment for all peers."""
 
-    def __init__(self, own_id: bytes, holders: Holders, exchange: Exchange, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, own_id: bytes, holders: Holders, exchange: Exchange, interests: Interests, clock: Callable[[], float]
+    ) -> None:
         self._clock = clock
-        self._own_id = own_id
+        self.own_id = own_id
         self._holders = holders
         self._exchange = exchange
+        self._interests = interests
         self._sending = asyncio.Lock()
         """Held while one batch is sent; those who wait are the callers of publish, who bound how many they are."""
         self._events = 0
@@ -85,22 +89,38 @@ class Publisher:
     async def events(self, events: Sequence[tuple[Tuple, str | None]], *, via: Sequence[int] | None = None) -> None:
         """Send events, each a tuple and the text it came as (None for none); returns once every rendezvous has forwarded them.
 
-        ``via`` names the positions whose rendezvous to go by, for all of them alike; otherwise all positions that hold a constant.
+        ``via`` names the positions whose rendezvous to go by, for all of them alike; otherwise all positions that hold a
+        constant, and where somebody may want them.
         Raises like :meth:`facts`.
         """
         unsure = self._holders.unsure
-        numbered = [Event(self._events + count, items, text) for count, (items, text) in enumerate(events, 1)]
-        self._events += len(numbered)
+        numbered = self.numbered(events)
 
         def make(parcel: _Parcel, request: int) -> Message:
             events = [numbered[number] for number in parcel.numbers]
-            return Flash(request, self._own_id, events, parcel.places, unsure=unsure)
+            return Flash(request, self.own_id, events, parcel.places, unsure=unsure)
 
-        places = {number: bytes(positions(items) if via is None else via) for number, (items, _) in enumerate(events)}
-        await self._publish([items for items, _ in events], places, make)
+        tuples = [items for items, _ in events]
+        places, _ = self._interests.places(tuples, via)
+        # Nobody wants what has no place to go; it is done with all the same.
+        wanted = {number: there for number, there in enumerate(places) if there}
+        await self._publish(tuples, wanted, make, [0 if text is None else len(text) for _, text in events])
 
-    async def _publish(self, tuples: Sequence[Tuple], places: Places, make: MakeMessage) -> int:
+    def numbered(self, events: Sequence[tuple[Tuple, str | None]]) -> list[Event]:
+        """The events with the numbers by which they are known wherever they arrive; each is to be sent, once."""
+        made = [Event(self._events + count, items, text) for count, (items, text) in enumerate(events, 1)]
+        self._events += len(made)
+        return made
+
+    @property
+    def sending(self) -> bool:
+        """Whether something is on its way that what comes next must not overtake."""
+        return self._sending.locked()
+
+    async def _publish(self, tuples: Sequence[Tuple], places: Places, make: MakeMessage, texts: Sequence[int] | None = None) -> int:
         sizes = [size_bytes(items) for items in tuples]
+        if texts is not None:
+            sizes = [size + 4 * text for size, text in zip(sizes, texts, strict=True)]
         changed = 0
         for attempt in range(1, ATTEMPTS + 1):
             async with self._sending:

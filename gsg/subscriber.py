@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 import rete
@@ -20,7 +20,7 @@ from .feeds import RecentEvents
 from .holders import Holders
 from .intake import Intake, StartTask
 from .memories import Memory, OnEvent
-from .messages import Happened, Test
+from .messages import Event, Test
 from .model import Tuple
 from .placement import NOWHERE
 from .query import Entrance, Query, alphas, too_many_tokens
@@ -113,13 +113,22 @@ class Subscriber:
                 self.intake.leave(memory)
 
     async def listen(
-        self, template: Template, on_event: OnEvent, *, anchor: int, test: Test | None = None, exclusive: bool = False
+        self,
+        template: Template,
+        on_event: OnEvent,
+        *,
+        anchor: int,
+        test: Test | None = None,
+        exclusive: bool = False,
+        note: int = 0,
     ) -> Memory:
         """Hear of events that match a template and pass its test, posted at the anchor given, until :meth:`end_listening`.
 
+        ``on_event`` is called with the event and the ``note``.
+
         Raises PeerUnreachable, or Refused: among others when ``exclusive`` and the place is taken.
         """
-        memory = self.intake.listen(template, on_event, anchor=anchor, test=test, exclusive=exclusive)
+        memory = self.intake.listen(template, on_event, anchor=anchor, test=test, exclusive=exclusive, note=note)
         try:
             await self.intake.until_ready(memory)
         except BaseException:
@@ -132,18 +141,18 @@ class Subscriber:
         if memory.users:
             self.intake.leave(memory)
 
-    def happened(self, channel: Channel, happened: Happened) -> None:
+    def happened(self, channel: Channel, publisher: bytes, event: Event, feeds: Sequence[int]) -> None:
         """An event that some feeds of this peer match: listeners hear of it, and it joins with the facts of this moment, once."""
-        publisher, event = happened.publisher, happened.event
-        memories = [memory for number in happened.feeds if (memory := self.intake.of_feed(channel, number)) is not None]
-        # Newest first, those without constants last: the order in which Pedro serves its subscriptions (facts, section 3).
-        memories.sort(key=_pedro_order)
+        memories = [memory for number in feeds if (memory := self.intake.of_feed(channel, number)) is not None]
+        if len(memories) > 1:
+            # Newest first, those without constants last: the order in which Pedro serves its subscriptions (facts, section 3).
+            memories.sort(key=_pedro_order)
         joins = False
         for memory in memories:
             if memory.on_event is None:
                 joins = True
             elif memory.recent is None or memory.recent.is_new(publisher, event.number):
-                memory.on_event(event)
+                memory.on_event(event, memory.note)
         if joins and self._recent.is_new(publisher, event.number):
             for production, rows in self._network.notify(event.items, self._now()):
                 self._standing[production].flashed(rows)

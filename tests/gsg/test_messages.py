@@ -44,6 +44,7 @@ leaves: dict[object, st.SearchStrategy[object]] = {
     bool: st.booleans(),
     NoneType: st.none(),
     Term: terms,
+    Term | None: st.none() | terms,
     dht.Contact: st.builds(dht.Contact, st.binary(min_size=20, max_size=20), st.just("10.0.0.1"), st.integers(1, 65535)),
     Tuple: st.lists(terms, min_size=1, max_size=4).map(tuple),
     Template: st.builds(

@@ -154,7 +154,7 @@ def test_a_template_without_constants_sees_every_fact_once_and_later_peers_too()
 def test_listeners_hear_of_events_that_pass_their_test_and_of_no_facts() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         heard: list[gsg.messages.Event] = []
-        listening = await peers[1].listen(rete.Template((None, ON, None)), heard.append, anchor=1)
+        listening = await peers[1].listen(rete.Template((None, ON, None)), lambda event, _: heard.append(event), anchor=1)
 
         await peers[2].insert([("a", ON, "b")])
         await peers[2].flash([(("a", ON, "b"), "on(a, b)\n"), (("a", "other", "b"), None)], via=(0, 1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 
 import pytest
@@ -14,8 +14,9 @@ import gsg.publisher
 from dht.simnet import SimNet, run
 from gsg.errors import BadTerm, PeerUnreachable, Refused
 from gsg.exchange import Channel, Exchange
-from gsg.features import Key
+from gsg.features import Key, positions
 from gsg.messages import MAX_TUPLE_BYTES, Done, Failed, Flash, Message, Publish
+from gsg.model import Tuple
 from gsg.publisher import ATTEMPTS, Publisher
 
 Reply = Callable[["Channel", Publish | Flash], None]
@@ -70,8 +71,15 @@ class FixedHolders:
         self.failures.append(peer)
 
 
+class EverythingWanted:
+    """Every event goes by every position that it may go by."""
+
+    def places(self, events: Sequence[Tuple], via: Sequence[int] | None) -> tuple[list[bytes], bool]:
+        return [bytes(positions(items) if via is None else via) for items in events], False
+
+
 def publisher_of(place: Place, holders: FixedHolders) -> Publisher:
-    return Publisher(place.contact.id, holders, place.exchange, lambda: 1.5)  # type: ignore[arg-type]  # knows what Holders knows
+    return Publisher(place.contact.id, holders, place.exchange, EverythingWanted(), lambda: 1.5)  # type: ignore[arg-type]  # know as much
 
 
 def test_each_owner_gets_one_message_with_all_of_its_tuples_and_their_places() -> None:

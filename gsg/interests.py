@@ -1,0 +1,275 @@
+"""Quenching: an event is sent only to the rendezvous where somebody may want it.
+
+A peer that publishes events asks each rendezvous under which keys something is posted there. What it was told is a lease; while it
+lasts, the rendezvous tells it of each new key, and answers a subscriber only when all whom it has told have acknowledged that. So
+whoever publishes after a subscription was acknowledged reaches it, and what nobody wants does not travel.
+
+    publisher                          rendezvous
+      AskInterest ───────────────────────>  told until LEASE_S from now
+      <─────────────── Interest: keys in use
+      ... sends only what is asked for ...
+                                            <──── InsertCondition under a new key
+      <─────────────── Interested: the key
+      Done ──────────────────────────────>  ────> Done, to the subscriber
+
+Nothing is known of a peer until it has answered, nor while keys are changing hands there: it is sent everything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias
+
+import dht
+
+from .errors import PeerUnreachable, RemoteError
+from .exchange import Answer, Channel, Exchange
+from .features import HOME, positions
+from .handover import Handover
+from .holders import Holders
+from .intake import StartTask
+from .messages import AskInterest, Done, Interest, Interested
+from .model import Term, Tuple, Variable
+from .rendezvous import Rendezvous
+
+log = logging.getLogger(__name__)
+
+LEASE_S = 10.0
+"""How long what a rendezvous said may be relied on. It waits no longer for a publisher that does not acknowledge a new key."""
+RENEW_S = 5.0
+"""Age from which the lease is renewed by whoever still publishes."""
+NAMED_KEYS = 256
+"""Constants that are told one by one for each arity and position; where there are more, everything there is asked for."""
+
+LOOK_AGAIN_S = 1.0
+"""How often the leases are looked at while events are published."""
+MAX_PEERS = 256
+"""Peers whose interests are asked for; in an overlay of more, events are sent to each of their rendezvous."""
+
+Keys: TypeAlias = "list[tuple[int, int, Term | None]]"
+"""Arity, position and constant; None for any constant."""
+
+
+class Told:
+    """The rendezvous' side: who was told what is asked for here, and must hear of more."""
+
+    def __init__(self, rendezvous: Rendezvous, handover: Handover, start_task: StartTask) -> None:
+        self._rendezvous = rendezvous
+        self._handover = handover
+        self._start_task = start_task
+        self._until_s: dict[Channel, float] = {}
+        """Until when each may rely on what it was told. Bounded by the links."""
+
+    def answer(self, channel: Channel) -> None:
+        """A publisher asks."""
+        if self._handover.settling:
+            self._until_s.pop(channel, None)
+            channel.send(Interest(True, []))
+            return
+        self._until_s[channel] = asyncio.get_running_loop().time() + LEASE_S
+        channel.send(Interest(False, self._keys()))
+
+    def _keys(self) -> Keys:
+        by_place: dict[tuple[int, int], list[Term | None]] = {}
+        for arity, position, constant in self._rendezvous.anchors():
+            by_place.setdefault((arity, position), []).append(constant)
+        keys: Keys = []
+        for (arity, position), constants in by_place.items():
+            keys.extend((arity, position, one) for one in (constants if len(constants) <= NAMED_KEYS else [None]))
+        return keys
+
+    def then(self, do: Callable[[], None]) -> None:
+        """Do something once all that rely on what they were told know of the keys that came into use: mostly at once."""
+        keys = self._rendezvous.take_new_keys()
+        if keys:
+            asked = self._tell(False, keys)
+            if asked:
+                self._start_task(self._acknowledged(asked, do))
+                return
+        do()
+
+    def newcomer(self) -> None:
+        """Keys are about to change hands: what was told does not hold any more."""
+        self._tell(True, [])
+        self._until_s.clear()
+
+    def lost(self, channel: Channel) -> None:
+        """A link is gone, and what was told by it."""
+        self._until_s.pop(channel, None)
+
+    def _tell(self, anything: bool, keys: Keys) -> list[tuple[asyncio.Future[Answer], float]]:
+        now = asyncio.get_running_loop().time()
+        self._until_s = {channel: until_s for channel, until_s in self._until_s.items() if until_s > now}
+        return [
+            (channel.ask(lambda request: Interested(request, anything, keys)), until_s)
+            for channel, until_s in self._until_s.items()
+        ]
+
+    @staticmethod
+    async def _acknowledged(asked: list[tuple[asyncio.Future[Answer], float]], do: Callable[[], None]) -> None:
+        for answer, until_s in asked:
+            with contextlib.suppress(TimeoutError, RemoteError):  # its lease has ended, or its link
+                async with asyncio.timeout_at(until_s):
+                    await answer
+        do()
+
+
+class _Wanted:
+    """What one peer asks for."""
+
+    __slots__ = ("anything", "keys", "until_s")
+
+    def __init__(self, until_s: float, anything: bool, keys: Iterable[tuple[int, int, Term | None]]) -> None:
+        self.until_s = until_s
+        self.anything = anything
+        self.keys: dict[tuple[int, int], set[Term] | None] = {}
+        self.add(keys)
+
+    def add(self, keys: Iterable[tuple[int, int, Term | None]]) -> None:
+        """More is asked for."""
+        for arity, position, constant in keys:
+            place = (arity, position)
+            if constant is None:
+                self.keys[place] = None
+                continue
+            constants = self.keys.setdefault(place, set())
+            if constants is not None:
+                constants.add(constant)
+                if len(constants) > NAMED_KEYS:
+                    self.keys[place] = None
+
+    def asks_for(self, arity: int, position: int, constant: Term) -> bool:
+        """Whether an event with this constant there may meet something."""
+        constants = self.keys.get((arity, position), _NOTHING)
+        return constants is None or constant in constants or (position == HOME and (0, HOME) in self.keys)
+
+
+class Interests:
+    """The publisher's side: what other peers ask for, as far as they have said."""
+
+    def __init__(self, holders: Holders, exchange: Exchange, rendezvous: Rendezvous, start_task: StartTask) -> None:
+        self._holders = holders
+        self._exchange = exchange
+        self._rendezvous = rendezvous
+        self._start_task = start_task
+        self._own = exchange.own.contact.id
+        self._of_peer: dict[bytes, _Wanted] = {}
+        self._channels: dict[Channel, bytes] = {}
+        self._asked_s: dict[bytes, float] = {}
+        """When each peer was asked; an answer that comes without being asked for is nothing."""
+        self._sure_until_s = 0.0
+
+    def heard(self, channel: Channel, interest: Interest) -> None:
+        """A rendezvous says what it asks for. What it tells of later comes after this, by the same link."""
+        peer = channel.contact.id
+        asked_s = self._asked_s.pop(peer, None)
+        if asked_s is not None:
+            # The lease counts from the question, so that the other side's ends later.
+            self._of_peer[peer] = _Wanted(asked_s + LEASE_S, interest.anything, interest.keys)
+            self._channels[channel] = peer
+
+    def told(self, channel: Channel, interested: Interested) -> None:
+        """A rendezvous has told of more, and waits for the acknowledgement."""
+        wanted = self._of_peer.get(channel.contact.id)
+        if wanted is not None:
+            wanted.add(interested.keys)
+            if interested.anything:
+                wanted.anything = True
+                self._sure_until_s = 0.0
+        channel.send(Done(interested.request))
+
+    def lost(self, channel: Channel) -> None:
+        """A link is gone, and with it what was told by it."""
+        peer = self._channels.pop(channel, None)
+        if peer is not None:
+            self._of_peer.pop(peer, None)
+            self._sure_until_s = 0.0
+
+    def forget(self) -> None:
+        """Peers have come or gone."""
+        self._of_peer.clear()
+        self._channels.clear()
+        self._asked_s.clear()
+        self._sure_until_s = 0.0
+
+    @property
+    def alone(self) -> bool:
+        """Whether there is no other peer: all keys are here."""
+        return not self._holders.others()
+
+    def places(self, events: Sequence[Tuple], via: Sequence[int] | None = None) -> tuple[list[bytes], bool]:
+        """For each event the positions by whose rendezvous it has to go, and whether all of those are this very peer.
+
+        ``via``: those by which it is to go at most, whatever is asked for.
+        """
+        others = self._holders.others()
+        if not others:
+            return [bytes(positions(items) if via is None else via) for items in events], True
+        now = asyncio.get_running_loop().time()
+        if via is None and now >= self._sure_until_s and not self._is_sure(others, now):
+            return [bytes(positions(items)) for items in events], False
+        places = []
+        here = True
+        of_peer, own, holder_of = self._of_peer, self._own, self._holders.now
+        in_use: dict[int, Sequence[int]] = {}
+        for items in events:
+            arity = len(items)
+            candidates = in_use.get(arity) if via is None else via
+            if candidates is None:
+                candidates = in_use[arity] = self._candidates(arity)
+            there = b""
+            for position in candidates:
+                constant = items[position]
+                if type(constant) is Variable:
+                    continue
+                holder = holder_of((arity, position, constant))
+                if holder is None:
+                    here = False
+                elif holder.id != own:
+                    if via is None and not of_peer[holder.id].asks_for(arity, position, constant):
+                        continue
+                    here = False
+                there += _BYTE[position]
+            places.append(there)
+        return places, here
+
+    def _candidates(self, arity: int) -> tuple[int, ...]:
+        """The positions at which somebody asks for something in tuples of this arity."""
+        found = set(self._rendezvous.positions_in_use(arity))
+        for wanted in self._of_peer.values():
+            found.update(position for asked, position in wanted.keys if asked in (arity, 0))
+        return tuple(sorted(found))
+
+    def _is_sure(self, others: list[dht.Contact], now: float) -> bool:
+        """Whether every peer has said what it asks for, and that holds; asks those that have not."""
+        if len(others) > MAX_PEERS:
+            return False
+        sure = not self._holders.unsure
+        sure_until_s = now + LOOK_AGAIN_S
+        for contact in others:
+            wanted = self._of_peer.get(contact.id)
+            if wanted is None or wanted.until_s - now < LEASE_S - RENEW_S:
+                asked_s = self._asked_s.get(contact.id)
+                if asked_s is None or now - asked_s > LEASE_S:
+                    self._asked_s[contact.id] = now
+                    self._start_task(self._ask(contact))
+            if wanted is None or wanted.anything or wanted.until_s <= now:
+                sure = False
+            else:
+                sure_until_s = min(sure_until_s, wanted.until_s)
+        self._sure_until_s = sure_until_s if sure else 0.0
+        return sure
+
+    async def _ask(self, contact: dht.Contact) -> None:
+        try:
+            (await self._exchange.channel(contact)).send(AskInterest())
+        except PeerUnreachable as error:
+            self._asked_s.pop(contact.id, None)
+            log.debug("what is asked for at %s:%d is unknown: %s", contact.host, contact.port, error)
+
+
+_NOTHING: set[Term] = set()
+_BYTE = [bytes((position,)) for position in range(256)]

@@ -1,0 +1,92 @@
+"""What leaves a rendezvous: snapshots at the pace of each link, events, deltas, and answers after what they answer for."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+
+from .errors import PeerUnreachable, Refused
+from .exchange import Channel
+from .intake import StartTask
+from .messages import Done, Message, Snapshot
+from .posting import AnyFeed, Feed, Subscriber
+from .rendezvous import Rendezvous
+
+log = logging.getLogger(__name__)
+
+
+class Outgoing:
+    """Sends what the messages of one read have caused; ``start_task`` runs a coroutine while the peer lives."""
+
+    def __init__(self, rendezvous: Rendezvous, start_task: StartTask) -> None:
+        self._rendezvous = rendezvous
+        self._start_task = start_task
+        self._congested: set[Channel] = set()
+        self._done: list[tuple[Channel, Done]] = []
+        """Answers to publishers, due at the end of the read under way."""
+        self._resuming: dict[Feed, Channel] = {}
+        """Feeds whose subscribers ask for a snapshot, due then too."""
+
+    def answer(self, channel: Channel, done: Done) -> None:
+        """Answer a publisher after its tuples have been forwarded."""
+        self._done.append((channel, done))
+
+    def resume(self, channel: Channel, feed: Feed) -> None:
+        """A subscriber asks for a fresh snapshot: once at the end of the read, however often it asks."""
+        self._resuming[feed] = channel
+
+    def snapshot(self, channel: Channel, feed: AnyFeed) -> None:
+        """Send what is stored for a feed, then let it speak."""
+        if not isinstance(feed, Feed):
+            return  # nothing is stored for it, and nothing kept
+        parts = self._rendezvous.snapshot(feed)
+        for sent, part in enumerate(parts):
+            if channel.congested:
+                self._start_task(self._send_rest(channel, feed, parts[sent:]))
+                return
+            channel.send(part)
+        self._rendezvous.release(feed)
+
+    async def _send_rest(self, channel: Channel, feed: Feed, parts: list[Snapshot]) -> None:
+        now = feed.round
+        for part in parts:
+            await channel.drained()
+            if feed.round != now or self._rendezvous.feed(channel, feed.number) is not feed:
+                return
+            channel.send(part)
+        self._rendezvous.release(feed)
+        self.flush()
+
+    def flush(self) -> None:
+        """Send what the messages of one read have caused; publishers are answered after their tuples have been forwarded."""
+        resuming, self._resuming = self._resuming, {}
+        for feed, channel in resuming.items():
+            with contextlib.suppress(PeerUnreachable):  # the feed ends with its link
+                self.snapshot(channel, feed)
+        done, self._done = self._done, []
+        for subscriber, message in [*self._rendezvous.take(), *done]:
+            self.send(subscriber, message)
+
+    def send(self, subscriber: Subscriber, message: Message) -> None:
+        """One message to whom it concerns; who takes no more for now is held."""
+        assert isinstance(subscriber, Channel)
+        try:
+            subscriber.send(message)
+        except PeerUnreachable:
+            return  # its feeds end when the loss of the link is told
+        except Refused as error:
+            log.error("%s", error)
+            subscriber.abort(str(error))
+            return
+        if subscriber.congested and subscriber not in self._congested:
+            self._congested.add(subscriber)
+            self._rendezvous.hold(subscriber)
+            self._start_task(self._release(subscriber))
+
+    async def _release(self, subscriber: Channel) -> None:
+        try:
+            await subscriber.drained()
+        finally:
+            self._congested.discard(subscriber)
+        self._rendezvous.unhold(subscriber)
+        self.flush()
