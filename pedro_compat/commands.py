@@ -9,9 +9,10 @@ from typing import TypeAlias, TypeGuard
 
 import msgspec
 
-from gsg.model import Tuple
+from gsg.model import MAX_ARITY, Tuple
 
-from .covers import COMMANDS, Subscription, compile_subscription
+from . import flat
+from .covers import COMMANDS, Subscription, compile_subscription, remember
 from .dialect import Dialect
 from .errors import BadLine, BadSubscription
 from .syntax import parse
@@ -45,6 +46,8 @@ class Unsubscribe(msgspec.Struct, frozen=True):
 
     id: int
     ack: int = 1
+    kept: object = None
+    """What the connection's owner kept of the subscription."""
 
 
 class Register(msgspec.Struct, frozen=True):
@@ -94,6 +97,40 @@ def decode(line: str | None, dialect: Dialect) -> Command:
     """The command of a line from a :class:`pedro_compat.lines.LineReader`."""
     if line is None:
         return Bad("a line that is too long, blank, or holds NUL, CR or bytes that are no UTF-8")
+    plain = flat.compound(line)
+    if plain is not None:
+        term, items = plain
+        if term[0] not in COMMANDS and len(items) <= MAX_ARITY:
+            remember(line, term, dialect)
+            return Notify(term, items, line)
+    elif line.startswith("p2pmsg"):
+        known = _plain_message(line, dialect)
+        if known is not None:
+            return known
+    return _read(line, dialect)
+
+
+_messages: dict[tuple[str, str], Command] = {}
+"""Dialect's name and the beginning of a message, up to what is said -> the command, but for its line: clients write to the same
+others again and again. At REMEMBERED_ADDRESSES all are forgotten."""
+REMEMBERED_ADDRESSES = 4_096
+
+
+def _plain_message(line: str, dialect: Dialect) -> Command | None:
+    beginning = flat.message_addresses(line)
+    if beginning is None:
+        return None
+    known = _messages.get((dialect.name, beginning))
+    if known is None:
+        if len(_messages) >= REMEMBERED_ADDRESSES:
+            _messages.clear()
+        known = _messages[dialect.name, beginning] = _read(f"{beginning} x)", dialect)
+    if type(known) is not P2P:
+        return known
+    return P2P(known.to_name, known.to_host, known.from_name, known.from_host, line)
+
+
+def _read(line: str, dialect: Dialect) -> Command:
     try:
         term = parse(line, dialect, frozen=not dialect.notification_variables_bind)
     except BadLine as error:
@@ -106,6 +143,7 @@ def decode(line: str | None, dialect: Dialect) -> Command:
             return Bad(f"a list is no notification in Pedro {dialect.name}; put it inside a compound")
     elif type(term) is not str:
         return Bad("a notification is an atom or a compound, not a number, a string or a variable")
+    remember(line, term, dialect)
     return Notify(term, to_tuple(term), line)
 
 

@@ -1,200 +1,386 @@
-"""One client of the door: its commands carried out in order, one answer each, and what is delivered to it."""
+"""One client of the door: its commands carried out in order, one answer each, and what is delivered to it.
+
+    received ──> turn: many lines at once ──> nothing left: read on
+                   │                     └──> RUN lines done: the next turn, after others had theirs
+                   └── a command that waits for other peers ──> a task, until there is none; nothing is read meanwhile
+
+A turn neither waits nor starts a task. Runs of lines that travel alike are matched together, deliveries are written, then answers.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
-from typing import TypeAlias
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import NamedTuple, Protocol, TypeAlias
 
 from gsg.errors import BadTerm, GsgError, LocalError
 from gsg.features import Template
 from gsg.memories import Memory
 from gsg.messages import Event, Test
+from gsg.model import Tuple
 from gsg.peer import Peer
 from gsg.placement import NOWHERE
 
 from .addresses import message, registration
 from .commands import P2P, Bad, Command, Deregister, Notify, Register, Subscribe, Unsubscribe
 from .covers import template
+from .outbox import Outbox, Outboxes
 from .session import Session, acknowledgement, delivery
 from .tuples import from_tuple
 from .writing import write
 
 log = logging.getLogger(__name__)
 
-READ_BYTES = 64 * 1024
-SLOW_BYTES = 1024 * 1024
-"""Unread deliveries from which a client is slow. Nobody waits for it."""
-SLOW_S = 1.0
-"""How long a client may stay slow before it is cut off, as the original does (facts, section 11)."""
+RUN = 256
+"""Lines of one client that are carried out before others get their turn."""
+DELIVERIES = 2_000
+"""Deliveries that a turn aims at, at most: where each line causes many, fewer lines are carried out at once."""
+RUNS_UNDER_WAY = 8
+"""Runs of one client that travel at the same time; one more waits for the oldest to be answered."""
 MAX_SUBSCRIPTIONS = 100_000
 """Subscriptions of one client; one more is answered 0."""
 TEST = "pedro"
 """The name under which rendezvous peers find :func:`pedro_compat.covers.compile_test`."""
 
-Resolve: TypeAlias = Callable[[str], Awaitable[str | None]]
+Step: TypeAlias = "Callable[[], Awaitable[None]] | _Far"
+"""What has to be waited for before the next line is looked at."""
+Said: TypeAlias = tuple[Tuple, "str | None"]
+Via: TypeAlias = "tuple[int] | None"
+"""The position by whose rendezvous a message goes; None for a notification."""
+
+
+class Surroundings(Protocol):
+    """What a connection needs of its door."""
+
+    outboxes: Outboxes
+
+    def address(self, host: str) -> tuple[bool, str | None]:
+        """Whether the address of a host name is known, and the address; None where there is none."""
+
+    async def resolve(self, host: str) -> str | None:
+        """The address of a host name, looked up without blocking."""
+
+    def start(self, work: Coroutine[None, None, None]) -> asyncio.Future[None]:
+        """Run this for as long as the door is open; what it raises is for whoever awaits it."""
+
+
+class _Far(NamedTuple):
+    """A run that others have to hear of."""
+
+    run: list[Said]
+    via: Via
+
+
+async def _nothing() -> None:
+    """A step that waits for nothing itself: only for what is under way."""
 
 
 class Connection:
-    """Serves one client until it leaves. ``resolve`` gives the address of a host name, or None."""
+    """Serves one client until it leaves."""
 
-    def __init__(
-        self,
-        session: Session,
-        peer: Peer,
-        resolve: Resolve,
-        data: asyncio.StreamWriter,
-        ack: asyncio.StreamWriter,
-    ) -> None:
+    def __init__(self, session: Session, peer: Peer, door: Surroundings, data: asyncio.Transport, ack: asyncio.Transport) -> None:
         self.session = session
         self._peer = peer
-        self._resolve = resolve
+        self._door = door
         self._data = data
         self._ack = ack
-        self._listening: dict[int, Memory] = {}
+        self._outbox = Outbox(data, door.outboxes, self.cut_off)
+        self._answers: list[bytes] = []
+        self._hear = self._deliver
+        """One object for all subscriptions."""
         self._names: list[Memory] = []
-        self._slow: asyncio.TimerHandle | None = None
+        self._open = True
+        self._under_way: deque[tuple[asyncio.Future[None], int]] = deque()
+        """Runs that were sent and not answered, with their lengths; limit: RUNS_UNDER_WAY."""
+        self._put_back: Command | None = None
+        """A command that was looked at, and has to wait for what comes before it."""
+        self._working = False
+        """Whether a task is at a command that waits; no line is looked at meanwhile."""
+        self._next_turn: asyncio.Handle | None = None
+        self._unread_answers = False
+        self._paused = False
+        self._at_once = RUN // 16
 
-    async def serve(self, reader: asyncio.StreamReader, first: bytes) -> None:
-        """Carry out what comes, ``first`` included, until the client closes either socket."""
-        try:
-            received = first
-            while not self._ack.is_closing():
-                self.session.receive(received)
-                await self._carry_out_all()
-                # A client that does not read its answers is not read from either; the others do not notice.
-                await self._ack.drain()
-                received = await reader.read(READ_BYTES)
-                if not received:
-                    return
-        except (ConnectionError, TimeoutError) as error:
-            log.info("a pedro client is gone: %s", error)
-        finally:
-            self.leave()
+    # --- what the sockets tell ---------------------------------------------------------------------------------------------
+
+    def received(self, data: bytes) -> None:
+        """Bytes have come on the data socket."""
+        self.session.receive(data)
+        if not self._working and self._next_turn is None and not self._unread_answers:
+            self._turn()
+        self._read_or_pause()
+
+    def answers_unread(self, unread: bool) -> None:
+        """The client leaves its answers unread: it is not read from either, and the others do not notice."""
+        self._unread_answers = unread
+        if self._open and not unread and not self._working and self._next_turn is None:
+            self._turn()
+        self._read_or_pause()
 
     def leave(self) -> None:
-        """The client is gone: its subscriptions and its name end with it. Whoever made the sockets closes them."""
-        if self._slow is not None:
-            self._slow.cancel()
-        for listening in [*self._listening.values(), *self._names]:
-            self._peer.end_listening(listening)
-        self._listening.clear()
+        """The client is gone: its subscriptions and its name end with it."""
+        if not self._open:
+            return
+        self._open = False
+        if self._next_turn is not None:
+            self._next_turn.cancel()
+        self._outbox.close()
+        kept, self.session.subscriptions = self.session.subscriptions, {}
+        for listening in [*kept.values(), *self._names]:
+            if isinstance(listening, Memory):
+                self._peer.end_listening(listening)
         self._names.clear()
 
-    async def _carry_out_all(self) -> None:
-        """Every complete line. Runs of notifications travel together; their answers come when all of them were forwarded."""
-        run: list[Notify] = []
-        while (command := self.session.next_command()) is not None:
-            if isinstance(command, Notify):
-                run.append(command)
-                continue
-            await self._notify(run)
-            run = []
-            self._answer(await self._carry_out(command))
-        await self._notify(run)
+    def cut_off(self) -> None:
+        """End both sockets at once, with what is unread."""
+        self._data.abort()
+        self._ack.abort()
 
-    async def _notify(self, run: list[Notify]) -> None:
-        if not run:
-            return
+    # --- lines -------------------------------------------------------------------------------------------------------------
+
+    def _turn(self) -> None:
+        """Carry out what needs no waiting; then read on, or have another turn, or wait in a task."""
+        self._next_turn = None
+        step = self._carry_out_run()
+        self._speak()
+        if step is not None:
+            self._working = True
+            self._door.start(logging_failure(self._work(step)))
+        elif (self.session.has_lines or self._put_back is not None) and self._open and not self._unread_answers:
+            self._next_turn = asyncio.get_running_loop().call_soon(self._turn)
+        self._read_or_pause()
+
+    async def _work(self, step: Step | None) -> None:
+        """Carry out what waits for others; runs of events follow each other without waiting for each other's answers."""
+        under_way = self._under_way
+        try:
+            while self._open:
+                if step is None:
+                    step = self._carry_out_run()
+                if isinstance(step, _Far):
+                    under_way.append((self._door.start(self._peer.flash(step.run, via=step.via)), len(step.run)))
+                    step = None
+                    if len(under_way) >= RUNS_UNDER_WAY:
+                        await self._answer_oldest()
+                elif under_way:
+                    # A step, or no line left: what was sent before is answered first.
+                    await self._answer_oldest()
+                elif step is None:
+                    break
+                else:
+                    await step()
+                    step = None
+                self._speak()
+                self._read_or_pause()
+        finally:
+            under_way.clear()
+            self._working = False
+            if self._open:
+                self._turn()
+
+    async def _answer_oldest(self) -> None:
+        """Runs are answered in order, each when all of it was forwarded."""
+        flashing, count = self._under_way[0]
         ack = 1
         try:
-            await self._peer.flash([(command.items, command.line) for command in run])
+            await flashing
         except GsgError as error:
-            log.warning("%d notifications not forwarded: %s", len(run), error)
+            log.warning("%d lines not forwarded: %s", count, error)
             ack = 0
-        for command in run:
-            self._answer(ack and command.ack)
+        self._under_way.popleft()
+        self._answers.append(acknowledgement(ack) * count)
 
-    async def _carry_out(self, command: Command) -> int:
-        try:
-            match command:
-                case Subscribe():
-                    await self._subscribe(command)
-                case Unsubscribe():
-                    self._peer.end_listening(self._listening.pop(command.id))
-                case Register():
-                    await self._register(command)
-                case Deregister():
-                    self._end_name()
-                case P2P():
-                    return await self._send(command)
-                case Bad():
-                    log.debug("pedro line refused: %s", command.reason)
-        except GsgError as error:
-            log.info("pedro command not carried out: %s", error)
-            return 0
-        return command.ack
+    def _carry_out_run(self) -> Step | None:
+        """The next lines, in order; what has to be awaited before one goes on, or None when this turn's share is done."""
+        run: list[Said] = []
+        run_via: Via = None
+        for _ in range(RUN):
+            command = self._put_back or self.session.next_command()
+            self._put_back = None
+            if command is None:
+                break
+            via: Via = None
+            if type(command) is Notify:
+                said: Said = command.items, command.line
+            elif type(command) is P2P and (addressed := self._addressed(command)) is not None:
+                said, via = addressed
+            else:
+                if run or self._under_way:
+                    # What comes before it is done first.
+                    self._put_back = command
+                    if not run:
+                        return _nothing
+                    break
+                step = self._carry_out(command)
+                if step is not None:
+                    return step
+                continue
+            if run and (via != run_via or len(run) >= self._at_once):
+                if not self._flash(run, run_via):
+                    self._put_back = command
+                    return _Far(run, run_via)
+                run = []
+                if self._at_once < RUN // 16:
+                    self._put_back = command
+                    return None
+            run.append(said)
+            run_via = via
+        if run and not self._flash(run, run_via):
+            return _Far(run, run_via)
+        return None
+
+    def _flash(self, run: list[Said], via: Via) -> bool:
+        """Match what was said here and answer it; False where it has to travel."""
+        before = self._door.outboxes.delivered
+        if self._under_way or not self._peer.flash_here(run, via=via):
+            self._at_once = RUN  # the longer the run, the fewer the journeys
+            return False
+        self._answers.append(b"1\n" * len(run))
+        caused = self._door.outboxes.delivered - before
+        self._at_once = max(1, min(RUN, DELIVERIES * len(run) // max(caused, 1)))
+        return True
+
+    def _carry_out(self, command: Command) -> Step | None:
+        """Carry out and answer what is no notification; returns what has to be awaited for that."""
+        match command:
+            case P2P():
+                return self._look_up(command)
+            case Unsubscribe():
+                assert isinstance(command.kept, Memory)
+                self._peer.end_listening(command.kept)
+            case Deregister():
+                self._end_name()
+            case Subscribe():
+                return self._awaited(command, lambda: self._subscribe(command))
+            case Register():
+                return self._awaited(command, lambda: self._register(command))
+            case Bad():
+                log.debug("pedro line refused: %s", command.reason)
+        self._answer(command.ack)
+        return None
+
+    def _awaited(self, command: Command, work: Callable[[], Awaitable[None]]) -> Step:
+        async def step() -> None:
+            try:
+                await work()
+            except GsgError as error:
+                log.info("pedro command not carried out: %s", error)
+                self._answer(0)
+            else:
+                self._answer(command.ack)
+
+        return step
 
     async def _subscribe(self, command: Subscribe) -> None:
-        subscription = command.subscription
-        if len(self._listening) >= MAX_SUBSCRIPTIONS:
-            self.session.subscriptions.pop(command.id, None)
+        subscription, kept = command.subscription, self.session.subscriptions
+        if len(kept) > MAX_SUBSCRIPTIONS:
+            del kept[command.id]
             raise LocalError(f"this client has {MAX_SUBSCRIPTIONS} subscriptions, the most that one may have")
         condition = template(subscription)
-
-        def deliver(event: Event) -> None:
-            self._deliver(command.rock, event)
-
         try:
-            self._listening[command.id] = await self._peer.listen(
+            listening = await self._peer.listen(
                 Template(()) if condition is None else condition,
-                deliver,
+                self._hear,
                 anchor=NOWHERE if condition is None else 0,
                 test=Test(TEST, subscription.source()),
+                note=command.rock,
             )
-        except GsgError:
-            self.session.subscriptions.pop(command.id, None)
+        except BaseException:
+            kept.pop(command.id, None)
             raise
+        self._keep(listening)
+        kept[command.id] = listening
 
     async def _register(self, command: Register) -> None:
         try:
             for number, (condition, anchor) in enumerate(registration(command.name, self.session.host)):
-                self._names.append(
-                    await self._peer.listen(condition, lambda event: self._deliver(0, event), anchor=anchor, exclusive=number == 0)
-                )
-        except GsgError:
+                self._names.append(await self._peer.listen(condition, self._hear, anchor=anchor, exclusive=number == 0))
+                self._keep(self._names[-1])
+        except BaseException:
             self._end_name()
             raise
         self.session.registered(command)
+
+    def _keep(self, listening: Memory) -> None:
+        """What was waited for has come; the client may have left meanwhile."""
+        if not self._open:
+            self._peer.end_listening(listening)
+            raise LocalError("the client has left")
 
     def _end_name(self) -> None:
         for listening in self._names:
             self._peer.end_listening(listening)
         self._names.clear()
 
-    async def _send(self, command: P2P) -> int:
-        if not self.session.is_sender(command, await self._resolve(command.from_host)):
-            return 0
-        host = command.to_host
+    def _addressed(self, command: P2P) -> tuple[Said, Via] | None:
+        """A message between registered clients and the way that it goes; None where a host is to be looked up, or it is refused."""
+        door, host = self._door, command.to_host
+        known, sender = door.address(command.from_host)
+        if not known or not self.session.is_sender(command, sender):
+            return None
         if host is not None:
-            host = await self._resolve(host) or host
+            known, address = door.address(host)
+            if not known:
+                return None
+            host = address or host
         items, position = message(command.to_name, host)
-        await self._peer.flash([(items, command.line)], via=[position])
-        return command.ack
+        return (items, command.line), (position,)
+
+    def _look_up(self, command: P2P) -> Step | None:
+        """What is to be done about a message that is not :meth:`_addressed`: look its hosts up, or refuse it."""
+        hosts = [host for host in (command.from_host, command.to_host) if host is not None and not self._door.address(host)[0]]
+        if not hosts:
+            self._answer(0)
+            return None
+
+        async def step() -> None:
+            for host in hosts:
+                await self._door.resolve(host)
+            self._put_back = command
+
+        return step
+
+    # --- answers and deliveries ----------------------------------------------------------------------------------------------
 
     def _answer(self, ack: int) -> None:
-        self._ack.write(acknowledgement(ack))
+        self._answers.append(acknowledgement(ack))
 
-    def _deliver(self, rock: int, event: Event) -> None:
+    def _speak(self) -> None:
+        """Write what this turn delivered, to whomever, then its answers."""
+        self._door.outboxes.flush()
+        if self._answers:
+            answers, self._answers = self._answers, []
+            if self._open and not self._ack.is_closing():
+                self._ack.write(b"".join(answers))
+
+    def _deliver(self, event: Event, rock: int) -> None:
+        """An event that a subscription of this client covers, or a message to it."""
         try:
             line = delivery(rock, write(from_tuple(event.items)) if event.text is None else event.text)
         except BadTerm as error:
             log.debug("an event from another door has no form in Pedro: %s", error)
-            return
         except Exception:
             # What an event holds is its publisher's choice, and whoever calls this has others to tell of it.
             log.exception("an event from another door could not be written for a pedro client; skipped")
-            return
-        if self._data.is_closing():
-            return
-        self._data.write(line)
-        if self._slow is None and self._data.transport.get_write_buffer_size() > SLOW_BYTES:
-            self._slow = asyncio.get_running_loop().call_later(SLOW_S, self._still_slow)
+        else:
+            self._outbox.deliver(line)
 
-    def _still_slow(self) -> None:
-        self._slow = None
-        if self._data.transport.get_write_buffer_size() > SLOW_BYTES:
-            log.warning("a pedro client does not read what is delivered to it: cut off")
-            self._data.transport.abort()
-            self._ack.transport.abort()
+    def _read_or_pause(self) -> None:
+        """Bytes are read only while nothing is left to do with those that came."""
+        pause = self._unread_answers or self._next_turn is not None or (self._working and self.session.has_lines)
+        if self._open and pause != self._paused and not self._data.is_closing():
+            self._paused = pause
+            if pause:
+                self._data.pause_reading()
+            else:
+                self._data.resume_reading()
+
+
+async def logging_failure(work: Coroutine[None, None, None]) -> None:
+    """One failing connection must not take the door with it."""
+    try:
+        await work
+    except Exception:
+        log.exception("a pedro connection failed")

@@ -4,7 +4,8 @@
     ack socket     gives a client its id, and later one answer a line
     data socket    takes the id, then lines; deliveries come back here
 
-The rules of the handshake are in handshake.py, those of a connection in session.py; connection.py carries commands out.
+The rules of the handshake are in handshake.py, those of a connection in session.py; connection.py carries commands out. Each socket
+is an asyncio protocol: what a read brings is carried out in it, without a task.
 """
 
 from __future__ import annotations
@@ -15,15 +16,16 @@ import socket
 from collections.abc import Callable, Coroutine
 from random import SystemRandom
 from types import TracebackType
-from typing import Self
+from typing import Self, cast
 
 from gsg.errors import DoorClosed, reason
 from gsg.peer import Peer
 
-from .connection import READ_BYTES, Connection
+from .connection import Connection
 from .dialect import PAPER, Dialect
 from .handshake import FAILED, OK, FirstLine, Handshakes, information
 from .lines import DEFAULT_SIZE
+from .outbox import Outboxes
 from .session import Session, acknowledgement
 
 log = logging.getLogger(__name__)
@@ -33,6 +35,8 @@ MAX_CLIENTS = 10_000
 sockets whose client is still to come are bounded by the handshake (``MAX_PENDING`` there)."""
 FIRST_LINE_S = 10.0
 """How long a data connection may take to send its id. Ids last a second, so whoever is later is answered FAILED or closed here."""
+ANSWER_BYTES = 64 * 1024
+"""Unread answers from which a client is not read from any more."""
 HELD_HOSTS = 1_000
 """Host names whose address is remembered; at the limit all are forgotten."""
 
@@ -49,29 +53,34 @@ class PedroDoor:
     ) -> None:
         self.host = host
         self.port = port
-        self._peer = peer
+        self.peer = peer
+        self.outboxes = Outboxes()
+        self.handshakes = Handshakes(SystemRandom())
+        self.half_open: dict[int, AckSocket] = {}
+        """Ack sockets of clients that have not sent their id yet; bounded by Handshakes, which says which to close."""
+        self.ports = (0, 0)
         self._dialect = dialect
         self._size = size
-        self._handshakes = Handshakes(SystemRandom())
-        self._half_open: dict[int, tuple[asyncio.StreamReader, asyncio.StreamWriter]] = {}
-        """Ack sockets of clients that have not sent their id yet; bounded by Handshakes, which says which to close."""
         self._expiry: asyncio.TimerHandle | None = None
         self._addresses: dict[str, str | None] = {}
         self._servers: list[asyncio.Server] = []
-        self._clients: set[asyncio.Task[None]] = set()
+        self._sockets: dict[_Socket, None] = {}
+        self._served = 0
+        self._closing = False
+        self._all_closed: asyncio.Future[None] | None = None
+        self._work: set[asyncio.Task[None]] = set()
         self._group = asyncio.TaskGroup()
-        self._ports = (0, 0)
 
     @property
     def clients(self) -> int:
         """Info and data connections that are being served, those included that have not sent their id yet."""
-        return len(self._clients)
+        return self._served
 
     async def __aenter__(self) -> Self:
         try:
-            info = await self._listen(self._tell, self.port)
-            ack = await self._listen(self._acknowledge, 0)
-            data = await self._listen(self._receive, 0)
+            info = await self._listen(InfoSocket, self.port)
+            ack = await self._listen(AckSocket, 0)
+            data = await self._listen(DataSocket, 0)
         except OSError as error:
             for server in self._servers:
                 server.close()
@@ -80,114 +89,95 @@ class PedroDoor:
                 "stop the program that holds it or choose another port with --pedro"
             ) from None
         self.port = info
-        self._ports = (ack, data)
+        self.ports = (ack, data)
         await self._group.__aenter__()
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._closing = True
         for server in self._servers:
             server.close()
         if self._expiry is not None:
             self._expiry.cancel()
-        for _, writer in self._half_open.values():
-            writer.close()
-        for client in list(self._clients):
-            client.cancel()
-        await self._group.__aexit__(None, None, None)
+        for work in list(self._work):
+            work.cancel()
+        self.outboxes.flush()
+        for connected in self._sockets:
+            connected.transport.close()
+        try:
+            await self._group.__aexit__(None, None, None)
+        finally:
+            if self._sockets:
+                self._all_closed = asyncio.get_running_loop().create_future()
+                # What a client has not read is lost with its door; whoever read it all has it by then.
+                asyncio.get_running_loop().call_soon(self._abort_all)
+                await self._all_closed
 
-    async def _listen(
-        self, serve: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Coroutine[None, None, None]], port: int
-    ) -> int:
-        def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            if len(self._clients) >= MAX_CLIENTS:
-                log.warning("a connection is refused: %d are served already", MAX_CLIENTS)
-                writer.transport.abort()
-                return
-            task = self._group.create_task(self._logging_failure(serve(reader, writer), writer))
-            self._clients.add(task)
-            task.add_done_callback(self._clients.discard)
+    def _abort_all(self) -> None:
+        for connected in self._sockets:
+            connected.transport.abort()
 
-        server = await asyncio.start_server(accepted, self.host, port)
+    async def _listen(self, make: Callable[[PedroDoor], _Socket], port: int) -> int:
+        server = await asyncio.get_running_loop().create_server(lambda: make(self), self.host, port)
         self._servers.append(server)
         bound: int = server.sockets[0].getsockname()[1]
         return bound
 
-    @staticmethod
-    async def _logging_failure(work: Coroutine[None, None, None], writer: asyncio.StreamWriter) -> None:
-        """One failing connection must not take the door with it."""
-        try:
-            await work
-        except ConnectionError as error:
-            log.info("a pedro client is gone: %s", error)
-        except Exception:
-            log.exception("a pedro connection failed")
-            writer.transport.abort()
+    # --- what the sockets tell ---------------------------------------------------------------------------------------------
 
-    async def _tell(self, _: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        # The address that the client dialled is one that it can reach, also where the door listens at all of them.
-        writer.write(information(writer.get_extra_info("sockname")[0], *self._ports))
-        writer.close()
-        await writer.wait_closed()
+    def opened(self, connected: _Socket, *, served: bool) -> bool:
+        """One socket more; whether it is to be served, or closed at once because there are too many."""
+        self._sockets[connected] = None
+        if not served:
+            return True
+        self._served += 1
+        if self._served > MAX_CLIENTS:
+            log.warning("a connection is refused: %d are served already", MAX_CLIENTS)
+            connected.transport.abort()
+            return False
+        return True
 
-    async def _acknowledge(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        now = asyncio.get_running_loop().time()
-        client = self._handshakes.begin(now)
-        self._half_open[client] = (reader, writer)
-        self._expire()
-        writer.write(acknowledgement(client))
+    def closed(self, connected: _Socket, *, served: bool) -> None:
+        """One socket fewer."""
+        del self._sockets[connected]
+        self._served -= served
+        if not self._sockets and self._all_closed is not None and not self._all_closed.done():
+            self._all_closed.set_result(None)
 
-    def _expire(self) -> None:
+    def expire(self) -> None:
         """Close the ack sockets whose second is over, and wake up for the next."""
         loop = asyncio.get_running_loop()
-        for client in self._handshakes.expired(loop.time()):
-            self._half_open.pop(client)[1].close()
-        soonest = self._handshakes.next_expiry()
+        for client in self.handshakes.expired(loop.time()):
+            self.half_open.pop(client).transport.close()
+        soonest = self.handshakes.next_expiry()
         if self._expiry is not None:
             self._expiry.cancel()
-        self._expiry = None if soonest is None else loop.call_at(soonest, self._expire)
+        self._expiry = None if soonest is None else loop.call_at(soonest, self.expire)
 
-    async def _receive(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        ack: asyncio.StreamWriter | None = None
-        try:
-            found = await self._first_line(reader)
-            if found is None:
-                return
-            line, rest = found
-            client = self._handshakes.finish(line, asyncio.get_running_loop().time())
-            if client is not None:
-                ack_reader, ack = self._half_open.pop(client)
-            if ack is None or ack.is_closing():
-                writer.write(FAILED)
-                return
-            writer.write(OK)
-            session = Session(ack.get_extra_info("peername")[0], dialect=self._dialect, size=self._size)
-            connection = Connection(session, self._peer, self._resolve, writer, ack)
-            async with asyncio.TaskGroup() as group:
-                watching = group.create_task(_end_with(ack_reader, writer))
-                await connection.serve(reader, rest)
-                watching.cancel()
-        finally:
-            writer.close()
-            if ack is not None:
-                ack.close()
+    def connection(self, data: asyncio.Transport, ack: asyncio.Transport) -> Connection:
+        """A client whose handshake is complete."""
+        session = Session(ack.get_extra_info("peername")[0], dialect=self._dialect, size=self._size)
+        return Connection(session, self.peer, self, data, ack)
 
-    @staticmethod
-    async def _first_line(reader: asyncio.StreamReader) -> tuple[bytes, bytes] | None:
-        """The id and the bytes after it, or None from a client that leaves or stays silent."""
-        first = FirstLine()
-        found: tuple[bytes, bytes] | None = None
-        try:
-            async with asyncio.timeout(FIRST_LINE_S):
-                while found is None:
-                    received = await reader.read(64)
-                    if not received:
-                        return None
-                    found = first.feed(received)
-        except TimeoutError:
-            log.info("a pedro client has not sent its id within %g seconds: closed", FIRST_LINE_S)
-        return found
+    # --- what connections need ---------------------------------------------------------------------------------------------
 
-    async def _resolve(self, host: str) -> str | None:
+    def start(self, work: Coroutine[None, None, None]) -> asyncio.Future[None]:
+        """Run this for as long as the door is open; what it raises is for whoever awaits it."""
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        if self._closing:
+            work.close()
+            done.cancel()
+            return done
+        task = self._group.create_task(_carried_out(work, done))
+        self._work.add(task)
+        task.add_done_callback(self._work.discard)
+        return done
+
+    def address(self, host: str) -> tuple[bool, str | None]:
+        """Whether the address of a host name is known, and the address; None where there is none."""
+        return host in self._addresses, self._addresses.get(host)
+
+    async def resolve(self, host: str) -> str | None:
         """The address of a host name, asked of the system without blocking and remembered."""
         if host not in self._addresses:
             if len(self._addresses) >= HELD_HOSTS:
@@ -200,11 +190,130 @@ class PedroDoor:
         return self._addresses[host]
 
 
-async def _end_with(ack: asyncio.StreamReader, data: asyncio.StreamWriter) -> None:
-    """Clients say nothing on their ack socket; when they close it, the data socket is closed too, which ends the connection."""
+async def _carried_out(work: Coroutine[None, None, None], done: asyncio.Future[None]) -> None:
+    """One failing connection must not take the door with it."""
     try:
-        while await ack.read(READ_BYTES):
-            pass
-    except ConnectionError:
-        pass
-    data.transport.abort()
+        await work
+    except Exception as error:
+        done.set_exception(error)
+        # Whoever started it may have left meanwhile: an exception that nobody fetches is no news then.
+        done.exception()
+    else:
+        done.set_result(None)
+    finally:
+        done.cancel()
+
+
+class _Socket(asyncio.Protocol):
+    """One socket of a client."""
+
+    served = True
+    """Whether it counts as a client."""
+
+    def __init__(self, door: PedroDoor) -> None:
+        self.door = door
+        self.transport: asyncio.Transport
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        # uvloop's transports have asyncio's methods without being of its class.
+        self.transport = cast(asyncio.Transport, transport)
+        if self.door.opened(self, served=self.served):
+            self.begin()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if exc is not None:
+            log.info("a pedro client is gone: %s", exc)
+        self.door.closed(self, served=self.served)
+
+    def begin(self) -> None:
+        """The socket is open."""
+
+
+class InfoSocket(_Socket):
+    """Tells the other two ports, and is closed."""
+
+    def begin(self) -> None:
+        # The address that the client dialled is one that it can reach, also where the door listens at all of them.
+        self.transport.write(information(self.transport.get_extra_info("sockname")[0], *self.door.ports))
+        self.transport.close()
+
+
+class AckSocket(_Socket):
+    """Gives a client its id, then its answers. Clients say nothing here; when they close it, they have left."""
+
+    served = False
+
+    def __init__(self, door: PedroDoor) -> None:
+        super().__init__(door)
+        self.data: DataSocket | None = None
+
+    def begin(self) -> None:
+        self.transport.set_write_buffer_limits(high=ANSWER_BYTES)
+        client = self.door.handshakes.begin(asyncio.get_running_loop().time())
+        self.door.half_open[client] = self
+        self.door.expire()
+        self.transport.write(acknowledgement(client))
+
+    def pause_writing(self) -> None:
+        if self.data is not None and self.data.connection is not None:
+            self.data.connection.answers_unread(True)
+
+    def resume_writing(self) -> None:
+        if self.data is not None and self.data.connection is not None:
+            self.data.connection.answers_unread(False)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self.data is not None:
+            self.data.transport.abort()
+        super().connection_lost(exc)
+
+
+class DataSocket(_Socket):
+    """Takes the id of a client, then its lines."""
+
+    def __init__(self, door: PedroDoor) -> None:
+        super().__init__(door)
+        self.connection: Connection | None = None
+        self._first = FirstLine()
+        self._ack: AckSocket | None = None
+        self._silence: asyncio.TimerHandle | None = None
+
+    def begin(self) -> None:
+        self._silence = asyncio.get_running_loop().call_later(FIRST_LINE_S, self._silent)
+
+    def _silent(self) -> None:
+        log.info("a pedro client has not sent its id within %g seconds: closed", FIRST_LINE_S)
+        self.transport.close()
+
+    def data_received(self, data: bytes) -> None:
+        if self.connection is not None:
+            self.connection.received(data)
+            return
+        if self.transport.is_closing():
+            return
+        found = self._first.feed(data)
+        if found is None:
+            return
+        if self._silence is not None:
+            self._silence.cancel()
+        line, rest = found
+        client = self.door.handshakes.finish(line, asyncio.get_running_loop().time())
+        ack = None if client is None else self.door.half_open.pop(client)
+        if ack is None or ack.transport.is_closing():
+            self.transport.write(FAILED)
+            self.transport.close()
+            return
+        self._ack, ack.data = ack, self
+        self.transport.write(OK)
+        self.connection = self.door.connection(self.transport, ack.transport)
+        if rest:
+            self.connection.received(rest)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._silence is not None:
+            self._silence.cancel()
+        if self.connection is not None:
+            self.connection.leave()
+        if self._ack is not None:
+            self._ack.transport.close()
+        super().connection_lost(exc)

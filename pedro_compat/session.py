@@ -13,8 +13,7 @@ from collections import deque
 
 import msgspec
 
-from .commands import P2P, Bad, Command, Deregister, Register, Subscribe, Unsubscribe, decode
-from .covers import Subscription
+from .commands import P2P, Bad, Command, Deregister, Notify, Register, Subscribe, Unsubscribe, decode
 from .dialect import PAPER, Dialect
 from .lines import DEFAULT_SIZE, LineReader
 
@@ -32,8 +31,8 @@ class Session:
         self.host = host
         self.dialect = dialect
         self.name: str | None = None
-        self.subscriptions: dict[int, tuple[int, Subscription]] = {}
-        """Id -> rock and subscription, oldest first. As many as the client makes: bounding them is the owner's decision."""
+        self.subscriptions: dict[int, object] = {}
+        """Id -> what the owner puts there of a subscription, oldest first; unless the owner bounds them, as many as it makes."""
         self._ids = 0
         self._reader = LineReader(size)
         # Bounded by what one receive() brings: the owner reads on when next_command() is None.
@@ -54,6 +53,8 @@ class Session:
         if not self._lines:
             return None
         command = decode(self._lines.popleft(), self.dialect)
+        if type(command) is Notify:
+            return command
         match command:
             case Subscribe():
                 return self._subscribed(command)
@@ -73,19 +74,25 @@ class Session:
         """The name of a Register is this connection's now; not called where another connection of the host has it."""
         self.name = command.name
 
+    @property
+    def has_lines(self) -> bool:
+        """Whether there are lines that were received and not looked at."""
+        return bool(self._lines)
+
     def is_sender(self, command: P2P, from_address: str | None) -> bool:
         """Whether a message names its sender truly, else its answer is 0; ``from_address``: what its ``from_host`` resolves to."""
         return command.from_name == self.name and self.host in (command.from_host, from_address)
 
     def _subscribed(self, command: Subscribe) -> Subscribe:
         self._ids += 1
-        self.subscriptions[self._ids] = (command.rock, command.subscription)
+        self.subscriptions[self._ids] = None
         return msgspec.structs.replace(command, id=self._ids)
 
     def _unsubscribed(self, command: Unsubscribe) -> Command:
-        if self.subscriptions.pop(command.id, None) is None:
+        if command.id not in self.subscriptions:
             return Bad(f"there is no subscription {command.id} of this connection")
-        return msgspec.structs.replace(command, ack=command.id) if self.dialect.unsubscribe_acks_id else command
+        ack = command.id if self.dialect.unsubscribe_acks_id else command.ack
+        return Unsubscribe(command.id, ack, self.subscriptions.pop(command.id))
 
     def _deregistered(self, command: Deregister) -> Command:
         if command.name != self.name:

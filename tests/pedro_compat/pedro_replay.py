@@ -66,6 +66,7 @@ class Door:
         match command:
             case Subscribe():
                 self.order[client, command.id] = next(self.counter)
+                session.subscriptions[command.id] = (command.rock, command.subscription)
             case Notify():
                 self.deliver_to_subscribers(command)
             case Register():

@@ -1,0 +1,100 @@
+"""Lines that are plain, as most are: a compound of bare atoms, numbers and simple strings, of lists and compounds of those, or a
+message between registered clients that holds such a thing.
+
+They are recognised by one pattern and read in one pass, into the term and its tuple at once, with exactly the result that the
+parser has (:mod:`.syntax`, :mod:`.tuples`); whatever is not plain is left to it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from gsg.model import Compound as GsgCompound
+from gsg.model import List, Symbol, Tuple
+from gsg.model import Term as GsgTerm
+from gsg.model import term as gsg_term
+
+from .terms import NAME, Compound, Term, make_list
+
+REMEMBERED = 8_192
+"""Atoms whose term is remembered, as they stand in lines; at the limit all are forgotten."""
+
+# Possessive throughout: a line that is not plain is given up in one pass. No comma stands inside of what is plain.
+_PLAIN = rf"""(?:{NAME}+(?!\()|-?[0-9]{{1,18}}+(?:\.[0-9]{{1,18}}+)?+|"[^"\\,()\[\]]*+")"""
+_ITEM = rf"[ \t]*+{_PLAIN}[ \t]*+"
+_ITEMS = rf"{_ITEM}(?:,{_ITEM})*+"
+_NESTED = rf"{NAME}+\({_ITEMS}\)|\[{_ITEMS}\]"
+# What most arguments are is tried first.
+_ARGUMENT = rf"[ \t]*+(?:{_PLAIN}|{_NESTED})[ \t]*+"
+_ARGUMENTS = rf"{_ARGUMENT}(?:,{_ARGUMENT})*+"
+_COMPOUND = re.compile(rf"[ \t]*+({NAME}+)\(({_ARGUMENTS})\)[ \t]*+")
+_EACH = re.compile(rf"{_NESTED}|{_PLAIN}")
+
+_ADDRESS = rf"(?:{NAME}+:)?+{NAME}+@(?:{NAME}+|'[^'\\,()]*+')"
+_MESSAGE = re.compile(
+    rf"[ \t]*+(p2pmsg\([ \t]*+(?:{_ADDRESS}|_)[ \t]*+,[ \t]*+{_ADDRESS}[ \t]*+,)"
+    rf"[ \t]*+(?:{NAME}+\({_ARGUMENTS}\)|{_PLAIN})[ \t]*+\)[ \t]*+"
+)
+
+_atoms: dict[str, tuple[str, Symbol]] = {}
+
+
+def compound(line: str) -> tuple[Compound, Tuple] | None:
+    """The term and the tuple of a line that is a plain compound, else None."""
+    found = _COMPOUND.fullmatch(line)
+    if found is None:
+        return None
+    functor, arguments = found.groups()
+    atom = _atoms.get(functor) or _atom(functor)
+    if "(" in arguments or "[" in arguments:
+        return _read(atom, _EACH.findall(arguments))
+    return _read(atom, arguments.split(","))
+
+
+def _read(atom: tuple[str, Symbol], arguments: list[str]) -> tuple[Compound, Tuple]:
+    atoms = _atoms
+    terms: list[Term] = [atom[0]]
+    items: list[GsgTerm] = [atom[1]]
+    for argument in arguments:
+        known = atoms.get(argument)
+        if known is None:
+            text = argument.strip(" \t")
+            if text[-1] == ")":
+                functor, _, inside = text[:-1].partition("(")
+                term, inner = _read(atoms.get(functor) or _atom(functor), inside.split(","))
+                terms.append(term)
+                items.append(GsgCompound(inner))
+                continue
+            if text[-1] == "]":
+                term, inner = _read(atom, text[1:-1].split(","))
+                terms.append(make_list(term[1:]))
+                items.append(List(inner[1:]))
+                continue
+            if text >= "a":
+                known = _atom(argument)
+            elif text[0] == '"':
+                terms.append(text[1:-1].encode())
+                items.append(text[1:-1])
+                continue
+            else:
+                number = float(text) if "." in text else int(text)
+                terms.append(number)
+                items.append(gsg_term(number) if type(number) is float else number)  # type: ignore[arg-type]  # an int
+                continue
+        terms.append(known[0])
+        items.append(known[1])
+    return tuple(terms), tuple(items)
+
+
+def message_addresses(line: str) -> str | None:
+    """The beginning of a message between registered clients, up to what is said, where that is plain; else None."""
+    found = _MESSAGE.fullmatch(line)
+    return None if found is None else found[1]
+
+
+def _atom(argument: str) -> tuple[str, Symbol]:
+    if len(_atoms) >= REMEMBERED:
+        _atoms.clear()
+    name = argument.strip(" \t")
+    known = _atoms[argument] = (name, Symbol(name))
+    return known

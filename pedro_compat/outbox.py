@@ -1,0 +1,118 @@
+"""What is delivered to the clients of a door: gathered while lines are carried out, and given to each socket in one write.
+
+Nobody waits for a client that does not read: it is cut off after SLOW_S, as the original does (facts, section 11), and at once
+where what it has left unread passes UNREAD_BYTES.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+log = logging.getLogger(__name__)
+
+SLOW_BYTES = 1024 * 1024
+"""Unread deliveries from which a client is slow. Nobody waits for it."""
+SLOW_S = 1.0
+"""How long a client may stay slow without reading SLOW_BYTES meanwhile, before it is cut off."""
+UNREAD_BYTES = 64 * 1024 * 1024
+"""Unread deliveries at which a client is cut off at once, however fast it reads."""
+WRITE_BYTES = 256 * 1024
+"""Deliveries to one client that reach this size are written without waiting for the others."""
+
+
+class Outboxes:
+    """Those of one door that have something to write; :meth:`flush` writes it, at the latest when the event loop's turn ends."""
+
+    __slots__ = ("_filled", "_waiting", "delivered")
+
+    def __init__(self) -> None:
+        self.delivered = 0
+        """Lines delivered since the start: what a line of a publisher causes is not known before."""
+        self._filled: list[Outbox] = []
+        self._waiting = False
+
+    def filled(self, outbox: Outbox) -> None:
+        """An outbox is no longer empty."""
+        self._filled.append(outbox)
+        if not self._waiting:
+            self._waiting = True
+            asyncio.get_running_loop().call_soon(self._turn_ends)
+
+    def flush(self) -> None:
+        """Write everything that was delivered so far."""
+        filled, self._filled = self._filled, []
+        for outbox in filled:
+            outbox.write()
+
+    def _turn_ends(self) -> None:
+        self._waiting = False
+        self.flush()
+
+
+class Outbox:
+    """What is delivered to one client. ``cut_off`` ends its connection."""
+
+    __slots__ = ("_all", "_cut_off", "_lines", "_sent_bytes", "_size", "_timer", "_transport")
+
+    def __init__(self, transport: asyncio.Transport, outboxes: Outboxes, cut_off: Callable[[], None]) -> None:
+        self._transport = transport
+        self._all = outboxes
+        self._cut_off = cut_off
+        self._lines: list[bytes] = []
+        self._size = 0
+        self._sent_bytes = 0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def deliver(self, line: bytes) -> None:
+        """One delivery, complete with its newline."""
+        if not self._lines:
+            self._all.filled(self)
+        self._lines.append(line)
+        self._size += len(line)
+        self._all.delivered += 1
+        if self._size > WRITE_BYTES:
+            self.write()
+
+    def write(self) -> None:
+        """Give the socket what there is."""
+        if not self._lines:
+            return
+        lines, self._lines = self._lines, []
+        self._sent_bytes += self._size
+        self._size = 0
+        transport = self._transport
+        if transport.is_closing():
+            return
+        transport.write(b"".join(lines))
+        unread = transport.get_write_buffer_size()
+        if unread > SLOW_BYTES:
+            if unread > UNREAD_BYTES:
+                self._end(f"has left {unread} bytes unread")
+            elif self._timer is None:
+                self._watch(unread)
+
+    def close(self) -> None:
+        """The client is gone."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._lines.clear()
+
+    def _watch(self, unread: int) -> None:
+        self._timer = asyncio.get_running_loop().call_later(SLOW_S, self._still_slow, self._sent_bytes - unread)
+
+    def _still_slow(self, read_before: int) -> None:
+        self._timer = None
+        unread = self._transport.get_write_buffer_size()
+        if unread > SLOW_BYTES:
+            if self._sent_bytes - unread - read_before < SLOW_BYTES:
+                self._end("does not read what is delivered to it")
+            else:
+                self._watch(unread)
+
+    def _end(self, why: str) -> None:
+        log.warning("a pedro client %s: cut off", why)
+        self.close()
+        self._cut_off()
