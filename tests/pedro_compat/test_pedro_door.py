@@ -272,6 +272,101 @@ async def test_client_that_closes_its_ack_socket_alone_has_left() -> None:
         assert await other.send("register(fred)") == 1
 
 
+async def test_pipelined_lines_of_every_kind_are_answered_in_order() -> None:
+    lines = [
+        "f(1)",
+        "f(",
+        "subscribe(f(X),true,7)",
+        "f(2)",
+        "unsubscribe(9)",
+        "register(ann)",
+        "p2pmsg(ann@localhost,ann@localhost,me)",
+    ]
+    lines += ["f([a])", "p2pmsg(ann@localhost,bob@localhost,no)", "g(1)", "unsubscribe(1)", "f(3)", "deregister(ann)", "alarm"]
+    answers = [1, 0, 1, 1, 0, 1, 1, 1, 0, 1, 1, 1, 1, 1]
+    delivered = ["7 f(2)", "0 p2pmsg(ann@localhost,ann@localhost,me)", "7 f([a])"]
+    for peers in (1, 3):
+        async with doors(peers) as made:
+            client = await WireClient.connect(made[-1][1].port)
+
+            assert await client.send_raw("".join(f"{line}\n" for line in lines).encode(), len(lines)) == answers
+            assert [await client.next_delivery() for _ in delivered] == delivered
+
+
+async def test_pipelined_notifications_come_in_the_order_sent_at_another_peer() -> None:
+    async with doors(3) as three:
+        sender, receiver = await WireClient.connect(three[0][1].port), await WireClient.connect(three[2][1].port)
+        await receiver.send("subscribe(f(X),true,1)")
+        count = 3_000
+
+        answers = await sender.send_raw(b"".join(b"f(%d)\n" % number for number in range(count)), count)
+
+        assert answers == [1] * count
+        assert [await receiver.next_delivery() for _ in range(count)] == [f"1 f({number})" for number in range(count)]
+
+
+async def test_newest_subscription_is_served_first_and_variable_heads_last() -> None:
+    async with doors(1) as [(_, door)]:
+        client = await WireClient.connect(door.port)
+        for number, head in enumerate(["f(a,X)", "X", "f(X,b)", "f(X,Y)", "f(a,b)", "_", "f(X,b)"]):
+            await client.send(f"subscribe({head},true,{number})")
+
+        await client.send("f(a,b)")
+
+        assert client.delivered() == [f"{number} f(a,b)" for number in (6, 4, 3, 2, 0, 5, 1)]
+
+
+async def test_line_that_very_many_subscriptions_cover_leaves_others_their_turn() -> None:
+    async with doors(1) as [(_, door)]:
+        crowd, other = await WireClient.connect(door.port), await WireClient.connect(door.port)
+        many = 3_000
+        await crowd.send_raw(b"subscribe(f(X),true,1)\n" * many, many)
+
+        answers = asyncio.create_task(other.send_raw(b"f(1)\n" * 10, 10))
+        asked = await crowd.send("g(1)")
+
+        assert asked == 1
+        assert await answers == [1] * 10
+        assert [await crowd.next_delivery() for _ in range(10 * many)] == ["1 f(1)"] * (10 * many)
+
+
+class FakeSocket:
+    """A transport that keeps what is written, and whether it is read from."""
+
+    def __init__(self) -> None:
+        self.written = b""
+        self.reading = True
+
+    def write(self, data: bytes) -> None:
+        self.written += data
+
+    def is_closing(self) -> bool:
+        return False
+
+    def get_extra_info(self, _: str) -> tuple[str, int]:
+        return ("127.0.0.1", 1)
+
+    def pause_reading(self) -> None:
+        self.reading = False
+
+    def resume_reading(self) -> None:
+        self.reading = True
+
+
+async def test_client_that_reads_no_answers_is_not_read_from_until_it_does() -> None:
+    async with doors(1) as [(_, door)]:
+        data, ack = FakeSocket(), FakeSocket()
+        connection = door.connection(data, ack)  # type: ignore[arg-type]  # all that a connection asks of them
+
+        connection.answers_unread(True)
+        connection.received(b"f(1)\n" * 10)
+        assert (ack.written, data.reading) == (b"", False)
+        connection.answers_unread(False)
+
+        assert (ack.written, data.reading) == (b"1\n" * 10, True)
+        connection.leave()
+
+
 async def test_one_subscription_too_many_is_answered_0(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pedro_compat.connection.MAX_SUBSCRIPTIONS", 2)
     async with doors(1) as [(_, door)]:

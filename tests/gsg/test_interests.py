@@ -1,0 +1,201 @@
+"""Quenching: what nobody asks for does not travel, and what was subscribed to before is heard."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+from peers import guest_of, others, overlay, quiet, rendezvous, simulate
+
+import gsg.interests
+import rete
+from dht.simnet import SimNet, run
+from gsg import Peer
+from gsg.holders import UNSURE_S
+from gsg.messages import Event
+from gsg.model import Symbol, Tuple
+from gsg.placement import NOWHERE
+
+TEMP = Symbol("temp")
+TEMPERATURES: rete.Template[object] = rete.Template((TEMP, None, None))
+
+
+async def settled(peers: Sequence[Peer]) -> None:
+    """Until no key may be changing hands, and everybody has heard what everybody asks for."""
+    await asyncio.sleep(UNSURE_S + 5)
+    for peer in peers:
+        await peer.notify([("nobody", "asks for this")])
+    await quiet()
+    for peer in peers:
+        await peer.notify([("nobody", "asks for this")])
+    await asyncio.sleep(1)
+
+
+def sent(peers: Sequence[Peer]) -> int:
+    """Messages that went between peers."""
+    return sum(peer._exchange.traffic.messages for peer in peers)
+
+
+async def hear(peer: Peer, template: rete.Template[object], anchor: int) -> list[Tuple]:
+    """What a listener of its own hears, from now on."""
+    heard: list[Tuple] = []
+
+    def on_event(event: Event, _: int) -> None:
+        heard.append(event.items)
+
+    await peer.listen(template, on_event, anchor=anchor)  # type: ignore[arg-type]  # constants are terms
+    return heard
+
+
+def test_what_nobody_asks_for_does_not_travel() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        heard = await hear(peers[1], TEMPERATURES, 0)
+        await settled(peers)
+        before = sent(peers)
+
+        await peers[0].notify([("noise", number, "x") for number in range(100)])
+        await peers[0].notify([("temp", number, "x") for number in range(100)])  # a string is no symbol
+
+        assert sent(peers) == before
+        assert heard == []
+
+    simulate(work, seed=1)
+
+
+def test_what_is_asked_for_goes_to_the_one_rendezvous_that_asks() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        home = rendezvous(peers, 3, 0, TEMP)
+        publisher, listener = others(peers, home)[:2]
+        heard = await hear(listener, TEMPERATURES, 0)
+        await settled(peers)
+        before = sent(peers)
+
+        await publisher.notify([(TEMP, number, "x") for number in range(100)])
+
+        # Flash, Happened and Done.
+        assert sent(peers) - before == 3
+        await quiet()
+        assert heard == [(TEMP, number, "x") for number in range(100)]
+
+    simulate(work, seed=2)
+
+
+@pytest.mark.parametrize("anchor", [0, NOWHERE], ids=["under a constant", "everywhere"])
+def test_a_subscription_is_heard_by_all_once_it_is_acknowledged(anchor: int) -> None:
+    template: rete.Template[object] = TEMPERATURES if anchor == 0 else rete.Template((None, None, None))
+
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        await settled(peers)
+        for turn in range(5):
+            listener = peers[turn]
+            heard = await hear(listener, template, anchor)
+
+            for peer in peers:
+                await peer.notify([(TEMP, turn, "x")])
+            await quiet()
+
+            assert len(heard) == len(peers)
+
+    simulate(work, seed=3)
+
+
+def test_a_key_that_came_into_use_is_told_before_its_subscriber_is_answered() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        await settled(peers)
+        heard = []
+        for number in range(30):
+            name = Symbol(f"name{number}")
+            heard.append(await hear(peers[number % 5], rete.Template((name, None)), 0))
+
+            await peers[(number + 2) % 5].notify([(name, number)])
+
+        await quiet()
+        assert [len(each) for each in heard] == [1] * 30
+
+    simulate(work, seed=4)
+
+
+def test_a_lease_ends_where_its_publisher_is_silent() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        home = rendezvous(peers, 3, 0, TEMP)
+        publisher, listener = others(peers, home)[:2]
+        await settled(peers)
+        loop = asyncio.get_running_loop()
+        # It never acknowledges what it is told.
+        publisher._interests.told = lambda channel, interested: None  # type: ignore[method-assign]  # a peer that hangs
+        began = loop.time()
+
+        await hear(listener, TEMPERATURES, 0)
+
+        assert 0 < loop.time() - began <= gsg.interests.LEASE_S
+
+    simulate(work, seed=5)
+
+
+def test_a_link_that_breaks_takes_what_was_told_by_it_along() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        home = rendezvous(peers, 3, 0, TEMP)
+        publisher, listener = others(peers, home)[:2]
+        await settled(peers)
+
+        publisher._exchange.abort(home.contact.id, "cut")
+        await quiet()
+        heard = await hear(listener, TEMPERATURES, 0)
+        await publisher.notify([(TEMP, 1, "x")])
+        await quiet()
+
+        assert heard == [(TEMP, 1, "x")]
+
+    simulate(work, seed=6)
+
+
+def test_a_newcomer_that_takes_keys_over_is_heard_of() -> None:
+    async def main(net: SimNet) -> None:
+        async with overlay(net, 3) as peers:
+            heard = [await hear(peers[0], rete.Template((Symbol(f"name{number}"), None)), 0) for number in range(20)]
+            await settled(peers)
+            async with guest_of(net, peers) as guest:
+                for publisher in (peers[1], guest):
+                    await publisher.notify([(Symbol(f"name{number}"), number) for number in range(20)])
+                    await quiet()
+                later = [await hear(guest, rete.Template((Symbol(f"later{number}"), None)), 0) for number in range(20)]
+                await peers[1].notify([(Symbol(f"later{number}"), number) for number in range(20)])
+                await settled([*peers, guest])
+                await peers[2].notify([(Symbol(f"later{number}"), number) for number in range(20)])
+                await quiet()
+
+                assert [len(each) for each in heard] == [2] * 20
+                assert [len(each) for each in later] == [2] * 20
+
+    run(main, seed=7)
+
+
+def test_more_keys_than_are_named_are_all_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gsg.interests, "NAMED_KEYS", 3)
+
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        heard = [await hear(peers[0], rete.Template((Symbol(f"name{number}"), None)), 0) for number in range(40)]
+        await settled(peers)
+        heard.append(await hear(peers[0], rete.Template((Symbol("name40"), None)), 0))
+
+        await peers[1].notify([(Symbol(f"name{number}"), number) for number in range(41)])
+        await quiet()
+
+        assert [len(each) for each in heard] == [1] * 41
+
+    simulate(work, seed=8)
+
+
+def test_standing_queries_join_events_that_are_sent_where_they_are_asked_for() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        await peers[1].insert([("bob", Symbol("in"), "kitchen")])
+        subscription = await peers[2].subscribe('(?what, "kitchen", ?degrees), (?who, ^in, "kitchen")')
+        await settled(peers)
+
+        await peers[3].notify([(TEMP, "kitchen", 25)])
+        await quiet()
+
+        assert [str(sign) for sign, _ in await subscription.batch(9)] == ["!"]
+
+    simulate(work, seed=9)
