@@ -44,11 +44,12 @@ soak: $(STAMP) ## random queries and histories, then all film data, beside an or
 	$(BIN)/python tests/conformance/soak.py $(ARGS)
 	$(BIN)/python -m benchmarks.films --peers 8
 
-bench: $(STAMP) ## the matcher beside CLIPS, py_rete and pyoxigraph, then all film data through eight peers (minutes)
+bench: $(STAMP) ## the matcher beside CLIPS, py_rete and pyoxigraph, all film data through eight peers, Pedro's door (minutes)
 	@if command -v uv >/dev/null 2>&1; then uv pip install -q --python $(BIN)/python -e '.[bench]'; \
 	else $(BIN)/python -m pip install -q --disable-pip-version-check -e '.[bench]'; fi
 	$(BIN)/python -m benchmarks.rete $(ARGS)
 	$(BIN)/python -m benchmarks.films --peers 8
+	$(BIN)/python -m benchmarks.pedro
 
 format: $(STAMP) ## rewrite the code in the house's layout
 	$(BIN)/ruff format .

@@ -5,7 +5,8 @@ It is pure but for three files: lines and bytes go in, decisions come out, witho
 not a Prolog: there are no clauses, and every evaluation is bounded. It copies nothing of the original, which is GPL; its behaviour
 is known from the paper, the manual and recordings.
 
-Read `terms.py` first, then follow a notification: `lines.py`, `commands.py`, `syntax.py`, `covers.py` with `goals.py` beneath it.
+Read `terms.py` first, then follow a notification: `lines.py`, `commands.py`, `flat.py` or `syntax.py`, `covers.py` with `goals.py`
+beneath it; `demands.py` is how a subscription is found before it is tested.
 `session.py` is one connection, `handshake.py` how it begins, `dialect.py` all that differs between the paper and the server 1.14.
 """
 
