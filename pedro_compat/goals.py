@@ -164,6 +164,8 @@ def _type_test(holds: Callable[[Term], bool]) -> Callable[[list[Term], Dialect, 
 
 def _member(arguments: list[Term], dialect: Dialect, work: Work) -> Instruction:
     wanted, members = arguments
+    kind = type(wanted)
+    is_constant = kind is str or kind is bytes or kind is int or kind is float
 
     def choices() -> Generator[None, None, None]:
         height = len(work.trail)
@@ -171,7 +173,12 @@ def _member(arguments: list[Term], dialect: Dialect, work: Work) -> Instruction:
         # A variable for a tail just ends the list: binding it would never end (paper 5.4).
         while type(cell) is tuple and is_cons(cell):
             work.spend(1)
-            if unify(wanted, cell[1], work):
+            item = cell[1]
+            if is_constant and type(item) is not Var:
+                # As unify has it, without the walk: nothing is bound.
+                if type(item) is kind and item == wanted:
+                    yield
+            elif unify(wanted, item, work):
                 yield
             work.undo(height)
             cell = dereferenced(cell[2])
