@@ -147,7 +147,7 @@ class Connection:
         self._speak()
         if step is not None:
             self._working = True
-            self._door.start(logging_failure(self._work(step)))
+            self._door.start(self._work(step))
         elif (self.session.has_lines or self._put_back is not None) and self._open and not self._unread_answers:
             self._next_turn = asyncio.get_running_loop().call_soon(self._turn)
         self._read_or_pause()
@@ -174,11 +174,15 @@ class Connection:
                     step = None
                 self._speak()
                 self._read_or_pause()
+        except Exception:
+            # One failing connection must not take the door with it.
+            log.exception("a pedro connection failed")
+            self.cut_off()
         finally:
             under_way.clear()
             self._working = False
-            if self._open:
-                self._turn()
+        if self._open:
+            self._turn()
 
     async def _answer_oldest(self) -> None:
         """Runs are answered in order, each when all of it was forwarded."""
@@ -376,11 +380,3 @@ class Connection:
                 self._data.pause_reading()
             else:
                 self._data.resume_reading()
-
-
-async def logging_failure(work: Coroutine[None, None, None]) -> None:
-    """One failing connection must not take the door with it."""
-    try:
-        await work
-    except Exception:
-        log.exception("a pedro connection failed")
