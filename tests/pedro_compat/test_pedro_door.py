@@ -290,7 +290,9 @@ async def test_pipelined_lines_of_every_kind_are_answered_in_order() -> None:
             client = await WireClient.connect(made[-1][1].port)
 
             assert await client.send_raw("".join(f"{line}\n" for line in lines).encode(), len(lines)) == answers
-            assert [await client.next_delivery() for _ in delivered] == delivered
+            came = [await client.next_delivery() for _ in delivered]
+            # Between peers what goes by different rendezvous may change places (docs/architecture.md, "Not yet").
+            assert came == delivered if peers == 1 else sorted(came) == sorted(delivered)
 
 
 async def test_pipelined_notifications_come_in_the_order_sent_at_another_peer() -> None:
