@@ -10,7 +10,18 @@ from pedro_terms import terms
 
 from gsg.features import Template
 from gsg.model import Compound, List, Symbol
-from pedro_compat import PAPER, V1_14, BadLine, BadSubscription, compile_subscription, compile_test, parse, template, to_tuple
+from pedro_compat import (
+    PAPER,
+    V1_14,
+    BadLine,
+    BadSubscription,
+    compile_subscription,
+    compile_test,
+    parse,
+    template,
+    to_tuple,
+    write,
+)
 from pedro_compat.unification import MAX_STEPS
 
 F = Symbol("f")
@@ -50,7 +61,8 @@ def test_template_is_functor_and_arity(head, expected):
 def test_template_meets_all_that_is_covered(notification, data):
     arguments = [data.draw(st.sampled_from([argument, parse("_")])) for argument in notification[1:]]
     head = (notification[0], *arguments) if type(notification) is tuple else notification
-    tested = compile_subscription(head, "true")
+    # Read anew, since no subscription shares a variable with a notification.
+    tested = compile_subscription(parse(write(head)), "true")
 
     met = template(tested)
 
