@@ -34,8 +34,8 @@ class Sale:
     price: int
 
 
-async def sell(client: AsyncClient, handle: str, price: int, say: Say) -> Sale | None:
-    """Call for bids from ``price`` upwards as ``handle`` (name@host); None when nobody ever bids."""
+async def sell(client: AsyncClient, price: int, say: Say) -> Sale | None:
+    """Call for bids from ``price`` upwards under the client's name; None when nobody ever bids."""
     bids: asyncio.Queue[tuple[str, int]] = asyncio.Queue()
 
     async def listen() -> None:
@@ -53,21 +53,21 @@ async def sell(client: AsyncClient, handle: str, price: int, say: Say) -> Sale |
     async with asyncio.TaskGroup() as tasks:
         listening = tasks.create_task(listen())
         while True:
-            say(f"{handle} calls: lot {LOT} at {price}")
-            await client.notify(f"bid_call(lot({LOT}), price({price}), auctioneer({handle}))")
+            say(f"{client.name} calls: lot {LOT} at {price}")
+            await client.notify(f"bid_call(lot({LOT}), price({price}), auctioneer({client.handle}))")
             try:
                 bidder = await asyncio.wait_for(first_bid(), PATIENCE_S)
             except TimeoutError:
                 break
             say(f"    the first to bid {price} is {bidder}")
-            await client.p2p(bidder, handle, f"ack_bid(lot({LOT}), price({price}))")
+            await client.p2p(bidder, f"ack_bid(lot({LOT}), price({price}))")
             sale = Sale(bidder, price)
             price += STEP
         listening.cancel()
     return sale
 
 
-async def bid(client: AsyncClient, handle: str, limit: int) -> None:
+async def bid(client: AsyncClient, limit: int) -> None:
     """Bid in every round up to ``limit``, except while holding the last acknowledged bid. Runs until cancelled."""
     await client.subscribe(f"bid_call(lot({LOT}), price(P), _)", f"P =< {limit}")
     held = 0
@@ -76,6 +76,6 @@ async def bid(client: AsyncClient, handle: str, limit: int) -> None:
             price = int(call[2])
             # Whoever was acknowledged at the last price wins already if nobody outbids it.
             if price != held + STEP:
-                await client.p2p(call[3], handle, f"bid(lot({LOT}), price({price}))")
+                await client.p2p(call[3], f"bid(lot({LOT}), price({price}))")
         elif ack := _ACK.fullmatch(delivery.line):
             held = int(ack[2])

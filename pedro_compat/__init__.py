@@ -25,6 +25,7 @@ from .tuples import from_tuple, to_tuple
 from .writing import write
 
 if TYPE_CHECKING:
+    from .blocking import Client
     from .client import AsyncClient
     from .door import PedroDoor
 
@@ -39,6 +40,7 @@ __all__ = [
     "Bad",
     "BadLine",
     "BadSubscription",
+    "Client",
     "Command",
     "CoverTest",
     "Deregister",
@@ -66,8 +68,8 @@ __all__ = [
     "write",
 ]
 
-# What opens sockets needs asyncio and the peer; the rest does not.
-_HOMES = {"AsyncClient": "client", "PedroDoor": "door"}
+# What opens sockets needs asyncio, and the door a peer; the rest does not.
+_HOMES = {"AsyncClient": "client", "Client": "blocking", "PedroDoor": "door"}
 
 
 def __getattr__(name: str) -> Any:  # Any: whichever of the two is asked for

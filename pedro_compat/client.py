@@ -1,70 +1,88 @@
-"""A client of Pedro's door, or of an original Pedro server: the verbs of the protocol with async/await (manual, section 4)."""
+"""A client of Pedro's door, or of an original Pedro server, with async/await: the verbs of the protocol (manual, section 4).
+
+    fresh ──entered──> connected ──connection lost──> reconnecting ──name and subscriptions stand again──> connected
+                           │                               │
+                           └────────────closed <───────────┘  closed by its owner, or given up after ``reconnect_s``
+
+A lost connection is found by whoever sends or reads next, and restored by them: the client has no task of its own. A line whose
+answer did not come is never sent again, because it may have been carried out; its sender is told. What others said while the
+connection was lost is lost too: ``connections`` counts how often that may have been.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from enum import Enum
+from itertools import count
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Self
 
-from gsg.errors import DoorClosed, PeerMisbehaved, PeerUnreachable, Refused
+from gsg.errors import DoorClosed, GsgError, PeerUnreachable, Refused
 
-MAX_LINE_BYTES = 16 * 1024 * 1024
-"""The longest delivery that is read."""
+from .dialling import Line, dial
+from .terms import atom_of
+from .verbs import Delivery, Said, address, deregister_line, line_of, p2p_line, register_line, subscribe_line
+
+RETRY_S = (0.05, 0.1, 0.2, 0.5, 1.0)
+"""Pauses between attempts to restore a connection, each no longer than what is left of ``reconnect_s``; the last repeats."""
+MAX_UNANSWERED = 1_000
+"""Lines sent whose answers are still to come; one more waits for the first of them."""
 
 
-class Delivery(NamedTuple):
-    """A notification or message, as it was sent, with the rock of the subscription that covers it (0 for a message)."""
+class State(Enum):
+    """Where a client stands."""
 
-    rock: int
+    FRESH = "fresh"
+    CONNECTED = "connected"
+    RECONNECTING = "reconnecting"
+    CLOSED = "closed"
+
+
+@dataclass(slots=True)
+class _Standing:
+    """A subscription as it was made, and its number at the door."""
+
     line: str
+    number: int
 
 
 class AsyncClient:
-    """One connection; an async context manager. One task at a time may await a command's answer; another may read deliveries.
+    """One client; an async context manager. Any number of tasks may send; one may read deliveries.
+
+    Lines are sent at once and answered in order, so tasks that send together pipeline. ``reconnect_s``: how long a lost
+    connection is tried to be restored, with this client's name and subscriptions, before whoever noticed is told; 0 never tries.
 
     Entering raises PeerUnreachable when nobody answers at the info port, PeerMisbehaved when what answers is no Pedro server.
     """
 
-    def __init__(self, host: str = "127.0.0.1", port: int = 4550) -> None:
+    def __init__(self, host: str = "127.0.0.1", port: int = 4550, *, reconnect_s: float = 30.0) -> None:
         self.host = host
         self.port = port
-        self._commands = asyncio.Lock()
-        """Answers carry no number: they come in the order of the lines, so one command waits for the other."""
-        self._closed = False
-        self._ack_reader: asyncio.StreamReader
-        self._ack_writer: asyncio.StreamWriter | None = None
-        self._data_reader: asyncio.StreamReader
-        self._data_writer: asyncio.StreamWriter | None = None
+        self.reconnect_s = reconnect_s
+        self.name: str | None = None
+        """The name that is registered."""
+        self.connections = 0
+        """How often the client has connected; each time after the first, deliveries may have been missed."""
+        self.state = State.FRESH
+        self._line: Line | None = None
+        self._standing: dict[int, _Standing] = {}
+        self._made = 0
+        self._restoring = asyncio.Lock()
+        self._unanswered = asyncio.Semaphore(MAX_UNANSWERED)
+
+    @property
+    def handle(self) -> str:
+        """This client's address ``name@host``, for others to answer to. Raises Refused while no name is registered."""
+        if self.name is None:
+            raise Refused("this client has no name, and so no handle; register one first")
+        return address(self.name, self._connected().own_host)
 
     async def __aenter__(self) -> Self:
-        self._closed = False
-        try:
-            reader, writer = await asyncio.open_connection(self.host, self.port)
-            told = (await reader.readline()).split()
-            writer.close()
-            if len(told) != 3:
-                raise PeerMisbehaved(
-                    f"{self.host}:{self.port} said {told!r}; expected a host and two ports: is it a Pedro info port?"
-                )
-            host = told[0].decode()
-            self._ack_reader, self._ack_writer = await asyncio.open_connection(host, int(told[1]))
-            client = await self._ack_reader.readline()
-            self._data_reader, self._data_writer = await asyncio.open_connection(host, int(told[2]), limit=MAX_LINE_BYTES)
-            self._data_writer.write(client)
-            said = await self._data_reader.readline()
-        except OSError as error:
-            await self.close()
-            raise PeerUnreachable(f"no pedro door answers at {self.host}:{self.port}: {error.strerror or error}") from None
-        except (ValueError, OverflowError) as error:
-            await self.close()
-            raise self._problem(error) from None
-        except BaseException:
-            await self.close()
-            raise
-        if said != b"ok\n":
-            await self.close()
-            raise PeerUnreachable(f"the pedro door at {self.host}:{self.port} did not accept this client: {said!r}")
+        self._line = await dial(self.host, self.port)
+        self.connections += 1
+        self.state = State.CONNECTED
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -72,88 +90,155 @@ class AsyncClient:
 
     async def close(self) -> None:
         """Leave: the door ends this client's subscriptions and name. Closing twice is allowed."""
-        self._closed = True
-        for writer in (self._data_writer, self._ack_writer):
-            if writer is not None:
-                writer.close()
+        self.state = State.CLOSED
+        if self._line is not None:
+            self._line.close()
 
-    async def send(self, line: str) -> int:
+    async def send(self, said: Said) -> int:
         """Send one line and return its answer, a number.
 
-        Raises PeerUnreachable when the connection is gone, PeerMisbehaved when the answer is no number. When it is cancelled the
-        client is closed: the answer would be taken for that of the next line.
+        Raises PeerUnreachable when the connection was lost before the answer came: whether the line was carried out is not
+        known then. When it is cancelled the connection is given up: the answer would be taken for that of another line.
         """
-        if self._data_writer is None:
-            raise DoorClosed("this client is not connected; use it inside `async with AsyncClient(...) as client:`")
-        if "\n" in line:
-            raise Refused(f"{line!r} holds a newline, which ends a line; write it as \\n inside quotes")
-        async with self._commands:
-            if self._closed:
-                raise DoorClosed("this client is closed, or a command of its was cancelled; connect anew")
-            try:
-                self._data_writer.write(line.encode() + b"\n")
-                answer = await self._ack_reader.readline()
-            except asyncio.CancelledError:
-                await self.close()
-                raise
-            except (ConnectionError, ValueError) as error:
-                await self.close()
-                raise self._problem(error) from None
-        if not answer.endswith(b"\n"):
-            raise PeerUnreachable(f"the pedro door at {self.host}:{self.port} is gone")
-        try:
-            return int(answer)
-        except ValueError as error:
-            await self.close()
-            raise self._problem(error) from None
+        return await self._send(line_of(said))
 
-    async def notify(self, term: str) -> None:
+    async def notify(self, said: Said) -> None:
         """Notify everybody whose subscription covers the term. Raises Refused for what is no notification."""
-        await self._expect(term)
+        await self._expect(line_of(said))
 
-    async def subscribe(self, head: str, body: str = "true", rock: int = 0) -> int:
-        """Subscribe to notifications that unify with ``head`` where ``body`` then holds; returns the subscription's id."""
-        return await self._expect(f"subscribe({head}, ({body}), {rock})")
+    async def subscribe(self, head: Said, body: Said = "true", rock: int = 0) -> int:
+        """Subscribe to notifications that unify with ``head`` where ``body`` then holds; returns the subscription's number.
+
+        The number is this client's own, and stays when a connection is restored.
+        """
+        line = subscribe_line(head, body, rock)
+        number = await self._expect(line)
+        self._made += 1
+        self._standing[self._made] = _Standing(line, number)
+        return self._made
 
     async def unsubscribe(self, subscription: int) -> None:
-        """End a subscription of this client."""
-        await self._expect(f"unsubscribe({subscription})")
+        """End a subscription of this client. Raises Refused for one that it does not have."""
+        standing = self._standing.pop(subscription, None)
+        if standing is None:
+            raise Refused(f"this client has no subscription {subscription}; expected one of {sorted(self._standing) or 'none'}")
+        await self._expect(f"unsubscribe({standing.number})")
 
     async def register(self, name: str) -> None:
-        """Take a name. Raises Refused when another client of this host has it."""
-        await self._expect(f"register({name})")
+        """Take a name. Raises Refused when another client of this host has it, or this one has another."""
+        await self._expect(register_line(name))
+        self.name = name
 
-    async def deregister(self, name: str) -> None:
-        """Give the name back."""
-        await self._expect(f"deregister({name})")
+    async def deregister(self) -> None:
+        """Give the name back. Raises Refused while there is none."""
+        if self.name is None:
+            raise Refused("this client has no name to give back; register one first")
+        name, self.name = self.name, None
+        await self._expect(deregister_line(name))
 
-    async def p2p(self, to: str, sender: str, message: str) -> None:
-        """Send a message to ``name@host``; variables in it address all who fit. ``sender`` is this client's own ``name@host``."""
-        await self._expect(f"p2pmsg({to}, {sender}, {message})")
+    async def p2p(self, to: Said, message: Said, *, thread: str | None = None) -> None:
+        """Send a message to ``name@host``; variables in it address all who fit. Needs a name of one's own.
 
-    async def deliveries(self) -> AsyncIterator[Delivery]:
-        """What is delivered to this client, in order, until it or the door closes.
+        ``thread``: a part of this client that answers go to, which the door passes on and ignores.
+        """
+        sender = self.handle if thread is None else f"{atom_of(thread)}:{self.handle}"
+        await self._expect(p2p_line(to, sender, message))
 
-        Raises PeerUnreachable when the connection is lost, PeerMisbehaved for what is no delivery.
+    async def delivery(self) -> Delivery | None:
+        """The next delivery, oldest first; None once the client is closed. May be cancelled: nothing is lost by that.
+
+        Raises PeerUnreachable when a lost connection could not be restored, PeerMisbehaved for what is no delivery.
         """
         while True:
-            try:
-                line = await self._data_reader.readline()
-                if not line:
-                    return
-                rock, _, said = line.decode().removesuffix("\n").partition(" ")
-                delivery = Delivery(int(rock), said)
-            except (ConnectionError, ValueError) as error:
-                raise self._problem(error) from None
+            line = self._connected()
+            delivery = await line.delivery()
+            if delivery is not None:
+                return delivery
+            if self._is_closed():
+                return None
+            await self._restore(line)
+            if self._is_closed():
+                return None
+
+    async def deliveries(self) -> AsyncIterator[Delivery]:
+        """What is delivered to this client, in order, until it is closed. Raises what :meth:`delivery` raises."""
+        while (delivery := await self.delivery()) is not None:
             yield delivery
 
-    def _problem(self, error: Exception) -> PeerUnreachable | PeerMisbehaved:
-        if isinstance(error, ConnectionError):
-            return PeerUnreachable(f"the pedro door at {self.host}:{self.port} is gone: {error}")
-        return PeerMisbehaved(f"the pedro door at {self.host}:{self.port} sent what is not Pedro's protocol: {error}")
+    def _is_closed(self) -> bool:
+        return self.state is State.CLOSED
 
     async def _expect(self, line: str) -> int:
-        answer = await self.send(line)
+        answer = await self._send(line)
         if not answer:
             raise Refused(f"the pedro door refused {line!r}: check its syntax, or for a name whether it is taken")
         return answer
+
+    async def _send(self, text: str) -> int:
+        async with self._unanswered:
+            line = self._connected()
+            if not line.is_open or self._restoring.locked():
+                await self._restore(line)
+                line = self._connected()
+            return await line.ask(text)
+
+    async def _restore(self, lost: Line) -> None:
+        """Connect anew in place of a lost connection; whoever else noticed waits for the first who did.
+
+        Raises PeerUnreachable, and closes the client, when that does not succeed within ``reconnect_s``.
+        """
+        async with self._restoring:
+            if self._line is not lost or self._is_closed():
+                return
+            lost.close()
+            self.state = State.RECONNECTING
+            problem: Exception = PeerUnreachable(f"the pedro door at {self.host}:{self.port} is gone")
+            if not self.reconnect_s:
+                self.state = State.CLOSED
+                raise problem
+            try:
+                async with asyncio.timeout(self.reconnect_s):
+                    for attempt in count():
+                        try:
+                            await self._begin_again()
+                            return
+                        except (PeerUnreachable, Refused) as error:
+                            # Refused: the door has not noticed yet that this client, which has the name, is gone.
+                            problem = error
+                        await asyncio.sleep(RETRY_S[min(attempt, len(RETRY_S) - 1)])
+            except TimeoutError:
+                self.state = State.CLOSED
+                raise PeerUnreachable(f"{problem}; tried for {self.reconnect_s:g} s to connect anew") from None
+            except GsgError:
+                self.state = State.CLOSED
+                raise
+
+    async def _begin_again(self) -> None:
+        line = await dial(self.host, self.port)
+        try:
+            if self.name is not None:
+                await self._again(line, register_line(self.name))
+            for standing in self._standing.values():
+                standing.number = await self._again(line, standing.line)
+        except BaseException:
+            line.close()
+            raise
+        if self._is_closed():
+            line.close()
+            return
+        self._line = line
+        self.connections += 1
+        self.state = State.CONNECTED
+
+    async def _again(self, line: Line, text: str) -> int:
+        answer = await line.ask(text)
+        if not answer:
+            raise Refused(f"the pedro door at {self.host}:{self.port} refused {text!r}, which stood before the connection was lost")
+        return answer
+
+    def _connected(self) -> Line:
+        if self._line is None:
+            raise DoorClosed("this client is not connected; use it inside a `with` block")
+        if self._is_closed():
+            raise DoorClosed("this client is closed; connect with a new one")
+        return self._line

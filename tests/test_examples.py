@@ -115,7 +115,7 @@ def test_the_demo_reports_a_row_of_an_event_and_keeps_none(demo: subprocess.Comp
 
 
 def test_the_demo_sells_to_the_bidder_with_the_highest_limit(demo: subprocess.CompletedProcess[str]) -> None:
-    assert re.search(r"^Sold to ann@localhost for \d+\.", scene(demo, "c"), re.MULTILINE)
+    assert re.search(r"^Sold to ann@'127\.0\.0\.1' for \d+\.", scene(demo, "c"), re.MULTILINE)
 
 
 def test_the_demo_ends_with_a_line_for_each_of_eight_peers(demo: subprocess.CompletedProcess[str]) -> None:

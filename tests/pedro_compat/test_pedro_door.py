@@ -17,7 +17,6 @@ import gsg
 import pedro_compat
 from gsg.model import Compound
 from pedro_compat import V1_14
-from pedro_compat.client import AsyncClient
 from pedro_compat.door import PedroDoor
 
 needs_loopback_range = pytest.mark.skipif(
@@ -388,99 +387,11 @@ async def test_port_in_use_is_an_error_that_names_it() -> None:
                 pass
 
 
-async def test_client_of_the_package_speaks_every_verb() -> None:
-    async with doors(2) as [(_, door), (_, other)], AsyncClient(port=door.port) as fred, AsyncClient(port=other.port) as bill:
-        await fred.register("fred")
-        await bill.register("bill")
-        subscription = await fred.subscribe("price(P)", "P < 10", rock=4)
-        deliveries = fred.deliveries()
-
-        await bill.notify("price(12)")
-        await bill.notify("price(9)")
-        await bill.p2p("fred@localhost", "bill@localhost", "hello")
-
-        assert [await anext(deliveries), await anext(deliveries)] == [
-            (4, "price(9)"),
-            (0, "p2pmsg(fred@localhost, bill@localhost, hello)"),
-        ]
-        await fred.unsubscribe(subscription)
-        await fred.deregister("fred")
-        with pytest.raises(gsg.Refused, match="refused 'price\\('"):
-            await bill.notify("price(")
-
-
-@asynccontextmanager
-async def door_that_answers(answer: bytes) -> AsyncIterator[int]:
-    """The info port of a server that accepts everybody, and answers every line so."""
-
-    async def info(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(f"127.0.0.1 {ports[1]} {ports[2]}\n".encode())
-        writer.close()
-
-    async def ack(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writers.append(writer)
-        writer.write(b"1\n")
-
-    async def data(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writers.append(writer)
-        await reader.readline()
-        writer.write(b"ok\n")
-        while await reader.readline():
-            writers[0].write(answer)
-            writer.write(answer)
-        writer.close()
-
-    ports: list[int] = []
-    writers: list[asyncio.StreamWriter] = []
-    async with AsyncExitStack() as stack:
-        for serve in (info, ack, data):
-            server = await stack.enter_async_context(await asyncio.start_server(serve, "127.0.0.1", 0))
-            ports.append(server.sockets[0].getsockname()[1])
-        yield ports[0]
-        for writer in writers:
-            writer.close()
-
-
-async def test_client_whose_command_is_cancelled_takes_no_answer_for_another() -> None:
-    async with door_that_answers(b"") as port, AsyncClient(port=port) as client:
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(client.send("f(1)"), 0.05)
-
-        with pytest.raises(gsg.DoorClosed, match="a command of its was cancelled; connect anew"):
-            await client.send("f(2)")
-
-
-async def test_client_says_when_what_answers_is_no_pedro_door() -> None:
-    async with door_that_answers(b"what?\n") as port, AsyncClient(port=port) as client:
-        with pytest.raises(gsg.PeerMisbehaved, match=f"the pedro door at 127.0.0.1:{port} sent what is not Pedro's protocol"):
-            await client.send("f(1)")
-        with pytest.raises(gsg.PeerMisbehaved, match="sent what is not Pedro's protocol"):
-            await anext(client.deliveries())
-
-
-async def test_client_says_when_the_connection_was_reset() -> None:
-    async with doors(1) as [(_, door)], AsyncClient(port=door.port) as client:
-        client._ack_reader.set_exception(ConnectionResetError("reset"))
-
-        with pytest.raises(gsg.PeerUnreachable, match=f"the pedro door at 127.0.0.1:{door.port} is gone: reset"):
-            await client.send("f(1)")
-
-
 def test_what_opens_sockets_is_public_and_loaded_when_asked_for() -> None:
     code = "import sys, pedro_compat; print('pedro_compat.door' in sys.modules); print(pedro_compat.PedroDoor.__name__)"
 
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 
     assert said.split() == ["False", "PedroDoor"]
-    assert pedro_compat.AsyncClient is AsyncClient
     with pytest.raises(AttributeError, match="module 'pedro_compat' has no attribute 'Nobody'"):
         pedro_compat.Nobody  # noqa: B018  # asked for on purpose
-
-
-async def test_client_says_when_nobody_answers() -> None:
-    async with doors(1) as [(_, door)]:
-        port = door.port
-
-    with pytest.raises(gsg.PeerUnreachable, match=f"no pedro door answers at 127.0.0.1:{port}"):
-        async with AsyncClient(port=port):
-            pass
