@@ -186,11 +186,11 @@ async def auction(processes: list[PeerProcess], doors: list[Client]) -> None:
             bidding = []
             for number, (name, limit) in enumerate(limits.items(), start=1):
                 bidder = await client(number, name)
-                bidding.append(tasks.create_task(bid(bidder, limit)))
+                bidding.append(tasks.create_task(bid(bidder, {LOT: limit}, limit)))
             # The bidders' subscriptions are requests in their own tasks: the auctioneer waits until all of them stand.
             while sum(peer.feeds for peer in (await doors[0].report()).peers) < 3 + 4 * 4 + len(limits):  # noqa: ASYNC110  # in other processes
                 await asyncio.sleep(0.01)
-            sale = await sell(fred, 250, lambda line: say(f"  {line}"))
+            sale = await sell(fred, LOT, 250, lambda line: say(f"  {line}"))
             for task in bidding:
                 task.cancel()
         assert sale is not None, "ann bids up to 600"

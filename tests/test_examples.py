@@ -132,3 +132,44 @@ def test_the_demo_refuses_fewer_peers_than_its_scenes_need() -> None:
 
     assert refused.returncode == 2
     assert "--peers 3: the scenes need 8 peers or more" in refused.stderr
+
+
+def printed(example: str) -> str:
+    """What an example prints, which ends by itself and complains of nothing."""
+    command = [sys.executable, f"examples/{example}.py"]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    return ran.stdout
+
+
+def test_the_house_is_cooled_when_it_is_hot_and_let_alone_when_it_is_not() -> None:
+    lines = [line[7:] for line in printed("house").splitlines()]
+
+    assert lines.index("sensor: a reading every 5 minutes from now on") < lines.index("window: open")
+    assert lines.index("window: open") < lines.index("sensor: a reading every 15 minutes from now on")
+    assert "fault monitor: perhaps the radiator_temp_control in the kitchen" in lines
+    assert lines.index("window: open") < lines.index("window: closed")
+
+
+def test_auctions_run_side_by_side_and_end_with_whoever_may_pay_most() -> None:
+    said = printed("auction")
+
+    assert re.search(r"^Lot 123 goes to ann@'127\.0\.0\.1' for (450|500)\.$", said, re.MULTILINE)
+    assert re.search(r"^Lot 200 goes to (carl|bill)@'127\.0\.0\.1' for \d+\.$", said, re.MULTILINE)
+
+
+def test_agents_tell_what_they_are_asked_and_learn_a_rule() -> None:
+    said = printed("querying")
+
+    assert "kitchen_agent tells: kitchen has 1200 square feet" in said
+    assert "bedroom_agent tells: bedroom has 900 square feet" in said
+    assert "and concludes: study has 1500 square feet" in said
+
+
+def test_tasks_are_let_to_the_lowest_bid() -> None:
+    assert printed("contract_net").splitlines() == [
+        "weld: 2 bids, done by jones@'127.0.0.1' for 30",
+        "paint: 2 bids, done by brown@'127.0.0.1' for 20",
+        "carry: 1 bids, done by brown@'127.0.0.1' for 10",
+        "cook: nobody bids",
+    ]
