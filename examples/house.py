@@ -3,8 +3,8 @@
     .venv/bin/python examples/house.py
 
 The kitchen's sensor tells its temperature every 30 minutes, and more often when somebody asks for it. The kitchen's agent asks when
-it is hot, requests cooling when two readings in a row are, and infers that a radiator may be faulty. A window opens while cooling is
-requested; a fault monitor keeps a log. Each of the four is a client at another peer. A minute of the house takes MINUTE_S.
+it is hot, requests cooling when two readings in a row are, and infers that a radiator may be faulty. A window opens while cooling
+is requested; a fault monitor keeps a log. Each is a client at another peer. A minute of the house takes MINUTE_S.
 """
 
 from __future__ import annotations
