@@ -7,7 +7,7 @@ import contextlib
 import re
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,13 +37,17 @@ class PeerProcess:
         return int(found[1]) * 1024 if found else 0
 
 
-async def start(*, join: str | None = None, pedro: bool = False) -> PeerProcess:
-    """Start one peer on free ports and wait until it is ready. Raises RuntimeError with what it said when it is not."""
+async def start(*, join: str | None = None, pedro: bool = False, options: Sequence[str] = ()) -> PeerProcess:
+    """Start one peer on free ports and wait until it is ready; ``options`` are further ones of ``gsg peer``.
+
+    Raises RuntimeError with what it said when it is not.
+    """
     arguments = ["--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"]
     if join is not None:
         arguments += ["--join", join]
     if pedro:
         arguments += ["--pedro", "127.0.0.1:0"]
+    arguments += options
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "gsg", "peer", *arguments),
         stdout=asyncio.subprocess.PIPE,
@@ -72,12 +76,12 @@ async def start(*, join: str | None = None, pedro: bool = False) -> PeerProcess:
 
 
 @contextlib.asynccontextmanager
-async def peers(count: int, *, pedro: bool = False) -> AsyncIterator[list[PeerProcess]]:
-    """So many peers in one overlay; leaving stops them."""
+async def peers(count: int, *, pedro: bool = False, options: Sequence[str] = ()) -> AsyncIterator[list[PeerProcess]]:
+    """So many peers in one overlay, with further options of ``gsg peer`` for each; leaving stops them."""
     running: list[PeerProcess] = []
     try:
         for _ in range(count):
-            running.append(await start(join=running[0].listen if running else None, pedro=pedro))
+            running.append(await start(join=running[0].listen if running else None, pedro=pedro, options=options))
         yield running
     finally:
         # Twice: all of them stop, so there is nobody to hand anything over to.

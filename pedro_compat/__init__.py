@@ -8,6 +8,7 @@ is known from the paper, the manual and recordings.
 Read `terms.py` first, then follow a notification: `lines.py`, `commands.py`, `flat.py` or `syntax.py`, `covers.py` with `goals.py`
 beneath it; `demands.py` is how a subscription is found before it is tested.
 `session.py` is one connection, `handshake.py` how it begins, `dialect.py` all that differs between the paper and the server 1.14.
+What goes beyond Pedro is in `extensions.py`, `arrivals.py`, `hearing.py` and `trust.py`; `admin.py` is the original's own.
 """
 
 from importlib import import_module
@@ -17,6 +18,7 @@ from .commands import P2P, Bad, Command, Deregister, Notify, Register, Subscribe
 from .covers import CoverTest, Subscription, compile_subscription, compile_test, template
 from .dialect import DIALECTS, PAPER, V1_14, Dialect
 from .errors import BadLine, BadSubscription
+from .extensions import Options
 from .handshake import FAILED, OK, FirstLine, Handshakes, information
 from .lines import LineReader
 from .session import Session, acknowledgement, delivery
@@ -49,6 +51,7 @@ __all__ = [
     "Handshakes",
     "LineReader",
     "Notify",
+    "Options",
     "PedroDoor",
     "Register",
     "Session",

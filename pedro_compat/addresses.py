@@ -17,23 +17,21 @@ _TO_NAME = IRI("urn:gsg:pedro:to-name")
 _TO_HOST = IRI("urn:gsg:pedro:to-host")
 _TO_ALL = IRI("urn:gsg:pedro:to-all")
 
+MESSAGE_PLACE = 1
+"""The position in every message by whose rendezvous it goes."""
+
 
 def registration(name: str, host: str) -> list[tuple[Template, int]]:
     """The templates of a registered connection, each with its anchor; the first is to be posted exclusively."""
-    return [
-        (Template((_TO_ONE, Symbol(name), Symbol(host))), 1),
-        (Template((_TO_NAME, Symbol(name))), 1),
-        (Template((_TO_HOST, Symbol(host))), 1),
-        (Template((_TO_ALL,)), 0),
-    ]
+    return [(Template(message(*address)[0]), MESSAGE_PLACE) for address in ((name, host), (name, None), (None, host), (None, None))]
 
 
 def message(name: str | None, host: str | None) -> tuple[Tuple, int]:
     """The event that reaches those addressed, and the position whose rendezvous it goes by; None addresses every name or host."""
     if name is not None and host is not None:
-        return (_TO_ONE, Symbol(name), Symbol(host)), 1
+        return (_TO_ONE, Symbol(name), Symbol(host)), MESSAGE_PLACE
     if name is not None:
-        return (_TO_NAME, Symbol(name)), 1
+        return (_TO_NAME, Symbol(name)), MESSAGE_PLACE
     if host is not None:
-        return (_TO_HOST, Symbol(host)), 1
-    return (_TO_ALL,), 0
+        return (_TO_HOST, Symbol(host)), MESSAGE_PLACE
+    return (_TO_ALL, _TO_ALL), MESSAGE_PLACE

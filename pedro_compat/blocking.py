@@ -15,6 +15,7 @@ from typing import Any, Self, TypeVar
 from gsg.errors import DoorClosed
 
 from .client import AsyncClient, State
+from .extensions import Options
 from .verbs import Delivery, Said
 
 Answer = TypeVar("Answer")
@@ -23,8 +24,8 @@ Answer = TypeVar("Answer")
 class Client:
     """One client; a context manager. What it can do and what it raises is what :class:`pedro_compat.AsyncClient` says."""
 
-    def __init__(self, host: str = "127.0.0.1", port: int = 4550, *, reconnect_s: float = 30.0) -> None:
-        self._client = AsyncClient(host, port, reconnect_s=reconnect_s)
+    def __init__(self, host: str = "127.0.0.1", port: int = 4550, *, reconnect_s: float = 30.0, secret: str | None = None) -> None:
+        self._client = AsyncClient(host, port, reconnect_s=reconnect_s, secret=secret)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._ending = threading.Lock()
@@ -78,9 +79,9 @@ class Client:
         """Notify everybody whose subscription covers the term."""
         self._do(self._client.notify(said))
 
-    def subscribe(self, head: Said, body: Said = "true", rock: int = 0) -> int:
+    def subscribe(self, head: Said, body: Said = "true", rock: int = 0, *, options: Options | None = None) -> int:
         """Subscribe to notifications that unify with ``head`` where ``body`` then holds; returns the subscription's number."""
-        return self._do(self._client.subscribe(head, body, rock))
+        return self._do(self._client.subscribe(head, body, rock, options=options))
 
     def unsubscribe(self, subscription: int) -> None:
         """End a subscription of this client."""

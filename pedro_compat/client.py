@@ -22,6 +22,7 @@ from typing import Self
 from gsg.errors import DoorClosed, GsgError, PeerUnreachable, Refused
 
 from .dialling import Line, dial
+from .extensions import Options
 from .terms import atom_of
 from .verbs import Delivery, Said, address, deregister_line, line_of, p2p_line, register_line, subscribe_line
 
@@ -53,11 +54,13 @@ class AsyncClient:
 
     Lines are sent at once and answered in order, so tasks that send together pipeline. ``reconnect_s``: how long a lost
     connection is tried to be restored, with this client's name and subscriptions, before whoever noticed is told; 0 never tries.
+    ``secret``: what a door that asks for one is told first.
 
-    Entering raises PeerUnreachable when nobody answers at the info port, PeerMisbehaved when what answers is no Pedro server.
+    Entering raises PeerUnreachable when nobody answers at the info port, PeerMisbehaved when what answers is no Pedro server,
+    Refused when the door does not take the secret.
     """
 
-    def __init__(self, host: str = "127.0.0.1", port: int = 4550, *, reconnect_s: float = 30.0) -> None:
+    def __init__(self, host: str = "127.0.0.1", port: int = 4550, *, reconnect_s: float = 30.0, secret: str | None = None) -> None:
         self.host = host
         self.port = port
         self.reconnect_s = reconnect_s
@@ -66,6 +69,7 @@ class AsyncClient:
         self.connections = 0
         """How often the client has connected; each time after the first, deliveries may have been missed."""
         self.state = State.FRESH
+        self._secret = secret
         self._line: Line | None = None
         self._standing: dict[int, _Standing] = {}
         self._made = 0
@@ -80,7 +84,7 @@ class AsyncClient:
         return address(self.name, self._connected().own_host)
 
     async def __aenter__(self) -> Self:
-        self._line = await dial(self.host, self.port)
+        self._line = await dial(self.host, self.port, self._secret)
         self.connections += 1
         self.state = State.CONNECTED
         return self
@@ -106,12 +110,13 @@ class AsyncClient:
         """Notify everybody whose subscription covers the term. Raises Refused for what is no notification."""
         await self._expect(line_of(said))
 
-    async def subscribe(self, head: Said, body: Said = "true", rock: int = 0) -> int:
+    async def subscribe(self, head: Said, body: Said = "true", rock: int = 0, *, options: Options | None = None) -> int:
         """Subscribe to notifications that unify with ``head`` where ``body`` then holds; returns the subscription's number.
 
-        The number is this client's own, and stays when a connection is restored.
+        The number is this client's own, and stays when a connection is restored. ``options`` ask for more than Pedro does; doors
+        without extensions refuse them.
         """
-        line = subscribe_line(head, body, rock)
+        line = subscribe_line(head, body, rock, options)
         number = await self._expect(line)
         self._made += 1
         self._standing[self._made] = _Standing(line, number)
@@ -171,7 +176,10 @@ class AsyncClient:
     async def _expect(self, line: str) -> int:
         answer = await self._send(line)
         if not answer:
-            raise Refused(f"the pedro door refused {line!r}: check its syntax, or for a name whether it is taken")
+            raise Refused(
+                f"the pedro door refused {line!r}: check its syntax, for a name whether it is taken, "
+                "for options whether the door has extensions, and whether the door asks for a secret"
+            )
         return answer
 
     async def _send(self, text: str) -> int:
@@ -214,7 +222,7 @@ class AsyncClient:
                 raise
 
     async def _begin_again(self) -> None:
-        line = await dial(self.host, self.port)
+        line = await dial(self.host, self.port, self._secret)
         try:
             if self.name is not None:
                 await self._again(line, register_line(self.name))

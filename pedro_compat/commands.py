@@ -15,6 +15,7 @@ from . import flat
 from .covers import COMMANDS, Subscription, compile_subscription, remember
 from .dialect import Dialect
 from .errors import BadLine, BadSubscription
+from .extensions import Options, options_of
 from .syntax import parse
 from .terms import Compound, Frozen, Term, Var, is_cons, text_of
 from .tuples import to_tuple
@@ -35,6 +36,8 @@ class Subscribe(msgspec.Struct, frozen=True):
     subscription: Subscription
     rock: int
     id: int = 0
+    options: Options | None = None
+    """What it asks for beyond Pedro."""
 
     @property
     def ack(self) -> int:
@@ -110,6 +113,15 @@ def decode(line: str | None, dialect: Dialect) -> Command:
     return _read(line, dialect)
 
 
+def decode_extended(line: str, dialect: Dialect) -> Command | None:
+    """The command of a line that :func:`decode` refuses, at a door with extensions; None where it is none there either."""
+    try:
+        term = parse(line, dialect)
+    except BadLine:
+        return None
+    return _subscribe(line, dialect) if type(term) is tuple and term[0] == "subscribe" and len(term) == 5 else None
+
+
 _messages: dict[tuple[str, str], Command] = {}
 """Dialect's name and the beginning of a message, up to what is said -> the command, but for its line: clients write to the same
 others again and again. At REMEMBERED_ADDRESSES all are forgotten."""
@@ -166,11 +178,12 @@ def _subscribe(line: str, dialect: Dialect) -> Command:
     # Read again: here variables are variables in every dialect.
     term = parse(line, dialect)
     assert type(term) is tuple
-    _, head, body, rock = term
+    _, head, body, rock, *asked = term
     if type(rock) is not int:
         return Bad("the rock of a subscription is an integer", uses_id=True)
     try:
-        return Subscribe(compile_subscription(head, body, dialect), rock)
+        options = options_of(asked[0]) if asked else None
+        return Subscribe(compile_subscription(head, body, dialect), rock, options=options)
     except BadSubscription as error:
         return Bad(str(error), uses_id=True)
 

@@ -24,8 +24,11 @@ from gsg.peer import Peer
 from gsg.placement import NOWHERE
 
 from .addresses import message, registration
+from .admin import Asked, role, with_overheard
+from .arrivals import Arrivals
 from .commands import P2P, Bad, Command, Deregister, Notify, Register, Subscribe, Unsubscribe
-from .covers import template
+from .covers import TEST_NAME, CoverTest, template
+from .hearing import Hearing, Listener
 from .outbox import Outbox, Outboxes
 from .session import Session, acknowledgement, delivery
 from .tuples import from_tuple
@@ -41,9 +44,6 @@ RUNS_UNDER_WAY = 8
 """Runs of one client that travel at the same time; one more waits for the oldest to be answered."""
 MAX_SUBSCRIPTIONS = 100_000
 """Subscriptions of one client; one more is answered 0."""
-TEST = "pedro"
-"""The name under which rendezvous peers find :func:`pedro_compat.covers.compile_test`."""
-
 Step: TypeAlias = "Callable[[], Awaitable[None]] | _Far"
 """What has to be waited for before the next line is looked at."""
 Said: TypeAlias = tuple[Tuple, "str | None"]
@@ -55,6 +55,9 @@ class Surroundings(Protocol):
     """What a connection needs of its door."""
 
     outboxes: Outboxes
+    arrivals: Arrivals | None
+    """What has come, at a door with extensions."""
+    admin_host: str | None
 
     def address(self, host: str) -> tuple[bool, str | None]:
         """Whether the address of a host name is known, and the address; None where there is none."""
@@ -90,6 +93,7 @@ class Connection:
         self._answers: list[bytes] = []
         self._hear = self._deliver
         """One object for all subscriptions."""
+        self._hearing = None if door.arrivals is None else Hearing(door.arrivals, self._deliver)
         self._names: list[Memory] = []
         self._open = True
         self._under_way: deque[tuple[asyncio.Future[None], int]] = deque()
@@ -160,7 +164,7 @@ class Connection:
                 if step is None:
                     step = self._carry_out_run()
                 if isinstance(step, _Far):
-                    under_way.append((self._door.start(self._peer.flash(step.run, via=step.via)), len(step.run)))
+                    under_way.append((self._door.start(self._peer.flash(self._told(step), via=step.via)), len(step.run)))
                     step = None
                     if len(under_way) >= RUNS_UNDER_WAY:
                         await self._answer_oldest()
@@ -238,13 +242,18 @@ class Connection:
     def _flash(self, run: list[Said], via: Via) -> bool:
         """Match what was said here and answer it; False where it has to travel."""
         before = self._door.outboxes.delivered
-        if self._under_way or not self._peer.flash_here(run, via=via):
+        if self._under_way or not self._peer.flash_here(self._told(_Far(run, via)), via=via):
             self._at_once = RUN  # the longer the run, the fewer the journeys
             return False
         self._answers.append(b"1\n" * len(run))
         caused = self._door.outboxes.delivered - before
         self._at_once = max(1, min(RUN, DELIVERIES * len(run) // max(caused, 1)))
         return True
+
+    def _told(self, said: _Far) -> list[Said]:
+        """What was said, and to the admin what it is to hear of it."""
+        admin_host = self._door.admin_host
+        return said.run if said.via is None or admin_host is None else with_overheard(said.run, admin_host)
 
     def _carry_out(self, command: Command) -> Step | None:
         """Carry out and answer what is no notification; returns what has to be awaited for that."""
@@ -283,12 +292,15 @@ class Connection:
             del kept[command.id]
             raise LocalError(f"this client has {MAX_SUBSCRIPTIONS} subscriptions, the most that one may have")
         condition = template(subscription)
+        listener: Listener | None = None
         try:
+            if command.options is not None and self._hearing is not None:
+                listener = Listener(self._hearing, command.options)
             listening = await self._peer.listen(
                 Template(()) if condition is None else condition,
-                self._hear,
+                listener or self._hear,
                 anchor=NOWHERE if condition is None else 0,
-                test=Test(TEST, subscription.source()),
+                test=Test(TEST_NAME, subscription.source()),
                 note=command.rock,
             )
         except BaseException:
@@ -296,11 +308,16 @@ class Connection:
             raise
         self._keep(listening)
         kept[command.id] = listening
+        if listener is not None:
+            await listener.look_back(CoverTest(subscription), command.rock, lambda: self._open)
 
     async def _register(self, command: Register) -> None:
+        asked: list[Asked] = [(*place, None, self._hear) for place in registration(command.name, self.session.host)]
+        if self.session.makes_admin(command.name):
+            asked += role(self.session.host, self.session.dialect, self._hear)
         try:
-            for number, (condition, anchor) in enumerate(registration(command.name, self.session.host)):
-                self._names.append(await self._peer.listen(condition, self._hear, anchor=anchor, exclusive=number == 0))
+            for number, (condition, anchor, test, hear) in enumerate(asked):
+                self._names.append(await self._peer.listen(condition, hear, anchor=anchor, test=test, exclusive=number == 0))
                 self._keep(self._names[-1])
         except BaseException:
             self._end_name()

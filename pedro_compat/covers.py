@@ -29,6 +29,10 @@ COMMANDS = frozenset(("subscribe", "unsubscribe", "register", "deregister", "p2p
 """Functors of commands in any arity: never notifications, also where another door made the tuple (facts, section 3)."""
 
 
+TEST_NAME = "pedro"
+"""The name under which rendezvous peers find :func:`compile_test`."""
+
+
 class Subscription:
     """A head and a body, ready to be tested.
 

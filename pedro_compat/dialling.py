@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from gsg.errors import PeerMisbehaved, PeerUnreachable, reason
+from gsg.errors import PeerMisbehaved, PeerUnreachable, Refused, reason
 
+from .trust import checked_secret, secret_line
 from .verbs import Delivery, delivery_of
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
@@ -91,11 +92,11 @@ def misbehaved(where: str, error: Exception) -> PeerMisbehaved:
     return PeerMisbehaved(f"the pedro door at {where} sent what is not Pedro's protocol: {error}")
 
 
-async def dial(host: str, port: int) -> Line:
-    """Connect to the door whose info port this is.
+async def dial(host: str, port: int, secret: str | None = None) -> Line:
+    """Connect to the door whose info port this is, and say the secret where one is given.
 
     Raises PeerUnreachable when nobody answers there or the client is not accepted, PeerMisbehaved when what answers is no Pedro
-    server.
+    server, Refused when the secret is not that of the door, or the door asks for none.
     """
     where = f"{host}:{port}"
     opened: list[asyncio.StreamWriter] = []
@@ -116,6 +117,9 @@ async def dial(host: str, port: int) -> Line:
         said = await data.readline()
         if said != b"ok\n":
             raise PeerUnreachable(f"the pedro door at {where} did not accept this client: {said!r}")
+        line = Line(where, acks, ack_writer, data, data_writer)
+        if secret is not None and not await line.ask(secret_line(checked_secret(secret))):
+            raise Refused(f"the pedro door at {where} does not take this secret: it has another one, or asks for none")
     except BaseException as error:
         for each in opened:
             each.close()
@@ -124,4 +128,4 @@ async def dial(host: str, port: int) -> Line:
         if isinstance(error, ValueError | OverflowError):
             raise misbehaved(where, error) from None
         raise
-    return Line(where, acks, ack_writer, data, data_writer)
+    return line

@@ -13,20 +13,25 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import Callable, Coroutine
+import time
+from collections.abc import Callable, Coroutine, Iterable
 from random import SystemRandom
 from types import TracebackType
 from typing import Self, cast
 
 from gsg.errors import DoorClosed, reason
+from gsg.memories import Memory
 from gsg.peer import Peer
 
+from .admin import everything
+from .arrivals import Arrivals
 from .connection import Connection
 from .dialect import PAPER, Dialect
 from .handshake import FAILED, OK, FirstLine, Handshakes, information
 from .lines import DEFAULT_SIZE
 from .outbox import Outboxes
 from .session import Session, acknowledgement
+from .trust import Allowed, Gate, checked_secret
 
 log = logging.getLogger(__name__)
 
@@ -45,11 +50,27 @@ class PedroDoor:
     """Serves Pedro clients; an async context manager.
 
     ``port`` is the info port, 0 takes a free one; the other two are always free ones. ``size`` limits a line to ``size - 1``
-    bytes, its newline included. Entering raises DoorClosed when the port is taken.
+    bytes, its newline included. ``admin_host``: whose ``admin`` hears everything. ``allow``: the networks whose clients are
+    served, all without any. ``secret``: what each client must say first. ``extensions``: whether subscriptions may have options;
+    ``remember_s``: for how long notifications are remembered for those that ask for it (it brings the extensions with it).
+
+    Raises LocalError for a network or a secret that is none; entering raises DoorClosed when the port is taken, or nobody knows
+    the admin's host.
     """
 
     def __init__(
-        self, peer: Peer, host: str = "127.0.0.1", port: int = 4550, *, dialect: Dialect = PAPER, size: int = DEFAULT_SIZE
+        self,
+        peer: Peer,
+        host: str = "127.0.0.1",
+        port: int = 4550,
+        *,
+        dialect: Dialect = PAPER,
+        size: int = DEFAULT_SIZE,
+        admin_host: str | None = None,
+        allow: Iterable[str] = (),
+        secret: str | None = None,
+        extensions: bool = False,
+        remember_s: float = 0.0,
     ) -> None:
         self.host = host
         self.port = port
@@ -59,6 +80,10 @@ class PedroDoor:
         self.half_open: dict[int, AckSocket] = {}
         """Ack sockets of clients that have not sent their id yet; bounded by Handshakes, which says which to close."""
         self.ports = (0, 0)
+        self.admin_host = admin_host
+        self.arrivals = Arrivals(time.time, remember_s) if extensions or remember_s else None
+        self.allowed = Allowed(allow)
+        self.secret = None if secret is None else checked_secret(secret)
         self._dialect = dialect
         self._size = size
         self._expiry: asyncio.TimerHandle | None = None
@@ -67,6 +92,9 @@ class PedroDoor:
         self._sockets: dict[_Socket, None] = {}
         self._served = 0
         self._closing = False
+        self._remembering: Memory | None = None
+        self._refused_hosts: set[str] = set()
+        """Those that the log has named; at HELD_HOSTS all are forgotten."""
         self._all_closed: asyncio.Future[None] | None = None
         self._work: set[asyncio.Task[None]] = set()
         self._group = asyncio.TaskGroup()
@@ -77,6 +105,12 @@ class PedroDoor:
         return self._served
 
     async def __aenter__(self) -> Self:
+        if self.admin_host is not None:
+            name, self.admin_host = self.admin_host, await self.resolve(self.admin_host)
+            if self.admin_host is None:
+                raise DoorClosed(
+                    f"the admin's host {name!r} has no address; expected a name that this machine knows, or an address"
+                )
         try:
             info = await self._listen(InfoSocket, self.port)
             ack = await self._listen(AckSocket, 0)
@@ -91,10 +125,19 @@ class PedroDoor:
         self.port = info
         self.ports = (ack, data)
         await self._group.__aenter__()
+        if self.arrivals is not None and self.arrivals.remember_s:
+            condition, anchor, test = everything(self._dialect)
+            try:
+                self._remembering = await self.peer.listen(condition, self.arrivals.remember, anchor=anchor, test=test)
+            except BaseException:
+                await self.__aexit__(None, None, None)
+                raise
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._closing = True
+        if self._remembering is not None:
+            self.peer.end_listening(self._remembering)
         for server in self._servers:
             server.close()
         if self._expiry is not None:
@@ -126,8 +169,13 @@ class PedroDoor:
     # --- what the sockets tell ---------------------------------------------------------------------------------------------
 
     def opened(self, connected: _Socket, *, served: bool) -> bool:
-        """One socket more; whether it is to be served, or closed at once because there are too many."""
+        """One socket more; whether it is to be served, or closed at once because there are too many, or its host is not allowed."""
         self._sockets[connected] = None
+        host = (connected.transport.get_extra_info("peername") or ("",))[0]
+        if not self.allowed.admits(host):
+            self._served += served
+            self._refuse(connected, host)
+            return False
         if not served:
             return True
         self._served += 1
@@ -136,6 +184,14 @@ class PedroDoor:
             connected.transport.abort()
             return False
         return True
+
+    def _refuse(self, connected: _Socket, host: str) -> None:
+        connected.transport.abort()
+        if host not in self._refused_hosts:
+            if len(self._refused_hosts) >= HELD_HOSTS:
+                self._refused_hosts.clear()
+            self._refused_hosts.add(host)
+            log.warning("connections from %s are closed: clients are served from %s", host, self.allowed)
 
     def closed(self, connected: _Socket, *, served: bool) -> None:
         """One socket fewer."""
@@ -156,7 +212,13 @@ class PedroDoor:
 
     def connection(self, data: asyncio.Transport, ack: asyncio.Transport) -> Connection:
         """A client whose handshake is complete."""
-        session = Session(ack.get_extra_info("peername")[0], dialect=self._dialect, size=self._size)
+        session = Session(
+            ack.get_extra_info("peername")[0],
+            dialect=self._dialect,
+            size=self._size,
+            admin_host=self.admin_host,
+            extensions=self.arrivals is not None,
+        )
         return Connection(session, self.peer, self, data, ack)
 
     # --- what connections need ---------------------------------------------------------------------------------------------
@@ -269,13 +331,14 @@ class AckSocket(_Socket):
 
 
 class DataSocket(_Socket):
-    """Takes the id of a client, then its lines."""
+    """Takes the id of a client, then its secret where one is asked for, then its lines."""
 
     def __init__(self, door: PedroDoor) -> None:
         super().__init__(door)
         self.connection: Connection | None = None
         self._first = FirstLine()
         self._ack: AckSocket | None = None
+        self._gate = None if door.secret is None else Gate(door.secret)
         self._silence: asyncio.TimerHandle | None = None
 
     def begin(self) -> None:
@@ -291,23 +354,43 @@ class DataSocket(_Socket):
             return
         if self.transport.is_closing():
             return
-        found = self._first.feed(data)
-        if found is None:
-            return
+        if self._ack is None:
+            rest = self._handshake(data)
+            if rest is None:
+                return
+            data = rest
+        assert self._ack is not None, "a handshake has both sockets"
+        if self._gate is not None:
+            said = self._gate.feed(data)
+            if said is None:
+                return
+            right, data = said
+            self._ack.transport.write(acknowledgement(int(right)))
+            if not right:
+                log.warning("a pedro client has not said the secret: closed")
+                self.transport.close()
+                return
         if self._silence is not None:
             self._silence.cancel()
+        self.connection = self.door.connection(self.transport, self._ack.transport)
+        if data:
+            self.connection.received(data)
+
+    def _handshake(self, data: bytes) -> bytes | None:
+        """What comes after the id, once it has come and is somebody's; until then, None."""
+        found = self._first.feed(data)
+        if found is None:
+            return None
         line, rest = found
         client = self.door.handshakes.finish(line, asyncio.get_running_loop().time())
         ack = None if client is None else self.door.half_open.pop(client)
         if ack is None or ack.transport.is_closing():
             self.transport.write(FAILED)
             self.transport.close()
-            return
+            return None
         self._ack, ack.data = ack, self
         self.transport.write(OK)
-        self.connection = self.door.connection(self.transport, ack.transport)
-        if rest:
-            self.connection.received(rest)
+        return rest
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._silence is not None:

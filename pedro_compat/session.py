@@ -13,21 +13,28 @@ from collections import deque
 
 import msgspec
 
-from .commands import P2P, Bad, Command, Deregister, Notify, Register, Subscribe, Unsubscribe, decode
+from .admin import ADMIN
+from .commands import P2P, Bad, Command, Deregister, Notify, Register, Subscribe, Unsubscribe, decode, decode_extended
 from .dialect import PAPER, Dialect
 from .lines import DEFAULT_SIZE, LineReader
-
-ADMIN = "admin"
-"""The name that is a role where the door has an admin host (facts, section 10)."""
 
 
 class Session:
     """The state of a connection: its subscriptions, its counter of ids, its name.
 
     ``host`` is the address of its acknowledgement connection. ``admin_host``: the host whose ``admin`` is sent everything.
+    ``extensions``: whether subscriptions may have options.
     """
 
-    def __init__(self, host: str, *, dialect: Dialect = PAPER, size: int = DEFAULT_SIZE, admin_host: str | None = None) -> None:
+    def __init__(
+        self,
+        host: str,
+        *,
+        dialect: Dialect = PAPER,
+        size: int = DEFAULT_SIZE,
+        admin_host: str | None = None,
+        extensions: bool = False,
+    ) -> None:
         self.host = host
         self.dialect = dialect
         self.name: str | None = None
@@ -38,11 +45,16 @@ class Session:
         # Bounded by what one receive() brings: the owner reads on when next_command() is None.
         self._lines: deque[str | None] = deque()
         self._admin_host = admin_host
+        self._extensions = extensions
 
     @property
     def is_admin(self) -> bool:
         """Whether this is the connection that is sent every notification and message with rock 0."""
-        return self.name == ADMIN and self.host == self._admin_host
+        return self.name is not None and self.makes_admin(self.name)
+
+    def makes_admin(self, name: str) -> bool:
+        """Whether this connection is the admin once it has the name."""
+        return name == ADMIN and self.host == self._admin_host
 
     def receive(self, data: bytes) -> None:
         """Take bytes from the data socket."""
@@ -52,9 +64,12 @@ class Session:
         """The next command, or ``None`` when more bytes are needed."""
         if not self._lines:
             return None
-        command = decode(self._lines.popleft(), self.dialect)
+        line = self._lines.popleft()
+        command = decode(line, self.dialect)
         if type(command) is Notify:
             return command
+        if self._extensions and line is not None and type(command) is Bad:
+            command = decode_extended(line, self.dialect) or command
         match command:
             case Subscribe():
                 return self._subscribed(command)

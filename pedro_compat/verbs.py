@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeAlias
 from gsg.errors import Refused
 
 from .dialect import PAPER, Dialect
+from .extensions import Options
 from .syntax import parse
 from .terms import Term, atom_of
 from .writing import Names, write
@@ -44,10 +45,11 @@ def line_of(said: Said, names: Names | None = None) -> str:
     return text
 
 
-def subscribe_line(head: Said, body: Said, rock: int) -> str:
+def subscribe_line(head: Said, body: Said, rock: int, options: Options | None = None) -> str:
     """A subscription; variables of the head and the body that are one object have one name."""
     names = Names()
-    return f"subscribe({line_of(head, names)}, ({line_of(body, names)}), {rock})"
+    asked = "" if options is None else f", {options.source()}"
+    return f"subscribe({line_of(head, names)}, ({line_of(body, names)}), {rock}{asked})"
 
 
 def register_line(name: str) -> str:

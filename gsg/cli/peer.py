@@ -7,9 +7,11 @@ import contextlib
 import gc
 import logging
 import signal
+from typing import Any
 
 import click
 
+from .pedro import PedroOptions, with_options
 from .talking import parse_address, run
 
 DEFAULT_LISTEN = "127.0.0.1:8471"
@@ -39,11 +41,16 @@ collector walked it over and over, which cost 1.6 times the mean (notes: matchin
     metavar="HOST:PORT",
     help="The HTTP door for gsg publish, subscribe and status; 'none' for none.",
 )
-@click.option(
-    "--pedro", default=None, metavar="HOST:PORT", help="The door for Pedro clients (Pedro's own port is 4550). [default: none]"
-)
+@with_options
 @click.option("-v", "--verbose", count=True, help="Say more on standard error; twice for all there is.")
-def command(listen: str, joins: tuple[str, ...], http: str, pedro: str | None, verbose: int) -> None:
+def command(
+    listen: str,
+    joins: tuple[str, ...],
+    http: str,
+    pedro: str | None,
+    verbose: int,
+    **pedro_options: Any,  # Any: click checked them
+) -> None:
     """Start a peer in the foreground; Ctrl-C hands over what it holds to its neighbours and stops it.
 
     \b
@@ -68,12 +75,17 @@ def command(listen: str, joins: tuple[str, ...], http: str, pedro: str | None, v
             [parse_address(join, option="--join", example=DEFAULT_LISTEN) for join in joins],
             None if http == "none" else parse_address(http, option="--http", example=DEFAULT_HTTP),
             None if pedro in (None, "none") else parse_address(pedro, option="--pedro", example=DEFAULT_PEDRO),
+            PedroOptions(**{name.removeprefix("pedro_"): value for name, value in pedro_options.items()}),
         )
     )
 
 
 async def _serve(
-    listen: tuple[str, int], joins: list[tuple[str, int]], http: tuple[str, int] | None, pedro: tuple[str, int] | None
+    listen: tuple[str, int],
+    joins: list[tuple[str, int]],
+    http: tuple[str, int] | None,
+    pedro: tuple[str, int] | None,
+    pedro_options: PedroOptions,
 ) -> None:
     from ..peer import Peer
 
@@ -98,9 +110,7 @@ async def _serve(
             http_door = await doors.enter_async_context(HttpDoor(peer, *http))
             click.echo(f"http door at {http_door.url}")
         if pedro is not None:
-            from pedro_compat.door import PedroDoor
-
-            pedro_door = await doors.enter_async_context(PedroDoor(peer, *pedro))
+            pedro_door = await doors.enter_async_context(pedro_options.door(peer, *pedro))
             click.echo(f"pedro door at {pedro_door.host}:{pedro_door.port}")
         click.echo("ready; Ctrl-C stops")
         await stop.wait()

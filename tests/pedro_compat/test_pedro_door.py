@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from pedro_doors import doors, until_served
 from pedro_replay import recorded
 from pedro_wire import WireClient, close_all, dial, read_line
 
@@ -30,34 +30,14 @@ def _sockets_closed() -> Iterator[None]:
     close_all()
 
 
-WITHOUT_ADMIN = [session for session in recorded("sessions.jsonl") if "-A" not in session["server_options"]]
-
-
-@asynccontextmanager
-async def doors(count: int, **options: Any) -> AsyncIterator[list[tuple[gsg.Peer, PedroDoor]]]:
-    """Peers that know each other, each with a door."""
-    async with AsyncExitStack() as stack:
-        made: list[tuple[gsg.Peer, PedroDoor]] = []
-        for _ in range(count):
-            peer = await stack.enter_async_context(gsg.Peer(join=[made[0][0].contact.address] if made else []))
-            made.append((peer, await stack.enter_async_context(PedroDoor(peer, port=0, **options))))
-        yield made
-
-
-async def until_served(door: PedroDoor, clients: int) -> None:
-    """Until the door has noticed who left."""
-    async with asyncio.timeout(10):
-        while door.clients > clients:  # noqa: ASYNC110  # the door has no business telling tests
-            await asyncio.sleep(0)
-
-
 async def replay(session: dict[str, Any]) -> list[str]:
     """The steps of a recorded session that went differently."""
     options = session["server_options"]
     size = int(options[options.index("-S") + 1]) if "-S" in options else 1024
     wrong: list[str] = []
     clients: dict[str, WireClient] = {}
-    async with doors(1, dialect=V1_14, size=size) as [(_, door)]:
+    admin_host = options[options.index("-A") + 1] if "-A" in options else None
+    async with doors(1, dialect=V1_14, size=size, admin_host=admin_host) as [(_, door)]:
         for step in session["steps"]:
             acks: list[int] = []
             match step["do"]:
@@ -80,7 +60,7 @@ async def replay(session: dict[str, Any]) -> list[str]:
 
 
 @needs_loopback_range
-@pytest.mark.parametrize("session", WITHOUT_ADMIN, ids=lambda session: session["session"])
+@pytest.mark.parametrize("session", recorded("sessions.jsonl"), ids=lambda session: session["session"])
 async def test_recorded_session_goes_the_same_over_sockets(session: dict[str, Any]) -> None:
     assert await replay(session) == []
 

@@ -1,0 +1,104 @@
+"""The options of ``gsg peer`` that concern its door for Pedro's clients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from pedro_compat.door import PedroDoor
+
+    from ..peer import Peer
+
+MAX_SIZE = 1024 * 1024
+"""A line that is longer would keep a peer from everything else for seconds."""
+
+AnyCommand = TypeVar("AnyCommand", bound=Callable[..., Any])  # Any: click calls it with what its options say
+
+_OPTIONS = [
+    click.option(
+        "--pedro", default=None, metavar="HOST:PORT", help="The door for Pedro clients (Pedro's own port is 4550). [default: none]"
+    ),
+    click.option(
+        "--pedro-dialect",
+        type=click.Choice(["paper", "1.14"]),
+        default="paper",
+        show_default=True,
+        help="Pedro as its paper and manual say, or as its server 1.14 behaves.",
+    ),
+    click.option(
+        "--pedro-size",
+        type=click.IntRange(64, MAX_SIZE),
+        default=1024,
+        show_default=True,
+        metavar="BYTES",
+        help="A line of a Pedro client is shorter than this.",
+    ),
+    click.option("--pedro-admin", metavar="HOST", help="Where the client called admin hears everything. [default: nowhere]"),
+    click.option(
+        "--pedro-allow", multiple=True, metavar="CIDR", help="Serve Pedro clients of this network only; may be given several times."
+    ),
+    click.option(
+        "--pedro-secret",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="What Pedro clients must say first, the first line of the file.",
+    ),
+    click.option("--pedro-extensions", is_flag=True, help="Let Pedro subscriptions ask for more than Pedro has."),
+    click.option(
+        "--pedro-remember",
+        type=click.FloatRange(0, 86_400),
+        default=0.0,
+        metavar="SECONDS",
+        help="Remember notifications so long, for Pedro subscriptions that ask for them; brings --pedro-extensions with it.",
+    ),
+]
+
+
+def with_options(command: AnyCommand) -> AnyCommand:
+    """Give a command these options; :class:`PedroOptions` has what they say."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True, slots=True)
+class PedroOptions:
+    """What was said on the command line."""
+
+    dialect: str = "paper"
+    size: int = 1024
+    admin: str | None = None
+    allow: tuple[str, ...] = ()
+    secret: Path | None = None
+    extensions: bool = False
+    remember: float = 0.0
+
+    def door(self, peer: Peer, host: str, port: int) -> PedroDoor:
+        """The door, still to be entered. Raises LocalError for a network or a secret that is none."""
+        from pedro_compat.dialect import DIALECTS
+        from pedro_compat.door import PedroDoor
+
+        return PedroDoor(
+            peer,
+            host,
+            port,
+            dialect=DIALECTS[self.dialect],
+            size=self.size,
+            admin_host=self.admin,
+            allow=self.allow,
+            secret=None if self.secret is None else self._secret(self.secret),
+            extensions=self.extensions,
+            remember_s=self.remember,
+        )
+
+    @staticmethod
+    def _secret(file: Path) -> str:
+        try:
+            return file.read_text("utf-8").split("\n")[0].strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise click.BadParameter(f"{file} cannot be read: {error}", param_hint="--pedro-secret") from None
