@@ -173,3 +173,12 @@ def test_tasks_are_let_to_the_lowest_bid() -> None:
         "carry: 1 bids, done by brown@'127.0.0.1' for 10",
         "cook: nobody bids",
     ]
+
+
+def test_gatekeeper_lets_in_what_its_rules_cover_and_lets_out_no_secret() -> None:
+    lines = printed("gatekeeper").splitlines()
+
+    assert "not take this secret" in lines[0]
+    assert [line for line in lines if line.startswith("inward")] == ["inward:  open(lobby, ann)"]
+    assert [line for line in lines if line.startswith("outward")] == ["outward: opened(lobby)"]
+    assert [line for line in lines if "opens for" in line] == ["         the lobby opens for ann"]
