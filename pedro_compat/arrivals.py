@@ -14,6 +14,10 @@ from typing import NamedTuple
 
 from gsg.messages import Event, size_bytes
 
+from .covers import term_of
+from .dialect import Dialect
+from .terms import Term
+
 log = logging.getLogger(__name__)
 
 MAX_REMEMBERED = 10_000
@@ -35,6 +39,27 @@ class Stamp(NamedTuple):
         return f"arrived({self.time_s:.6f},{self.number},({line}))"
 
 
+class Arrived:
+    """A notification that is remembered."""
+
+    __slots__ = ("_term", "_was_read", "event", "size", "stamp")
+
+    def __init__(self, stamp: Stamp, event: Event) -> None:
+        self.stamp = stamp
+        self.event = event
+        self.size = size_bytes(event.items) + len(event.text or "")
+        self._term: Term | None = None
+        self._was_read = False
+        """What it says is read when somebody looks back, and once, however many do."""
+
+    def term(self, dialect: Dialect) -> Term | None:
+        """What it says in the dialect of the door; None where that is no notification."""
+        if not self._was_read:
+            self._was_read = True
+            self._term = term_of(self.event.items, self.event.text, dialect)
+        return self._term
+
+
 class Arrivals:
     """What came to one door. ``clock`` gives seconds since 1970; ``remember_s``: for how long to remember, 0 for nothing."""
 
@@ -45,7 +70,7 @@ class Arrivals:
         self._clock = clock
         self._last: Event | None = None
         self._stamp = Stamp(0.0, 0)
-        self._kept: deque[tuple[Stamp, Event, int]] = deque()
+        self._kept: deque[Arrived] = deque()
         self._bytes = 0
         self._gone = 0
         """How many went, of those that were ever kept."""
@@ -60,11 +85,10 @@ class Arrivals:
 
     def remember(self, event: Event, _: int) -> None:
         """Keep a notification for its time."""
-        stamp = self.stamp(event)
-        size = size_bytes(event.items) + len(event.text or "")
-        self._kept.append((stamp, event, size))
-        self._bytes += size
-        while self._kept and self._kept[0][0].time_s < stamp.time_s - self.remember_s:
+        arrived = Arrived(self.stamp(event), event)
+        self._kept.append(arrived)
+        self._bytes += arrived.size
+        while self._kept and self._kept[0].stamp.time_s < arrived.stamp.time_s - self.remember_s:
             self._forget()
         while len(self._kept) > MAX_REMEMBERED or self._bytes > REMEMBERED_BYTES:
             if not self.forgotten:
@@ -76,10 +100,10 @@ class Arrivals:
             self._forget()
 
     def _forget(self) -> None:
-        self._bytes -= self._kept.popleft()[2]
+        self._bytes -= self._kept.popleft().size
         self._gone += 1
 
-    def remembered(self, seconds: float) -> Iterator[tuple[Stamp, Event]]:
+    def remembered(self, seconds: float) -> Iterator[Arrived]:
         """What is remembered of the last seconds, oldest first; what comes or is forgotten meanwhile is taken into account."""
         since_s = self._clock() - min(seconds, self.remember_s)
         place = self._gone
@@ -88,7 +112,7 @@ class Arrivals:
             if not part:
                 return
             place = max(place, self._gone)
-            for stamp, event, _ in part:
+            for arrived in part:
                 place += 1
-                if stamp.time_s >= since_s:
-                    yield stamp, event
+                if arrived.stamp.time_s >= since_s:
+                    yield arrived

@@ -27,7 +27,7 @@ from .addresses import message, registration
 from .admin import Asked, role, with_overheard
 from .arrivals import Arrivals
 from .commands import P2P, Bad, Command, Deregister, Notify, Register, Subscribe, Unsubscribe
-from .covers import TEST_NAME, CoverTest, template
+from .covers import TEST_NAME, template
 from .hearing import Hearing, Listener
 from .outbox import Outbox, Outboxes
 from .session import Session, acknowledgement, delivery
@@ -38,6 +38,8 @@ log = logging.getLogger(__name__)
 
 RUN = 256
 """Lines of one client that are carried out before others get their turn."""
+TURN_S = 0.01
+"""How long that takes, about: of lines that are long, or meet costly goals, fewer are carried out at once."""
 DELIVERIES = 2_000
 """Deliveries that a turn aims at, at most: where each line causes many, fewer lines are carried out at once."""
 RUNS_UNDER_WAY = 8
@@ -204,7 +206,11 @@ class Connection:
         """The next lines, in order; what has to be awaited before one goes on, or None when this turn's share is done."""
         run: list[Said] = []
         run_via: Via = None
+        clock = asyncio.get_running_loop().time
+        ends_s = clock() + TURN_S
         for _ in range(RUN):
+            if clock() > ends_s:
+                break
             command = self._put_back or self.session.next_command()
             self._put_back = None
             if command is None:
@@ -230,7 +236,7 @@ class Connection:
                     self._put_back = command
                     return _Far(run, run_via)
                 run = []
-                if self._at_once < RUN // 16:
+                if self._at_once < RUN // 16 or clock() > ends_s:
                     self._put_back = command
                     return None
             run.append(said)
@@ -241,13 +247,15 @@ class Connection:
 
     def _flash(self, run: list[Said], via: Via) -> bool:
         """Match what was said here and answer it; False where it has to travel."""
-        before = self._door.outboxes.delivered
+        clock = asyncio.get_running_loop().time
+        before, began_s = self._door.outboxes.delivered, clock()
         if self._under_way or not self._peer.flash_here(self._told(_Far(run, via)), via=via):
             self._at_once = RUN  # the longer the run, the fewer the journeys
             return False
         self._answers.append(b"1\n" * len(run))
         caused = self._door.outboxes.delivered - before
-        self._at_once = max(1, min(RUN, DELIVERIES * len(run) // max(caused, 1)))
+        in_time = TURN_S * len(run) / max(clock() - began_s, 1e-6)
+        self._at_once = max(1, min(RUN, DELIVERIES * len(run) // max(caused, 1), int(in_time)))
         return True
 
     def _told(self, said: _Far) -> list[Said]:
@@ -309,7 +317,7 @@ class Connection:
         self._keep(listening)
         kept[command.id] = listening
         if listener is not None:
-            await listener.look_back(CoverTest(subscription), command.rock, lambda: self._open)
+            await listener.look_back(subscription, command.rock, lambda: self._open)
 
     async def _register(self, command: Register) -> None:
         asked: list[Asked] = [(*place, None, self._hear) for place in registration(command.name, self.session.host)]

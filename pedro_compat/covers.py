@@ -9,12 +9,14 @@ undone, so subscriptions and notifications are used again and again, by one thre
 
 from __future__ import annotations
 
+import time
 from functools import lru_cache
 
 from gsg.errors import BadTerm
 from gsg.features import Template
 from gsg.model import MAX_ARITY, Symbol, Tuple
 
+from .budget import Budget
 from .demands import demands_of
 from .dialect import DIALECTS, PAPER, Dialect
 from .errors import SHOWN_CHARACTERS, BadLine, BadSubscription
@@ -70,13 +72,17 @@ class Subscription:
                 continue
             self._arguments.append((position, argument))
 
-    def covers(self, term: Term) -> bool:
-        """Whether the notification unifies with the head and the body then holds."""
-        head = self.head
+    @property
+    def steps_left(self) -> int:
+        """What the last test left of the steps that it was given."""
+        return self._work.steps
+
+    def covers(self, term: Term, steps: int = MAX_STEPS) -> bool:
+        """Whether the notification unifies with the head and the body then holds, in at most so many steps."""
+        head, work = self.head, self._work
+        work.steps = steps
         if type(head) is tuple and (type(term) is not tuple or len(term) != len(head) or term[0] != head[0]):
             return False
-        work = self._work
-        work.steps = MAX_STEPS
         try:
             if not self._unifies(term, work):
                 return False
@@ -88,6 +94,7 @@ class Subscription:
             return False
         except Exhausted:
             self.exhausted += 1
+            work.steps = 0
             return False
         finally:
             if work.trail:
@@ -183,9 +190,21 @@ class CoverTest:
     def __call__(self, items: Tuple, line: str | None = None) -> bool:
         """Whether the tuple is covered; ``line`` is the notification as it was sent, where it came through Pedro's door."""
         term = _notification(items, line, self.subscription.dialect)
-        if term is None or (type(term) is tuple and term[0] in COMMANDS):
+        return term is not None and self.of_term(term)
+
+    def of_term(self, term: Term) -> bool:
+        """Whether a notification is covered that was read already."""
+        if type(term) is tuple and term[0] in COMMANDS:
             return False
-        return self.subscription.covers(term)
+        subscription = self.subscription
+        granted = _budget.grant()
+        covered = subscription.covers(term, granted)
+        _budget.pay(granted - subscription.steps_left)
+        return covered
+
+
+_budget = Budget(time.monotonic)
+"""One for the process, because what is shared is its processor."""
 
 
 def compile_test(source: str) -> CoverTest:
@@ -232,18 +251,19 @@ def _notification(items: Tuple, line: str | None, dialect: Dialect) -> Term | No
     last = _last.get(dialect.name)
     if last is not None and last[0] is said:
         return last[1]
-    term = _read(items, line, dialect)
+    term = term_of(items, line, dialect)
+    if line is not None and term is not None:
+        remember(line, term, dialect)
     _last[dialect.name] = (said, term)
     return term
 
 
-def _read(items: Tuple, line: str | None, dialect: Dialect) -> Term | None:
+def term_of(items: Tuple, line: str | None, dialect: Dialect) -> Term | None:
+    """The notification that a tuple, and the line that it came as, are in a dialect; None where they are none."""
     frozen = not dialect.notification_variables_bind
     try:
         if line is not None:
-            term = parse(line, dialect, frozen=frozen)
-            remember(line, term, dialect)
-            return term
+            return parse(line, dialect, frozen=frozen)
     except BadLine:
         pass  # said in another dialect, whose operators this one does not have: the tuple says the same
     try:

@@ -10,7 +10,7 @@ from gsg.errors import BadTerm, LocalError
 from gsg.messages import Event
 
 from .arrivals import MAX_REMEMBERED, Arrivals, Stamp
-from .covers import CoverTest
+from .covers import CoverTest, Subscription, template
 from .extensions import Options
 from .tuples import from_tuple
 from .writing import write
@@ -56,17 +56,20 @@ class Listener:
         if not self._looking_back:
             self._tell(event, stamp, rock)
 
-    async def look_back(self, covers: CoverTest, rock: int, is_open: Callable[[], bool]) -> None:
+    async def look_back(self, subscription: Subscription, rock: int, is_open: Callable[[], bool]) -> None:
         """Tell what was before, then what comes; to be called when the subscription stands."""
         if self._options.recent_s is None:
             return
+        condition, test = template(subscription), CoverTest(subscription)
         now = asyncio.get_running_loop().time
         turn_ends_s = now() + TURN_S
-        for stamp, event in self._hearing.arrivals.remembered(self._options.recent_s):
+        for arrived in self._hearing.arrivals.remembered(self._options.recent_s):
             if not is_open():
                 return
-            if covers(event.items, event.text):
-                self._tell(event, stamp, rock)
+            if condition is None or condition.matches(arrived.event.items):
+                term = arrived.term(subscription.dialect)
+                if term is not None and test.of_term(term):
+                    self._tell(arrived.event, arrived.stamp, rock)
             if now() >= turn_ends_s:
                 await asyncio.sleep(0)
                 turn_ends_s = now() + TURN_S

@@ -102,7 +102,7 @@ def test_what_is_older_than_is_remembered_is_forgotten() -> None:
         arrivals.remember(event(second), 0)
 
     def heard(seconds: float) -> list[int]:
-        return [one.number for _, one in arrivals.remembered(seconds)]
+        return [one.event.number for one in arrivals.remembered(seconds)]
 
     assert (heard(EVER), heard(3), heard(0), arrivals.forgotten) == (list(range(9, 20)), [16, 17, 18, 19], [19], 0)
 
@@ -117,7 +117,7 @@ def test_beyond_its_limit_a_door_forgets_the_oldest_counts_them_and_says_so_once
     for number in range(100):
         arrivals.remember(event(number), 0)
 
-    kept = [one.number for _, one in arrivals.remembered(EVER)]
+    kept = [one.event.number for one in arrivals.remembered(EVER)]
     assert kept == list(range(100 - len(kept), 100))
     assert 0 < len(kept) <= 5 or limit == "REMEMBERED_BYTES"
     assert arrivals.forgotten == 100 - len(kept)
@@ -137,8 +137,8 @@ def test_looking_back_meets_what_comes_meanwhile_and_each_once(steps: list[str],
         if step == "come":
             arrivals.remember(event(next(numbers)), 0)
         elif (met := next(looking, None)) is not None:
-            seen.append(met[1].number)
-    seen += [one.number for _, one in looking]
+            seen.append(met.event.number)
+    seen += [one.event.number for one in looking]
 
     assert seen == list(range(len(seen)))
     assert len(seen) >= before
