@@ -138,7 +138,7 @@ def line(rng: random.Random) -> bytes:
         said = term(rng, 3)
     elif kind < 0.75:
         head = rng.choice([f"f({term(rng, 1)},X)", "temp(X,Y)", "g(X,X)", "_", "a", term(rng, 2)])
-        options = rng.choice(["", "", "", ", [stamp]", ", [once, recent]"])
+        options = rng.choice([""] * 20 + [", [stamp]", ", [once]", ", [once, recent]"])
         said = f"subscribe({head}, ({goal(rng, 2)}), {rng.choice(['0', '7', '-3', 'X', '1.0', '9' * 30])}{options})"
     elif kind < 0.9:
         said = rng.choice(

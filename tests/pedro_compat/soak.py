@@ -2,7 +2,7 @@
 
     .venv/bin/python tests/pedro_compat/soak.py --lines 10000000 --seed 7
 
-Rounds of fresh lines, each from a seed that is printed and makes the same lines again. Exits 1 if a round has shown something strange.
+Rounds of fresh lines, each from a seed that is printed and makes the same lines again. Exits 1 if one has shown something strange.
 """
 
 from __future__ import annotations
