@@ -1,7 +1,7 @@
 """What a subscription may ask for beyond Pedro, at a door with extensions: ``subscribe(Head, Body, Rock, Options)``.
 
     stamp        deliveries are ``ROCK arrived(TIME,COUNT,(LINE))``: when the notification came to the door, and as which
-    once         what several of the client's subscriptions with this option cover is delivered by one of them, the newest
+    once         what several of the client's subscriptions with this option cover is delivered by one: the one served first
     recent       notifications that the door remembers are delivered first, oldest first
     recent(S)    as before, but those of the last S seconds only
 
