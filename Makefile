@@ -40,8 +40,9 @@ check: $(STAMP) ## format, lint, types, import arrows
 	$(BIN)/mypy
 	$(BIN)/python -m pytest tests/test_imports.py
 
-soak: $(STAMP) ## random queries and histories, then all film data, beside an oracle (minutes; ARGS="--seconds 3600")
+soak: $(STAMP) ## random queries and histories, random lines at the Pedro door, all film data, beside an oracle (minutes; ARGS="--seconds 3600")
 	$(BIN)/python tests/conformance/soak.py $(ARGS)
+	$(BIN)/python tests/pedro_compat/soak.py
 	$(BIN)/python -m benchmarks.films --peers 8
 
 bench: $(STAMP) ## the matcher beside CLIPS, py_rete and pyoxigraph, all film data through eight peers, Pedro's door (minutes)

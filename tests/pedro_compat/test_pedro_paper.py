@@ -121,6 +121,77 @@ COVERS = [
 ]
 
 
+# The manual's tables of arithmetic, row by row: what is evaluated, and its value.
+MANUAL_ARITHMETIC = [
+    ("pi", "3.141592653589793"),
+    ("e", "2.718281828459045"),
+    ("- X", "-7"),
+    ("X + 2", "9"),
+    ("X - 2", "5"),
+    ("X * 2", "14"),
+    ("X / 2", "3.5"),
+    ("X // 2", "3"),
+    ("X ** 2", "49"),
+    ("X rem 4", "3"),
+    ("(- X) rem 4", "-3"),
+    ("X mod 4", "3"),
+    ("(- X) mod 4", "1"),
+    ("X /\\ 3", "3"),
+    ("X \\/ 8", "15"),
+    ("\\X", "-8"),
+    ("X << 2", "28"),
+    ("X >> 1", "3"),
+    ("abs(- X)", "7"),
+    ("round(2.5)", "3"),
+    ("floor(2.5)", "2"),
+    ("ceiling(2.5)", "3"),
+    ("sqrt(X + 2)", "3.0"),
+    ("sin(0)", "0.0"),
+    ("cos(0)", "1.0"),
+    ("tan(0)", "0.0"),
+    ("asin(0)", "0.0"),
+    ("acos(1)", "0.0"),
+    ("atan(0)", "0.0"),
+    ("log(e)", "1.0"),
+]
+
+
+@pytest.mark.parametrize(("expression", "value"), MANUAL_ARITHMETIC, ids=[row[0] for row in MANUAL_ARITHMETIC])
+def test_row_of_the_manual_s_table_of_arithmetic(expression, value):
+    assert covered(f"f(X),(V is {expression}, V = {value})", "f(7)", PAPER)
+
+
+# The manual's tables of goals, row by row: one that succeeds and one that fails for f(7, [1,2], "hello", a).
+MANUAL_GOALS = [
+    ("true", "fail"),
+    ("A = a", "A = b"),
+    ("8 is X + 1", "X is X + 1"),
+    ("X < 8", "X < 7"),
+    ("X =< 7", "X =< 6"),
+    ("X > 6", "X > 7"),
+    ("X >= 7", "X >= 8"),
+    ("member(2, L)", "member(3, L)"),
+    ("split(L, [1], [2])", "split(L, [2], _)"),
+    ('splitstring(S, "hel", "lo")', 'splitstring(S, "lo", _)'),
+    ("number(X)", "number(A)"),
+    ("atom(A)", "atom(X)"),
+    ("string(S)", "string(A)"),
+    ("list(L)", "list(A)"),
+    ("X = 7, A = a", "X = 7, A = b"),
+    ("X = 8 ; A = a", "X = 8 ; A = b"),
+    ("X = 7 -> A = a ; fail", "X = 7 -> fail ; true"),
+    ("not(X = 8)", "not(X = 7)"),
+    ("once(member(M, L)), M = 1", "once(member(M, L)), M = 2"),
+]
+
+
+@pytest.mark.parametrize(("succeeds", "fails"), MANUAL_GOALS, ids=[row[0] for row in MANUAL_GOALS])
+def test_row_of_the_manual_s_tables_of_goals(succeeds, fails):
+    decided = [covered(f"f(X,L,S,A),({goal})", 'f(7, [1,2], "hello", a)', PAPER) for goal in (succeeds, fails)]
+
+    assert decided == [True, False]
+
+
 @pytest.mark.parametrize(("section", "subscription", "notification", "expected"), COVERS, ids=[case[0] for case in COVERS])
 def test_example(section, subscription, notification, expected):
     assert covered(subscription, notification, PAPER) is expected

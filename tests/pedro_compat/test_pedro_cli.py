@@ -1,0 +1,90 @@
+"""`gsg peer --pedro-...`: what is said on the command line is what the door does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+from pedro_wire import WireClient, close_all
+
+import gsg
+from gsg.cli import main
+from gsg.cli.pedro import PedroOptions
+from gsg.processes import peers
+from pedro_compat.trust import secret_line
+
+SECRET = "sesame"
+
+
+@pytest.fixture(autouse=True)
+def _sockets_closed() -> Iterator[None]:
+    yield
+    close_all()
+
+
+@pytest.fixture
+def secret_file(tmp_path: Path) -> Path:
+    file = tmp_path / "secret"
+    file.write_text(f"{SECRET}\nwhat else the file holds\n")
+    return file
+
+
+async def test_every_option_reaches_the_door(secret_file: Path) -> None:
+    options = ["--pedro-dialect", "1.14", "--pedro-size", "100", "--pedro-admin", "localhost", "--pedro-allow", "127.0.0.0/8"]
+    options += ["--pedro-secret", str(secret_file), "--pedro-remember", "60"]
+    async with peers(1, pedro=True, options=options) as [peer]:
+        client = await WireClient.connect(int(peer.pedro.rpartition(":")[2]))
+
+        answers = [
+            await client.send(line)
+            for line in (
+                secret_line(SECRET),
+                "[1,2]",
+                f"f({'x' * 100})",
+                "f(1)",
+                "subscribe(f(_), true, 7, [recent])",
+                "register(admin)",
+                "deregister(admin)",
+                "g",
+            )
+        ]
+
+        assert answers == [1, 0, 0, 1, 1, 1, 0, 1]
+        assert client.delivered() == ["7 f(1)", "0 g"]
+        client.close()
+
+
+async def test_without_options_the_door_is_the_paper_s_and_asks_for_nothing() -> None:
+    async with gsg.Peer() as peer, PedroOptions().door(peer, "127.0.0.1", 0) as door:
+        client = await WireClient.connect(door.port)
+
+        answers = [await client.send(line) for line in ("[1,2]", "subscribe(f(_), true, 7, [stamp])", "register(admin)", "f(1)")]
+
+        assert (answers, client.delivered()) == ([1, 0, 1, 1], [])
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--pedro-dialect", "1.13", "'1.13' is not one of 'paper', '1.14'"),
+        ("--pedro-size", "10", "10 is not in the range 64<=x<=1048576"),
+        ("--pedro-secret", "no/such/file", "File 'no/such/file' does not exist"),
+        ("--pedro-remember", "-1", "-1.0 is not in the range"),
+    ],
+)
+def test_option_that_makes_no_sense_is_refused_before_a_peer_starts(option: str, value: str, said: str) -> None:
+    result = CliRunner().invoke(main, ["peer", "--listen", ":0", "--http", "none", "--pedro", ":0", option, value])
+
+    assert result.exit_code == 2
+    assert said in " ".join(result.output.split())
+
+
+def test_secret_that_is_no_text_is_refused_by_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "secret"
+    file.write_bytes(b"\xff\xfe")
+
+    with pytest.raises(click.BadParameter, match="secret cannot be read"):
+        PedroOptions(secret=file).door(gsg.Peer(), "127.0.0.1", 0)
