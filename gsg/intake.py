@@ -92,7 +92,7 @@ class Intake:
     def known(self, alpha: rete.AlphaSpec) -> int | None:
         """How many facts there are, where somebody asks for this alpha memory already."""
         memory = self._memories.get(alpha)
-        return None if memory is None or memory.ready is None or not memory.ready.done() else memory.size()
+        return memory.size() if memory is not None and memory.ready is True else None
 
     def like(self, condition: rete.Condition) -> list[Tuple]:
         """The facts of all memories of a condition, whatever tests they make."""
