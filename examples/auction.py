@@ -20,7 +20,7 @@ from pedro_compat import AsyncClient
 
 LOT = 123
 STEP = 50
-PATIENCE_S = 0.5
+PATIENCE_S = 2.0
 """How long an auctioneer waits for a bid before the lot is sold."""
 
 Say = Callable[[str], None]
