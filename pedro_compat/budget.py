@@ -22,24 +22,28 @@ STEPS_PER_S = 300_000
 class Budget:
     """The shared store. ``clock`` gives seconds and never goes back."""
 
-    __slots__ = ("_clock", "_filled_s", "_steps")
+    __slots__ = ("_clock", "_filled_s", "_steps", "is_full")
 
     def __init__(self, clock: Callable[[], float]) -> None:
+        self.is_full = True
+        """Whether an evaluation may take all that one may: nothing costly was paid for lately."""
         self._clock = clock
         self._steps = float(STORED_STEPS)
         self._filled_s = clock()
 
     def grant(self) -> int:
         """How many steps the next evaluation may take."""
-        if self._steps < STORED_STEPS:
+        if not self.is_full:
             now_s = self._clock()
             self._steps = min(STORED_STEPS, self._steps + (now_s - self._filled_s) * STEPS_PER_S)
             self._filled_s = now_s
+            self.is_full = self._steps >= STORED_STEPS
         return min(MAX_STEPS, FREE_STEPS + max(0, int(self._steps)))
 
     def pay(self, steps: int) -> None:
         """An evaluation has taken so many."""
         if steps > FREE_STEPS:
-            if self._steps >= STORED_STEPS:
+            if self.is_full:
+                self.is_full = False
                 self._filled_s = self._clock()
             self._steps -= steps - FREE_STEPS

@@ -16,7 +16,7 @@ from gsg.errors import BadTerm
 from gsg.features import Template
 from gsg.model import MAX_ARITY, Symbol, Tuple
 
-from .budget import Budget
+from .budget import FREE_STEPS, Budget
 from .demands import demands_of
 from .dialect import DIALECTS, PAPER, Dialect
 from .errors import SHOWN_CHARACTERS, BadLine, BadSubscription
@@ -48,8 +48,9 @@ class Subscription:
         self.dialect = dialect
         self.type_faults = 0
         self.exhausted = 0
-        self._work = Work()
-        code = compile_goal(body, dialect, self._work)
+        self.work = Work()
+        """Of the last test: what it left of its steps."""
+        code = compile_goal(body, dialect, self.work)
         self._code: list[Instruction] = code
         self._tests: list[Test] | None = [test for _, test in code] if all(what == TEST for what, _ in code) else None
         self._arguments: list[tuple[int, Term]] = []
@@ -72,14 +73,9 @@ class Subscription:
                 continue
             self._arguments.append((position, argument))
 
-    @property
-    def steps_left(self) -> int:
-        """What the last test left of the steps that it was given."""
-        return self._work.steps
-
     def covers(self, term: Term, steps: int = MAX_STEPS) -> bool:
         """Whether the notification unifies with the head and the body then holds, in at most so many steps."""
-        head, work = self.head, self._work
+        head, work = self.head, self.work
         work.steps = steps
         if type(head) is tuple and (type(term) is not tuple or len(term) != len(head) or term[0] != head[0]):
             return False
@@ -197,9 +193,11 @@ class CoverTest:
         if type(term) is tuple and term[0] in COMMANDS:
             return False
         subscription = self.subscription
-        granted = _budget.grant()
+        granted = MAX_STEPS if _budget.is_full else _budget.grant()
         covered = subscription.covers(term, granted)
-        _budget.pay(granted - subscription.steps_left)
+        taken = granted - subscription.work.steps
+        if taken > FREE_STEPS:
+            _budget.pay(taken)
         return covered
 
 
