@@ -1,0 +1,25 @@
+"""The errors of the simulation.
+
+    SimulationError
+    ├── BadParameter        a run that was asked for makes no sense
+    ├── BadWorkload         a file of tuples or subscriptions cannot be read
+    └── NoSpark             Spark, or the Java that it needs, is not there
+"""
+
+from __future__ import annotations
+
+
+class SimulationError(Exception):
+    """Anything that this package raises on purpose."""
+
+
+class BadParameter(SimulationError):
+    """A number, name or combination that no run can have."""
+
+
+class BadWorkload(SimulationError):
+    """A file that is not there, cannot be read, or holds nothing of use."""
+
+
+class NoSpark(SimulationError):
+    """Spark cannot be started here; the message says what is missing and how to get it."""
