@@ -1,0 +1,57 @@
+"""Random numbers by counter: number ``i`` of a stream is a function of the seed, the stream and ``i`` alone.
+
+So a workload is the same however it is cut into partitions, and any part of it can be made again by itself (Salmon and others,
+"Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011). The function is the finalizer of SplitMix64 over a Weyl sequence (Steele, Lea
+and Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014): a bijection for each stream, so no number repeats.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Words: TypeAlias = NDArray[np.uint64]
+
+_WEYL = np.uint64(0x9E3779B97F4A7C15)
+_FIRST = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND = np.uint64(0x94D049BB133111EB)
+
+
+def mixed(words: Words) -> Words:
+    """Each 64-bit word scattered over all of them, one to one; the argument is used up."""
+    words ^= words >> np.uint64(30)
+    words *= _FIRST
+    words ^= words >> np.uint64(27)
+    words *= _SECOND
+    words ^= words >> np.uint64(31)
+    return words
+
+
+class Stream:
+    """One stream of random numbers, named by a seed and whatever tells it from others."""
+
+    def __init__(self, seed: int, *name: object) -> None:
+        digest = blake2b(repr((seed, *name)).encode(), digest_size=8).digest()
+        self._key = np.uint64(int.from_bytes(digest, "big"))
+
+    def words(self, begin: int, count: int) -> Words:
+        """Numbers ``begin`` to ``begin + count``, 64 random bits each, shape (count,)."""
+        counter = np.arange(begin, begin + count, dtype=np.uint64)
+        counter *= _WEYL
+        counter += self._key
+        return mixed(counter)
+
+    def at(self, counters: Words) -> Words:
+        """The numbers of these places, 64 random bits each, shape as given."""
+        return mixed(counters * _WEYL + self._key)
+
+    def below(self, bound: int, begin: int, count: int) -> NDArray[np.int64]:
+        """Numbers ``begin`` to ``begin + count`` as whole numbers from 0 to ``bound - 1``, for bounds up to 2**32."""
+        return ((self.words(begin, count) >> np.uint64(32)) * np.uint64(bound) >> np.uint64(32)).astype(np.int64)
+
+    def uniform(self, begin: int, count: int) -> NDArray[np.float64]:
+        """Numbers ``begin`` to ``begin + count`` as fractions from 0 up to and not 1, of 53 bits."""
+        return (self.words(begin, count) >> np.uint64(11)) * 2.0**-53
