@@ -1,9 +1,9 @@
 """The errors of the simulation.
 
-    SimulationError
-    ├── BadParameter        a run that was asked for makes no sense
-    ├── BadWorkload         a file of tuples or subscriptions cannot be read
-    └── NoSpark             Spark, or the Java that it needs, is not there
+SimulationError
+├── BadParameter        a run that was asked for makes no sense
+├── BadWorkload         a file of tuples or subscriptions cannot be read
+└── NoSpark             Spark, or the Java that it needs, is not there
 """
 
 from __future__ import annotations

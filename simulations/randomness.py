@@ -1,8 +1,8 @@
 """Random numbers by counter: number ``i`` of a stream is a function of the seed, the stream and ``i`` alone.
 
 So a workload is the same however it is cut into partitions, and any part of it can be made again by itself (Salmon and others,
-"Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011). The function is the finalizer of SplitMix64 over a Weyl sequence (Steele, Lea
-and Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014): a bijection for each stream, so no number repeats.
+"Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011). The function is the finalizer of SplitMix64 over a Weyl sequence (Steele,
+Lea and Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014): a bijection for each stream, so no number repeats.
 """
 
 from __future__ import annotations

