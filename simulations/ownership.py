@@ -54,7 +54,8 @@ class Ownership:
         ends = np.append(starts[1:], np.uint32(count)).astype(np.uint32)
         nearest = _nearest_filled(ends > starts, self._bits)
         self._start = starts[nearest]
-        self._size = (ends - starts)[nearest].astype(np.uint8 if count < 256 else np.uint32)
+        size = (ends - starts)[nearest]
+        self._size: NDArray[np.uint32] | NDArray[np.uint8] = size.astype(np.uint8) if count < 256 else size
 
     def __len__(self) -> int:
         """How many peers there are."""

@@ -54,4 +54,4 @@ class Stream:
 
     def uniform(self, begin: int, count: int) -> NDArray[np.float64]:
         """Numbers ``begin`` to ``begin + count`` as fractions from 0 up to and not 1, of 53 bits."""
-        return (self.words(begin, count) >> np.uint64(11)) * 2.0**-53
+        return (self.words(begin, count) >> np.uint64(11)) * np.float64(2.0**-53)

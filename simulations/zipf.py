@@ -27,7 +27,7 @@ class Zipf:
         self.ranks = ranks
         self.exponent = exponent
         weights = np.arange(1, ranks + 1, dtype=np.float64) ** -exponent
-        self._chance = weights / weights.sum()
+        self._chance: NDArray[np.float64] = weights / weights.sum()
         self._keep, self._alias = _alias_table(self._chance)
 
     @property

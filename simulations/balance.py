@@ -1,0 +1,226 @@
+"""How a strategy spreads the load of a workload over peers: one run, on Spark or in one thread, and what it leaves on disk.
+
+Both ways count with the same kernels (tally.py). On Spark each task makes and counts its share of the chunks by itself and hands
+over one row for each peer that got something; Spark adds those up. So a result does not depend on how the tuples are cut.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from .errors import BadParameter
+from .kernels import Whole
+from .loads import Spread, spread_of
+from .meeting import Meetings, check
+from .plan import Plan, make_plan
+from .randomness import Words
+from .strategies import Strategy
+from .tally import Loads, Tally
+from .workload import Subscriptions, Workload, chunks_of
+
+if TYPE_CHECKING:
+    import pyarrow
+    from pyspark.sql import SparkSession
+
+Progress: TypeAlias = Callable[[int, int], None]
+"""Told how much of how much is done."""
+Counter: TypeAlias = Callable[[Plan, Workload], Loads]
+"""Whoever counts a workload's tuples by a plan."""
+
+TASK_TUPLES = 100_000_000
+"""Tuples of one task at most, some seconds' worth. Fewer are one task for each core, since a task costs a row for each peer."""
+CHECK_S = 0.2
+"""How often Spark is asked how far it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one strategy made of the peers."""
+
+    strategy: Strategy
+    loads: Loads
+    subscriptions: Whole
+    """Copies of subscriptions at each peer."""
+    templates: Whole
+    """As ``subscriptions``, equal ones counted once."""
+    published: int
+    subscribed: int
+    lost: int
+    """Subscriptions that are posted nowhere."""
+    questions: int
+    """Peers that were asked for their load before subscriptions were posted."""
+    meetings: Meetings
+
+    @property
+    def peers(self) -> int:
+        """How many there are."""
+        return len(self.templates)
+
+    @property
+    def messages(self) -> int:
+        """One for each copy of a tuple or a subscription, and two for each question; batching and look-ups are left out."""
+        return int(self.loads.tuples.sum() + self.subscriptions.sum()) + 2 * self.questions
+
+    def summary(self) -> dict[str, object]:
+        """The numbers of this run by name."""
+        return {
+            "strategy": self.strategy.name,
+            "peers": self.peers,
+            "tuples": self.published,
+            "subscriptions": self.subscribed,
+            "copies_per_tuple": int(self.loads.tuples.sum()) / self.published,
+            "copies_per_subscription": int(self.subscriptions.sum()) / self.subscribed,
+            "messages": self.messages,
+            "messages_per_tuple": int(self.loads.tuples.sum()) / self.published,
+            "lost_subscriptions": self.lost,
+            "sampled_pairs": self.meetings.pairs,
+            "sampled_pairs_met": self.meetings.met,
+            "sampled_pairs_lost": self.meetings.lost,
+            "sampled_pairs_missed": self.meetings.missed,
+            **{name: asdict(spread) for name, spread in self.spreads().items()},
+        }
+
+    def spreads(self) -> dict[str, Spread]:
+        """How each load is spread; ``first_epoch`` only where date ranges have keys of their own."""
+        found = {
+            "tuple_load": spread_of(self.loads.tuples),
+            "subscription_load": spread_of(self.subscriptions),
+            "template_load": spread_of(self.templates),
+            "match_work": spread_of(self.loads.work),
+        }
+        if self.loads.first_epoch.any():
+            found["first_epoch_tuple_load"] = spread_of(self.loads.first_epoch)
+        return found
+
+
+def run(strategy: Strategy, workload: Workload, subscriptions: Subscriptions, peers: Words, count: Counter) -> Outcome:
+    """Post the subscriptions, count the tuples, and look whether they meet."""
+    plan = make_plan(strategy, workload, subscriptions, peers)
+    return Outcome(
+        strategy=strategy,
+        loads=count(plan, workload),
+        subscriptions=plan.subscriptions,
+        templates=plan.templates,
+        published=workload.tuples,
+        subscribed=len(subscriptions),
+        lost=plan.lost,
+        questions=plan.questions,
+        meetings=check(plan, workload, subscriptions),
+    )
+
+
+def in_one_thread(progress: Progress | None = None) -> Counter:
+    """Counts here and now, without Spark."""
+
+    def count(plan: Plan, workload: Workload) -> Loads:
+        tally = Tally(plan)
+        for begin, size in chunks_of(workload.tuples):
+            tally.add(workload.chunk(begin, size))
+            if progress is not None:
+                progress(begin + size, workload.tuples)
+        return tally.loads()
+
+    return count
+
+
+def on_spark(spark: SparkSession, *, partitions: int | None = None, progress: Progress | None = None) -> Counter:
+    """Counts in a session, in so many partitions, or one for each core. Raises BadParameter for no partitions."""
+    if partitions is not None and partitions < 1:
+        raise BadParameter(f"{partitions} partitions; expected 1 or more")
+
+    def count(plan: Plan, workload: Workload) -> Loads:
+        chunks = list(chunks_of(workload.tuples))
+        cores = spark.sparkContext.defaultParallelism
+        cut = partitions or min(len(chunks), cores * -(-workload.tuples // (cores * TASK_TUPLES)))
+        # What tasks share travels once to each machine.
+        nothing = np.zeros(0, dtype=np.int64)
+        shared = spark.sparkContext.broadcast((replace(plan, subscriptions=nothing, templates=nothing), workload))
+
+        def counted(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+            import pyarrow
+
+            tally = None
+            for batch in batches:
+                for number in batch.column(0).to_pylist():
+                    tally = tally or Tally(shared.value[0])
+                    tally.add(shared.value[1].chunk(*chunks[number]))
+            if tally is None:
+                return
+            loads = tally.loads()
+            some = np.flatnonzero(loads.tuples)
+            columns = [some, *(getattr(loads, load.name)[some] for load in fields(Loads))]
+            yield pyarrow.RecordBatch.from_arrays([pyarrow.array(column) for column in columns], names=["peer", *names])
+
+        names = [load.name for load in fields(Loads)]
+        schema = ", ".join(f"{name} long" for name in ("peer", *names))
+        parts = spark.range(0, len(chunks), 1, cut).mapInArrow(counted, schema)
+        total = parts.groupBy("peer").agg(dict.fromkeys(names, "sum"))
+        with _watched(spark, cut, progress):
+            table = total.toArrow()
+        shared.destroy()
+        loads = Loads.none(len(plan.peers))
+        reached = table.column("peer").to_numpy()
+        for name in names:
+            getattr(loads, name)[reached] = table.column(f"sum({name})").to_numpy()
+        return loads
+
+    return count
+
+
+class _watched:  # noqa: N801  # reads as a function where it is used
+    """Tells how many tasks of the running job are done, from a thread of its own that ends with the block."""
+
+    def __init__(self, spark: SparkSession, tasks: int, progress: Progress | None) -> None:
+        import threading
+
+        self._tracker = spark.sparkContext.statusTracker()
+        self._tasks = tasks
+        self._progress = progress
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def _watch(self) -> None:
+        while not self._over.wait(CHECK_S):
+            for stage in self._tracker.getActiveStageIds():
+                found = self._tracker.getStageInfo(stage)
+                if found is not None and self._progress is not None and found.numTasks == self._tasks:
+                    self._progress(found.numCompletedTasks, found.numTasks)
+
+    def __enter__(self) -> None:
+        if self._progress is not None:
+            self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        if self._progress is not None:
+            self._progress(self._tasks, self._tasks)
+
+
+def save(folder: Path, outcomes: list[Outcome], configuration: dict[str, object]) -> None:
+    """Write what each peer has (Parquet), the numbers (JSON) and what was asked for (JSON) into a folder. Raises BadParameter."""
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for outcome in outcomes:
+            columns = {
+                "peer": np.arange(outcome.peers),
+                "tuples": outcome.loads.tuples,
+                "subscriptions": outcome.subscriptions,
+                "templates": outcome.templates,
+                "work": outcome.loads.work,
+            }
+            parquet.write_table(pyarrow.table(columns), folder / f"{outcome.strategy.name}.parquet")
+        (folder / "summary.json").write_text(json.dumps([outcome.summary() for outcome in outcomes], indent=2) + "\n")
+        (folder / "configuration.json").write_text(json.dumps(configuration, indent=2) + "\n")
+    except OSError as error:
+        raise BadParameter(f"cannot write to {folder}: {(error.strerror or str(error)).lower()}") from None

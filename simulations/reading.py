@@ -1,0 +1,276 @@
+"""Real tuples from files: N-Triples, tab separated triples, JSON lines (each also gzipped) and Parquet.
+
+A line that holds no tuple is counted and the first few are kept with what is wrong; a file that cannot be read at all is refused.
+In N-Triples a term is a term. In the other formats a text that begins as a term of N-Triples does (``<``, ``_:`` or ``"``) is that
+term, any other is a symbol, and a number of JSON is a number. The key of a constant is the one that peers use (gsg.features.key).
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import IO, TypeAlias
+
+import msgspec
+import numpy as np
+
+from gsg.errors import BadText, GsgError
+from gsg.features import Template, key
+from gsg.files import read_tuples
+from gsg.model import Symbol, Term, term
+
+from .errors import BadWorkload
+from .ownership import prefixes_of
+from .workload import ARITY, DAY_S, POSITIONS, Constants, Recorded, Subscriptions
+
+FORMATS = {".nt": "nt", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+"""Suffix of a file name, and its format."""
+
+EXAMPLES = 5
+"""Malformed lines that are told in full; the others are counted."""
+LINES = 10_000
+"""Lines that are parsed at once; a mistake costs that the rest of them are parsed one by one."""
+
+_NAMES = (POSITIONS, ("s", "p", "o"))
+"""Columns and fields that hold a tuple, in either of these ways."""
+
+Row: TypeAlias = Sequence[object]
+
+
+@dataclass
+class Source:
+    """A file of tuples, being read: what was wrong with it so far."""
+
+    path: Path
+    malformed: int = 0
+    examples: list[str] = field(default_factory=list)
+
+    def complain(self, line: int, problem: str) -> None:
+        """Count a line that holds no tuple."""
+        self.malformed += 1
+        if len(self.examples) < EXAMPLES:
+            self.examples.append(f"{self.path.name} line {line}: {problem}")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a file holds: the tuples, the terms that stand behind the codes of each position, and what was not understood."""
+
+    recorded: Recorded
+    terms: tuple[dict[Term, int], ...]
+    malformed: int
+    examples: tuple[str, ...]
+
+
+def read(path: str | Path, *, format: str | None = None, seconds: float = DAY_S) -> Reading:
+    """All tuples of a file, encoded. Raises BadWorkload when it cannot be read or holds no tuple."""
+    source = Source(Path(path))
+    known = Codes()
+    try:
+        for rows in _READERS[_format_of(source.path, format)](source):
+            known.add(rows)
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise BadWorkload(f"cannot read {source.path}: damaged, or not gzip at all") from None
+    except OSError as error:
+        raise BadWorkload(f"cannot read {source.path}: {(error.strerror or str(error)).lower()}") from None
+    if not len(known):
+        raise BadWorkload(f"{source.path} holds no tuples{_first_complaint(source)}")
+    return Reading(known.recorded(seconds), known.terms, source.malformed, tuple(source.examples))
+
+
+def encode(reading: Reading, templates: Sequence[Template]) -> tuple[Recorded, Subscriptions]:
+    """Templates as columns, and the tuples with the constants that only templates have. Raises BadWorkload for another arity."""
+    terms = tuple(dict(known) for known in reading.terms)
+    codes = np.full((ARITY, len(templates)), -1, dtype=np.int64)
+    for number, template in enumerate(templates):
+        if len(template.pattern) != ARITY or template.same:
+            raise BadWorkload(
+                f"{template} is no template of {ARITY} positions without repeated variables, which alone are simulated"
+            )
+        for position, wanted in enumerate(template.pattern):
+            if wanted is not None:
+                codes[position, number] = terms[position].setdefault(wanted, len(terms[position]))
+    constants = tuple(_constants(position, terms[position], column) for position, column in enumerate(reading.recorded.codes))
+    return Recorded(reading.recorded.codes, constants, reading.recorded.seconds), Subscriptions(codes)
+
+
+class Codes:
+    """Terms by the order in which they come, in each position."""
+
+    def __init__(self) -> None:
+        self.terms: tuple[dict[Term, int], ...] = tuple({} for _ in range(ARITY))
+        self._columns: tuple[list[np.ndarray[tuple[int], np.dtype[np.int32]]], ...] = tuple([] for _ in range(ARITY))
+
+    def add(self, rows: list[tuple[Term, ...]]) -> None:
+        """Take tuples in."""
+        for position, (terms, columns) in enumerate(zip(self.terms, self._columns, strict=True)):
+            codes = [terms.setdefault(row[position], len(terms)) for row in rows]
+            columns.append(np.array(codes, dtype=np.int32))
+
+    def __len__(self) -> int:
+        """How many tuples there are."""
+        return sum(map(len, self._columns[0]))
+
+    def recorded(self, seconds: float) -> Recorded:
+        """All of them as columns."""
+        columns = tuple(np.concatenate(parts) for parts in self._columns)
+        constants = tuple(_constants(position, self.terms[position], column) for position, column in enumerate(columns))
+        return Recorded(columns, constants, seconds)
+
+
+def _constants(position: int, terms: dict[Term, int], column: np.ndarray[tuple[int], np.dtype[np.int32]]) -> Constants:
+    keys = prefixes_of([key(ARITY, position, constant) for constant in terms])
+    return Constants(keys, np.bincount(column, minlength=len(terms)).astype(np.int64))
+
+
+def _format_of(path: Path, format: str | None) -> str:
+    found = format or FORMATS.get(Path(path.name.removesuffix(".gz")).suffix, "")
+    if found not in _READERS or (found == "parquet" and path.suffix == ".gz"):
+        raise BadWorkload(f"{path.name!r} has no known suffix; expected {', '.join(FORMATS)}, all but .parquet also with .gz")
+    return found
+
+
+def _first_complaint(source: Source) -> str:
+    return f" ({source.malformed} malformed lines, the first: {source.examples[0]})" if source.malformed else ""
+
+
+def _batches(source: Source) -> Iterator[tuple[int, list[bytes]]]:
+    """The number of the first line, and the lines; they end at ``\\n`` only."""
+    with source.path.open("rb") as raw:
+        stream: IO[bytes] = gzip.GzipFile(fileobj=raw) if source.path.suffix == ".gz" else raw  # type: ignore[assignment]  # reads bytes
+        first = 1
+        while lines := list(islice(stream, LINES)):
+            yield first, lines
+            first += len(lines)
+
+
+def _n_triples(source: Source) -> Iterator[list[tuple[Term, ...]]]:
+    for first, lines in _batches(source):
+        rows, mistake = _parsed(lines)
+        if mistake is not None:
+            # The mistake names a line, but one that does not end is noticed in the next; so each is looked at by itself.
+            rows = []
+            for number, line in enumerate(lines, first):
+                found, mistake = _parsed([line])
+                rows += found
+                if mistake is not None:
+                    source.complain(number, mistake)
+        yield rows
+
+
+def _parsed(lines: list[bytes]) -> tuple[list[tuple[Term, ...]], str | None]:
+    rows: list[tuple[Term, ...]] = []
+    try:
+        rows.extend(read_tuples(io.BytesIO(b"".join(lines)), "nt", name="line"))
+    except BadText as error:
+        return rows, error.problem
+    except GsgError as error:
+        return rows, str(error)
+    return rows, None
+
+
+def _lines_by(parse: Callable[[bytes], Row]) -> Callable[[Source], Iterator[list[tuple[Term, ...]]]]:
+    def reader(source: Source) -> Iterator[list[tuple[Term, ...]]]:
+        terms = _Terms()
+        for first, lines in _batches(source):
+            rows = []
+            for number, line in enumerate(lines, first):
+                if not line.strip():
+                    continue
+                try:
+                    rows.append(terms.of(parse(line)))
+                except (ValueError, GsgError) as error:
+                    source.complain(number, str(error))
+            yield rows
+
+    return reader
+
+
+def _tab_separated(line: bytes) -> Row:
+    fields = line.decode().rstrip("\r\n").split("\t")
+    if len(fields) != ARITY:
+        raise ValueError(f"{len(fields)} fields between tabs; expected {ARITY}")
+    return fields
+
+
+def _json(line: bytes) -> Row:
+    try:
+        found: object = msgspec.json.decode(line)
+    except msgspec.DecodeError as error:
+        raise ValueError(str(error)) from None
+    if isinstance(found, dict):
+        names = next((names for names in _NAMES if all(name in found for name in names)), None)
+        if names is None:
+            raise ValueError(f"an object without the fields {', '.join(POSITIONS)}")
+        return [found[name] for name in names]
+    if not isinstance(found, list) or len(found) != ARITY:
+        raise ValueError(f"neither an object with {', '.join(POSITIONS)} nor an array of {ARITY}")
+    return found
+
+
+def _parquet(source: Source) -> Iterator[list[tuple[Term, ...]]]:
+    from pyarrow import ArrowException, parquet
+
+    try:
+        with source.path.open("rb") as raw:
+            file = parquet.ParquetFile(raw)
+            names = next((names for names in _NAMES if set(names) <= set(file.schema_arrow.names)), None)
+            if names is None:
+                columns = ", ".join(file.schema_arrow.names)
+                raise BadWorkload(f"cannot read {source.path}: its columns are {columns}; expected {', '.join(POSITIONS)}")
+            terms, number = _Terms(), 0
+            for batch in file.iter_batches(LINES, columns=list(names)):
+                rows = []
+                for row in zip(*(batch.column(name).to_pylist() for name in names), strict=True):
+                    number += 1
+                    try:
+                        rows.append(terms.of(row))
+                    except (ValueError, GsgError) as error:
+                        source.complain(number, str(error))
+                yield rows
+    except ArrowException as error:
+        raise BadWorkload(f"cannot read {source.path}: {str(error).splitlines()[0].rstrip('.')}") from None
+
+
+class _Terms:
+    """Terms from what stands in fields; each text is looked at once."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, Term] = {}
+
+    def of(self, row: Row) -> tuple[Term, ...]:
+        return tuple(map(self._term, row))
+
+    def _term(self, value: object) -> Term:
+        if not isinstance(value, str):
+            if value is None:
+                raise ValueError("a field is empty")
+            return term(value)
+        found = self._texts.get(value)
+        if found is None:
+            found = self._texts[value] = _term_of(value)
+        return found
+
+
+def _term_of(text: str) -> Term:
+    if not text:
+        raise ValueError("a field is empty")
+    if not text.startswith(("<", '"', "_:")):
+        return Symbol(text)
+    rows, mistake = _parsed([f"_:it <x:is> {text} .\n".encode()])
+    if mistake is not None or len(rows) != 1 or "\n" in text:
+        raise ValueError(f"{text!r} is no term of N-Triples: {mistake or 'more than one line'}")
+    return rows[0][2]
+
+
+_READERS: dict[str, Callable[[Source], Iterator[list[tuple[Term, ...]]]]] = {
+    "nt": _n_triples,
+    "tsv": _lines_by(_tab_separated),
+    "jsonl": _lines_by(_json),
+    "parquet": _parquet,
+}
