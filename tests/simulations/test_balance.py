@@ -1,0 +1,226 @@
+"""Loads of peers: exact against counting one tuple at a time, and the same however it is run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from simulations import plan as plan_module
+from simulations.balance import in_one_thread, on_spark, run, save
+from simulations.errors import BadParameter
+from simulations.meeting import OneByOne, check, matching
+from simulations.ownership import Ownership
+from simulations.plan import Plan, expanded, make_plan, peer_ids
+from simulations.strategies import STANDARD, parse
+from simulations.tally import Loads, SortedKeys, Tally
+from simulations.workload import COMMON_MIX, Subscriptions, Synthetic, parse_mix
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TUPLES = Synthetic(1_500, (90, 6, 60), (0.5, 1.0, 1.2), seed=2, seconds=1_000.0)
+SUBSCRIPTIONS = TUPLES.subscriptions(250, COMMON_MIX, 3)
+PEERS = peer_ids(40, 5)
+ALL = (
+    *STANDARD,
+    "popular-20",
+    "hot-split-1",
+    "grid-1",
+    "grid-1+virtual-3+random",
+    "composite+demand",
+    "epochs-5+predicate",
+    "two-choices+demand",
+)
+
+
+def one_by_one(plan: Plan, subscriptions: Subscriptions) -> tuple[list[int], list[int], list[int], int]:
+    """Copies of tuples and of subscriptions at each peer, pairs that met there, and lost subscriptions: by single decisions."""
+    single = OneByOne(plan, TUPLES, subscriptions)
+    peers = len(plan.peers)
+    ownership = Ownership(plan_module.kernels.virtual_ids(plan.peers, plan.strategy.virtual))
+
+    def owner(key: bytes) -> int:
+        return int(ownership.owners(np.array([int.from_bytes(key, "big")], dtype=np.uint64))[0]) % peers
+
+    posted: dict[bytes, set[tuple[int, ...]]] = {}
+    copies, lost = [0] * peers, 0
+    for number in range(len(subscriptions)):
+        keys = single.of_subscription(number)
+        lost += keys is None
+        for key in keys or ():
+            posted.setdefault(key, set()).add(tuple(subscriptions.codes[:, number].tolist()))
+            copies[owner(key)] += 1
+    tuples, work = [0] * peers, [0] * peers
+    chunk = TUPLES.chunk(0, TUPLES.tuples)
+    for *codes, at_s in zip(*chunk.codes, chunk.at_s, strict=True):
+        for key in single.of_tuple(tuple(map(int, codes)), float(at_s)):
+            tuples[owner(key)] += 1
+            work[owner(key)] += len(posted.get(key, ()))
+    return tuples, copies, work, lost
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_loads_are_those_of_single_decisions(name: str) -> None:
+    plan = make_plan(parse(name), TUPLES, SUBSCRIPTIONS, PEERS)
+
+    loads = in_one_thread()(plan, TUPLES)
+
+    tuples, copies, work, lost = one_by_one(plan, SUBSCRIPTIONS)
+    assert (plan.subscriptions.tolist(), plan.lost) == (copies, lost)
+    assert loads.tuples.tolist() == tuples
+    assert loads.work.tolist() == work
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_matching_pair_meets_once_or_is_lost(name: str) -> None:
+    plan = make_plan(parse(name), TUPLES, SUBSCRIPTIONS, PEERS)
+    single = OneByOne(plan, TUPLES, SUBSCRIPTIONS)
+    chunk = TUPLES.chunk(0, 60)
+
+    met, lost = set(), 0
+    for number, subscription in zip(*matching(chunk, SUBSCRIPTIONS, TUPLES), strict=True):
+        goes_to = single.of_tuple(tuple(int(column[number]) for column in chunk.codes), float(chunk.at_s[number]))
+        posted = single.of_subscription(int(subscription))
+        lost += posted is None
+        met.add(1 if posted is None else len(set(goes_to) & set(posted)))
+
+    assert met == {1}
+    assert (lost > 0) == (plan.lost > 0)
+
+
+def test_pairs_that_match_are_all_found() -> None:
+    chunk = TUPLES.chunk(0, 50)
+
+    found = set(zip(*(column.tolist() for column in matching(chunk, SUBSCRIPTIONS, TUPLES)), strict=True))
+
+    rows = list(zip(*(column.tolist() for column in chunk.codes), strict=True))
+    expected = {
+        (number, subscription)
+        for number, row in enumerate(rows)
+        for subscription, wanted in enumerate(SUBSCRIPTIONS.codes.T.tolist())
+        if all(code in (-1, there) for code, there in zip(wanted, row, strict=True))
+    }
+    assert found == expected
+
+
+def test_a_subscription_without_constants_is_everywhere_and_met_once() -> None:
+    with_all = Subscriptions(np.append(SUBSCRIPTIONS.codes, [[-1], [-1], [-1]], axis=1))
+    without = make_plan(parse("rarest+demand"), TUPLES, SUBSCRIPTIONS, PEERS)
+    plan = make_plan(parse("rarest+demand"), TUPLES, with_all, PEERS)
+
+    more = in_one_thread()(plan, TUPLES).work.sum() - in_one_thread()(without, TUPLES).work.sum()
+
+    assert (plan.templates - without.templates).tolist() == [1] * len(PEERS)
+    assert more == TUPLES.tuples
+    assert check(plan, TUPLES, with_all).missed == 0
+
+
+def test_equal_templates_are_counted_once() -> None:
+    twice = Subscriptions(np.concatenate((SUBSCRIPTIONS.codes, SUBSCRIPTIONS.codes), axis=1))
+    once, both = (make_plan(parse("hot-split-1"), TUPLES, some, PEERS) for some in (SUBSCRIPTIONS, twice))
+
+    assert both.templates.tolist() == once.templates.tolist()
+    assert both.subscriptions.tolist() == (2 * once.subscriptions).tolist()
+
+
+def test_pieces_of_cells_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan_module, "EXPANDED", 5)
+    parts = np.array([2, 9, 1, 1, 3])
+
+    pieces = [(item, part) for items, parts_ in expanded(parts) for item, part in zip(items.tolist(), parts_.tolist(), strict=True)]
+
+    assert pieces == [(item, part) for item, count in enumerate(parts.tolist()) for part in range(count)]
+
+
+def test_sorted_keys_are_found_and_others_are_not() -> None:
+    keys = np.unique(np.array([0, 1, 5, 2**63, 2**63 + 1, 2**64 - 1], dtype=np.uint64))
+    asked = np.array([5, 6, 2**64 - 1, 2**63 + 1, 2, 0], dtype=np.uint64)
+
+    assert SortedKeys(keys).find(asked).tolist() == [2, -1, 5, 4, -1, 0]
+    assert SortedKeys(keys[:0]).find(asked).tolist() == [-1] * 6
+
+
+@pytest.mark.parametrize("name", ["rarest", "grid-1+demand", "composite"])
+def test_spark_counts_the_same_in_any_number_of_partitions(spark: SparkSession, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Small chunks, so that there is something to cut.
+    monkeypatch.setattr("simulations.balance.chunks_of", lambda tuples: [(begin, 90) for begin in range(0, tuples, 90)])
+    plan = make_plan(parse(name), TUPLES, SUBSCRIPTIONS, PEERS)
+    alone = in_one_thread()(plan, TUPLES)
+
+    by_partitions = [on_spark(spark, partitions=partitions)(plan, TUPLES) for partitions in (1, 3, 16)]
+
+    for loads in by_partitions:
+        assert loads.tuples.tolist() == alone.tuples.tolist()
+        assert loads.work.tolist() == alone.work.tolist()
+
+
+def test_spark_says_how_far_it_is(spark: SparkSession) -> None:
+    said: list[tuple[int, int]] = []
+
+    on_spark(spark, progress=lambda done, of: said.append((done, of)))(
+        make_plan(parse("rarest"), TUPLES, SUBSCRIPTIONS, PEERS), TUPLES
+    )
+
+    assert said[-1] == (1, 1)
+
+
+def test_no_partitions_are_refused(spark: SparkSession) -> None:
+    with pytest.raises(BadParameter, match="0 partitions; expected 1 or more"):
+        on_spark(spark, partitions=0)
+
+
+@pytest.mark.parametrize("peers", [0, -3, 1 << 27])
+def test_impossible_numbers_of_peers_are_refused(peers: int) -> None:
+    with pytest.raises(BadParameter, match=f"{peers} peers; expected 1 to"):
+        peer_ids(peers, 1)
+
+
+def test_a_run_leaves_what_each_peer_has_and_how_it_was_made(tmp_path: Path) -> None:
+    from pyarrow import parquet
+
+    outcome = run(parse("popular-20"), TUPLES, SUBSCRIPTIONS, PEERS, in_one_thread())
+    save(tmp_path / "out", [outcome], {"seed": 2})
+
+    table = parquet.read_table(tmp_path / "out" / "rarest+popular-20.parquet")
+    (summary,) = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert table.column("tuples").to_pylist() == outcome.loads.tuples.tolist()
+    assert table.column_names == ["peer", "tuples", "subscriptions", "templates", "work"]
+    assert json.loads((tmp_path / "out" / "configuration.json").read_text()) == {"seed": 2}
+    assert summary["copies_per_tuple"] < 3
+    assert summary["lost_subscriptions"] == outcome.lost > 0
+    assert summary["messages"] == outcome.loads.tuples.sum() + outcome.subscriptions.sum() + 2 * SUBSCRIPTIONS.given.sum()
+
+
+def test_a_folder_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(BadParameter, match=r"cannot write to .*file"):
+        save(tmp_path / "file", [], {})
+
+
+def test_date_ranges_show_what_peers_carry_at_one_time() -> None:
+    outcome = run(parse("epochs-5"), TUPLES, SUBSCRIPTIONS, PEERS, in_one_thread())
+
+    now = TUPLES.chunk(0, TUPLES.tuples).at_s < TUPLES.seconds / 5
+    assert outcome.loads.first_epoch.sum() == 3 * now.sum()
+    assert "first_epoch_tuple_load" in outcome.summary()
+
+
+def test_work_is_spread_where_the_mix_asks_for_common_constants() -> None:
+    subscriptions = TUPLES.subscriptions(250, parse_mix("?p?=1"), 1)
+
+    plain, split = (run(parse(name), TUPLES, subscriptions, PEERS, in_one_thread()) for name in ("rarest", "hot-split-1"))
+
+    assert split.loads.tuples.max() < plain.loads.tuples.max()
+    assert split.loads.work.sum() == plain.loads.work.sum()
+
+
+def test_a_tally_that_saw_nothing_has_nothing() -> None:
+    loads = Tally(make_plan(parse("rarest"), TUPLES, SUBSCRIPTIONS, PEERS)).loads()
+
+    assert isinstance(loads, Loads)
+    assert not loads.tuples.any()

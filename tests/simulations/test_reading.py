@@ -1,0 +1,172 @@
+"""Tuples from files, and what is said of lines that hold none."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+
+import pyarrow
+import pytest
+from pyarrow import parquet
+
+import rete
+from gsg.features import key
+from gsg.model import IRI, BlankNode, Literal, Symbol
+from simulations.errors import BadWorkload
+from simulations.meeting import matching
+from simulations.ownership import prefixes_of
+from simulations.reading import LINES, encode, read
+from simulations.workload import COMMON_MIX
+
+SHARED = Path(os.environ.get("GSG_SHARED", Path(__file__).resolve().parents[3] / "shared"))
+FILMS = SHARED / "data" / "films-2008-2014.nt.gz"
+
+
+def write(path: Path, text: str | bytes) -> Path:
+    data = text.encode() if isinstance(text, str) else text
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return path
+
+
+def rows(path: Path) -> list[tuple[object, ...]]:
+    """The tuples of a file, from what was encoded."""
+    reading = read(path)
+    terms = [list(known) for known in reading.terms]
+    return [tuple(known[code] for known, code in zip(terms, row, strict=True)) for row in zip(*reading.recorded.codes, strict=True)]
+
+
+N_TRIPLES = '<a:s> <a:p> "x\u2028y"@en .\n# a comment\n\n_:b <a:p> <a:o> .\n'
+EXPECTED = [(IRI("a:s"), IRI("a:p"), Literal("x\u2028y", "", "en")), (BlankNode("b"), IRI("a:p"), IRI("a:o"))]
+
+
+@pytest.mark.parametrize("name", ["t.nt", "t.nt.gz"])
+def test_n_triples(tmp_path: Path, name: str) -> None:
+    assert rows(write(tmp_path / name, N_TRIPLES)) == EXPECTED
+
+
+@pytest.mark.parametrize("name", ["t.tsv", "t.tsv.gz"])
+def test_tab_separated(tmp_path: Path, name: str) -> None:
+    path = write(tmp_path / name, 'Q1\tP2\tQ3\n\n<a:s>\tP2\t"two words"\r\n')
+
+    assert rows(path) == [(Symbol("Q1"), Symbol("P2"), Symbol("Q3")), (IRI("a:s"), Symbol("P2"), "two words")]
+
+
+def test_json_lines(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "t.jsonl", '["a", "b", 5]\n{"subject": "a", "predicate": "b", "object": true}\n{"o": 1, "p": "b", "s": "a"}\n'
+    )
+
+    true = Literal("true", "http://www.w3.org/2001/XMLSchema#boolean")
+    assert rows(path) == [(Symbol("a"), Symbol("b"), found) for found in (5, true, 1)]
+
+
+def test_parquet(tmp_path: Path) -> None:
+    table = pyarrow.table({"other": [0, 0], "subject": ["a", None], "predicate": ["<a:p>", "b"], "object": [7, 8]})
+    parquet.write_table(table, tmp_path / "t.parquet")
+
+    reading = read(tmp_path / "t.parquet")
+
+    assert rows(tmp_path / "t.parquet") == [(Symbol("a"), IRI("a:p"), 7)]
+    assert reading.examples == ("t.parquet line 2: a field is empty",)
+
+
+MALFORMED = {
+    "t.nt": ("<a:s> <a:p> <a:o> .\nnonsense\n<a:s> <a:p>\n<a:t> <a:p> <a:o> .\n", 2, "t.nt line 2: "),
+    "t.tsv": (b"a\tb\tc\na\tb\n\xff\tb\tc\na\t\tc\na\tb\t<open\nd\te\tf\n", 4, "t.tsv line 2: 2 fields between tabs; expected 3"),
+    "t.jsonl": ('["a", "b", "c"]\n[1,\n{"s": 1}\n[1]\n["a", "b", []]\n["a", "b", "d"]\n', 4, "t.jsonl line 2: "),
+}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_malformed_lines_are_counted_and_told(tmp_path: Path, name: str) -> None:
+    text, malformed, first = MALFORMED[name]
+
+    reading = read(write(tmp_path / name, text))
+
+    assert (reading.recorded.tuples, reading.malformed) == (2, malformed)
+    assert reading.examples[0].startswith(first)
+
+
+def test_a_mistake_far_down_costs_no_other_line(tmp_path: Path) -> None:
+    lines = [f"<a:{number}> <a:p> <a:o> .\n" for number in range(LINES + 10)]
+    lines[LINES + 3] = "<a:s> <a:p> <a:o>\n"
+
+    reading = read(write(tmp_path / "t.nt", "".join(lines)))
+
+    assert (reading.recorded.tuples, reading.malformed) == (LINES + 9, 1)
+    assert reading.examples[0].startswith(f"t.nt line {LINES + 4}: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "complaint"),
+    [
+        ("t.nt", b"nonsense\n", r"t\.nt holds no tuples \(1 malformed lines, the first: t\.nt line 1: "),
+        ("t.nt.gz", None, r"cannot read .*t\.nt\.gz: damaged, or not gzip at all"),
+        ("t.csv", b"a,b,c\n", r"'t\.csv' has no known suffix; expected \.nt, \.tsv,"),
+        ("t.parquet", b"nonsense", r"cannot read .*t\.parquet: "),
+        ("t.parquet.gz", b"", r"has no known suffix"),
+    ],
+    ids=["nothing in it", "damaged", "unknown", "no Parquet", "compressed twice"],
+)
+def test_a_file_that_cannot_be_read_is_one_clear_line(tmp_path: Path, name: str, data: bytes | None, complaint: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(b"no gzip" if data is None else data)
+
+    with pytest.raises(BadWorkload, match=complaint) as refused:
+        read(path)
+
+    assert "\n" not in str(refused.value)
+
+
+def test_a_file_that_is_not_there_is_one_clear_line(tmp_path: Path) -> None:
+    with pytest.raises(BadWorkload, match=r"cannot read .*gone\.tsv: no such file or directory"):
+        read(tmp_path / "gone.tsv")
+    (tmp_path / "d.tsv").mkdir()
+    with pytest.raises(BadWorkload, match="is a directory"):
+        read(tmp_path / "d.tsv")
+
+
+def test_parquet_without_the_columns_is_one_clear_line(tmp_path: Path) -> None:
+    parquet.write_table(pyarrow.table({"a": [1]}), tmp_path / "t.parquet")
+
+    with pytest.raises(BadWorkload, match=r"its columns are a; expected subject, predicate, object"):
+        read(tmp_path / "t.parquet")
+
+
+def test_keys_and_facts_are_those_of_peers(tmp_path: Path) -> None:
+    reading = read(write(tmp_path / "t.tsv", "a\tp\tb\na\tp\tc\n"))
+
+    subjects, predicates, objects = reading.recorded.constants
+    assert subjects.keys.tolist() == prefixes_of([key(3, 0, Symbol("a"))]).tolist()
+    assert objects.keys.tolist() == prefixes_of([key(3, 2, Symbol("b")), key(3, 2, Symbol("c"))]).tolist()
+    assert (subjects.facts.tolist(), predicates.facts.tolist(), objects.facts.tolist()) == ([2], [2], [1, 1])
+
+
+def test_templates_of_peers_are_encoded_with_constants_that_no_tuple_has(tmp_path: Path) -> None:
+    reading = read(write(tmp_path / "t.tsv", "a\tp\tb\na\tp\tc\n"))
+
+    recorded, subscriptions = encode(
+        reading, [rete.Template((Symbol("a"), None, None)), rete.Template((None, None, Symbol("new")))]
+    )
+
+    assert subscriptions.codes.T.tolist() == [[0, -1, -1], [-1, -1, 2]]
+    assert recorded.constants[2].facts.tolist() == [1, 1, 0]
+    with pytest.raises(BadWorkload, match="no template of 3 positions"):
+        encode(reading, [rete.Template((Symbol("a"),))])
+
+
+def test_subscriptions_to_a_file_are_answered_by_it(tmp_path: Path) -> None:
+    recorded = read(write(tmp_path / "t.tsv", "".join(f"s{n % 7}\tp{n % 3}\to{n}\n" for n in range(40)))).recorded
+
+    subscriptions = recorded.subscriptions(60, COMMON_MIX, 1)
+
+    _, answered = matching(recorded.chunk(0, 40), subscriptions, recorded)
+    assert set(answered.tolist()) == set(range(60))
+
+
+@pytest.mark.skipif(not FILMS.exists(), reason="the shared data is not there")
+def test_the_film_data_is_read_whole() -> None:
+    reading = read(FILMS)
+
+    assert (reading.recorded.tuples, reading.malformed) == (146_570, 0)
