@@ -27,6 +27,9 @@ OLDEST_JAVA = 17
 LOCAL = "local[*]"
 """All cores of this machine: the master where none is named."""
 
+GIVEN = "given"
+"""The master that spark-submit was told."""
+
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 _UNKNOWN_MODULE = "--add-modules=jdk.incubator.vector"
 _WRAPPER = """#!/bin/sh
@@ -58,18 +61,22 @@ def session(
         os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
         if master.startswith("local"):
             os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    builder = SparkSession.builder.appName(name).master(master)
+    builder = SparkSession.builder.appName(name)
+    if master != GIVEN:
+        builder = builder.master(master)
     if master.startswith("local"):
         builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1")
     settings = {
         "spark.ui.enabled": "false",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{_LOGGING}",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.shuffle.partitions": str(partitions or os.cpu_count() or 2),
         "spark.sql.session.timeZone": "UTC",
         **(options or {}),
     }
+    # Within the zip of a cluster there is no such file, and Spark was started by somebody else.
+    if _LOGGING.is_file():
+        settings["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile=file:{_LOGGING}"
     for key, value in settings.items():
         builder = builder.config(key, value)
     try:

@@ -1,6 +1,6 @@
 """The command ``gsg``. This is where doors are put together; each command's module is imported when it is called.
 
-Open next: peer.py (start a peer), publish.py, subscribe.py, explain.py, status.py.
+Open next: peer.py (start a peer), publish.py, subscribe.py, explain.py, status.py, simulate.py.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ _COMMANDS = {
     "subscribe": "Print the rows of a standing query as they come and go.",
     "explain": "Say how a query is answered, why a row holds or does not, or what subscriptions hold.",
     "status": "Show the peers, what each holds and how the load is spread.",
+    "simulate": "Simulate large overlays on Spark.",
 }
 
 

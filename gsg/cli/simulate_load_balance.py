@@ -1,0 +1,142 @@
+"""``gsg simulate load-balance``: who would carry which load, strategy by strategy."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from simulations.balance import Counter, Outcome, Progress
+    from simulations.experiments import BalanceRequest
+
+
+@click.command(short_help="Who would carry which load, strategy by strategy.")
+@click.option("--peers", default=1_000, show_default=True, help="How many peers.")
+@click.option("--tuples", default=1_000_000, show_default=True, help="How many synthetic tuples.")
+@click.option(
+    "--events", type=click.Path(path_type=Path), help="Take the tuples of a file: .nt, .tsv, .jsonl (also .gz) or .parquet."
+)
+@click.option("--subscriptions", default=10_000, show_default=True, help="How many subscriptions.")
+@click.option("--mix", default="", metavar="PATTERN=WEIGHT,...", help="Which constants subscriptions give, such as ?po=2,s??=1.")
+@click.option("--distinct", default="", metavar="S,P,O", help="Distinct synthetic subjects, predicates and objects.")
+@click.option("--zipf", default="0.5,1,1", show_default=True, metavar="S,P,O", help="Zipf's exponents of the three; 0 is uniform.")
+@click.option("--hours", default=24.0, show_default=True, help="For how long the tuples are published.")
+@click.option(
+    "--strategy", "strategies", multiple=True, help="A strategy such as rarest+grid-10+demand; may be repeated. [default: all]"
+)
+@click.option("--seed", default=1, show_default=True, help="The same seed gives the same result, however it is run.")
+@click.option("--out", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Where results and report go.")
+@click.option("--master", default="local[*]", show_default=True, help="Spark's master; 'given' under spark-submit.")
+@click.option("--partitions", type=int, help="Into how many parts tuples are cut. [default: one for each core]")
+@click.option("--engine", type=click.Choice(["spark", "numpy"]), default="spark", show_default=True, help="numpy: in one thread.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document instead of the table.")
+def command(
+    peers: int,
+    tuples: int,
+    events: Path | None,
+    subscriptions: int,
+    mix: str,
+    distinct: str,
+    zipf: str,
+    hours: float,
+    strategies: tuple[str, ...],
+    seed: int,
+    out: Path,
+    master: str,
+    partitions: int | None,
+    engine: str,
+    as_json: bool,
+) -> None:
+    """Spread the load of tuples and subscriptions over many peers, by strategies that peers could run.
+
+    Without --strategy all standard ones are compared. DIR gets what each peer carries (Parquet), the numbers and the run's
+    configuration (JSON), and report.html, which needs no network to be read.
+    """
+    with _mistakes_told():
+        from simulations.experiments import BalanceRequest
+
+        request = BalanceRequest(
+            peers=peers,
+            tuples=tuples,
+            events=None if events is None else str(events),
+            subscriptions=subscriptions,
+            mix=mix,
+            distinct=distinct,
+            zipf=zipf,
+            hours=hours,
+            strategies=strategies,
+            seed=seed,
+        )
+        outcomes, malformed = _run(request, master, partitions, engine, out)
+    if as_json:
+        click.echo(json.dumps([outcome.summary() for outcome in outcomes], indent=2))
+        return
+    from .simulate_tables import BALANCE_LEGEND, balance_table
+    from .tables import console
+
+    output = console()
+    output.print(balance_table(outcomes))
+    output.print(BALANCE_LEGEND, style="dim", soft_wrap=False)
+    if malformed:
+        output.print(malformed, style="yellow")
+    output.print(f"results, configuration and report.html are in {out}", soft_wrap=True)
+
+
+@contextmanager
+def _mistakes_told() -> Iterator[None]:
+    """One line and status 2 for whatever a run cannot be."""
+    try:
+        from simulations.errors import SimulationError
+    except ImportError as error:
+        # numpy is the first thing that is missing where the extra is.
+        click.echo(f"gsg: the simulation is not installed ({error}); install the extra: pip install 'gsg-router[sim]'", err=True)
+        sys.exit(2)
+    try:
+        yield
+    except SimulationError as error:
+        click.echo(f"gsg: {error}", err=True)
+        sys.exit(2)
+    except ImportError as error:
+        click.echo(f"gsg: the simulation is not installed ({error}); install the extra: pip install 'gsg-router[sim]'", err=True)
+        sys.exit(2)
+
+
+def _run(request: BalanceRequest, master: str, partitions: int | None, engine: str, out: Path) -> tuple[list[Outcome], str]:
+    from simulations.experiments import balance
+
+    with _bar() as (title, progress):
+
+        def counter() -> Counter:
+            from simulations.balance import in_one_thread, on_spark
+
+            if engine == "numpy":
+                return in_one_thread(progress)
+            from simulations.spark import session
+
+            return on_spark(session("gsg simulate", master=master), partitions=partitions, progress=progress)
+
+        return balance(request, counter, out, title)
+
+
+@contextmanager
+def _bar() -> Iterator[tuple[Callable[[str], None], Progress]]:
+    """What names the strategy that is under way, and what is told how far it is; drawn where standard error is a terminal."""
+    if not sys.stderr.isatty():
+        yield (lambda _: None), (lambda _, __: None)
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("reading", total=None)
+        yield (
+            lambda title: bar.reset(task, description=title, total=None),
+            lambda done, of: bar.update(task, completed=done, total=of),
+        )

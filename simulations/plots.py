@@ -1,0 +1,103 @@
+"""Plots as SVG, to stand inside an HTML page: one look for all of them."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+SIZE_INCHES = (6.4, 4.2)
+_COLOURS = ("#0b6e99", "#d1495b", "#3c8c40", "#e08d00", "#7a4fb5", "#11a3a3", "#8a5a2b", "#5c6670")
+_DASHES = ("-", "--", ":")
+"""A line is told from others by its colour, and from the ninth on by its dashes."""
+_STYLE: dict[Any, Any] = {  # Any: matplotlib's names of settings are a type of three hundred literals, and values of any kind
+    "font.family": "sans-serif",
+    "font.size": 9.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": "#8794a1",
+    "axes.labelcolor": "#1c2733",
+    "xtick.color": "#51606f",
+    "ytick.color": "#51606f",
+    "svg.fonttype": "none",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line by its name and its points."""
+
+    name: str
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A point by its name."""
+
+    name: str
+    x: float
+    y: float
+
+
+def lines_plot(
+    identity: str, lines: Sequence[Line], *, x: str, y: str, log_x: bool = False, log_y: bool = False, diagonal: bool = False
+) -> str:
+    """Lines with a legend. ``identity`` tells this plot from others on the same page."""
+    with mpl.rc_context(_STYLE | {"svg.hashsalt": identity}):
+        figure, axes = _axes(x, y, log_x=log_x, log_y=log_y)
+        if diagonal:
+            axes.plot([0, 1], [0, 1], color="#b6c0ca", linewidth=1)
+        for number, line in enumerate(lines):
+            style = _DASHES[number // len(_COLOURS) % len(_DASHES)]
+            marker = "o" if len(line.x) < 12 else None
+            axes.plot(line.x, line.y, style, color=_colour(number), label=line.name, linewidth=1.5, marker=marker, markersize=3)
+        if len(lines) > 1:
+            axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=7.5)
+        return _svg(figure)
+
+
+def points_plot(identity: str, points: Sequence[Point], *, x: str, y: str) -> str:
+    """Points on logarithmic axes, named in a legend."""
+    with mpl.rc_context(_STYLE | {"svg.hashsalt": identity}):
+        figure, axes = _axes(x, y, log_x=True, log_y=True)
+        for number, point in enumerate(points):
+            marker = "os^"[number // len(_COLOURS) % 3]
+            axes.plot([point.x], [point.y], marker, color=_colour(number), label=point.name, markersize=7, alpha=0.85)
+        axes.margins(0.12)
+        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=7.5)
+        return _svg(figure)
+
+
+def _axes(x: str, y: str, *, log_x: bool, log_y: bool) -> tuple[Figure, Axes]:
+    figure = Figure(figsize=SIZE_INCHES)
+    axes = figure.add_subplot()
+    axes.set_xlabel(x)
+    axes.set_ylabel(y)
+    if log_x:
+        axes.set_xscale("log")
+    if log_y:
+        axes.set_yscale("log")
+    axes.grid(visible=True, color="#e3e8ee", linewidth=0.7)
+    axes.set_axisbelow(True)
+    return figure, axes
+
+
+def _colour(number: int) -> str:
+    return _COLOURS[number % len(_COLOURS)]
+
+
+def _svg(figure: Figure) -> str:
+    """The picture from its first tag on, without a date: the same run makes the same page."""
+    text = io.StringIO()
+    figure.savefig(text, format="svg", bbox_inches="tight", metadata={"Date": None, "Creator": None})
+    drawn = text.getvalue()
+    return drawn[drawn.index("<svg") :].strip()

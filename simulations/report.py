@@ -1,0 +1,170 @@
+"""The report of a comparison: one HTML file with its plots inside, to be read without network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .balance import Outcome
+from .errors import BadParameter
+from .loads import Load, ccdf, lorenz
+from .plots import Line, Point, lines_plot, points_plot
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """How uneven a strategy is, max/mean of the copies of tuples, with so many peers; counted over so many tuples."""
+
+    tuples: int
+    peers: tuple[int, ...]
+    uneven: tuple[float, ...]
+
+
+def write_report(file: Path, outcomes: Sequence[Outcome], growths: Sequence[Growth], configuration: dict[str, object]) -> None:
+    """Write the report. Raises BadParameter where it cannot be written."""
+    text = report(outcomes, growths, configuration)
+    try:
+        file.write_text(text, "utf-8")
+    except OSError as error:
+        raise BadParameter(f"cannot write {file}: {(error.strerror or str(error)).lower()}") from None
+
+
+def report(outcomes: Sequence[Outcome], growths: Sequence[Growth], configuration: dict[str, object]) -> str:
+    """The whole document."""
+    first = outcomes[0]
+    title = f"{first.published:,} tuples and {first.subscribed:,} subscriptions over {first.peers:,} peers"
+    figures = "\n".join(
+        f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>" for svg, caption in plots(outcomes, growths)
+    )
+    return _PAGE.format(
+        title=escape(title), table=_table(outcomes), figures=figures, configuration=_configuration(configuration), style=_STYLE
+    )
+
+
+def plots(outcomes: Sequence[Outcome], growths: Sequence[Growth]) -> list[tuple[str, str]]:
+    """Each plot as SVG with what it shows."""
+
+    def curves(
+        load: Callable[[Outcome], Load], curve: Callable[[Load], tuple[NDArray[np.float64], NDArray[np.float64]]]
+    ) -> list[Line]:
+        return [Line(outcome.strategy.name, *curve(load(outcome))) for outcome in outcomes]
+
+    grown = [
+        Line(outcome.strategy.name, np.array(growth.peers, dtype=np.float64), np.array(growth.uneven))
+        for outcome, growth in zip(outcomes, growths, strict=True)
+    ]
+    costs = [
+        Point(outcome.strategy.name, float(outcome.loads.tuples.max()), outcome.messages / outcome.published)
+        for outcome in outcomes
+    ]
+    load = curves(lambda outcome: outcome.loads.tuples, ccdf)
+    even = curves(lambda outcome: outcome.loads.tuples, lorenz)
+    work = curves(lambda outcome: outcome.loads.work, ccdf)
+    return [
+        (
+            lines_plot(
+                "load", load, x="copies of tuples at a peer", y="share of peers with at least so many", log_x=True, log_y=True
+            ),
+            "Load. A curve that ends far to the right has few peers that carry much.",
+        ),
+        (
+            lines_plot("lorenz", even, x="share of peers, the least loaded first", y="share of all copies", diagonal=True),
+            "Lorenz curve. On the diagonal all peers carry the same; the Gini coefficient is twice the area between.",
+        ),
+        (
+            lines_plot("growth", grown, x="peers", y="max/mean of copies of tuples", log_x=True, log_y=True),
+            f"Growth, over {growths[0].tuples:,} tuples. Where a curve keeps rising, more peers do not relieve the busiest one.",
+        ),
+        (
+            points_plot("cost", costs, x="most copies of tuples at one peer", y="messages per tuple"),
+            "Price. Down is cheap, left is even.",
+        ),
+        (
+            lines_plot(
+                "work", work, x="pairs of a tuple and a template at a peer", y="share of peers with as many", log_x=True, log_y=True
+            ),
+            "Match work. Pairs that meet under one key, most of which an indexed peer never looks at.",
+        ),
+    ]
+
+
+_COLUMNS: tuple[tuple[str, Callable[[Outcome], str]], ...] = (
+    ("copies of a tuple", lambda outcome: f"{outcome.loads.tuples.sum() / outcome.published:.2f}"),
+    ("copies of a subscription", lambda outcome: f"{outcome.subscriptions.sum() / outcome.subscribed:.2f}"),
+    ("messages", lambda outcome: f"{outcome.messages:,}"),
+    ("max/mean", lambda outcome: f"{outcome.spreads()['tuple_load'].max_over_mean:,.1f}"),
+    ("p99/mean", lambda outcome: f"{outcome.spreads()['tuple_load'].p99_over_mean:,.1f}"),
+    ("Gini", lambda outcome: f"{outcome.spreads()['tuple_load'].gini:.3f}"),
+    ("entropy", lambda outcome: f"{outcome.spreads()['tuple_load'].entropy:.3f}"),
+    ("peak load", lambda outcome: f"{outcome.loads.tuples.max():,}"),
+    (
+        "peak load in one date range",
+        lambda outcome: f"{outcome.loads.first_epoch.max():,}" if outcome.loads.first_epoch.any() else "",
+    ),
+    ("peak match work", lambda outcome: f"{outcome.loads.work.max():,}"),
+    ("most templates", lambda outcome: f"{outcome.templates.max():,}"),
+    ("lost subscriptions", lambda outcome: f"{outcome.lost / outcome.subscribed:.1%}"),
+    ("sampled pairs that met", lambda outcome: f"{outcome.meetings.met:,} of {outcome.meetings.pairs - outcome.meetings.lost:,}"),
+)
+
+
+def _table(outcomes: Sequence[Outcome]) -> str:
+    head = "".join(f"<th>{escape(name)}</th>" for name, _ in _COLUMNS)
+    rows = (
+        f"<tr><th>{escape(outcome.strategy.name)}</th>{''.join(f'<td>{escape(shown(outcome))}</td>' for _, shown in _COLUMNS)}</tr>"
+        for outcome in outcomes
+    )
+    return f"<table><thead><tr><th>strategy</th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+def _configuration(configuration: dict[str, object]) -> str:
+    rows = (f"<tr><th>{escape(name)}</th><td>{escape(_shown(value))}</td></tr>" for name, value in configuration.items())
+    return f"<table>{''.join(rows)}</table>"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_shown(part)}" for name, part in value.items())
+    if isinstance(value, tuple | list):
+        return ", ".join(map(_shown, value)) or "all standard ones"
+    return f"{value:,}" if isinstance(value, int) else "" if value is None else str(value)
+
+
+_STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; color: #1c2733; background: #fff; }
+body { max-width: 1180px; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.5rem; margin-bottom: 0; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
+table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
+th, td { padding: .3rem .6rem; text-align: right; border-bottom: 1px solid #e3e8ee; vertical-align: bottom; }
+th { font-weight: 600; } tbody th, tr > th:first-child { text-align: left; white-space: nowrap; }
+.wide { overflow-x: auto; }
+.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(520px, 1fr)); gap: 1.5rem; }
+figure { margin: 0; } figure svg { width: 100%; height: auto; } figcaption { color: #51606f; font-size: 13px; }
+"""
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title><style>{style}</style></head>
+<body>
+<h1>Who carries what</h1>
+<p>{title}.</p>
+<div class="wide">{table}</div>
+<p>Load is what peers are sent: copies of tuples, whether they keep them or not. max/mean, p99/mean, Gini and entropy are 1, 1, 0
+and 1 where all carry the same. A message is a copy of a tuple or of a subscription, and two for each question about a load; batching and
+look-ups of owners are left out, for all strategies alike. Facts and templates under each key are taken as known.</p>
+<div class="figures">
+{figures}
+</div>
+<h2>What was asked for</h2>
+{configuration}
+</body>
+</html>
+"""
