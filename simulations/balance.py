@@ -1,7 +1,8 @@
 """How a strategy spreads the load of a workload over peers: one run, on Spark or in one thread, and what it leaves on disk.
 
 Both ways count with the same kernels (tally.py). On Spark each task makes and counts its share of the chunks by itself and hands
-over one row for each peer that got something; Spark adds those up. So a result does not depend on how the tuples are cut.
+over a row for each block of peers; Spark brings the rows of a block together, where they are added up. So a result does not depend
+on how the tuples are cut.
 """
 
 from __future__ import annotations
@@ -34,7 +35,10 @@ Counter: TypeAlias = Callable[[Plan, Workload], Loads]
 """Whoever counts a workload's tuples by a plan."""
 
 TASK_TUPLES = 100_000_000
-"""Tuples of one task at most, some seconds' worth. Fewer are one task for each core, since a task costs a row for each peer."""
+"""Tuples of one task at most, some seconds' worth. Fewer are one task for each core: each hands over the loads of all peers."""
+BLOCK_PEERS = 1 << 12
+"""Peers whose loads travel as one row."""
+BLOCK_SCHEMA = "block long, tuples binary, work binary, first_epoch binary"
 CHECK_S = 0.2
 """How often Spark is asked how far it is."""
 
@@ -143,34 +147,62 @@ def on_spark(spark: SparkSession, *, partitions: int | None = None, progress: Pr
         shared = spark.sparkContext.broadcast((replace(plan, subscriptions=nothing, templates=nothing), workload))
 
         def counted(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
-            import pyarrow
-
             tally = None
             for batch in batches:
                 for number in batch.column(0).to_pylist():
                     tally = tally or Tally(shared.value[0])
                     tally.add(shared.value[1].chunk(*chunks[number]))
-            if tally is None:
-                return
-            loads = tally.loads()
-            some = np.flatnonzero(loads.tuples)
-            columns = [some, *(getattr(loads, load.name)[some] for load in fields(Loads))]
-            yield pyarrow.RecordBatch.from_arrays([pyarrow.array(column) for column in columns], names=["peer", *names])
+            if tally is not None:
+                yield from blocks_of(tally.loads())
 
-        names = [load.name for load in fields(Loads)]
-        schema = ", ".join(f"{name} long" for name in ("peer", *names))
-        parts = spark.range(0, len(chunks), 1, cut).mapInArrow(counted, schema)
-        total = parts.groupBy("peer").agg(dict.fromkeys(names, "sum"))
+        parts = spark.range(0, len(chunks), 1, cut).mapInArrow(counted, BLOCK_SCHEMA)
+        total = parts.repartition(min(cut, cores), "block").mapInArrow(sums_of_blocks, BLOCK_SCHEMA)
         with _watched(spark, cut, progress):
             table = total.toArrow()
         shared.destroy()
         loads = Loads.none(len(plan.peers))
-        reached = table.column("peer").to_numpy()
-        for name in names:
-            getattr(loads, name)[reached] = table.column(f"sum({name})").to_numpy()
+        for batch in table.to_batches():
+            add_blocks(loads, batch)
         return loads
 
     return count
+
+
+def blocks_of(loads: Loads) -> Iterator[pyarrow.RecordBatch]:
+    """Loads as rows: a block of peers each, with the bytes of their part of each load. Spark copies bytes, and counts rows."""
+    import pyarrow
+
+    peers = len(loads.tuples)
+    begins = [begin for begin in range(0, peers, BLOCK_PEERS) if loads.tuples[begin : begin + BLOCK_PEERS].any()]
+    columns = [pyarrow.array([begin // BLOCK_PEERS for begin in begins], pyarrow.int64())]
+    for load in fields(Loads):
+        whole = getattr(loads, load.name)
+        columns.append(pyarrow.array([whole[begin : begin + BLOCK_PEERS].tobytes() for begin in begins], pyarrow.binary()))
+    yield pyarrow.RecordBatch.from_arrays(columns, names=["block", *(load.name for load in fields(Loads))])
+
+
+def sums_of_blocks(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+    """All rows of each block added up."""
+    import pyarrow
+
+    names = [load.name for load in fields(Loads)]
+    sums: dict[int, list[Whole]] = {}
+    for batch in batches:
+        for block, *parts in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            found = [np.frombuffer(part, dtype=np.int64) for part in parts]
+            sums[block] = [one + other for one, other in zip(sums[block], found, strict=True)] if block in sums else found
+    columns = [pyarrow.array(list(sums), pyarrow.int64())]
+    for place in range(len(names)):
+        columns.append(pyarrow.array([parts[place].tobytes() for parts in sums.values()], pyarrow.binary()))
+    yield pyarrow.RecordBatch.from_arrays(columns, names=["block", *names])
+
+
+def add_blocks(loads: Loads, batch: pyarrow.RecordBatch) -> None:
+    """Add rows of blocks to loads."""
+    for block, *parts in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+        peers = slice(block * BLOCK_PEERS, (block + 1) * BLOCK_PEERS)
+        for load, part in zip(fields(Loads), parts, strict=True):
+            getattr(loads, load.name)[peers] += np.frombuffer(part, dtype=np.int64)
 
 
 class _watched:  # noqa: N801  # reads as a function where it is used

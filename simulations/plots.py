@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import matplotlib as mpl
@@ -13,10 +14,17 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-SIZE_INCHES = (6.4, 4.2)
+SIZE_INCHES = (6.0, 4.0)
 _COLOURS = ("#0b6e99", "#d1495b", "#3c8c40", "#e08d00", "#7a4fb5", "#11a3a3", "#8a5a2b", "#5c6670")
 _DASHES = ("-", "--", ":")
-"""A line is told from others by its colour, and from the ninth on by its dashes."""
+_MARKERS = ("o", "s", "^")
+"""A line is told from others by its colour, and from the ninth on by its dashes; a point by its shape."""
+_SWATCHES = (
+    ("", '<circle cx="15" cy="6" r="4"/>'),
+    (' stroke-dasharray="6 3"', '<rect x="11" y="2" width="8" height="8"/>'),
+    (' stroke-dasharray="2 3"', '<path d="M15 1 L20 11 L10 11 Z"/>'),
+)
+"""How the legend shows dashes and marker."""
 _STYLE: dict[Any, Any] = {  # Any: matplotlib's names of settings are a type of three hundred literals, and values of any kind
     "font.family": "sans-serif",
     "font.size": 9.0,
@@ -51,7 +59,7 @@ class Point:
 def lines_plot(
     identity: str, lines: Sequence[Line], *, x: str, y: str, log_x: bool = False, log_y: bool = False, diagonal: bool = False
 ) -> str:
-    """Lines with a legend. ``identity`` tells this plot from others on the same page."""
+    """Lines, which :func:`legend` names. ``identity`` tells this plot from others on the same page."""
     with mpl.rc_context(_STYLE | {"svg.hashsalt": identity}):
         figure, axes = _axes(x, y, log_x=log_x, log_y=log_y)
         if diagonal:
@@ -60,21 +68,29 @@ def lines_plot(
             style = _DASHES[number // len(_COLOURS) % len(_DASHES)]
             marker = "o" if len(line.x) < 12 else None
             axes.plot(line.x, line.y, style, color=_colour(number), label=line.name, linewidth=1.5, marker=marker, markersize=3)
-        if len(lines) > 1:
-            axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=7.5)
         return _svg(figure)
 
 
 def points_plot(identity: str, points: Sequence[Point], *, x: str, y: str) -> str:
-    """Points on logarithmic axes, named in a legend."""
+    """Points on logarithmic axes, which :func:`legend` names."""
     with mpl.rc_context(_STYLE | {"svg.hashsalt": identity}):
         figure, axes = _axes(x, y, log_x=True, log_y=True)
         for number, point in enumerate(points):
-            marker = "os^"[number // len(_COLOURS) % 3]
+            marker = _MARKERS[number // len(_COLOURS) % len(_MARKERS)]
             axes.plot([point.x], [point.y], marker, color=_colour(number), label=point.name, markersize=7, alpha=0.85)
         axes.margins(0.12)
-        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=7.5)
         return _svg(figure)
+
+
+def legend(names: Sequence[str]) -> str:
+    """The names of lines and points in their order, each with its colour, dashes and marker; one for all plots of a page."""
+    entries = []
+    for number, name in enumerate(names):
+        dashes, marker = _SWATCHES[number // len(_COLOURS) % len(_SWATCHES)]
+        line = f'<line x1="0" y1="6" x2="30" y2="6" stroke="{_colour(number)}" stroke-width="2"{dashes}/>'
+        swatch = f'<svg width="30" height="12" fill="{_colour(number)}">{line}{marker}</svg>'
+        entries.append(f"<span>{swatch} {escape(name)}</span>")
+    return "".join(entries)
 
 
 def _axes(x: str, y: str, *, log_x: bool, log_y: bool) -> tuple[Figure, Axes]:

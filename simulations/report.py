@@ -13,7 +13,7 @@ import numpy as np
 from .balance import Outcome
 from .errors import BadParameter
 from .loads import Load, ccdf, lorenz
-from .plots import Line, Point, lines_plot, points_plot
+from .plots import Line, Point, legend, lines_plot, points_plot
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,7 +45,12 @@ def report(outcomes: Sequence[Outcome], growths: Sequence[Growth], configuration
         f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>" for svg, caption in plots(outcomes, growths)
     )
     return _PAGE.format(
-        title=escape(title), table=_table(outcomes), figures=figures, configuration=_configuration(configuration), style=_STYLE
+        title=escape(title),
+        table=_table(outcomes),
+        legend=legend([outcome.strategy.name for outcome in outcomes]),
+        figures=figures,
+        configuration=_configuration(configuration),
+        style=_STYLE,
     )
 
 
@@ -106,7 +111,7 @@ _COLUMNS: tuple[tuple[str, Callable[[Outcome], str]], ...] = (
     ("entropy", lambda outcome: f"{outcome.spreads()['tuple_load'].entropy:.3f}"),
     ("peak load", lambda outcome: f"{outcome.loads.tuples.max():,}"),
     (
-        "peak load in one date range",
+        "in one epoch",
         lambda outcome: f"{outcome.loads.first_epoch.max():,}" if outcome.loads.first_epoch.any() else "",
     ),
     ("peak match work", lambda outcome: f"{outcome.loads.work.max():,}"),
@@ -126,7 +131,11 @@ def _table(outcomes: Sequence[Outcome]) -> str:
 
 
 def _configuration(configuration: dict[str, object]) -> str:
-    rows = (f"<tr><th>{escape(name)}</th><td>{escape(_shown(value))}</td></tr>" for name, value in configuration.items())
+    rows = (
+        f"<tr><th>{escape(name)}</th><td>{escape(_shown(value))}</td></tr>"
+        for name, value in configuration.items()
+        if value not in (None, "")
+    )
     return f"<table>{''.join(rows)}</table>"
 
 
@@ -135,16 +144,18 @@ def _shown(value: object) -> str:
         return ", ".join(f"{name} {_shown(part)}" for name, part in value.items())
     if isinstance(value, tuple | list):
         return ", ".join(map(_shown, value)) or "all standard ones"
-    return f"{value:,}" if isinstance(value, int) else "" if value is None else str(value)
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #1c2733; background: #fff; }
-body { max-width: 1180px; margin: 2rem auto; padding: 0 1rem; }
+body { max-width: 1320px; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.5rem; margin-bottom: 0; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
 table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
 th, td { padding: .3rem .6rem; text-align: right; border-bottom: 1px solid #e3e8ee; vertical-align: bottom; }
 th { font-weight: 600; } tbody th, tr > th:first-child { text-align: left; white-space: nowrap; }
+td { white-space: nowrap; }
+.legend span { display: inline-block; margin-right: 1.2rem; font-size: 13px; white-space: nowrap; }
 .wide { overflow-x: auto; }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(520px, 1fr)); gap: 1.5rem; }
 figure { margin: 0; } figure svg { width: 100%; height: auto; } figcaption { color: #51606f; font-size: 13px; }
@@ -158,8 +169,9 @@ _PAGE = """<!doctype html>
 <p>{title}.</p>
 <div class="wide">{table}</div>
 <p>Load is what peers are sent: copies of tuples, whether they keep them or not. max/mean, p99/mean, Gini and entropy are 1, 1, 0
-and 1 where all carry the same. A message is a copy of a tuple or of a subscription, and two for each question about a load; batching and
-look-ups of owners are left out, for all strategies alike. Facts and templates under each key are taken as known.</p>
+and 1 where all carry the same. A message is a copy of a tuple or of a subscription, and two for each question about a load;
+batching and look-ups of owners are left out, for all strategies alike. Facts and templates under each key are taken as known.</p>
+<p class="legend">{legend}</p>
 <div class="figures">
 {figures}
 </div>

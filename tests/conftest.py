@@ -1,8 +1,24 @@
-"""Properties here are never timed: the machine is shared."""
+"""Properties here are never timed: the machine is shared. One Spark session serves all: starting it takes ten seconds."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    from simulations.spark import session
+
+    started = session("tests", master="local[2]", partitions=2)
+    yield started
+    started.stop()

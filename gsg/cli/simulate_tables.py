@@ -15,7 +15,7 @@ def balance_table(outcomes: list[Outcome]) -> Table:
     """What each strategy costs, and how it spreads the load."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("strategy", no_wrap=True)
-    for heading in ("a tuple", "a subscr.", "max/mean", "p99/mean", "Gini", "entropy", "peak load", "peak work", "lost", "missed"):
+    for heading in ("tuple", "sub", "max/mean", "p99/mean", "Gini", "entropy", "peak load", "peak work", "lost", "missed"):
         table.add_column(heading, justify="right", no_wrap=True)
     for outcome in outcomes:
         spreads = outcome.spreads()
@@ -37,8 +37,8 @@ def balance_table(outcomes: list[Outcome]) -> Table:
 
 
 BALANCE_LEGEND = (
-    "Subscriptions are posted at their rarest constant where nothing else is said. a tuple, a subscr.: copies of each. max/mean, "
-    "p99/mean, Gini, entropy: how copies of tuples are spread over peers (1, 1, 0 and 1 where all carry the same). peak load: most "
-    "copies of tuples at one peer. peak work: most pairs of a tuple and a template that met at one peer. lost: subscriptions that "
-    "find no key. missed: matching pairs, in a sample, that did not meet though they should."
+    "Subscriptions are posted at their rarest constant where nothing else is said. tuple, sub: copies of a tuple and of a "
+    "subscription. max/mean, p99/mean, Gini, entropy: how copies of tuples are spread over peers (1, 1, 0 and 1 where all carry "
+    "the same). peak load: most copies of tuples at one peer. peak work: most pairs of a tuple and a template that met at one "
+    "peer. lost: subscriptions that find no key. missed: matching pairs, in a sample, that did not meet though they should."
 )

@@ -9,7 +9,7 @@ from rich.table import Table
 from ..explanations import Holding
 from ..http.protocol import Report
 
-MIN_WIDTH = 112
+MIN_WIDTH = 120
 """Columns to write where there is no terminal to ask: the widest of these tables."""
 
 

@@ -1,0 +1,110 @@
+"""``gsg simulate``."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner, Result
+
+from gsg.cli import main
+
+if TYPE_CHECKING:
+    pass
+
+SMALL = ("--peers", "20", "--tuples", "2000", "--subscriptions", "50")
+
+
+def simulate(*arguments: str, out: Path | None = None) -> Result:
+    """Run it in this process."""
+    return CliRunner().invoke(main, ["simulate", *arguments, *(() if out is None else ("--out", str(out)))])
+
+
+def test_help_imports_no_simulation() -> None:
+    code = (
+        "import sys; from gsg.cli import main\n"
+        "try: main(['simulate', '--help'])\n"
+        "except SystemExit: print(*sorted({'simulations', 'numpy', 'pyspark', 'matplotlib'} & set(sys.modules)), 'end')"
+    )
+
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+    assert "load-balance  Who would carry which load" in said
+    assert said.splitlines()[-1].split() == ["end"]
+
+
+def test_all_strategies_are_compared_in_a_table(tmp_path: Path) -> None:
+    ran = simulate("load-balance", *SMALL, "--engine", "numpy", out=tmp_path)
+
+    assert ran.exit_code == 0, ran.output
+    assert "…" not in ran.output
+    assert "hot-split-10+demand+virtual-8" in ran.output
+    assert {path.name for path in tmp_path.iterdir()} >= {"report.html", "summary.json", "configuration.json", "rarest.parquet"}
+
+
+@pytest.mark.usefixtures("spark")
+def test_spark_and_one_thread_say_the_same(tmp_path: Path) -> None:
+    of_spark = simulate("load-balance", *SMALL, "--strategy", "grid-1+demand", "--json", "--master", "local[2]", out=tmp_path / "a")
+    alone = simulate("load-balance", *SMALL, "--strategy", "grid-1+demand", "--json", "--engine", "numpy", out=tmp_path / "b")
+
+    assert json.loads(of_spark.stdout) == json.loads(alone.stdout)
+    assert (tmp_path / "a" / "report.html").read_bytes() == (tmp_path / "b" / "report.html").read_bytes()
+
+
+def test_a_file_with_malformed_lines_is_used_and_they_are_told(tmp_path: Path) -> None:
+    (tmp_path / "t.tsv").write_text("a\tp\tb\nnonsense\na\tp\tc\n")
+
+    ran = simulate(
+        "load-balance", "--events", str(tmp_path / "t.tsv"), "--engine", "numpy", "--strategy", "rarest", *SMALL[:2], out=tmp_path
+    )
+
+    assert ran.exit_code == 0, ran.output
+    assert "1 malformed lines were left out, the first of them: t.tsv line 2: 1 fields" in " ".join(ran.output.split())
+    assert "t.tsv line 2" in json.loads((tmp_path / "configuration.json").read_text())["malformed"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("--peers", "0"), "0 peers; expected 1 to 67108864"),
+        (("--tuples", "-1"), "-1 tuples; expected 1 to"),
+        (("--subscriptions", "0"), "0 subscriptions; expected 1 to"),
+        (("--strategy", "fastest"), "unknown strategy 'fastest'; expected predicate"),
+        (("--mix", "abc"), "pattern 'abc' of the mix 'abc'"),
+        (("--zipf", "1,2"), "--zipf '1,2'; expected three numbers between commas, for subject, predicate, object"),
+        (("--zipf", "1,-2,1"), "a Zipf exponent of -2; expected 0"),
+        (("--distinct", "1,2,x"), "--distinct '1,2,x'; expected three numbers"),
+        (("--distinct", "0,2,2"), "0 distinct constants; expected 1 to"),
+        (("--hours", "0"), "tuples within 0 s; expected more than 0"),
+        (("--seed", "-1"), "seed -1; expected 0 to"),
+        (("--events", "gone.nt"), "cannot read gone.nt: no such file or directory"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_what_is_impossible_is_one_clear_line(tmp_path: Path, arguments: tuple[str, ...], complaint: str) -> None:
+    ran = simulate("load-balance", "--engine", "numpy", *arguments, out=tmp_path / "out")
+
+    assert ran.exit_code == 2
+    assert ran.stderr.startswith(f"gsg: {complaint}")
+    assert ran.stderr.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_without_the_extra_it_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "simulations.experiments", None)
+
+    ran = simulate("load-balance", out=tmp_path)
+
+    assert ran.exit_code == 2
+    assert "install the extra: pip install 'gsg-router[sim]'" in ran.stderr
+
+
+def test_package_says_how_to_run_it(tmp_path: Path) -> None:
+    ran = simulate("package", str(tmp_path / "ours.zip"))
+
+    assert ran.exit_code == 0
+    assert f"spark-submit --master MASTER --py-files {tmp_path}/ours.zip {tmp_path}/gsg_simulate.py load-balance" in ran.output
