@@ -145,8 +145,22 @@ def test_gsg_peer_has_the_options_that_pages_name(where: str, command: str) -> N
     assert context.params["http"] is not None
 
 
+@pytest.mark.parametrize(("where", "command"), [entry for entry in shell_commands() if entry[1].startswith("gsg simulate")])
+def test_gsg_simulate_has_the_options_that_pages_name(where: str, command: str) -> None:
+    group = click.Context(gsg_command, **gsg_command.context_settings)
+    simulate = gsg_command.get_command(group, "simulate")
+    assert isinstance(simulate, click.Group), where
+    name, *arguments = shlex.split(command)[2:]
+    started = simulate.get_command(click.Context(simulate, parent=group), name)
+    assert started is not None, where
+
+    context = started.make_context(name, arguments, parent=group)
+
+    assert context.params
+
+
 def test_every_command_of_the_pages_is_one_of_those_tried_here() -> None:
-    tried = re.compile(r"make( |$)|gsg (peer|publish|subscribe|explain|status)( |$)|(echo .* \| )gsg publish ")
+    tried = re.compile(r"make( |$)|gsg (peer|publish|subscribe|explain|simulate|status)( |$)|(echo .* \| )gsg publish ")
 
     assert [where for where, command in shell_commands() if not tried.match(command)] == []
 

@@ -50,7 +50,9 @@ def imports(path: Path) -> Iterator[Import]:
             names = [node.module]
         for name in names:
             yield Import(path, node.lineno, name.partition(".")[0], inside_function)  # type: ignore[attr-defined]  # a statement
-        inside_function = inside_function or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        # What stands under TYPE_CHECKING is imported as little as what stands in a function that is not called.
+        for_types = isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        inside_function = inside_function or for_types or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         for child in ast.iter_child_nodes(node):
             yield from walk(child, inside_function)
 
