@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from .errors import BadParameter
+from .errors import BadParameter, JobFailed
 from .kernels import Whole
 from .loads import Spread, spread_of
 from .meeting import Meetings, check
@@ -81,7 +81,7 @@ class Outcome:
             "copies_per_tuple": int(self.loads.tuples.sum()) / self.published,
             "copies_per_subscription": int(self.subscriptions.sum()) / self.subscribed,
             "messages": self.messages,
-            "messages_per_tuple": int(self.loads.tuples.sum()) / self.published,
+            "messages_per_tuple": self.messages / self.published,
             "lost_subscriptions": self.lost,
             "sampled_pairs": self.meetings.pairs,
             "sampled_pairs_met": self.meetings.met,
@@ -138,6 +138,9 @@ def on_spark(spark: SparkSession, *, partitions: int | None = None, progress: Pr
     if partitions is not None and partitions < 1:
         raise BadParameter(f"{partitions} partitions; expected 1 or more")
 
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
     def count(plan: Plan, workload: Workload) -> Loads:
         chunks = list(chunks_of(workload.tuples))
         cores = spark.sparkContext.defaultParallelism
@@ -157,9 +160,13 @@ def on_spark(spark: SparkSession, *, partitions: int | None = None, progress: Pr
 
         parts = spark.range(0, len(chunks), 1, cut).mapInArrow(counted, BLOCK_SCHEMA)
         total = parts.repartition(min(cut, cores), "block").mapInArrow(sums_of_blocks, BLOCK_SCHEMA)
-        with _watched(spark, cut, progress):
-            table = total.toArrow()
-        shared.destroy()
+        try:
+            with _watched(spark, cut, progress):
+                table = total.toArrow()
+        except (PySparkException, Py4JError) as error:
+            raise JobFailed(f"the job failed on Spark: {str(error).splitlines()[0][:300]}") from error
+        finally:
+            shared.destroy()
         loads = Loads.none(len(plan.peers))
         for batch in table.to_batches():
             add_blocks(loads, batch)

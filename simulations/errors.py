@@ -1,9 +1,12 @@
 """The errors of the simulation.
 
-SimulationError
-├── BadParameter        a run that was asked for makes no sense
-├── BadWorkload         a file of tuples or subscriptions cannot be read
-└── NoSpark             Spark, or the Java that it needs, is not there
+    SimulationError
+    ├── BadParameter        a run that was asked for makes no sense
+    ├── BadWorkload         a file of tuples or subscriptions cannot be read
+    ├── JobFailed           Spark began, and gave up
+    └── NoSpark             Spark, or the Java that it needs, is not there
+
+Messages are of one line, and say what was expected.
 """
 
 from __future__ import annotations
@@ -23,3 +26,7 @@ class BadWorkload(SimulationError):
 
 class NoSpark(SimulationError):
     """Spark cannot be started here; the message says what is missing and how to get it."""
+
+
+class JobFailed(SimulationError):
+    """A job ended on Spark without a result; the message is the first line of what Spark says."""

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .errors import NoSpark
+from .errors import BadParameter, NoSpark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,6 +29,7 @@ LOCAL = "local[*]"
 
 GIVEN = "given"
 """The master that spark-submit was told."""
+_MASTER = re.compile(rf"local(\[(\*|[1-9]\d*)(,\d+)?\])?|local-cluster\[.+\]|spark://.+|k8s://.+|yarn|{GIVEN}")
 
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 _UNKNOWN_MODULE = "--add-modules=jdk.incubator.vector"
@@ -47,9 +48,14 @@ def session(
 ) -> SparkSession:
     """The Spark session of this process, made if there is none; a second call gives the first one's.
 
-    ``partitions`` is how many a shuffle makes, the number of cores where it is not said. Raises NoSpark when the extra ``sim`` is
-    not installed, or no Java is found.
+    ``partitions`` is how many a shuffle makes, the number of cores where it is not said. Raises BadParameter for a master that is
+    none, and NoSpark when the extra ``sim`` is not installed, or no Java is found.
     """
+    # Spark would answer with a trace of Java's and no session.
+    if not _MASTER.fullmatch(master):
+        raise BadParameter(
+            f"Spark's master {master!r}; expected local[N], local[*], spark://HOST:PORT, k8s://HOST:PORT, yarn or {GIVEN}"
+        )
     try:
         from pyspark.sql import SparkSession
     except ImportError as error:

@@ -11,7 +11,7 @@ import pytest
 
 from simulations import plan as plan_module
 from simulations.balance import in_one_thread, on_spark, run, save
-from simulations.errors import BadParameter
+from simulations.errors import BadParameter, JobFailed
 from simulations.meeting import OneByOne, check, matching
 from simulations.ownership import Ownership
 from simulations.plan import Plan, expanded, make_plan, peer_ids
@@ -166,6 +166,14 @@ def test_spark_says_how_far_it_is(spark: SparkSession) -> None:
     )
 
     assert said[-1] == (1, 1)
+
+
+def test_a_job_that_fails_is_one_clear_line(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A chunk that no workload has: the workers get the list of chunks as it is here.
+    monkeypatch.setattr("simulations.balance.chunks_of", lambda tuples: [(0, "all")])
+
+    with pytest.raises(JobFailed, match=r"^the job failed on Spark: .+$"):
+        on_spark(spark)(make_plan(parse("rarest"), TUPLES, SUBSCRIPTIONS, PEERS), TUPLES)
 
 
 def test_no_partitions_are_refused(spark: SparkSession) -> None:

