@@ -151,8 +151,8 @@ _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #1c2733; background: #fff; }
 body { max-width: 1320px; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.5rem; margin-bottom: 0; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
-table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
-th, td { padding: .3rem .6rem; text-align: right; border-bottom: 1px solid #e3e8ee; vertical-align: bottom; }
+table { border-collapse: collapse; font-size: 12.5px; font-variant-numeric: tabular-nums; }
+th, td { padding: .3rem .45rem; text-align: right; border-bottom: 1px solid #e3e8ee; vertical-align: bottom; }
 th { font-weight: 600; } tbody th, tr > th:first-child { text-align: left; white-space: nowrap; }
 td { white-space: nowrap; }
 .legend span { display: inline-block; margin-right: 1.2rem; font-size: 13px; white-space: nowrap; }

@@ -461,10 +461,10 @@ def test_help_lists_the_commands() -> None:
     result = CliRunner().invoke(main, ["--help"])
 
     assert result.exit_code == 0
-    assert re.findall(r"^  (\w+)  +\w", result.stdout, re.MULTILINE) == ["peer", "publish", "subscribe", "explain", "status"]
+    assert re.findall(r"^  (\w+)  +\w", result.stdout, re.MULTILINE) == ["peer", "publish", "subscribe", "explain", "status", "simulate"]
 
 
-@pytest.mark.parametrize("command", ["peer", "publish", "subscribe", "explain", "status"])
+@pytest.mark.parametrize("command", ["peer", "publish", "subscribe", "explain", "status", "simulate"])
 def test_every_command_has_help(command: str) -> None:
     result = CliRunner().invoke(main, [command, "-h"])
 
