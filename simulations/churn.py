@@ -1,0 +1,79 @@
+"""What is lost while peers come and go: matches against the number of holders, with keys handed over and without.
+
+Time goes in epochs. A template is posted, and a fact published, at the r peers closest to their common key; in every epoch a share
+of all peers dies at one moment, and as many new ones join. A match is lost when no living peer that the fact reaches has the
+template.
+
+* With hand-over, whoever is closest at the end of an epoch has what any living holder had: a template is lost only if all its r
+  holders die at one moment.
+* Without, it stays where it was posted: it is lost when those peers are dead, or no longer among the closest because others have
+  come between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import BadParameter
+from .ownership import MAX_PEERS, Ownership
+from .randomness import Stream
+
+MAX_EPOCHS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """One epoch: the share of matches that are lost, of templates posted in the first epoch and facts published in this one."""
+
+    epoch: int
+    with_hand_over: float
+    without: float
+    copies_moved: float
+    """Holders that had to be given a key, per key."""
+
+
+def simulate(*, peers: int, keys: int, replicas: int, dying: float, epochs: int, seed: int = 0) -> Iterator[Lost]:
+    """Each epoch in turn. Raises BadParameter for what makes no sense."""
+    if not 1 < peers <= MAX_PEERS:
+        raise BadParameter(f"{peers} peers; expected 2 to {MAX_PEERS}")
+    if not 0 < replicas <= min(peers, 64):
+        raise BadParameter(f"{replicas} holders of a key among {peers} peers; expected 1 to {min(peers, 64)}")
+    if keys < 1:
+        raise BadParameter(f"{keys} keys; expected 1 or more")
+    if not 0 <= dying < 1:
+        raise BadParameter(f"a share of {dying:g} peers that die; expected 0 or more, and less than 1")
+    if not 0 < epochs <= MAX_EPOCHS:
+        raise BadParameter(f"{epochs} epochs; expected 1 to {MAX_EPOCHS}")
+    key = Stream(seed, "keys").words(0, keys)
+    ids = Stream(seed, "peers", 0).words(0, peers)
+    # Peers are told apart by their ids, which are never used again: a peer that joins in the place of a dead one is another.
+    posted = ids[Ownership(ids).holders(key, replicas)]
+    kept = posted.copy()
+    has = np.ones(kept.shape, dtype=bool)
+    """Whether each of the closest has the template, with hand-over."""
+    for epoch in range(1, epochs + 1):
+        died = Stream(seed, "dying", epoch).uniform(0, peers) < dying
+        living = np.sort(ids[~died])
+        has &= _among(kept, living)
+        ids = np.where(died, Stream(seed, "peers", epoch).words(0, peers), ids)
+        closest = ids[Ownership(ids).holders(key, replicas)]
+        survives: NDArray[np.bool_] = np.any(has, axis=1)
+        already: NDArray[np.bool_] = np.any(closest[:, :, None] == np.where(has, kept, np.uint64(0))[:, None, :], axis=2)
+        moved = (survives[:, None] & ~already).sum()
+        kept, has = closest, np.repeat(survives[:, None], replicas, axis=1)
+        there = np.where(_among(posted, np.sort(ids)), posted, np.uint64(0))
+        met = np.any((closest[:, :, None] == there[:, None, :]) & (there[:, None, :] != 0), axis=(1, 2))
+        yield Lost(epoch, 1 - float(survives.mean()), 1 - float(met.mean()), float(moved / keys))
+
+
+def _among(wanted: NDArray[np.uint64], ordered: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Which of the wanted are in a sorted array that is not empty."""
+    if not len(ordered):
+        return np.zeros(wanted.shape, dtype=bool)
+    places = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
+    there: NDArray[np.bool_] = ordered[places] == wanted
+    return there

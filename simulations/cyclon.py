@@ -1,0 +1,138 @@
+"""View exchange: every agent knows a few others, and trades some of them with one of them in each round (Voulgaris, Gavidia and van
+Steen, "CYCLON", 2005), in the form of Paraschiv, Stefănescu and Almasi, "Agent-Based Implementation of a P2P Publish/Subscribe
+System", section 4.2.
+
+In a round each agent sends some of its neighbours, and itself, to a random neighbour, which it forgets until an answer comes; the
+other answers with some of its own, and each puts what it was sent in the place of what it sent away or, where there is room, beside
+it. A dead agent does not answer, so it is forgotten by whoever tries it; and it is passed on by those who have not tried it yet.
+
+A round is a number of waves: in one, no agent takes part in two exchanges, so a wave is arithmetic on arrays.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import BadParameter
+
+NOBODY = -1
+MAX_AGENTS = 1 << 22
+
+
+class Views:
+    """The views of ``agents`` agents, of ``view`` others each at most; ``exchanged`` of them are traded at a time.
+
+    Agents are numbers from 0. In the beginning each knows ``view`` others at random. Randomness is handed in.
+    """
+
+    def __init__(self, agents: int, *, view: int, exchanged: int, rng: np.random.Generator) -> None:
+        if not 1 < agents <= MAX_AGENTS:
+            raise BadParameter(f"{agents} agents; expected 2 to {MAX_AGENTS}")
+        if not 0 < view < min(agents, 256):
+            raise BadParameter(f"views of {view} among {agents} agents; expected 1 to {min(agents, 256) - 1}")
+        if not 0 < exchanged <= view:
+            raise BadParameter(f"{exchanged} neighbours exchanged of a view of {view}; expected 1 to {view}")
+        self._rng = rng
+        self._exchanged = exchanged
+        self.alive = np.ones(agents, dtype=bool)
+        self.known = self._random_views(agents, view)
+        """Whom each agent knows, NOBODY in empty places; shape (agents, view)."""
+
+    def _random_views(self, agents: int, view: int) -> NDArray[np.int64]:
+        # One starting point and distinct steps round the ring of agents: distinct, and never oneself.
+        steps = np.sort(self._rng.integers(0, agents - view, size=(agents, view)), axis=1) + np.arange(1, view + 1)
+        return (np.arange(agents)[:, None] + steps) % agents
+
+    def remove(self, count: int) -> NDArray[np.int64]:
+        """Agents chosen at random die; returns who."""
+        living = np.flatnonzero(self.alive)
+        if not 0 <= count < len(living):
+            raise BadParameter(f"{count} agents removed of {len(living)}; expected 0 to {len(living) - 1}")
+        gone = self._rng.choice(living, count, replace=False)
+        self.alive[gone] = False
+        return gone
+
+    def round(self) -> None:
+        """Each living agent begins one exchange, with a neighbour chosen at random."""
+        waiting = self._rng.permutation(np.flatnonzero(self.alive))
+        while len(waiting):
+            place = self._random_place(waiting)
+            has = place >= 0
+            waiting, place = waiting[has], place[has]
+            partner = self.known[waiting, place]
+            free = _first_of_each(waiting, partner, len(self.alive))
+            self._exchange(waiting[free], partner[free], place[free])
+            waiting = waiting[~free]
+
+    def _random_place(self, agents: NDArray[np.int64]) -> NDArray[np.int64]:
+        """A place of each agent's view that is not empty, NOBODY where all are."""
+        filled = self.known[agents] != NOBODY
+        count = filled.sum(axis=1)
+        wanted = (self._rng.random(len(agents)) * count).astype(np.int64)
+        place = (filled.cumsum(axis=1) > wanted[:, None]).argmax(axis=1)
+        chosen: NDArray[np.int64] = np.where(count > 0, place, NOBODY)
+        return chosen
+
+    def _exchange(self, one: NDArray[np.int64], other: NDArray[np.int64], place: NDArray[np.int64]) -> None:
+        # Whoever is written to is forgotten first: an answer brings it back.
+        self.known[one, place] = NOBODY
+        answers = self.alive[other]
+        one, other = one[answers], other[answers]
+        if not len(one):
+            return
+        sent_places, sent = self._sample(one, self._exchanged - 1)
+        back_places, back = self._sample(other, self._exchanged)
+        self._take(other, np.concatenate((one[:, None], sent), axis=1), back_places)
+        # The place that was emptied holds the other again, if what it sent does not fill it.
+        self._take(one, np.concatenate((back, other[:, None]), axis=1), sent_places)
+
+    def _sample(self, agents: NDArray[np.int64], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Places of each agent's view at random, and who stands there."""
+        view = self.known.shape[1]
+        order = self._rng.random((len(agents), view)).argsort(axis=1)[:, :count]
+        return order, np.take_along_axis(self.known[agents], order, axis=1)
+
+    def _take(self, agents: NDArray[np.int64], offered: NDArray[np.int64], sent_places: NDArray[np.int64]) -> None:
+        """Each agent takes in who is new to it: into empty places first, then in the place of those that it sent."""
+        views = self.known[agents]
+        rows = np.arange(len(agents))
+        free = views == NOBODY
+        given_up = np.zeros_like(free)
+        np.put_along_axis(given_up, sent_places, True, axis=1)
+        for column in range(offered.shape[1]):
+            who = offered[:, column]
+            new = (who != NOBODY) & (who != agents) & ~(views == who[:, None]).any(axis=1)
+            has_free = free.any(axis=1)
+            place = np.where(has_free, free.argmax(axis=1), given_up.argmax(axis=1))
+            able = new & (has_free | given_up.any(axis=1))
+            views[rows[able], place[able]] = who[able]
+            free[rows[able], place[able]] = False
+            given_up[rows[able], place[able]] = False
+        self.known[agents] = views
+
+    def in_degrees(self) -> NDArray[np.int64]:
+        """By how many living agents each living agent is known."""
+        known = self.known[self.alive]
+        return np.bincount(known[known != NOBODY], minlength=len(self.alive))[self.alive]
+
+    def dead_references(self) -> NDArray[np.int64]:
+        """How many dead agents each living agent still knows."""
+        known = self.known[self.alive]
+        return ((known != NOBODY) & ~self.alive[known]).sum(axis=1)
+
+    def known_dead(self) -> int:
+        """How many dead agents somebody still knows."""
+        known = np.unique(self.known[self.alive])
+        known = known[known != NOBODY]
+        return int((~self.alive[known]).sum())
+
+
+def _first_of_each(one: NDArray[np.int64], other: NDArray[np.int64], agents: int) -> NDArray[np.bool_]:
+    """The exchanges that can be made together: those that come first for both who take part."""
+    order = np.arange(len(one))
+    first = np.full(agents, len(one), dtype=np.int64)
+    np.minimum.at(first, one, order)
+    np.minimum.at(first, other, order)
+    both: NDArray[np.bool_] = (first[one] == order) & (first[other] == order)
+    return both
