@@ -119,7 +119,8 @@ class Views:
     def dead_references(self) -> NDArray[np.int64]:
         """How many dead agents each living agent still knows."""
         known = self.known[self.alive]
-        return ((known != NOBODY) & ~self.alive[known]).sum(axis=1)
+        dead: NDArray[np.int64] = np.sum((known != NOBODY) & ~self.alive[known], axis=1)
+        return dead
 
     def known_dead(self) -> int:
         """How many dead agents somebody still knows."""

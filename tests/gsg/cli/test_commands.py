@@ -461,7 +461,14 @@ def test_help_lists_the_commands() -> None:
     result = CliRunner().invoke(main, ["--help"])
 
     assert result.exit_code == 0
-    assert re.findall(r"^  (\w+)  +\w", result.stdout, re.MULTILINE) == ["peer", "publish", "subscribe", "explain", "status", "simulate"]
+    assert re.findall(r"^  (\w+)  +\w", result.stdout, re.MULTILINE) == [
+        "peer",
+        "publish",
+        "subscribe",
+        "explain",
+        "status",
+        "simulate",
+    ]
 
 
 @pytest.mark.parametrize("command", ["peer", "publish", "subscribe", "explain", "status", "simulate"])
