@@ -85,7 +85,7 @@ async def bid(client: AsyncClient, wanted: Mapping[int, int], funds: int) -> Non
 async def main(say: Say = print) -> list[Sale | None]:
     """Two auctioneers and three bidders, each a client at another peer."""
     bidders = {
-        "bill": ({123: 450, 200: 300}, 600),
+        "bill": ({123: 450, 200: 300}, 750),
         "ann": ({123: 600}, 1000),
         "carl": ({200: 400, 123: 300}, 350),
     }
