@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from .errors import BadParameter, JobFailed
+from .errors import BadParameter
 from .kernels import Whole
 from .loads import Spread, spread_of
 from .meeting import Meetings, check
@@ -23,14 +23,13 @@ from .plan import Plan, make_plan
 from .randomness import Words
 from .strategies import Strategy
 from .tally import Loads, Tally
+from .watching import Progress, watched
 from .workload import Subscriptions, Workload, chunks_of
 
 if TYPE_CHECKING:
     import pyarrow
     from pyspark.sql import SparkSession
 
-Progress: TypeAlias = Callable[[int, int], None]
-"""Told how much of how much is done."""
 Counter: TypeAlias = Callable[[Plan, Workload], Loads]
 """Whoever counts a workload's tuples by a plan."""
 
@@ -39,8 +38,6 @@ TASK_TUPLES = 100_000_000
 BLOCK_PEERS = 1 << 12
 """Peers whose loads travel as one row."""
 BLOCK_SCHEMA = "block long, tuples binary, work binary, first_epoch binary"
-CHECK_S = 0.2
-"""How often Spark is asked how far it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +135,6 @@ def on_spark(spark: SparkSession, *, partitions: int | None = None, progress: Pr
     if partitions is not None and partitions < 1:
         raise BadParameter(f"{partitions} partitions; expected 1 or more")
 
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
-
     def count(plan: Plan, workload: Workload) -> Loads:
         chunks = list(chunks_of(workload.tuples))
         cores = spark.sparkContext.defaultParallelism
@@ -161,10 +155,8 @@ def on_spark(spark: SparkSession, *, partitions: int | None = None, progress: Pr
         parts = spark.range(0, len(chunks), 1, cut).mapInArrow(counted, BLOCK_SCHEMA)
         total = parts.repartition(min(cut, cores), "block").mapInArrow(sums_of_blocks, BLOCK_SCHEMA)
         try:
-            with _watched(spark, cut, progress):
+            with watched(spark, cut, progress):
                 table = total.toArrow()
-        except (PySparkException, Py4JError) as error:
-            raise JobFailed(f"the job failed on Spark: {str(error).splitlines()[0][:300]}") from error
         finally:
             shared.destroy()
         loads = Loads.none(len(plan.peers))
@@ -210,37 +202,6 @@ def add_blocks(loads: Loads, batch: pyarrow.RecordBatch) -> None:
         peers = slice(block * BLOCK_PEERS, (block + 1) * BLOCK_PEERS)
         for load, part in zip(fields(Loads), parts, strict=True):
             getattr(loads, load.name)[peers] += np.frombuffer(part, dtype=np.int64)
-
-
-class _watched:  # noqa: N801  # reads as a function where it is used
-    """Tells how many tasks of the running job are done, from a thread of its own that ends with the block."""
-
-    def __init__(self, spark: SparkSession, tasks: int, progress: Progress | None) -> None:
-        import threading
-
-        self._tracker = spark.sparkContext.statusTracker()
-        self._tasks = tasks
-        self._progress = progress
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-
-    def _watch(self) -> None:
-        while not self._over.wait(CHECK_S):
-            for stage in self._tracker.getActiveStageIds():
-                found = self._tracker.getStageInfo(stage)
-                if found is not None and self._progress is not None and found.numTasks == self._tasks:
-                    self._progress(found.numCompletedTasks, found.numTasks)
-
-    def __enter__(self) -> None:
-        if self._progress is not None:
-            self._thread.start()
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        if self._thread.is_alive():
-            self._thread.join()
-        if self._progress is not None:
-            self._progress(self._tasks, self._tasks)
 
 
 def save(folder: Path, outcomes: list[Outcome], configuration: dict[str, object]) -> None:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from .simulate_running import bar, mistakes_told
+
 if TYPE_CHECKING:
-    from simulations.balance import Counter, Outcome, Progress
+    from simulations.balance import Counter, Outcome
     from simulations.experiments import BalanceRequest
 
 
@@ -58,7 +57,7 @@ def command(
     Without --strategy all standard ones are compared. DIR gets what each peer carries (Parquet), the numbers and the run's
     configuration (JSON), and report.html, which needs no network to be read.
     """
-    with _mistakes_told():
+    with mistakes_told():
         from simulations.experiments import BalanceRequest
 
         request = BalanceRequest(
@@ -88,29 +87,10 @@ def command(
     output.print(f"results, configuration and report.html are in {out}", soft_wrap=True)
 
 
-@contextmanager
-def _mistakes_told() -> Iterator[None]:
-    """One line and status 2 for whatever a run cannot be."""
-    try:
-        from simulations.errors import SimulationError
-    except ImportError as error:
-        # numpy is the first thing that is missing where the extra is.
-        click.echo(f"gsg: the simulation is not installed ({error}); install the extra: pip install 'gsg-router[sim]'", err=True)
-        sys.exit(2)
-    try:
-        yield
-    except SimulationError as error:
-        click.echo(f"gsg: {error}", err=True)
-        sys.exit(2)
-    except ImportError as error:
-        click.echo(f"gsg: the simulation is not installed ({error}); install the extra: pip install 'gsg-router[sim]'", err=True)
-        sys.exit(2)
-
-
 def _run(request: BalanceRequest, master: str, partitions: int | None, engine: str, out: Path) -> tuple[list[Outcome], str]:
     from simulations.experiments import balance
 
-    with _bar() as (title, progress):
+    with bar() as (title, progress):
 
         def counter() -> Counter:
             from simulations.balance import in_one_thread, on_spark
@@ -122,21 +102,3 @@ def _run(request: BalanceRequest, master: str, partitions: int | None, engine: s
             return on_spark(session("gsg simulate", master=master), partitions=partitions, progress=progress)
 
         return balance(request, counter, out, title)
-
-
-@contextmanager
-def _bar() -> Iterator[tuple[Callable[[str], None], Progress]]:
-    """What names the strategy that is under way, and what is told how far it is; drawn where standard error is a terminal."""
-    if not sys.stderr.isatty():
-        yield (lambda _: None), (lambda _, __: None)
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("reading", total=None)
-        yield (
-            lambda title: bar.reset(task, description=title, total=None),
-            lambda done, of: bar.update(task, completed=done, total=of),
-        )
