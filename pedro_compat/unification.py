@@ -86,11 +86,11 @@ def unify(left: Term, right: Term, work: Work) -> bool:
             left.ref = right
             work.trail.append(left)
         elif type(left) is not type(right):
-            return False
+            break
         elif type(left) is tuple:
             assert type(right) is tuple
             if len(left) != len(right) or left[0] != right[0]:
-                return False
+                break
             for position in range(len(left) - 1, 1, -1):
                 waiting.append(left[position])
                 waiting.append(right[position])
@@ -100,12 +100,15 @@ def unify(left: Term, right: Term, work: Work) -> bool:
             if type(left) is bytes or type(left) is str:
                 steps -= len(left) // BYTES_PER_STEP
             if left != right:
-                return False
+                break
         if not waiting:
             work.steps = steps
             return True
         right = waiting.pop()
         left = waiting.pop()
+    # What failed late was walked as well: a goal may fail so again and again.
+    work.steps = steps
+    return False
 
 
 def occurs(variable: Var, term: Term, work: Work) -> bool:
@@ -120,6 +123,7 @@ def occurs(variable: Var, term: Term, work: Work) -> bool:
         while type(item) is Var and item.ref is not None:
             item = item.ref
         if item is variable:
+            work.steps = steps
             return True
         if type(item) is tuple:
             waiting.extend(item[1:])

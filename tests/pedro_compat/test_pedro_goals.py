@@ -293,6 +293,12 @@ STALLING = {
         ",".join(f"X{i} = f(X{i - 1},X{i - 1}), Y{i} = f(Y{i - 1},Y{i - 1})" for i in range(1, 40)).join(("(", ",X39 = Y39)")),
         "1",
     ),
+    "unifications that fail late": (
+        "(X14 = a, Y14 = a,"
+        + ",".join(f"X{i} = f(X{i + 1},X{i + 1}), Y{i} = f(Y{i + 1},Y{i + 1})" for i in range(14))
+        + ",member(A,X), g(X0,a) = g(Y0,b))",
+        "[" + "a," * 50 + "a]",
+    ),
     "a sum of shared sums": ("(X0 = 1," + ",".join(f"X{i} = X{i - 1} + X{i - 1}" for i in range(1, 40)) + ",X39 > 3)", "1"),
 }
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pedro_compat import compile_subscription, parse
 from pedro_compat.terms import Frozen, Var
-from pedro_compat.unification import Exhausted, Work, dereferenced, occurs, unify
+from pedro_compat.unification import MAX_STEPS, Exhausted, Work, dereferenced, occurs, unify
 
 NAMES = ["X", "Y", "Z"]
 LEAVES = st.sampled_from(["a", "b", b"a", 1, 1.0, 2, "[]", *[("?", name) for name in NAMES]])
@@ -126,6 +126,28 @@ def test_walk_of_shared_subterms_ends(walk):
 
     with pytest.raises(Exhausted):
         walk(("g", term, term), Work()) and unify(term, other, Work())
+
+
+LONG = f"g({','.join('h(a)' for _ in range(100))})"
+LAST = Var("Last")
+
+
+@pytest.mark.parametrize(
+    "walk",
+    [
+        lambda work: unify(parse(f"f({LONG},a)"), parse(f"f({LONG},b)"), work),
+        lambda work: unify(parse(f"f({LONG},a)"), parse(f"f({LONG},1)"), work),
+        lambda work: unify(parse(f"f({LONG},g(a))"), parse(f"f({LONG},h(a))"), work),
+        lambda work: occurs(LAST, ("f", LAST, parse(LONG)), work),
+    ],
+    ids=["constants", "kinds", "functors", "occurs"],
+)
+def test_walk_that_ends_without_success_is_paid_for(walk):
+    work = Work()
+
+    walk(work)
+
+    assert MAX_STEPS - work.steps > 100
 
 
 def test_deep_terms_are_unified():
