@@ -16,7 +16,7 @@ from .covers import COMMANDS, Subscription, compile_subscription, remember
 from .dialect import Dialect
 from .errors import BadLine, BadSubscription
 from .extensions import Options, options_of
-from .syntax import parse
+from .syntax import MAX_TOKENS, has_too_many_tokens, parse
 from .terms import Compound, Frozen, Term, Var, is_cons, text_of
 from .tuples import to_tuple
 
@@ -100,6 +100,8 @@ def decode(line: str | None, dialect: Dialect) -> Command:
     """The command of a line from a :class:`pedro_compat.lines.LineReader`."""
     if line is None:
         return Bad("a line that is too long, blank, or holds NUL, CR or bytes that are no UTF-8")
+    if has_too_many_tokens(line):
+        return Bad(f"a line of more than {MAX_TOKENS} tokens and escaped characters; say it in several")
     plain = flat.compound(line)
     if plain is not None:
         term, items = plain
@@ -115,6 +117,8 @@ def decode(line: str | None, dialect: Dialect) -> Command:
 
 def decode_extended(line: str, dialect: Dialect) -> Command | None:
     """The command of a line that :func:`decode` refuses, at a door with extensions; None where it is none there either."""
+    if has_too_many_tokens(line):
+        return None
     try:
         term = parse(line, dialect)
     except BadLine:
@@ -124,8 +128,9 @@ def decode_extended(line: str, dialect: Dialect) -> Command | None:
 
 _messages: dict[tuple[str, str], Command] = {}
 """Dialect's name and the beginning of a message, up to what is said -> the command, but for its line: clients write to the same
-others again and again. At REMEMBERED_ADDRESSES all are forgotten."""
+others again and again. At REMEMBERED_ADDRESSES all are forgotten; longer ones than ADDRESSES_CHARACTERS are not remembered."""
 REMEMBERED_ADDRESSES = 4_096
+ADDRESSES_CHARACTERS = 256
 
 
 def _plain_message(line: str, dialect: Dialect) -> Command | None:
@@ -134,9 +139,11 @@ def _plain_message(line: str, dialect: Dialect) -> Command | None:
         return None
     known = _messages.get((dialect.name, beginning))
     if known is None:
-        if len(_messages) >= REMEMBERED_ADDRESSES:
-            _messages.clear()
-        known = _messages[dialect.name, beginning] = _read(f"{beginning} x)", dialect)
+        known = _read(f"{beginning} x)", dialect)
+        if len(beginning) <= ADDRESSES_CHARACTERS:
+            if len(_messages) >= REMEMBERED_ADDRESSES:
+                _messages.clear()
+            _messages[dialect.name, beginning] = known
     if type(known) is not P2P:
         return known
     return P2P(known.to_name, known.to_host, known.from_name, known.from_host, line)

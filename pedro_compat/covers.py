@@ -21,7 +21,7 @@ from .demands import demands_of
 from .dialect import DIALECTS, PAPER, Dialect
 from .errors import SHOWN_CHARACTERS, BadLine, BadSubscription
 from .goals import TEST, Instruction, Test, compile_goal, solve
-from .syntax import parse
+from .syntax import MAX_TOKENS, has_too_many_tokens, parse
 from .terms import Term, Var, is_cons, text_of
 from .tuples import from_tuple
 from .unification import MAX_STEPS, Exhausted, TypeFault, Work, unify
@@ -33,6 +33,8 @@ COMMANDS = frozenset(("subscribe", "unsubscribe", "register", "deregister", "p2p
 
 TEST_NAME = "pedro"
 """The name under which rendezvous peers find :func:`compile_test`."""
+SOURCE_TOKENS = 3 * MAX_TOKENS
+"""Canonical form has at most 5 tokens where a line has 2: one operator more, ``:a``, is ``:(``, ``,a)`` there."""
 
 
 class Subscription:
@@ -214,30 +216,43 @@ def compile_test(source: str) -> CoverTest:
     dialect = DIALECTS.get(name)
     if dialect is None:
         raise BadSubscription(f"there is no dialect {name!r} of Pedro; expected {' or '.join(DIALECTS)}")
+    if has_too_many_tokens(text, SOURCE_TOKENS):
+        raise BadSubscription(f"the source of a test has more than {SOURCE_TOKENS} tokens and escaped characters")
     made = parse(text, dialect)
     if type(made) is not tuple or len(made) != 3 or made[0] != "covers":
         raise BadSubscription("the source of a test is no covers(Head, Body); make it with Subscription.source")
     return CoverTest(compile_subscription(made[1], made[2], dialect))
 
 
-READ_LINES = 4_096
-READ_CHARACTERS = 1_024
-"""Notifications whose terms are remembered, and the longest of them: those of one read of a door, which has parsed them before they
-are matched. At READ_LINES all are forgotten."""
+READ_CHARACTERS = 256 * 1024
+"""Characters of notifications whose terms are remembered in one dialect, as many as one read of a door brings: it has parsed them
+before they are matched. A term takes up to 60 bytes for each. Beyond, all are forgotten."""
 
-_read_lines: dict[str, dict[str, Term]] = {name: {} for name in DIALECTS}
-"""Dialect's name -> line -> its term: each line is parsed once, however many subscriptions test it."""
+
+class _ReadLines(dict[str, Term]):
+    """Line -> its term: each line is parsed once, however many subscriptions test it."""
+
+    def __init__(self) -> None:
+        self.left = READ_CHARACTERS
+        """Characters that may still be remembered."""
+
+
+_read_lines = {name: _ReadLines() for name in DIALECTS}
+"""By the dialect's name."""
 _last: dict[str, tuple[str | Tuple, Term | None]] = {}
 """Dialect's name -> what was read last, and its term, where that is not remembered by its line. One entry for each dialect."""
 
 
 def remember(line: str, term: Term, dialect: Dialect) -> None:
     """The door has parsed this line, with its variables as notifications have them in the dialect."""
-    if len(line) <= READ_CHARACTERS:
-        lines = _read_lines[dialect.name]
-        if len(lines) >= READ_LINES:
-            lines.clear()
-        lines[line] = term
+    lines = _read_lines[dialect.name]
+    lines.left -= len(line)
+    if lines.left < 0:
+        lines.clear()
+        lines.left = READ_CHARACTERS - len(line)
+        if lines.left < 0:
+            return
+    lines[line] = term
 
 
 def _notification(items: Tuple, line: str | None, dialect: Dialect) -> Term | None:
@@ -260,7 +275,8 @@ def term_of(items: Tuple, line: str | None, dialect: Dialect) -> Term | None:
     """The notification that a tuple, and the line that it came as, are in a dialect; None where they are none."""
     frozen = not dialect.notification_variables_bind
     try:
-        if line is not None:
+        # A line that no door takes was said elsewhere, and its tuple says the same.
+        if line is not None and not has_too_many_tokens(line):
             return parse(line, dialect, frozen=frozen)
     except BadLine:
         pass  # said in another dialect, whose operators this one does not have: the tuple says the same

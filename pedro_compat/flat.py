@@ -18,6 +18,8 @@ from .terms import NAME, Compound, Term, make_list
 
 REMEMBERED = 8_192
 """Atoms whose term is remembered, as they stand in lines; at the limit all are forgotten."""
+REMEMBERED_CHARACTERS = 64
+"""Longest of them."""
 
 # Possessive throughout: a line that is not plain is given up in one pass. No comma stands inside of what is plain.
 _PLAIN = rf"""(?:{NAME}+(?!\()|-?[0-9]{{1,18}}+(?:\.[0-9]{{1,18}}+)?+|"[^"\\,()\[\]]*+")"""
@@ -93,8 +95,10 @@ def message_addresses(line: str) -> str | None:
 
 
 def _atom(argument: str) -> tuple[str, Symbol]:
-    if len(_atoms) >= REMEMBERED:
-        _atoms.clear()
     name = argument.strip(" \t")
-    known = _atoms[argument] = (name, Symbol(name))
+    known = (name, Symbol(name))
+    if len(argument) <= REMEMBERED_CHARACTERS:
+        if len(_atoms) >= REMEMBERED:
+            _atoms.clear()
+        _atoms[argument] = known
     return known

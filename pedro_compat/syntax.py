@@ -8,6 +8,7 @@ whole by one pattern and never sees the parser.
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import NoReturn
 
 from .dialect import PAPER, Dialect
@@ -16,6 +17,10 @@ from .terms import COMMA, NIL, NOTHING, SYMBOL_CHARACTERS, Frozen, Term, Var, ma
 
 MAX_INTEGER_DIGITS = 4_200
 """Longest integer in a line; Python refuses to convert texts of more than 4,300 digits, because that takes quadratic time."""
+
+MAX_TOKENS = 10_000
+"""Tokens, and escaped characters, of a line that a door takes. What a line costs goes by them, not by its bytes: so many are read
+in 20 to 40 ms and made a subscription in twice that (docs/pedro.md), during which nobody else is served."""
 
 _NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
 _QUOTES = r"""'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+\""""
@@ -76,6 +81,17 @@ def parse(text: str, dialect: Dialect = PAPER, *, frozen: bool = False, variable
     if closed is None or closed.end() < len(text):
         raise BadLine("a quote that does not end", text=text, column=closed.end() + 1 if closed else 1)
     return _Parser(text, dialect, frozen, {} if variables is None else variables).term()
+
+
+def has_too_many_tokens(text: str, most: int = MAX_TOKENS) -> bool:
+    """Whether a line would keep others waiting: a door refuses it unread, and so long lines that hold little are no trouble."""
+    if len(text) <= most:
+        return False
+    closed = _CLOSED.match(text)
+    if closed is None or closed.end() < len(text):
+        return False  # it is refused by one look at its quotes; counting its tokens would look for their ends again and again
+    left = most - text.count("\\")
+    return left < 0 or sum(1 for _ in islice(_TOKEN.finditer(text), left + 1)) > left
 
 
 def _flat_argument(text: str) -> Term:

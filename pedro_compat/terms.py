@@ -59,12 +59,13 @@ SYMBOL_CHARACTERS = r"\-/+*<=>#@$\\^&~`:.?!"
 # Quotes are stripped where the atom would be legal without; `!`, the backquote and {} keep theirs [R].
 _STRIPPED = re.compile(NAME + r"|[#$&*+\-./:<=>?@^~\\]+|\[\]|;")
 _BARE = re.compile(NAME + rf"|[{SYMBOL_CHARACTERS}]+|\[\]|\{{\}}|;")
-_QUOTED = re.compile(r"'((?:[^'\\\n\r\0]|\\[^\n\r\0])*)'")
+_QUOTED = re.compile(r"'([^'\\\n\r\0]*+(?:\\[^\n\r\0][^'\\\n\r\0]*+)*+)'")
 
-_STRING = re.compile(r'(?:[^"\\\n\r\0]|\\[^\n\r\0])*')
+_STRING = re.compile(r'[^"\\\n\r\0]*+(?:\\[^\n\r\0][^"\\\n\r\0]*+)*+')
 
 _WRITTEN = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\0": "\\0"}
 _READ = {"\\": "\\", "n": "\n", "r": "\r", "0": "\0"}
+_TO_ESCAPE = {quote: re.compile(rf"[{quote}\\\n\r\0]") for quote in ("'", '"')}
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 
 
@@ -99,7 +100,7 @@ def is_bare(text: str) -> bool:
 
 def escaped(text: str, quote: str) -> str:
     """The text as it stands between quotes: the quote, the backslash and what ends a line are escaped."""
-    return "".join("\\" + character if character == quote else _WRITTEN.get(character, character) for character in text)
+    return _TO_ESCAPE[quote].sub(lambda found: _WRITTEN.get(found[0]) or "\\" + found[0], text)
 
 
 def unescaped(body: str, quote: str) -> str | None:

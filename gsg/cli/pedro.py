@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..peer import Peer
 
 MAX_SIZE = 1024 * 1024
-"""A line that is longer would keep a peer from everything else for seconds."""
+"""A line is held in memory whole. How long it keeps a peer from all else is bounded by its tokens (pedro_compat/syntax.py)."""
 
 AnyCommand = TypeVar("AnyCommand", bound=Callable[..., Any])  # Any: click calls it with what its options say
 
@@ -34,7 +34,7 @@ _OPTIONS = [
         default=1024,
         show_default=True,
         metavar="BYTES",
-        help="A line of a Pedro client is shorter than this.",
+        help="A line of a Pedro client is shorter than this; whatever its length, one of more than 10,000 tokens is refused.",
     ),
     click.option("--pedro-admin", metavar="HOST", help="Where the client called admin hears everything. [default: nowhere]"),
     click.option(

@@ -168,7 +168,8 @@ def nested(opening: str, middle: str, closing: str, depth: int) -> str:
     return opening * depth + middle + closing * depth
 
 
-DEEP = 20_000
+DEEP = 1_500
+"""Six tokens for each level fit into a line (syntax.MAX_TOKENS); Python's own stack is 1,000 levels deep."""
 
 
 @DIALECTS
@@ -182,6 +183,10 @@ DEEP = 20_000
         (nested("- (", "a", ")", DEEP), 1),
         (f"f({nested('', '1', '', 0)}{'+1' * DEEP})", 1),
         ("a" + ",a" * DEEP, 1),
+        (nested("f(", "a", ")", 10 * DEEP), 0),
+        (f"f({nested('[', 'a', ']', 10 * DEEP)})", 0),
+        ("a" + ",a" * 100_000, 0),
+        (f'f("{"x" * 1_000_000}")', 1),
         ("f(" * DEEP, 0),
         ("[" * DEEP, 0),
         ("'" * DEEP, 0),
