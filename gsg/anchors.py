@@ -1,4 +1,4 @@
-"""Where a template could be posted: its candidates, and the loads that their rendezvous report."""
+"""Where a template could be posted: its candidates, the loads that their rendezvous report, and which it is to be."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import dht
 
-from .errors import PeerUnreachable
+from .errors import LocalError, PeerUnreachable
 from .exchange import Exchange
-from .features import Template
+from .features import Template, key
 from .holders import Holders
 from .messages import AskLoads, Load, Loads
 from .model import Term
-from .placement import choose_anchor
+from .placement import Anchor, choose_anchor, drawn, predicate_anchor, random_anchor
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,14 @@ class Place:
     load: Load | None
 
 
+def rule_of(name: str) -> Anchor:
+    """The rule of this name. Raises LocalError for another one."""
+    try:
+        return Anchor(name)
+    except ValueError:
+        raise LocalError(f"unknown rule {name!r} for anchors; expected {', '.join(Anchor)}") from None
+
+
 def feature_of(template: Template, position: int) -> tuple[int, int, Term]:
     """The feature that a template requires at a position with a constant."""
     constant = template.pattern[position]
@@ -33,17 +41,29 @@ def feature_of(template: Template, position: int) -> tuple[int, int, Term]:
 
 
 class Anchors:
-    """Asks rendezvous what lies with them."""
+    """Asks rendezvous what lies with them, where the rule wants to know."""
 
-    def __init__(self, holders: Holders, exchange: Exchange) -> None:
+    def __init__(self, holders: Holders, exchange: Exchange, rule: Anchor = Anchor.RAREST) -> None:
         self._holders = holders
         self._exchange = exchange
+        self._rule = rule
 
     async def choose(self, template: Template) -> int:
         """The position to post a template at; nobody is asked where there is no choice."""
-        if len(template.anchors()) < 2:
-            return choose_anchor(template, {})
-        return chosen(template, await self.places(template))
+        if len(template.anchors()) < 2 or self._rule is not Anchor.RAREST:
+            return self.chosen(template, [])
+        return self.chosen(template, await self.places(template))
+
+    def chosen(self, template: Template, places: list[Place]) -> int:
+        """The position to post a template at, of its places."""
+        candidates = template.anchors()
+        if len(candidates) < 2 or self._rule is Anchor.RAREST:
+            return choose_anchor(template, {place.position: place.load for place in places if place.load is not None})
+        if self._rule is Anchor.PREDICATE:
+            return predicate_anchor(candidates)
+        arity = len(template.pattern)
+        keys = [None if constant is None else key(arity, position, constant) for position, constant in enumerate(template.pattern)]
+        return random_anchor(candidates, drawn(keys))
 
     async def places(self, template: Template) -> list[Place]:
         """Every position with a constant, with its load. Raises PeerUnreachable when no holder can be found."""
@@ -67,8 +87,3 @@ class Anchors:
         return [
             Place(position, holders[feature], load_at.get(position)) for position, feature in zip(candidates, features, strict=True)
         ]
-
-
-def chosen(template: Template, places: list[Place]) -> int:
-    """The position to post a template at, of its places."""
-    return choose_anchor(template, {place.position: place.load for place in places if place.load is not None})

@@ -7,7 +7,7 @@ import asyncio
 import rete
 from rete.inspect import graph
 
-from .anchors import Anchors, Place, chosen
+from .anchors import Anchors, Place
 from .drawing import draw
 from .exchange import show
 from .explaining import explain_plan, explain_why, explain_why_not, holding_of, tests_elsewhere, tree_of
@@ -50,7 +50,7 @@ class Inspection:
             query,
             language,
             counts=counts,
-            candidates={spec: _candidates(spec.template, found[spec.template]) for spec in specs},
+            candidates={spec: self._candidates(spec.template, found[spec.template]) for spec in specs},
             counted=f"the rendezvous of each condition, as they told {self._address}; at most so many",
         )
 
@@ -88,23 +88,22 @@ class Inspection:
             client=asked.client,
         )
 
-
-def _candidates(template: Template, places: list[Place]) -> tuple[Candidate, ...]:
-    taken = chosen(template, places)
-    made = []
-    for place in places:
-        constant = template.pattern[place.position]
-        assert constant is not None, "a place has a constant"
-        load = place.load
-        made.append(
-            Candidate(
-                place.position,
-                n3(constant),
-                show(place.holder),
-                None if load is None else load.facts,
-                None if load is None else load.templates,
-                load is not None and load.posted,
-                place.position == taken,
+    def _candidates(self, template: Template, places: list[Place]) -> tuple[Candidate, ...]:
+        taken = self._anchors.chosen(template, places)
+        made = []
+        for place in places:
+            constant = template.pattern[place.position]
+            assert constant is not None, "a place has a constant"
+            load = place.load
+            made.append(
+                Candidate(
+                    place.position,
+                    n3(constant),
+                    show(place.holder),
+                    None if load is None else load.facts,
+                    None if load is None else load.templates,
+                    load is not None and load.posted,
+                    place.position == taken,
+                )
             )
-        )
-    return tuple(sorted(made, key=lambda candidate: not candidate.chosen))
+        return tuple(sorted(made, key=lambda candidate: not candidate.chosen))

@@ -39,7 +39,7 @@ from .messages import (
     Test,
 )
 from .model import Tuple
-from .placement import NOWHERE
+from .placement import NOWHERE, Anchor
 from .predicates import test_of
 
 log = logging.getLogger(__name__)
@@ -55,7 +55,8 @@ StartTask: TypeAlias = Callable[[Coroutine[None, None, None]], object]
 class Intake:
     """The alpha memories of one peer.
 
-    ``on_change(alpha, differences)`` hears of facts that came and went; ``start_task`` runs a coroutine while the peer lives.
+    ``on_change(alpha, differences)`` hears of facts that came and went; ``start_task`` runs a coroutine while the peer lives;
+    ``rule`` chooses anchors.
     """
 
     def __init__(
@@ -65,10 +66,11 @@ class Intake:
         *,
         on_change: Callable[[rete.AlphaSpec, Differences], None],
         start_task: StartTask,
+        rule: Anchor = Anchor.RAREST,
     ) -> None:
         self._holders = holders
         self._exchange = exchange
-        self.anchors = Anchors(holders, exchange)
+        self.anchors = Anchors(holders, exchange, rule)
         self._on_change = on_change
         self._start_task = start_task
         self._memories: dict[rete.AlphaSpec, Memory] = {}
@@ -78,6 +80,8 @@ class Intake:
         self._silences: dict[Source, asyncio.Timeout] = {}
         """For each snapshot under way what ends the wait for it when no part of it has come for ANSWER_TIMEOUT_S."""
         self._numbers = count(1)
+        self.on_memory: Callable[[Memory, bool], None] = lambda memory, kept: None
+        """Hears of each memory when it is kept, and when nobody uses it any more."""
 
     # --- what the subscriber asks -----------------------------------------------------------------------------------------
 
@@ -132,6 +136,8 @@ class Intake:
         memory.users -= 1
         if memory.users:
             return
+        if memory.ready is True:
+            self.on_memory(memory, False)
         if memory.on_event is None:
             del self._memories[memory.alpha]
         self._everywhere.pop(memory, None)
@@ -152,6 +158,7 @@ class Intake:
             try:
                 await self._establish(memory)
                 memory.ready = True
+                self.on_memory(memory, True)
             finally:
                 if memory.ready is done:
                     memory.ready = False

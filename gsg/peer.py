@@ -20,6 +20,7 @@ import socket
 import time
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import partial
+from pathlib import Path
 from random import Random, SystemRandom
 from types import TracebackType
 from typing import Self
@@ -27,6 +28,7 @@ from typing import Self
 import dht
 
 from . import model
+from .anchors import rule_of
 from .backlog import LIMIT
 from .errors import DoorClosed, PeerMisbehaved, PeerUnreachable, Refused, RemoteError, reason
 from .exchange import Channel, Exchange, show
@@ -67,14 +69,15 @@ from .messages import (
 from .model import Tuple
 from .nearby import Nearby
 from .outgoing import Outgoing
+from .placement import Anchor
 from .posting import AnyFeed
 from .predicates import compile_test
 from .publisher import Publisher
 from .query import MAX_TOKENS, Query
-from .rendezvous import Rendezvous
 from .subscriber import Subscriber
 from .subscription import Callback
 from .subscriptions import Asked, Subscriptions
+from .traced import Tracing, Untraced
 
 log = logging.getLogger(__name__)
 
@@ -87,7 +90,9 @@ class Peer:
 
     ``listen`` is the address for other peers (TCP and UDP on one port, 0 takes a free one), ``join`` the addresses of peers to
     enter the overlay by, none for the first peer. Entering raises DoorClosed when the port is taken, PeerUnreachable when nobody
-    answers at the addresses to join. ``rng`` and ``clock`` (seconds since any moment that peers agree on) are handed in by tests.
+    answers at the addresses to join. ``trace`` is a folder for a record of what comes here (gsg/trace.py), which needs the
+    extra ``sim``; ``anchor`` the rule by which anchors are chosen: rarest, predicate or random (gsg/placement.py).
+    ``rng`` and ``clock`` (seconds since any moment that peers agree on) are handed in by tests.
     """
 
     def __init__(
@@ -96,6 +101,8 @@ class Peer:
         join: Sequence[tuple[str, int]] = (),
         *,
         peer_id: bytes | None = None,
+        trace: str | Path | None = None,
+        anchor: str = Anchor.RAREST,
         rng: Random | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -106,7 +113,9 @@ class Peer:
         self._rng = rng
         self._id = dht.random_id(rng) if peer_id is None else peer_id
         self._endpoint: dht.Endpoint
-        self._rendezvous = Rendezvous(compile_test)
+        self._tracing = Untraced() if trace is None else Tracing(Path(trace), self._id, clock)
+        self._rendezvous = self._tracing.rendezvous(compile_test)
+        self._rule = rule_of(anchor)
         self._group = asyncio.TaskGroup()
         self._running: set[asyncio.Task[None]] = set()
         """Tasks of this peer: one per feed under repair, snapshot under way or congested link; leaving cancels them."""
@@ -134,8 +143,9 @@ class Peer:
         self._exchange.attach(self._endpoint.links)
         self._holders = Holders(self._endpoint.overlay, self._exchange.abort)
         self._interests = Interests(self._holders, self._exchange, self._rendezvous, self._start_task)
-        self._publisher = Publisher(self.contact.id, self._holders, self._exchange, self._interests, self._clock)
-        self._subscriber = Subscriber(self._holders, self._exchange, self._start_task)
+        self._publisher = self._tracing.publisher(self.contact.id, self._holders, self._exchange, self._interests, self._clock)
+        self._subscriber = Subscriber(self._holders, self._exchange, self._start_task, rule=self._rule)
+        self._tracing.follow(self._subscriber.intake)
         self._subscriptions = Subscriptions(self._subscriber)
         self._handover = Handover(
             self.contact, self._holders, self._exchange, self._rendezvous, start_task=self._start_task, flush=self._outgoing.flush
@@ -153,6 +163,7 @@ class Peer:
         await self._group.__aenter__()
         self._open = True
         try:
+            self._tracing.start()
             await self._endpoint.overlay.join(self._join)
         except BaseException as error:
             await self._stop()
@@ -199,6 +210,7 @@ class Peer:
             # The caller's own error is the caller's: the group is to wait for our tasks, not to wrap it.
             await self._group.__aexit__(None, None, None)
         finally:
+            self._tracing.stop()
             await self._endpoint.__aexit__(None, None, None)
 
     @property

@@ -9,6 +9,7 @@ by tuples any number of them, and epochs rows that tuples choose by the clock.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from typing import NamedTuple
 
 from .features import Template
@@ -16,6 +17,17 @@ from .messages import Load
 
 NOWHERE = -1
 """The anchor of a template without constants: it is posted at every peer (see :mod:`gsg.features`)."""
+
+
+class Anchor(StrEnum):
+    """By what rule a template's anchor is chosen among its constants. Peers with different rules understand each other."""
+
+    PREDICATE = "predicate"
+    """:func:`predicate_anchor`"""
+    RANDOM = "random"
+    """:func:`random_anchor`"""
+    RAREST = "rarest"
+    """:func:`choose_anchor`: the only one that asks anybody"""
 
 
 REUSE_FACTOR = 2

@@ -68,6 +68,8 @@ class Rendezvous:
         self._happened: list[tuple[Subscriber, Message]] = []
         self.matched = 0
         """Tuples forwarded to subscribers, since the start."""
+        self.met = 0
+        """Templates that tuples matched and whose tests they passed, since the start."""
         self.failed_tests = 0
         """Tests that raised, since the start: such a tuple does not match."""
 
@@ -157,6 +159,7 @@ class Rendezvous:
         for postings in stand.table.matching(fact):
             for posted in postings.meeting(fact):
                 if posted.test is None or self._passes(posted, fact, None):
+                    self.met += 1
                     for feed in posted.feeds:
                         if type(feed) is Feed:
                             self.matched += 1
@@ -167,6 +170,7 @@ class Rendezvous:
         for postings in stand.table.matching(event.items if shape is None else shape):
             for posted in postings.meeting(event.items):
                 if posted.test is None or self._passes(posted, event.items, event.text):
+                    self.met += 1
                     for feed in posted.feeds:
                         numbers = reached.get(feed.subscriber)
                         if numbers is None:

@@ -22,7 +22,7 @@ from .intake import Intake, StartTask
 from .memories import Memory, OnEvent
 from .messages import Event, Test
 from .model import Tuple
-from .placement import NOWHERE
+from .placement import NOWHERE, Anchor
 from .query import Entrance, Query, alphas, too_many_tokens
 from .windows import FullWindows, windowed
 
@@ -53,15 +53,16 @@ class Standing:
 
 
 class Subscriber:
-    """The standing queries and listeners of one peer. ``start_task`` runs a coroutine for as long as the peer lives."""
+    """The standing queries and listeners of one peer. ``start_task`` runs a coroutine for as long as the peer lives, ``rule``
+    chooses anchors."""
 
-    def __init__(self, holders: Holders, exchange: Exchange, start_task: StartTask) -> None:
+    def __init__(self, holders: Holders, exchange: Exchange, start_task: StartTask, *, rule: Anchor = Anchor.RAREST) -> None:
         self._network = rete.Network(
             lambda alpha: self.intake.facts(alpha), lambda alpha: self.intake.size(alpha), by_feed=True, on_end=self._too_large
         )
         self._entrance = Entrance(self._network)
         self._full_windows = FullWindows(self._network)
-        self.intake = Intake(holders, exchange, on_change=self._network.change_memory, start_task=start_task)
+        self.intake = Intake(holders, exchange, on_change=self._network.change_memory, start_task=start_task, rule=rule)
         self._standing: dict[rete.Production, Standing] = {}
         self._recent = RecentEvents()
         self._expiry: asyncio.TimerHandle | None = None

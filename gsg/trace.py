@@ -2,8 +2,9 @@
 
 One row for each tuple and each template that a peer had to do with, in one of these roles:
 
-    publisher     a client of this peer published it: what was published in an overlay is the rows of this role, each once
-    rendezvous    it came to this peer as holder of the keys of ``positions``; a template as holder of its anchor
+    publisher     a client of this peer published it, or asked for it: all that an overlay was given is the rows of this role
+    rendezvous    it came to this peer as holder of the keys of ``positions``; a template as holder of its anchor, and again where
+                  its key moved
     heir          another peer handed it over, as keys changed hands; nobody published it anew
     former        carried out for feeds that have not followed their key to its new holder yet
 
@@ -65,10 +66,9 @@ class Record(NamedTuple):
     role: Role | None = None
     items: tuple[Term | None, ...] | None = None
     """A tuple, or the pattern of a template."""
-    condition: tuple[tuple[tuple[int, int], ...], Test | None] | None = None
-    """What else a template asks: the positions that hold the same term, and its test."""
+    condition: tuple[Template, Test | None] | None = None
     positions: Sequence[int] | None = None
-    source: bytes | None = None
+    source: str | None = None
     number: int | None = None
     stamp_us: int | None = None
     changed: bool | None = None
@@ -85,9 +85,9 @@ COLUMNS = {
     "role": "string",  # publisher, rendezvous, heir, former; null of start and stop
     "terms": "string",  # the tuple as JSON (text_of); of a template null stands where anything may
     "condition": "string",  # of a template, JSON of what else it asks (condition_text); null of most
-    "positions": "positions",  # under which it came, or where a template is posted: none means everywhere; null of publishers
+    "positions": "positions",  # under which it came, or where a template is posted, none for everywhere; null of published tuples
     "source": "string",  # of an event its publisher's id, of a template its subscriber's; null of facts
-    "number": "int64",  # of an event its publisher's number, of a template its feed's
+    "number": "int64",  # of an event its publisher's number, of a template its subscriber's
     "stamp_us": "int64",  # of a fact its publisher's clock
     "changed": "bool",  # whether a fact, at the holder of its position 0, or a template was not there (or was) before
     "matched": "int32",  # templates that a tuple met here and matched, their tests passed

@@ -7,6 +7,7 @@ import contextlib
 import gc
 import logging
 import signal
+from pathlib import Path
 from typing import Any
 
 import click
@@ -41,6 +42,19 @@ collector walked it over and over, which cost 1.6 times the mean (notes: matchin
     metavar="HOST:PORT",
     help="The HTTP door for gsg publish, subscribe and status; 'none' for none.",
 )
+@click.option(
+    "--trace",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Write what comes to this peer to Parquet files there, for gsg simulate; needs the extra sim.",
+)
+@click.option(
+    "--anchor",
+    type=click.Choice(["rarest", "predicate", "random"]),
+    default="rarest",
+    show_default=True,
+    help="Which constant of a condition its subscriptions are posted at.",
+)
 @with_options
 @click.option("-v", "--verbose", count=True, help="Say more on standard error; twice for all there is.")
 def command(
@@ -48,6 +62,8 @@ def command(
     joins: tuple[str, ...],
     http: str,
     pedro: str | None,
+    trace: Path | None,
+    anchor: str,
     verbose: int,
     **pedro_options: Any,  # Any: click checked them
 ) -> None:
@@ -76,6 +92,8 @@ def command(
             None if http == "none" else parse_address(http, option="--http", example=DEFAULT_HTTP),
             None if pedro in (None, "none") else parse_address(pedro, option="--pedro", example=DEFAULT_PEDRO),
             PedroOptions(**{name.removeprefix("pedro_"): value for name, value in pedro_options.items()}),
+            trace=trace,
+            anchor=anchor,
         )
     )
 
@@ -86,6 +104,9 @@ async def _serve(
     http: tuple[str, int] | None,
     pedro: tuple[str, int] | None,
     pedro_options: PedroOptions,
+    *,
+    trace: Path | None,
+    anchor: str,
 ) -> None:
     from ..peer import Peer
 
@@ -101,7 +122,7 @@ async def _serve(
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, asked_to_stop)
     async with contextlib.AsyncExitStack() as doors:
-        peer = await doors.enter_async_context(Peer(listen, joins))
+        peer = await doors.enter_async_context(Peer(listen, joins, trace=trace, anchor=anchor))
         contact = peer.contact
         click.echo(f"peer {contact.id.hex()[:12]} listens on {contact.host}:{contact.port}")
         if http is not None:
@@ -112,6 +133,8 @@ async def _serve(
         if pedro is not None:
             pedro_door = await doors.enter_async_context(pedro_options.door(peer, *pedro))
             click.echo(f"pedro door at {pedro_door.host}:{pedro_door.port}")
+        if trace is not None:
+            click.echo(f"trace in {trace}")
         click.echo("ready; Ctrl-C stops")
         await stop.wait()
         click.echo("stopping: handing over what this peer holds; Ctrl-C again skips that")

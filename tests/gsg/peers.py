@@ -19,23 +19,23 @@ QUIET_S = 5.0
 """Longer than any message takes, and shorter than any of a peer's timeouts that would hide a loss."""
 
 
-def make_peer(net: SimNet, join: Sequence[tuple[str, int]]) -> Peer:
+def make_peer(net: SimNet, join: Sequence[tuple[str, int]], **options: Any) -> Peer:  # Any: keywords of Peer
     """A peer of the simulated network, in its time."""
-    return Peer((net.host(), PORT), join, rng=net.rng(), clock=net.loop.time)
+    return Peer((net.host(), PORT), join, rng=net.rng(), clock=net.loop.time, **options)
 
 
-def guest_of(net: SimNet, peers: Sequence[Peer]) -> Peer:
+def guest_of(net: SimNet, peers: Sequence[Peer], **options: Any) -> Peer:  # Any: as above
     """A peer that joins others by the first of them."""
-    return make_peer(net, [peer.contact.address for peer in peers[:1]])
+    return make_peer(net, [peer.contact.address for peer in peers[:1]], **options)
 
 
 @asynccontextmanager
-async def overlay(net: SimNet, size: int) -> AsyncIterator[list[Peer]]:
+async def overlay(net: SimNet, size: int, **options: Any) -> AsyncIterator[list[Peer]]:  # Any: as above
     """Peers that know each other."""
     async with AsyncExitStack() as stack:
         peers: list[Peer] = []
         for _ in range(size):
-            peers.append(await stack.enter_async_context(guest_of(net, peers)))
+            peers.append(await stack.enter_async_context(guest_of(net, peers, **options)))
         await quiet()
         yield peers
 
@@ -45,11 +45,12 @@ def simulate(
     *,
     seed: int,
     size: int = 5,
+    **options: Any,  # Any: keywords of Peer
 ) -> None:
     """Run ``work`` with so many peers."""
 
     async def main(net: SimNet) -> None:
-        async with overlay(net, size) as peers:
+        async with overlay(net, size, **options) as peers:
             await work(net, peers)
 
     run(main, seed=seed)

@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner, Result
+from pyarrow import parquet
 
 from gsg import connect
 from gsg.cli import main
@@ -434,6 +435,43 @@ def test_ports_in_use_and_peers_that_do_not_answer_end_a_peer_with_a_message(run
     }
     assert [name for name, (_, _, problem) in cases.items() if problem not in said[name]] == []
     assert [name for name, text in said.items() if not text.startswith("gsg: ") or "Traceback" in text] == []
+
+
+def test_a_peer_writes_what_came_to_it_and_finishes_the_trace_when_it_stops(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        peer_command("--listen", ":0", "--http", ":0", "--trace", str(tmp_path / "trace"), "--anchor", "predicate"),
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        said = "".join(iter(process.stdout.readline, "ready; Ctrl-C stops\n"))
+        url = re.search(r"door at (\S+)", said)[1]  # type: ignore[index]  # it says so
+        published = CliRunner(env={"GSG_PEER": url}).invoke(main, ["publish", "--format", "nt", "-"], input=triples("traced", 3))
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=END_S)
+
+    (part,) = (tmp_path / "trace").iterdir()
+    rows = parquet.read_table(part).to_pylist()
+    assert f"trace in {tmp_path / 'trace'}\n" in said
+    assert published.exit_code == 0
+    assert [row["what"] for row in rows] == ["start", *["insert"] * 6, "stop"]
+    assert [row["role"] for row in rows[1:-1]] == ["publisher"] * 3 + ["rendezvous"] * 3
+    assert rows[1]["terms"] == '[[2,"x:0"],[2,"x:traced"],[2,"x:o"]]'
+
+
+def test_a_trace_that_cannot_be_written_ends_a_peer_with_a_message(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    ended = subprocess.run(
+        peer_command("--listen", ":0", "--http", "none", "--trace", str(tmp_path / "file" / "below")),
+        capture_output=True,
+        text=True,
+        timeout=END_S,
+        check=False,
+    )
+
+    assert ended.returncode == 2
+    assert ended.stderr == f"gsg: cannot trace to {tmp_path}/file/below: not a directory; expected a folder, or a place for one\n"
 
 
 @pytest.mark.parametrize(
