@@ -126,16 +126,17 @@ class Handover:
     def flash(self, channel: Channel, message: Flash) -> Done | None:
         """Carry out a Flash, like :meth:`publish`."""
         places, kept, parcels = self._sort([event.items for event in message.events], message.places)
-        self._rendezvous.flash(message.publisher, message.events, [own + more for own, more in zip(places, kept, strict=True)])
+        here = [own + more for own, more in zip(places, kept, strict=True)]
+        self._rendezvous.flash(message.publisher, message.events, here, message.after)
         if not parcels:
             return Done(message.request)
 
         def make(numbers: list[int], theirs: list[bytes]) -> Callable[[int], Message]:
             events = [message.events[number] for number in numbers]
-            return lambda request: Flash(request, message.publisher, events, theirs, forwarded=True)
+            return lambda request: Flash(request, message.publisher, events, theirs, forwarded=True, after=message.after)
 
         def instead(numbers: list[int], theirs: list[bytes]) -> int:
-            self._rendezvous.flash(message.publisher, [message.events[number] for number in numbers], theirs)
+            self._rendezvous.flash(message.publisher, [message.events[number] for number in numbers], theirs, message.after)
             return 0
 
         self._start_task(self._forward(channel, message.request, parcels, 0, make, instead))

@@ -13,7 +13,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Coroutine, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Coroutine, Iterator
 from itertools import chain, count
 from typing import TypeAlias
 
@@ -77,6 +78,8 @@ class Intake:
         self._everywhere: dict[Memory, set[bytes]] = {}
         """Memories of templates without constants, each with the peers at which it is just being posted."""
         self._sources: dict[int, Source] = {}
+        self._ways: dict[bytes, Counter[Channel]] = {}
+        """By peer the channels by which it feeds us, each with how many feeds come by it."""
         self._silences: dict[Source, asyncio.Timeout] = {}
         """For each snapshot under way what ends the wait for it when no part of it has come for ANSWER_TIMEOUT_S."""
         self._numbers = count(1)
@@ -169,6 +172,10 @@ class Intake:
         source = self._source(channel, number)
         return None if source is None else source.memory
 
+    def ways(self, peer: bytes) -> Collection[Channel]:
+        """The channels by which a peer feeds this one now."""
+        return self._ways.get(peer, ())
+
     # --- what other peers tell --------------------------------------------------------------------------------------------
 
     def snapshot(self, channel: Channel, part: Snapshot) -> None:
@@ -220,6 +227,7 @@ class Intake:
 
     def broken(self, channel: Channel) -> None:
         """A link is gone: set up anew what it fed."""
+        self._no_way(channel)
         for source in [source for source in self._sources.values() if source.channel is channel]:
             if source.whole is None:
                 if not source.following:
@@ -305,6 +313,7 @@ class Intake:
             number = next(self._numbers) if memory.number in self._sources else memory.number
             source = Source(memory, number, channel)
             self._sources[number] = source
+            self._ways.setdefault(holder.id, Counter())[channel] += 1
             memory.sources += (source,)
             if len(memory.sources) > 1 and memory.on_event is not None and memory.recent is None:
                 memory.recent = RecentEvents()
@@ -346,6 +355,11 @@ class Intake:
         number = source.number
         if self._sources.pop(number, None) is None:
             return
+        ways = self._ways.get(source.holder.id)
+        if ways is not None and source.channel in ways:
+            ways[source.channel] -= 1
+            if not ways[source.channel]:
+                self._no_way(source.channel)
         memory = source.memory
         if source.facts:
             # Where nobody uses the memory any more, one of a template with parameters may have its facts still.
@@ -355,6 +369,14 @@ class Intake:
         source.is_whole()
         with contextlib.suppress(PeerUnreachable):  # the rendezvous drops the feeds of a link that is gone
             source.channel.send(RemoveCondition(number))
+
+    def _no_way(self, channel: Channel) -> None:
+        """Nothing is fed by a channel any more."""
+        ways = self._ways.get(channel.contact.id)
+        if ways is not None:
+            ways.pop(channel, None)
+            if not ways:
+                del self._ways[channel.contact.id]
 
     async def _follow(self, source: Source, to: dht.Contact) -> None:
         """The rendezvous has moved: set up a feed there beside the old one, then end that."""

@@ -4,6 +4,7 @@
     subscriber -> rendezvous    AskLoads, InsertCondition,          answered by Loads; Done, then Snapshot...; Failed; NotHere
                                 RemoveCondition, Resume
     rendezvous -> subscriber    Snapshot, Deltas, Happened, Gap, Moved
+    subscriber -> rendezvous    AskPassed                           answered by Passed, after all that was forwarded before
     old holder  -> new holder     HandOver                            answered by Done or Failed
     publisher  -> rendezvous    AskInterest                         answered by Interest
     rendezvous -> publisher     Interested                          answered by Done
@@ -26,6 +27,9 @@ from .errors import BadTerm, PeerMisbehaved, Refused
 from .features import Template
 from .model import Term, Tuple, show
 
+After: TypeAlias = list[tuple[bytes, int]]
+"""Rendezvous, and the last number that a publisher has sent to each: what comes from them up to there may belong before this."""
+
 
 class _Message(msgspec.Struct, frozen=True, array_like=True, gc=False):
     pass
@@ -35,7 +39,7 @@ class Event(_Message, frozen=True):
     """A tuple that is true for a moment. ``text`` is the line that a Pedro client sent, for doors that forward it byte for byte."""
 
     number: int
-    """The publisher's count: with its id it names the event wherever it arrives."""
+    """The publisher's count, which says what came first: with its id it names the event wherever it arrives."""
     items: Tuple
     text: str | None = None
 
@@ -74,6 +78,8 @@ class Flash(_Message, tag=2, frozen=True):
     forwarded: bool = False
     unsure: bool = False
     """Both as in Publish."""
+    after: After = []
+    """Of the rendezvous that the publisher has used of late, other than the receiver; what is of the same batch included."""
 
 
 class Done(_Message, tag=3, frozen=True):
@@ -166,6 +172,25 @@ class Happened(_Message, tag=12, frozen=True):
     publisher: bytes
     events: list[Event]
     feeds: list[list[int]]
+    after: After = []
+    """As in Flash."""
+
+
+class AskPassed(_Message, tag=30, frozen=True):
+    """Tell me when everything of a publisher up to this number has passed by you."""
+
+    publisher: bytes
+    number: int
+
+
+class Passed(_Message, tag=31, frozen=True):
+    """Everything of a publisher up to this number has passed by me, and what of it concerns you was sent before this.
+
+    A number less than the one asked for says that the sender will not say more.
+    """
+
+    publisher: bytes
+    number: int
 
 
 class Gap(_Message, tag=13, frozen=True):
@@ -278,6 +303,8 @@ Message: TypeAlias = (
     | Interested
     | AskStatus
     | PeerStatus
+    | AskPassed
+    | Passed
 )
 
 encode = msgspec.msgpack.Encoder().encode

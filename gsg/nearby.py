@@ -54,6 +54,7 @@ class Nearby:
             or self._publisher.sending
             or self._own.queued
             or not self._rendezvous.quiet
+            or not events
             or any(text is None or len(text) > MAX_TEXT for _, text in events)
         ):
             return False
@@ -66,15 +67,31 @@ class Nearby:
                 return False
         own, publisher, reached_by = self._own, self._publisher.own_id, self._rendezvous.reached
         happened, send = self._subscriber.happened, self._send
-        for event, positions in zip(self._publisher.numbered(events), places, strict=True):
+        numbered = self._publisher.numbered(events)
+        after = self._publisher.passed_here(numbered[-1].number)
+        passes = self._subscriber.inorder.passes(own, publisher, numbered[-1].number, after)
+        # What was sent to other rendezvous before these may come back to this peer: its own subscribers hear of that first.
+        held = None if passes else Happened(publisher, [], [], after)
+        for event, positions in zip(numbered, places, strict=True):
             for receiver, feeds in reached_by(event, positions).items():
                 if receiver is own:
+                    if held is not None:
+                        held.events.append(event)
+                        held.feeds.append(feeds)
+                        continue
                     try:
                         happened(own, publisher, event, feeds)
                     except Exception:
                         # A defect of ours in one listener must not keep the others waiting.
                         log.exception("an event was not carried out")
                 else:
-                    send(receiver, Happened(publisher, [event], [feeds]))
+                    send(receiver, Happened(publisher, [event], [feeds], after))
+        if held is not None:
+            self._subscriber.inorder.hold(own, held)
+        self._rendezvous.passed(publisher, numbered[-1].number)
+        # Whoever waits for these numbers is told now.
+        if not self._rendezvous.quiet:
+            for receiver, message in self._rendezvous.take():
+                send(receiver, message)
         self._publisher.published += len(events)
         return True

@@ -43,6 +43,7 @@ from .memories import Memory, OnEvent
 from .messages import (
     AskInterest,
     AskLoads,
+    AskPassed,
     AskStatus,
     Deltas,
     Done,
@@ -58,6 +59,7 @@ from .messages import (
     Message,
     Moved,
     NotHere,
+    Passed,
     PeerStatus,
     Publish,
     RemoveCondition,
@@ -368,21 +370,12 @@ class Peer:
                     if not message.forwarded and (message.unsure or self._handover.settling):
                         done = self._handover.flash(channel, message)
                     else:
-                        self._rendezvous.flash(message.publisher, message.events, message.places)
+                        self._rendezvous.flash(message.publisher, message.events, message.places, message.after)
                         done = Done(message.request)
                     if done is not None:
                         self._outgoing.answer(channel, done)
-                case Deltas():
-                    self._subscriber.intake.deltas(channel, message)
-                case Happened():
-                    for event, feeds in zip(message.events, message.feeds, strict=True):
-                        self._subscriber.happened(channel, message.publisher, event, feeds)
-                case Snapshot():
-                    self._subscriber.intake.snapshot(channel, message)
-                case Gap():
-                    self._subscriber.intake.gap(channel, message)
-                case Moved():
-                    self._subscriber.intake.moved(channel, message)
+                case Deltas() | Happened() | Snapshot() | Gap() | Moved() | Passed():
+                    self._subscriber.received(channel, message)
                 case AskLoads():
                     channel.send(Loads(message.request, self._rendezvous.loads(message.template, message.positions)))
                 case InsertCondition():
@@ -405,6 +398,8 @@ class Peer:
                     self._interests.heard(channel, message)
                 case Interested():
                     self._interests.told(channel, message)
+                case AskPassed():
+                    self._rendezvous.ask_passed(channel, message)
                 case AskStatus():
                     channel.send(self._own_status(message.request))
         except Refused as error:
@@ -455,7 +450,8 @@ class Peer:
         self._interests.lost(channel)
         self._told.lost(channel)
         if self._open:
-            self._subscriber.intake.broken(channel)
+            self._publisher.lost(channel)
+            self._subscriber.broken(channel)
 
     def _peer_discovered(self, contact: dht.Contact) -> None:
         if self._open:

@@ -14,7 +14,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import dht
 
@@ -23,8 +23,9 @@ from .exchange import ANSWER_TIMEOUT_S, Answer, Channel, Exchange, answer_of
 from .features import positions
 from .holders import Holders
 from .interests import Interests
-from .messages import Done, Event, Flash, Message, Publish, size_bytes
+from .messages import After, Done, Event, Flash, Message, Publish, size_bytes
 from .model import Tuple
+from .passing import Sent
 from .placement import places_by_holder
 
 ATTEMPTS = 5
@@ -52,8 +53,68 @@ class _Parcel:
             missed[number] = missed.get(number, b"") + places
 
 
-MakeMessage: TypeAlias = Callable[[_Parcel, int], Message]
-Sent: TypeAlias = tuple[_Parcel, Channel, "asyncio.Future[Answer]"]
+class _Batch(Protocol):
+    """What one call publishes."""
+
+    def begin(self, parcels: Sequence[_Parcel]) -> None:
+        """It is its turn to be sent."""
+
+    def last(self, parcel: _Parcel) -> int:
+        """The last number in a parcel; 0 where there are none."""
+
+    def message(self, parcel: _Parcel, request: int, after: After) -> Message:
+        """A parcel as it travels."""
+
+
+class _Facts:
+    """Facts that come or go."""
+
+    def __init__(self, sign: int, facts: Sequence[Tuple], stamp: int, unsure: bool) -> None:
+        self._sign = sign
+        self._facts = facts
+        self._stamp = stamp
+        self._unsure = unsure
+
+    def begin(self, parcels: Sequence[_Parcel]) -> None:
+        """Facts have no numbers."""
+
+    def last(self, parcel: _Parcel) -> int:
+        """There is none."""
+        return 0
+
+    def message(self, parcel: _Parcel, request: int, after: After) -> Message:
+        """A Publish."""
+        facts = [self._facts[number] for number in parcel.numbers]
+        return Publish(request, self._sign, facts, parcel.places, self._stamp, unsure=self._unsure)
+
+
+class _Events:
+    """Events, which get their numbers when it is their turn: numbers and messages have one order."""
+
+    def __init__(self, publisher: Publisher, events: Sequence[tuple[Tuple, str | None]], unsure: bool) -> None:
+        self._publisher = publisher
+        self._events = events
+        self._unsure = unsure
+        self._numbered: list[Event] | None = None
+
+    def begin(self, parcels: Sequence[_Parcel]) -> None:
+        """Give the numbers, once, however often the events are sent."""
+        if self._numbered is None:
+            self._numbered = self._publisher.numbered(self._events)
+
+    def last(self, parcel: _Parcel) -> int:
+        """The number of the last event in a parcel."""
+        assert self._numbered is not None, "begin() comes first"
+        return self._numbered[parcel.numbers[-1]].number
+
+    def message(self, parcel: _Parcel, request: int, after: After) -> Message:
+        """A Flash."""
+        assert self._numbered is not None, "begin() comes first"
+        events = [self._numbered[number] for number in parcel.numbers]
+        return Flash(request, self._publisher.own_id, events, parcel.places, unsure=self._unsure, after=after)
+
+
+InFlight: TypeAlias = tuple[_Parcel, Channel, "asyncio.Future[Answer]"]
 
 
 class Publisher:
@@ -69,7 +130,9 @@ class Publisher:
         self._interests = interests
         self._sending = asyncio.Lock()
         """Held while one batch is sent; those who wait are the callers of publish, who bound how many they are."""
-        self._events = 0
+        self._last = int(clock() * 1_000_000)
+        """The last number given. It begins with the time, so that a peer that comes back with its id does not repeat itself."""
+        self._sent = Sent()
         self.published = 0
         """Tuples that were acknowledged, since the start."""
 
@@ -79,12 +142,8 @@ class Publisher:
         Raises BadTerm before anything is sent, PeerUnreachable or Refused when some were not acknowledged.
         """
         stamp = int(self._clock() * 1_000_000)
-        unsure = self._holders.unsure
-
-        def make(parcel: _Parcel, request: int) -> Message:
-            return Publish(request, sign, [facts[number] for number in parcel.numbers], parcel.places, stamp, unsure=unsure)
-
-        return await self._publish(facts, {number: bytes(positions(fact)) for number, fact in enumerate(facts)}, make)
+        places = {number: bytes(positions(fact)) for number, fact in enumerate(facts)}
+        return await self._publish(facts, places, _Facts(sign, facts, stamp, self._holders.unsure))
 
     async def events(self, events: Sequence[tuple[Tuple, str | None]], *, via: Sequence[int] | None = None) -> None:
         """Send events, each a tuple and the text it came as (None for none); returns once every rendezvous has forwarded them.
@@ -93,38 +152,47 @@ class Publisher:
         constant, and where somebody may want them.
         Raises like :meth:`facts`.
         """
-        unsure = self._holders.unsure
-        numbered = self.numbered(events)
-
-        def make(parcel: _Parcel, request: int) -> Message:
-            events = [numbered[number] for number in parcel.numbers]
-            return Flash(request, self.own_id, events, parcel.places, unsure=unsure)
-
         tuples = [items for items, _ in events]
         places, _ = self._interests.places(tuples, via)
         # Nobody wants what has no place to go; it is done with all the same.
         wanted = {number: there for number, there in enumerate(places) if there}
-        await self._publish(tuples, wanted, make, [0 if text is None else len(text) for _, text in events])
+        batch = _Events(self, events, self._holders.unsure)
+        await self._publish(tuples, wanted, batch, [0 if text is None else len(text) for _, text in events])
 
     def numbered(self, events: Sequence[tuple[Tuple, str | None]]) -> list[Event]:
         """The events with the numbers by which they are known wherever they arrive; each is to be sent, once."""
-        made = [Event(self._events + count, items, text) for count, (items, text) in enumerate(events, 1)]
-        self._events += len(made)
+        made = [Event(number, items, text) for number, (items, text) in enumerate(events, self._last + 1)]
+        self._last += len(made)
         return made
+
+    def passed_here(self, number: int) -> After:
+        """Events up to this number go the short way: they are here. Returns what may have to come before them."""
+        now = self._now()
+        self._sent.sending(self.own_id, number, now)
+        self._sent.acknowledged(self.own_id, number, now)
+        return self._sent.others(self.own_id, now)
+
+    def lost(self, channel: Channel) -> None:
+        """A link is gone: what went by it and was not acknowledged is sent again, late, and nobody is to wait for it."""
+        self._sent.forget(channel.contact.id)
+
+    @staticmethod
+    def _now() -> float:
+        return asyncio.get_running_loop().time()
 
     @property
     def sending(self) -> bool:
         """Whether something is on its way that what comes next must not overtake."""
         return self._sending.locked()
 
-    async def _publish(self, tuples: Sequence[Tuple], places: Places, make: MakeMessage, texts: Sequence[int] | None = None) -> int:
+    async def _publish(self, tuples: Sequence[Tuple], places: Places, batch: _Batch, texts: Sequence[int] | None = None) -> int:
         sizes = [size_bytes(items) for items in tuples]
         if texts is not None:
             sizes = [size + 4 * text for size, text in zip(sizes, texts, strict=True)]
         changed = 0
         for attempt in range(1, ATTEMPTS + 1):
             async with self._sending:
-                sent, missed, problem = await self._send(tuples, sizes, places, make)
+                sent, missed, problem = await self._send(tuples, sizes, places, batch)
             for parcel, channel, answer in sent:
                 try:
                     changed += (await answer_of(channel, answer, Done)).count
@@ -132,6 +200,8 @@ class Publisher:
                     problem = error
                     self._holders.failed(parcel.holder.id, error)
                     parcel.add_to(missed)
+                else:
+                    self._sent.acknowledged(parcel.holder.id, batch.last(parcel), self._now())
             if not missed:
                 break
             if attempt == ATTEMPTS:
@@ -141,13 +211,18 @@ class Publisher:
         return changed
 
     async def _send(
-        self, tuples: Sequence[Tuple], sizes: Sequence[int], places: Places, make: MakeMessage
-    ) -> tuple[list[Sent], dict[int, bytes], PeerUnreachable | None]:
+        self, tuples: Sequence[Tuple], sizes: Sequence[int], places: Places, batch: _Batch
+    ) -> tuple[list[InFlight], dict[int, bytes], PeerUnreachable | None]:
         """Send all parcels: what was sent, what could not be, and why."""
-        sent: list[Sent] = []
+        sent: list[InFlight] = []
         missed: dict[int, bytes] = {}
         problem: PeerUnreachable | None = None
-        for parcel in await self._parcels(tuples, sizes, places):
+        parcels = await self._parcels(tuples, sizes, places)
+        batch.begin(parcels)
+        for parcel in parcels:
+            if (number := batch.last(parcel)) > 0:
+                self._sent.sending(parcel.holder.id, number, self._now())
+        for parcel in parcels:
             try:
                 channel = await self._exchange.channel(parcel.holder)
                 if channel.congested:
@@ -155,9 +230,11 @@ class Publisher:
             except PeerUnreachable as error:
                 problem = error
                 self._holders.failed(parcel.holder.id, error)
+                self._sent.forget(parcel.holder.id)
                 parcel.add_to(missed)
                 continue
-            sent.append((parcel, channel, channel.ask(partial(make, parcel))))
+            after = self._sent.others(parcel.holder.id, self._now())
+            sent.append((parcel, channel, channel.ask(partial(batch.message, parcel, after=after))))
         return sent, missed, problem
 
     async def _parcels(self, tuples: Sequence[Tuple], sizes: Sequence[int], places: Places) -> list[_Parcel]:

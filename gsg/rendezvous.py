@@ -22,8 +22,9 @@ import dht
 from .demands import Demand
 from .errors import Refused
 from .features import HOME, Key, Template
-from .messages import Event, Happened, InsertCondition, Load, Message, Moved, Snapshot, Test, parts
+from .messages import After, AskPassed, Event, Happened, InsertCondition, Load, Message, Moved, Snapshot, Test, parts
 from .model import Term, Tuple, Variable
+from .passing import Passing
 from .placement import NOWHERE
 from .posting import AnyFeed, EventFeed, Feed, Posted, Predicate, Stand, Subscriber
 
@@ -66,6 +67,7 @@ class Rendezvous:
         self._retractions = 0
         self._dirty: list[Feed] = []
         self._happened: list[tuple[Subscriber, Message]] = []
+        self._passing = Passing()
         self.matched = 0
         """Tuples forwarded to subscribers, since the start."""
         self.met = 0
@@ -97,7 +99,7 @@ class Rendezvous:
                         self._feed(self._everywhere, fact, sign)
         return changed_homes
 
-    def flash(self, publisher: bytes, events: Sequence[Event], places: Sequence[bytes]) -> None:
+    def flash(self, publisher: bytes, events: Sequence[Event], places: Sequence[bytes], after: After | None = None) -> None:
         """Events pass under their places: matched, forwarded, not kept. They follow the deltas of what was published before."""
         if self._dirty:
             self._happened = self.take()
@@ -106,10 +108,22 @@ class Rendezvous:
             for subscriber, feeds in self.reached(event, positions).items():
                 happened = gathered.get(subscriber)
                 if happened is None or len(happened.events) * len(feeds) >= HAPPENED_FEEDS:
-                    happened = gathered[subscriber] = Happened(publisher, [], [])
+                    happened = gathered[subscriber] = Happened(publisher, [], [], after or [])
                     self._happened.append((subscriber, happened))
                 happened.events.append(event)
                 happened.feeds.append(feeds)
+        if events:
+            self.passed(publisher, events[-1].number)
+
+    def passed(self, publisher: bytes, number: int) -> None:
+        """Everything of a publisher up to this number has been forwarded: who asked is to be told."""
+        self._happened.extend(self._passing.passed(publisher, number))
+
+    def ask_passed(self, subscriber: Subscriber, asked: AskPassed) -> None:
+        """Tell a subscriber when a number of a publisher has passed, after all that it was sent before."""
+        passed = self._passing.asked(subscriber, asked.publisher, asked.number)
+        if passed is not None:
+            self._happened.append((subscriber, passed))
 
     def reached(self, event: Event, positions: Iterable[int] | None = None) -> dict[Subscriber, list[int]]:
         """Whom an event reaches, with the numbers of their feeds; under all of its positions where none are named."""
@@ -328,6 +342,7 @@ class Rendezvous:
 
     def drop(self, subscriber: Subscriber) -> None:
         """The subscriber is gone: its feeds end."""
+        self._passing.drop(subscriber)
         for number in list(self._of_subscriber.get(subscriber, ())):
             self.remove_condition(subscriber, number)
 

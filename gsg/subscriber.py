@@ -18,9 +18,10 @@ from .exchange import Channel, Exchange
 from .features import Template
 from .feeds import RecentEvents
 from .holders import Holders
+from .inorder import InOrder
 from .intake import Intake, StartTask
 from .memories import Memory, OnEvent
-from .messages import Event, Test
+from .messages import Deltas, Event, Gap, Happened, Moved, Passed, Snapshot, Test
 from .model import Tuple
 from .placement import NOWHERE, Anchor
 from .query import Entrance, Query, alphas, too_many_tokens
@@ -29,6 +30,7 @@ from .windows import FullWindows, windowed
 OnRows: TypeAlias = Callable[[list[tuple[Tuple, int]]], None]
 OnEnd: TypeAlias = Callable[[TooManyTokens], None]
 OnFull: TypeAlias = Callable[[Overrun], None]
+FromRendezvous: TypeAlias = Deltas | Gap | Happened | Moved | Passed | Snapshot
 
 
 class Standing:
@@ -63,6 +65,7 @@ class Subscriber:
         self._entrance = Entrance(self._network)
         self._full_windows = FullWindows(self._network)
         self.intake = Intake(holders, exchange, on_change=self._network.change_memory, start_task=start_task, rule=rule)
+        self.inorder = InOrder(self.intake.ways, self.happened)
         self._standing: dict[rete.Production, Standing] = {}
         self._recent = RecentEvents()
         self._expiry: asyncio.TimerHandle | None = None
@@ -142,8 +145,29 @@ class Subscriber:
         if memory.users:
             self.intake.leave(memory)
 
+    def received(self, channel: Channel, message: FromRendezvous) -> None:
+        """What a rendezvous tells."""
+        match message:
+            case Happened():
+                self.inorder.happened(channel, message)
+            case Deltas():
+                self.intake.deltas(channel, message)
+            case Snapshot():
+                self.intake.snapshot(channel, message)
+            case Passed():
+                self.inorder.passed(channel, message)
+            case Gap():
+                self.intake.gap(channel, message)
+            case Moved():
+                self.intake.moved(channel, message)
+
+    def broken(self, channel: Channel) -> None:
+        """A link is gone: what it fed is set up anew, and what comes by others does not wait for it."""
+        self.intake.broken(channel)
+        self.inorder.lost(channel)
+
     def happened(self, channel: Channel, publisher: bytes, event: Event, feeds: Sequence[int]) -> None:
-        """An event that some feeds of this peer match: listeners hear of it, and it joins with the facts of this moment, once."""
+        """It is the turn of an event that some feeds match: listeners hear, and it joins with the facts of this moment, once."""
         memories = [memory for number in feeds if (memory := self.intake.of_feed(channel, number)) is not None]
         if len(memories) > 1:
             # Newest first, those without constants last: the order in which Pedro serves its subscriptions (facts, section 3).
@@ -168,7 +192,8 @@ class Subscriber:
                     tell(overrun)
 
     def stop(self) -> None:
-        """The peer stops: windows wait for their time no longer."""
+        """The peer stops: windows wait for their time no longer, nor events for their turn."""
+        self.inorder.stop()
         if self._expiry is not None:
             self._expiry.cancel()
 

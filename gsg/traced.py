@@ -16,7 +16,7 @@ from .holders import Holders
 from .intake import Intake
 from .interests import Interests
 from .memories import Memory
-from .messages import Event, InsertCondition, size_bytes
+from .messages import After, Event, InsertCondition, size_bytes
 from .model import Tuple
 from .placement import NOWHERE
 from .posting import AnyFeed, Posted, Subscriber
@@ -136,11 +136,11 @@ class TracedRendezvous(Rendezvous):
             )
         return changed_homes
 
-    def flash(self, publisher: bytes, events: Sequence[Event], places: Sequence[bytes]) -> None:
+    def flash(self, publisher: bytes, events: Sequence[Event], places: Sequence[bytes], after: After | None = None) -> None:
         """As without tracing."""
         self._publisher = publisher
         try:
-            super().flash(publisher, events, places)
+            super().flash(publisher, events, places, after)
         finally:
             self._publisher = self._own_id
 

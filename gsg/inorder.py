@@ -1,0 +1,112 @@
+"""What rendezvous bring is told in the order of its publishers: the shell around :mod:`gsg.ordering`.
+
+It sends the questions, has the timer that ends the waiting, and keeps one failing listener from stopping the others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Collection, Sequence
+from typing import TypeAlias
+
+from .errors import PeerUnreachable
+from .exchange import Channel
+from .messages import After, AskPassed, Event, Happened, Passed, size_bytes
+from .ordering import ORDER_WAIT_S, Ordering
+
+log = logging.getLogger(__name__)
+
+OnHappened: TypeAlias = Callable[[Channel, bytes, Event, Sequence[int]], None]
+"""Hears of an event in its turn: the channel that it came by, its publisher, and the feeds that it matches."""
+
+
+class InOrder:
+    """Hands on what rendezvous bring, in the order of each publisher. ``ways(peer)`` are the channels by which a peer feeds us."""
+
+    def __init__(self, ways: Callable[[bytes], Collection[Channel]], on_happened: OnHappened) -> None:
+        self._ordering: Ordering[tuple[Channel, bytes, Event, Sequence[int]]] = Ordering(ways)
+        self._on_happened = on_happened
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def late(self) -> int:
+        """How many events were told without what was to come before them, since the start."""
+        return self._ordering.late
+
+    def passes(self, channel: Channel, publisher: bytes, last: int, after: After) -> bool:
+        """Whether events up to a number, which arrive by a channel, may be told at once; otherwise :meth:`hold` them."""
+        return self._ordering.passes(channel, publisher, last, after)
+
+    def happened(self, channel: Channel, message: Happened) -> None:
+        """Events have come: they are told now, or in their turn."""
+        publisher, events = message.publisher, message.events
+        if not events:
+            return
+        if self._ordering.passes(channel, publisher, events[-1].number, message.after):
+            for event, feeds in zip(events, message.feeds, strict=True):
+                self._tell(channel, publisher, event, feeds)
+        else:
+            self.hold(channel, message)
+
+    def hold(self, channel: Channel, message: Happened) -> None:
+        """Hold events that do not pass until it is their turn."""
+        publisher = message.publisher
+        things = [
+            (event.number, (channel, publisher, event, feeds), size_bytes(event.items) + len(event.text or "") + 8 * len(feeds))
+            for event, feeds in zip(message.events, message.feeds, strict=True)
+        ]
+        self._go_on(self._ordering.hold(self._now(), channel, publisher, message.after, things))
+
+    def passed(self, channel: Channel, message: Passed) -> None:
+        """A rendezvous says how far a publisher has come by it."""
+        self._go_on(self._ordering.passed(channel, message.publisher, message.number))
+
+    def lost(self, channel: Channel) -> None:
+        """A link is gone: nothing more comes by it."""
+        self._go_on(self._ordering.lost(channel))
+
+    def stop(self) -> None:
+        """The peer stops."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _go_on(self, turn: Sequence[tuple[Channel, bytes, Event, Sequence[int]]]) -> None:
+        questions, self._ordering.questions = self._ordering.questions, []
+        for way, publisher, number in questions:
+            assert isinstance(way, Channel)
+            with contextlib.suppress(PeerUnreachable):  # its loss is about to be told
+                way.send(AskPassed(publisher, number))
+        for channel, publisher, event, feeds in turn:
+            self._tell(channel, publisher, event, feeds)
+        self._wake_up_later()
+
+    def _tell(self, channel: Channel, publisher: bytes, event: Event, feeds: Sequence[int]) -> None:
+        try:
+            self._on_happened(channel, publisher, event, feeds)
+        except Exception:
+            # A defect of ours in one listener must not keep the others waiting.
+            log.exception("an event was not carried out")
+
+    @staticmethod
+    def _now() -> float:
+        return asyncio.get_running_loop().time()
+
+    def _wake_up_later(self) -> None:
+        due_s = self._ordering.due_s
+        if due_s is None or self._timer is not None:
+            return
+        self._timer = asyncio.get_running_loop().call_at(due_s, self._expire)
+
+    def _expire(self) -> None:
+        self._timer = None
+        before = self._ordering.late
+        turn = self._ordering.expire(self._now())
+        if self._ordering.late > before:
+            log.warning(
+                "%d events were told without what their publisher sent before them by another rendezvous: "
+                "it has not come within %g s",
+                *(self._ordering.late - before, ORDER_WAIT_S),
+            )
+        self._go_on(turn)

@@ -1,0 +1,133 @@
+"""What a publisher says has passed by other rendezvous, and what a rendezvous says has passed by it.
+
+A subscriber that is fed by two rendezvous puts together what they bring of one publisher (:mod:`gsg.ordering`). For that the
+publisher's peer numbers what it sends, and each message to one rendezvous names the last numbers that went to others
+(:class:`Sent`); and each rendezvous says when asked how far it has come with a publisher (:class:`Passing`). A publisher that
+uses one rendezvous names none, and nobody asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .messages import After, Passed
+from .posting import Subscriber
+
+NAMED_S = 30.0
+"""How long after a rendezvous has acknowledged everything it is still named to others: what it forwarded may be on its way."""
+NAMED = 64
+"""Rendezvous that a message names; beyond, those that have acknowledged everything are forgotten, the longest ago first."""
+PUBLISHERS = 4_096
+"""Publishers whose last number a rendezvous remembers; beyond, the one unheard of for the longest is forgotten."""
+WAITING = 10_000
+"""Questions that wait at a rendezvous for their number to pass; beyond, they are answered at once with what has passed."""
+
+
+class _Last:
+    """How far a publisher has come with one rendezvous."""
+
+    __slots__ = ("acknowledged", "acknowledged_s", "number")
+
+    def __init__(self, number: int, now: float) -> None:
+        self.number = number
+        """The last one that was sent there."""
+        self.acknowledged = 0
+        self.acknowledged_s = now
+
+
+class Sent:
+    """The publisher's side: the last number that went to each rendezvous of late."""
+
+    __slots__ = ("_last",)
+
+    def __init__(self) -> None:
+        self._last: dict[bytes, _Last] = {}
+        """By rendezvous. Limit: NAMED."""
+
+    def sending(self, rendezvous: bytes, number: int, now: float) -> None:
+        """A message up to this number is about to be sent."""
+        last = self._last.get(rendezvous)
+        if last is not None:
+            if number > last.number:
+                last.number = number
+            return
+        if len(self._last) >= NAMED:
+            del self._last[min(self._last, key=lambda one: _by_age(self._last[one]))]
+        self._last[rendezvous] = _Last(number, now)
+
+    def acknowledged(self, rendezvous: bytes, number: int, now: float) -> None:
+        """The rendezvous has forwarded everything up to this number."""
+        last = self._last.get(rendezvous)
+        if last is not None and number >= last.acknowledged:
+            last.acknowledged, last.acknowledged_s = number, now
+
+    def forget(self, rendezvous: bytes) -> None:
+        """The rendezvous cannot be reached: nobody is to wait for what went there."""
+        self._last.pop(rendezvous, None)
+
+    def others(self, rendezvous: bytes, now: float) -> After:
+        """What a message to one rendezvous says of the others; nothing while only that one is used."""
+        if len(self._last) == 1 and rendezvous in self._last:
+            return []
+        named: After = []
+        for one, last in list(self._last.items()):
+            if last.acknowledged >= last.number and now - last.acknowledged_s > NAMED_S:
+                del self._last[one]
+            elif one != rendezvous:
+                named.append((one, last.number))
+        return named
+
+
+def _by_age(last: _Last) -> tuple[bool, float]:
+    return last.acknowledged < last.number, last.acknowledged_s
+
+
+class Passing:
+    """The rendezvous' side: the last number of each publisher that has been forwarded here, and who waits for a later one."""
+
+    __slots__ = ("_count", "_last", "_waiting")
+
+    def __init__(self) -> None:
+        self._last: dict[bytes, int] = {}
+        """Limit: PUBLISHERS."""
+        self._waiting: dict[bytes, dict[Subscriber, int]] = {}
+        """By publisher: who waits for which number. Limit: WAITING together."""
+        self._count = 0
+
+    def passed(self, publisher: bytes, number: int) -> Iterable[tuple[Subscriber, Passed]]:
+        """Everything of a publisher up to this number has been forwarded: the answers that were waiting for it."""
+        before = self._last.pop(publisher, None)
+        if before is None and len(self._last) >= PUBLISHERS:
+            del self._last[next(iter(self._last))]
+        # What is sent again after a failure comes with an old number.
+        self._last[publisher] = number = number if before is None or number > before else before
+        waiting = self._waiting.get(publisher)
+        if waiting is None:
+            return ()
+        answered = [subscriber for subscriber, wanted in waiting.items() if wanted <= number]
+        for subscriber in answered:
+            self._leave(publisher, subscriber)
+        return [(subscriber, Passed(publisher, number)) for subscriber in answered]
+
+    def asked(self, subscriber: Subscriber, publisher: bytes, number: int) -> Passed | None:
+        """Whether everything up to a number has passed: the answer, or None where it will come by :meth:`passed`."""
+        last = self._last.get(publisher, 0)
+        waiting = self._waiting.get(publisher, {})
+        if last >= number or (self._count >= WAITING and subscriber not in waiting):
+            return Passed(publisher, last)
+        self._count += subscriber not in waiting
+        waiting[subscriber] = number
+        self._waiting[publisher] = waiting
+        return None
+
+    def drop(self, subscriber: Subscriber) -> None:
+        """The subscriber is gone, and its questions."""
+        for publisher in [publisher for publisher, waiting in self._waiting.items() if subscriber in waiting]:
+            self._leave(publisher, subscriber)
+
+    def _leave(self, publisher: bytes, subscriber: Subscriber) -> None:
+        waiting = self._waiting[publisher]
+        del waiting[subscriber]
+        self._count -= 1
+        if not waiting:
+            del self._waiting[publisher]

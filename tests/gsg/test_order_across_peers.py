@@ -1,0 +1,191 @@
+"""What one publisher says by several rendezvous reaches a subscriber in the order said."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+from peers import quiet, rendezvous, simulate, unread
+
+import gsg.inorder
+import rete
+from dht.simnet import SimNet
+from gsg import Peer
+from gsg.holders import UNSURE_S
+from gsg.messages import AskPassed, Event
+from gsg.model import Symbol
+from gsg.ordering import ORDER_WAIT_S
+from gsg.passing import NAMED_S
+
+
+def names(peers: Sequence[Peer], at: Peer, count: int) -> list[Symbol]:
+    """Functors of events of two terms whose rendezvous is this peer."""
+    candidates = (Symbol(f"f{number}") for number in range(10_000))
+    return [name for name, _ in zip((one for one in candidates if rendezvous(peers, 2, 0, one) is at), range(count), strict=False)]
+
+
+async def settled(peers: Sequence[Peer]) -> None:
+    """Until no key may be changing hands, and everybody has heard what everybody asks for."""
+    await asyncio.sleep(UNSURE_S + 5)
+    for _ in range(2):
+        for peer in peers:
+            await peer.notify([("nobody", "asks for this")])
+        await quiet()
+
+
+async def listen_in_order(peer: Peer, functors: Sequence[Symbol]) -> list[int]:
+    """The second terms of what a peer's listeners hear, in the order heard."""
+    heard: list[int] = []
+
+    def on_event(event: Event, _: int) -> None:
+        heard.append(event.items[1])  # type: ignore[arg-type]  # a number, as sent below
+
+    for functor in functors:
+        await peer.listen(rete.Template((functor, None)), on_event, anchor=0)
+    return heard
+
+
+ROLES = {
+    "publisher, subscriber and both rendezvous apart": (0, 1, 2, 3),
+    "the publisher is a rendezvous": (0, 1, 0, 3),
+    "the subscriber is a rendezvous": (0, 1, 2, 1),
+    "the publisher subscribes": (0, 0, 2, 3),
+    "the publisher subscribes and is a rendezvous": (0, 0, 0, 3),
+}
+
+
+@pytest.mark.parametrize("roles", ROLES.values(), ids=ROLES.keys())
+@pytest.mark.parametrize("batch", [1, 7], ids=["one by one", "in batches"])
+def test_listeners_hear_events_of_two_rendezvous_in_the_order_said(roles: tuple[int, int, int, int], batch: int) -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        publisher, subscriber, one, other = (peers[role] for role in roles)
+        functors = [*names(peers, one, 1), *names(peers, other, 1)]
+        heard = await listen_in_order(subscriber, functors)
+        await settled(peers)
+
+        sending = []
+        for start in range(0, 210, batch):
+            events = [((functors[number % 2], number), f"said({number})") for number in range(start, start + batch)]
+            if not publisher.flash_here(events):
+                sending.append(asyncio.ensure_future(publisher.flash(events)))
+            # A turn for the loop, so that the messages of two calls are under way at once.
+            await asyncio.sleep(0)
+        await asyncio.gather(*sending)
+        await quiet()
+
+        assert heard == list(range(210))
+        assert subscriber._subscriber.inorder.late == 0
+
+    simulate(work, seed=11)
+
+
+def test_rows_of_events_of_two_rendezvous_come_in_the_order_said() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        publisher, subscriber, one, other = peers[:4]
+        functors = [*names(peers, one, 1), *names(peers, other, 1)]
+        groups = " UNION ".join(f"{{ ({functor}, ?n) }}" for functor in functors)
+        subscription = await subscriber.subscribe(f"{groups}")
+        await settled(peers)
+
+        for number in range(40):
+            await publisher.notify([(functors[number % 2], number), (functors[number % 3 % 2], number + 1000)])
+        sending = [publisher.notify([(functors[number % 2], number)]) for number in range(40, 80)]
+        await asyncio.gather(*sending)
+        await quiet()
+
+        told = [int(row[1:].removeprefix("?n=")) for row in await unread(subscription)]
+        said = [number for turn in range(40) for number in (turn, turn + 1000)] + list(range(40, 80))
+        assert told == said
+
+    simulate(work, seed=12)
+
+
+def test_events_are_in_order_while_peers_are_unsure_of_who_holds_what() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        publisher, subscriber, one, other = peers[:4]
+        functors = [*names(peers, one, 1), *names(peers, other, 1)]
+        heard = await listen_in_order(subscriber, functors)
+
+        # Everything goes by the rendezvous of all positions now, whether somebody asks there or not.
+        for number in range(100):
+            await publisher.notify([(functors[number % 2], number)])
+        await quiet()
+
+        assert heard == list(range(100))
+        assert subscriber._subscriber.inorder.late == 0
+
+    simulate(work, seed=13)
+
+
+def test_nobody_is_asked_while_a_publisher_uses_one_rendezvous(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def ask(publisher: bytes, number: int) -> AskPassed:
+        asked.append(number)
+        return AskPassed(publisher, number)
+
+    monkeypatch.setattr(gsg.inorder, "AskPassed", ask)
+
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        publisher, subscriber, one = peers[:3]
+        functors = names(peers, one, 2)
+        heard = await listen_in_order(subscriber, functors)
+        await settled(peers)
+        await asyncio.sleep(NAMED_S)
+
+        await asyncio.gather(*(publisher.notify([(functors[number % 2], number)]) for number in range(50)))
+        await quiet()
+
+        assert heard == list(range(50))
+        assert asked == []
+
+    simulate(work, seed=14)
+
+
+def test_a_rendezvous_whose_link_breaks_is_not_waited_for() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        publisher, subscriber, one, other = peers[:4]
+        functors = [*names(peers, one, 1), *names(peers, other, 1)]
+        heard = await listen_in_order(subscriber, functors)
+        await settled(peers)
+
+        net.partition([[subscriber.contact.host], [other.contact.host]])
+        await publisher.notify([(functors[1], 1), (functors[0], 2)])
+        await asyncio.sleep(0.5)
+        assert heard == []
+        net.cut(subscriber.contact.host, other.contact.host)
+        await asyncio.sleep(0.1)
+
+        assert heard == [2]
+        net.heal()
+        await quiet()
+        assert subscriber._subscriber.inorder.late == 0
+
+    simulate(work, seed=15)
+
+
+def test_what_never_comes_delays_others_for_a_while_and_loses_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        publisher, subscriber, one, other = peers[:4]
+        functors = [*names(peers, one, 1), *names(peers, other, 1)]
+        heard = await listen_in_order(subscriber, functors)
+        await settled(peers)
+
+        # As one that died between two messages would: it has named what it was about to send, and has not sent it.
+        publisher._publisher._sent.sending(other.contact.id, publisher._publisher._last + 1, net.loop.time())
+        publisher._publisher._last += 1
+        await publisher.notify([(functors[0], 2), (functors[0], 3)])
+        await asyncio.sleep(ORDER_WAIT_S - 0.2)
+        assert heard == []
+        await asyncio.sleep(0.4)
+        assert heard == [2, 3]
+        await publisher.notify([(functors[0], 4), (functors[1], 5), (functors[0], 6)])
+        await quiet()
+
+        assert heard == [2, 3, 4, 5, 6]
+        assert subscriber._subscriber.inorder.late == 1
+
+    simulate(work, seed=16)
+
+    assert "1 events were told without what their publisher sent before them" in caplog.text
