@@ -8,6 +8,7 @@ template.
   holders die at one moment.
 * Without, it stays where it was posted: it is lost when those peers are dead, or no longer among the closest because others have
   come between.
+* If, moreover, facts go to the closest peer alone, it is lost as soon as a newcomer is the closest, however many hold it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 
 from .errors import BadParameter
 from .ownership import MAX_PEERS, Ownership
-from .randomness import Stream
+from .randomness import Stream, Words
 
 MAX_EPOCHS = 10_000
 
@@ -32,26 +33,33 @@ class Lost:
     epoch: int
     with_hand_over: float
     without: float
+    closest_alone: float
+    """Without hand-over, where facts are published to the closest peer alone."""
     copies_moved: float
     """Holders that had to be given a key, per key."""
 
 
-def simulate(*, peers: int, keys: int, replicas: int, dying: float, epochs: int, seed: int = 0) -> Iterator[Lost]:
-    """Each epoch in turn. Raises BadParameter for what makes no sense."""
+def simulate(
+    keys: Words, *, peers: int, replicas: int, dying: float, epochs: int, weights: NDArray[np.int64] | None = None, seed: int = 0
+) -> Iterator[Lost]:
+    """Each epoch in turn, for matches that meet under these keys: ``weights`` of them under each, or one.
+
+    Raises BadParameter for what makes no sense.
+    """
     if not 1 < peers <= MAX_PEERS:
         raise BadParameter(f"{peers} peers; expected 2 to {MAX_PEERS}")
     if not 0 < replicas <= min(peers, 64):
         raise BadParameter(f"{replicas} holders of a key among {peers} peers; expected 1 to {min(peers, 64)}")
-    if keys < 1:
-        raise BadParameter(f"{keys} keys; expected 1 or more")
+    if not len(keys):
+        raise BadParameter("0 keys; expected 1 or more")
     if not 0 <= dying < 1:
         raise BadParameter(f"a share of {dying:g} peers that die; expected 0 or more, and less than 1")
     if not 0 < epochs <= MAX_EPOCHS:
         raise BadParameter(f"{epochs} epochs; expected 1 to {MAX_EPOCHS}")
-    key = Stream(seed, "keys").words(0, keys)
+    share = np.full(len(keys), 1 / len(keys)) if weights is None else weights / weights.sum()
     ids = Stream(seed, "peers", 0).words(0, peers)
     # Peers are told apart by their ids, which are never used again: a peer that joins in the place of a dead one is another.
-    posted = ids[Ownership(ids).holders(key, replicas)]
+    posted = ids[Ownership(ids).holders(keys, replicas)]
     kept = posted.copy()
     has = np.ones(kept.shape, dtype=bool)
     """Whether each of the closest has the template, with hand-over."""
@@ -60,14 +68,20 @@ def simulate(*, peers: int, keys: int, replicas: int, dying: float, epochs: int,
         living = np.sort(ids[~died])
         has &= _among(kept, living)
         ids = np.where(died, Stream(seed, "peers", epoch).words(0, peers), ids)
-        closest = ids[Ownership(ids).holders(key, replicas)]
+        closest = ids[Ownership(ids).holders(keys, replicas)]
         survives: NDArray[np.bool_] = np.any(has, axis=1)
         already: NDArray[np.bool_] = np.any(closest[:, :, None] == np.where(has, kept, np.uint64(0))[:, None, :], axis=2)
         moved = (survives[:, None] & ~already).sum()
         kept, has = closest, np.repeat(survives[:, None], replicas, axis=1)
         there = np.where(_among(posted, np.sort(ids)), posted, np.uint64(0))
-        met = np.any((closest[:, :, None] == there[:, None, :]) & (there[:, None, :] != 0), axis=(1, 2))
-        yield Lost(epoch, 1 - float(survives.mean()), 1 - float(met.mean()), float(moved / keys))
+        meets = (closest[:, :, None] == there[:, None, :]) & (there[:, None, :] != 0)
+        yield Lost(
+            epoch,
+            float(share[~survives].sum()),
+            float(share[~meets.any(axis=(1, 2))].sum()),
+            float(share[~meets[:, 0].any(axis=1)].sum()),
+            float(moved / len(keys)),
+        )
 
 
 def _among(wanted: NDArray[np.uint64], ordered: NDArray[np.uint64]) -> NDArray[np.bool_]:

@@ -40,11 +40,15 @@ _STYLE: dict[Any, Any] = {  # Any: matplotlib's names of settings are a type of 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line by its name and its points."""
+    """A line by its name and its points.
+
+    ``look`` is the number of its looks, by default its own place: eight colours, then the same ones dashed, then dotted.
+    """
 
     name: str
     x: NDArray[np.float64]
     y: NDArray[np.float64]
+    look: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +65,13 @@ def lines_plot(
 ) -> str:
     """Lines, which :func:`legend` names. ``identity`` tells this plot from others on the same page."""
     with mpl.rc_context(_STYLE | {"svg.hashsalt": identity}):
-        figure, axes = _axes(x, y, log_x=log_x, log_y=log_y)
+        # A logarithmic axis has no place for 0: such points are left out, and where there are no others, the axis is linear.
+        positive = any((line.y > 0).any() for line in lines)
+        figure, axes = _axes(x, y, log_x=log_x, log_y=log_y and positive)
         if diagonal:
             axes.plot([0, 1], [0, 1], color="#b6c0ca", linewidth=1)
-        for number, line in enumerate(lines):
+        for place, line in enumerate(lines):
+            number = place if line.look is None else line.look
             style = _DASHES[number // len(_COLOURS) % len(_DASHES)]
             marker = "o" if len(line.x) < 12 else None
             axes.plot(line.x, line.y, style, color=_colour(number), label=line.name, linewidth=1.5, marker=marker, markersize=3)
@@ -82,10 +89,15 @@ def points_plot(identity: str, points: Sequence[Point], *, x: str, y: str) -> st
         return _svg(figure)
 
 
-def legend(names: Sequence[str]) -> str:
+def named(lines: Sequence[Line]) -> str:
+    """The legend of the lines of one plot."""
+    return legend([line.name for line in lines], [place if line.look is None else line.look for place, line in enumerate(lines)])
+
+
+def legend(names: Sequence[str], looks: Sequence[int] | None = None) -> str:
     """The names of lines and points in their order, each with its colour, dashes and marker; one for all plots of a page."""
     entries = []
-    for number, name in enumerate(names):
+    for number, name in zip(looks or range(len(names)), names, strict=True):
         dashes, marker = _SWATCHES[number // len(_COLOURS) % len(_SWATCHES)]
         line = f'<line x1="0" y1="6" x2="30" y2="6" stroke="{_colour(number)}" stroke-width="2"{dashes}/>'
         swatch = f'<svg width="30" height="12" fill="{_colour(number)}">{line}{marker}</svg>'

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .balance import Outcome
-from .errors import BadParameter
 from .loads import Load, ccdf, lorenz
+from .page import Figure, page, table, write_page
 from .plots import Line, Point, legend, lines_plot, points_plot
 
 if TYPE_CHECKING:
@@ -30,27 +29,21 @@ class Growth:
 
 def write_report(file: Path, outcomes: Sequence[Outcome], growths: Sequence[Growth], configuration: dict[str, object]) -> None:
     """Write the report. Raises BadParameter where it cannot be written."""
-    text = report(outcomes, growths, configuration)
-    try:
-        file.write_text(text, "utf-8")
-    except OSError as error:
-        raise BadParameter(f"cannot write {file}: {(error.strerror or str(error)).lower()}") from None
+    write_page(file, report(outcomes, growths, configuration))
 
 
 def report(outcomes: Sequence[Outcome], growths: Sequence[Growth], configuration: dict[str, object]) -> str:
     """The whole document."""
     first = outcomes[0]
     title = f"{first.published:,} tuples and {first.subscribed:,} subscriptions over {first.peers:,} peers"
-    figures = "\n".join(
-        f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>" for svg, caption in plots(outcomes, growths)
-    )
-    return _PAGE.format(
-        title=escape(title),
-        table=_table(outcomes),
+    return page(
+        "Who carries what",
+        f"{title}.",
+        _table(outcomes),
+        _NOTES,
+        [Figure(svg, caption) for svg, caption in plots(outcomes, growths)],
+        configuration,
         legend=legend([outcome.strategy.name for outcome in outcomes]),
-        figures=figures,
-        configuration=_configuration(configuration),
-        style=_STYLE,
     )
 
 
@@ -122,61 +115,12 @@ _COLUMNS: tuple[tuple[str, Callable[[Outcome], str]], ...] = (
 
 
 def _table(outcomes: Sequence[Outcome]) -> str:
-    head = "".join(f"<th>{escape(name)}</th>" for name, _ in _COLUMNS)
-    rows = (
-        f"<tr><th>{escape(outcome.strategy.name)}</th>{''.join(f'<td>{escape(shown(outcome))}</td>' for _, shown in _COLUMNS)}</tr>"
-        for outcome in outcomes
-    )
-    return f"<table><thead><tr><th>strategy</th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    rows = [(outcome.strategy.name, *(shown(outcome) for _, shown in _COLUMNS)) for outcome in outcomes]
+    return table(("strategy", *(name for name, _ in _COLUMNS)), rows)
 
 
-def _configuration(configuration: dict[str, object]) -> str:
-    rows = (
-        f"<tr><th>{escape(name)}</th><td>{escape(_shown(value))}</td></tr>"
-        for name, value in configuration.items()
-        if value not in (None, "")
-    )
-    return f"<table>{''.join(rows)}</table>"
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {_shown(part)}" for name, part in value.items())
-    if isinstance(value, tuple | list):
-        return ", ".join(map(_shown, value)) or "all standard ones"
-    return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-_STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; color: #1c2733; background: #fff; }
-body { max-width: 1320px; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.5rem; margin-bottom: 0; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
-table { border-collapse: collapse; font-size: 12.5px; font-variant-numeric: tabular-nums; }
-th, td { padding: .3rem .45rem; text-align: right; border-bottom: 1px solid #e3e8ee; vertical-align: bottom; }
-th { font-weight: 600; } tbody th, tr > th:first-child { text-align: left; white-space: nowrap; }
-td { white-space: nowrap; }
-.legend span { display: inline-block; margin-right: 1.2rem; font-size: 13px; white-space: nowrap; }
-.wide { overflow-x: auto; }
-.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(520px, 1fr)); gap: 1.5rem; }
-figure { margin: 0; } figure svg { width: 100%; height: auto; } figcaption { color: #51606f; font-size: 13px; }
-"""
-
-_PAGE = """<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title><style>{style}</style></head>
-<body>
-<h1>Who carries what</h1>
-<p>{title}.</p>
-<div class="wide">{table}</div>
-<p>Load is what peers are sent: copies of tuples, whether they keep them or not. max/mean, p99/mean, Gini and entropy are 1, 1, 0
+_NOTES = """
+Load is what peers are sent: copies of tuples, whether they keep them or not. max/mean, p99/mean, Gini and entropy are 1, 1, 0
 and 1 where all carry the same. A message is a copy of a tuple or of a subscription, and two for each question about a load;
-batching and look-ups of owners are left out, for all strategies alike. Facts and templates under each key are taken as known.</p>
-<p class="legend">{legend}</p>
-<div class="figures">
-{figures}
-</div>
-<h2>What was asked for</h2>
-{configuration}
-</body>
-</html>
+batching and look-ups of owners are left out, for all strategies alike. Facts and templates under each key are taken as known.
 """

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from simulations.churn import Lost, simulate
 from simulations.errors import BadParameter
+from simulations.randomness import Stream
 
 
 def lost(**changes: float) -> list[Lost]:
-    asked = {"peers": 500, "keys": 4_000, "replicas": 2, "dying": 0.1, "epochs": 4, "seed": 3, **changes}
-    return list(simulate(**asked))  # type: ignore[arg-type]  # whole numbers where they must be
+    asked = {"peers": 500, "replicas": 2, "dying": 0.1, "epochs": 4, "seed": 3, **changes}
+    return list(simulate(Stream(3, "keys").words(0, int(asked.pop("keys", 4_000))), **asked))  # type: ignore[arg-type]  # whole numbers where they must be
 
 
 @pytest.mark.parametrize("replicas", [1, 2, 3])
@@ -34,7 +36,7 @@ def test_more_holders_lose_less() -> None:
 
 
 def test_nothing_is_lost_or_moved_while_nobody_dies() -> None:
-    assert lost(dying=0.0, epochs=2) == [Lost(1, 0.0, 0.0, 0.0), Lost(2, 0.0, 0.0, 0.0)]
+    assert lost(dying=0.0, epochs=2) == [Lost(1, 0.0, 0.0, 0.0, 0.0), Lost(2, 0.0, 0.0, 0.0, 0.0)]
 
 
 def test_losses_never_heal_and_are_the_same_for_a_seed() -> None:
@@ -43,6 +45,34 @@ def test_losses_never_heal_and_are_the_same_for_a_seed() -> None:
     shares = [epoch.with_hand_over for epoch in epochs]
     assert shares == sorted(shares)
     assert epochs == lost(epochs=6)
+
+
+@pytest.mark.parametrize(("replicas", "share"), [(2, 0.073), (3, 0.015), (5, 0.0009)])
+def test_a_fifth_replaced_without_repair_loses_what_was_measured(replicas: int, share: float) -> None:
+    # Measured among peers of their own kind (docs/simulation.md, "Churn"); over 2,000 peers the spread is a third or so.
+    found = lost(peers=2_000, keys=30_000, replicas=replicas, dying=0.2, epochs=1)[0]
+
+    assert found.without == pytest.approx(share, rel=0.4, abs=0.0006)
+
+
+@pytest.mark.parametrize("replicas", [1, 8])
+def test_facts_that_go_to_the_closest_peer_alone_meet_no_better_with_more_holders(replicas: int) -> None:
+    found = lost(peers=2_000, replicas=replicas, dying=0.2, epochs=1)[0]
+
+    # A fifth of the closest are dead; of the new closest a fifth are newcomers, who know nothing.
+    assert 0.15 < found.closest_alone < 0.36
+
+
+def test_a_match_counts_as_often_as_it_is_said() -> None:
+    keys = Stream(3, "keys").words(0, 400)
+    asked = {"peers": 200, "replicas": 1, "dying": 0.3, "epochs": 1}
+    alone = [next(simulate(keys[at : at + 1], **asked)).with_hand_over for at in range(400)]  # type: ignore[arg-type]
+    weights = np.arange(400)
+
+    weighed = next(simulate(keys, weights=weights, **asked))  # type: ignore[arg-type]
+
+    assert weighed.with_hand_over == pytest.approx(weights @ np.array(alone) / weights.sum())
+    assert weighed.without >= weighed.with_hand_over
 
 
 @pytest.mark.parametrize(

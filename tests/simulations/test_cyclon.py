@@ -10,8 +10,8 @@ from simulations.diffusion import Diffusion, diffuse
 from simulations.errors import BadParameter
 
 
-def views(agents: int = 500, view: int = 20, exchanged: int = 8, seed: int = 1) -> Views:
-    return Views(agents, view=view, exchanged=exchanged, rng=np.random.default_rng(seed))
+def views(agents: int = 500, view: int = 20, exchanged: int = 8, seed: int = 1, *, oldest: bool = False) -> Views:
+    return Views(agents, view=view, exchanged=exchanged, rng=np.random.default_rng(seed), oldest=oldest)
 
 
 def are_sound(asked: Views) -> bool:
@@ -22,9 +22,10 @@ def are_sound(asked: Views) -> bool:
     )
 
 
+@pytest.mark.parametrize("oldest", [False, True])
 @pytest.mark.parametrize(("agents", "view", "exchanged"), [(2, 1, 1), (3, 2, 2), (30, 5, 1), (500, 20, 8)])
-def test_views_stay_sound(agents: int, view: int, exchanged: int) -> None:
-    asked = views(agents, view, exchanged)
+def test_views_stay_sound(agents: int, view: int, exchanged: int, oldest: bool) -> None:
+    asked = views(agents, view, exchanged, oldest=oldest)
     assert are_sound(asked)
 
     for _ in range(10):
@@ -33,8 +34,9 @@ def test_views_stay_sound(agents: int, view: int, exchanged: int) -> None:
     assert are_sound(asked)
 
 
-def test_no_reference_is_lost_while_all_live() -> None:
-    asked = views()
+@pytest.mark.parametrize("oldest", [False, True])
+def test_no_reference_is_lost_while_all_live(oldest: bool) -> None:
+    asked = views(oldest=oldest)
 
     for _ in range(20):
         asked.round()
@@ -50,6 +52,27 @@ def test_in_degrees_become_more_even_than_at_random() -> None:
         asked.round()
 
     assert asked.in_degrees().std() < 1.2 * np.sqrt(20)
+
+
+def test_trading_with_the_oldest_spreads_references_evenly() -> None:
+    # 20 with a deviation of 2.4 is known of a thousand agents with views of 20 of which 8 are traded.
+    asked = views(1_000, oldest=True)
+    for _ in range(40):
+        asked.round()
+
+    assert asked.in_degrees().mean() == pytest.approx(20, abs=0.1)
+    assert asked.in_degrees().std() == pytest.approx(2.4, abs=0.3)
+
+
+def test_trading_with_the_oldest_keeps_one_dead_in_a_hundred_thirty_rounds_after_half_of_all_died() -> None:
+    asked = views(1_000, oldest=True)
+    for _ in range(20):
+        asked.round()
+    asked.remove(500)
+    for _ in range(30):
+        asked.round()
+
+    assert asked.dead_references().mean() / 20 == pytest.approx(0.01, abs=0.006)
 
 
 def test_the_dead_are_forgotten_in_time() -> None:

@@ -1,0 +1,146 @@
+"""Many runs of one experiment, each with other parameters: as tasks on Spark, or one after the other in this thread.
+
+A case is played by itself and brings rows, records of numbers; the rows of all cases come back in the order of the cases. A case
+holds all that its rows depend on, seeds as well, so that where it is played and beside which others makes no difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, get_type_hints
+
+from .errors import BadParameter
+from .watching import Progress, watched
+
+if TYPE_CHECKING:
+    import pyarrow
+    from pyspark.sql import DataFrame, SparkSession
+
+CaseT = TypeVar("CaseT")
+RowT = TypeVar("RowT")
+
+MAX_CASES = 10_000
+"""Each is a task of Spark's, which takes some milliseconds of its own."""
+
+_DDL = {int: "long", float: "double", bool: "boolean", str: "string", tuple[int, ...]: "array<long>"}
+"""What a field of a row may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep(Generic[CaseT, RowT]):
+    """What is to be played; ``row`` is the dataclass of the rows. Cases that take long come first: the end waits for none then."""
+
+    row: type[RowT]
+    cases: Sequence[CaseT]
+    play: Callable[[CaseT], Iterable[RowT]]
+
+
+class Player(Protocol):
+    """Whoever plays all cases of a sweep."""
+
+    def __call__(self, sweep: Sweep[CaseT, RowT]) -> list[RowT]:
+        """The rows of all cases. Raises SimulationError."""
+
+
+def checked(sweep: Sweep[CaseT, RowT]) -> Sweep[CaseT, RowT]:
+    """The sweep itself; raises BadParameter for one of too many cases."""
+    if len(sweep.cases) > MAX_CASES:
+        raise BadParameter(f"{len(sweep.cases)} runs; expected {MAX_CASES} at most: ask for fewer values of some option")
+    return sweep
+
+
+def in_one_thread(progress: Progress | None = None) -> Player:
+    """Plays here and now, without Spark."""
+
+    def play(sweep: Sweep[CaseT, RowT]) -> list[RowT]:
+        rows: list[RowT] = []
+        for number, case in enumerate(checked(sweep).cases, 1):
+            rows += sweep.play(case)
+            if progress is not None:
+                progress(number, len(sweep.cases))
+        return rows
+
+    return play
+
+
+def on_spark(spark: SparkSession, *, partitions: int | None = None, progress: Progress | None = None) -> Player:
+    """Plays in a session, in so many partitions, or one for each case. Raises BadParameter for no partitions."""
+    if partitions is not None and partitions < 1:
+        raise BadParameter(f"{partitions} partitions; expected 1 or more")
+
+    def play(sweep: Sweep[CaseT, RowT]) -> list[RowT]:
+        asked = frame(spark, sweep, partitions)
+        with watched(spark, partitions or len(sweep.cases), progress):
+            table = asked.toArrow()
+        # Rows of a case follow each other, and no two cases share a number.
+        found = sorted(table.to_pylist(), key=lambda row: int(row["case"]))
+        return [_row(sweep.row, row) for row in found]
+
+    return play
+
+
+def frame(spark: SparkSession, sweep: Sweep[CaseT, RowT], partitions: int | None = None) -> DataFrame:
+    """The rows of a sweep as Spark makes them, with the number of their case in front."""
+    checked(sweep)
+    row, cases, play = sweep.row, sweep.cases, sweep.play
+    names = [field.name for field in fields(row)]  # type: ignore[arg-type]  # a row is a dataclass, which no bound of a type says
+    schema = ", ".join(["`case` long", *(f"`{name}` {_DDL[get_type_hints(row)[name]]}" for name in names)])
+
+    def played(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                rows = list(play(cases[number]))
+                yield _batch(number, names, rows, get_type_hints(row))
+
+    return spark.range(0, len(cases), 1, partitions or max(1, len(cases))).mapInArrow(played, schema)
+
+
+def _batch(number: int, names: Sequence[str], rows: Sequence[object], kinds: dict[str, Any]) -> pyarrow.RecordBatch:
+    import pyarrow
+
+    columns = [pyarrow.array([number] * len(rows), pyarrow.int64())]
+    columns += [pyarrow.array([getattr(row, name) for row in rows], _arrow(kinds[name])) for name in names]
+    return pyarrow.RecordBatch.from_arrays(columns, names=["case", *names])
+
+
+def _arrow(kind: Any) -> pyarrow.DataType:  # Any: types are values here
+    import pyarrow
+
+    plain = {int: pyarrow.int64(), float: pyarrow.float64(), bool: pyarrow.bool_(), str: pyarrow.string()}
+    return plain[kind] if kind in plain else pyarrow.list_(pyarrow.int64())
+
+
+def _row(row: type[RowT], found: dict[str, Any]) -> RowT:  # Any: numbers and texts, as the fields of the row are
+    return row(**{name: tuple(value) if isinstance(value, list) else value for name, value in found.items() if name != "case"})
+
+
+def made(folder: Path) -> Path:
+    """A folder for results, made if it is not there. Raises BadParameter, before a run rather than after it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "configuration.json").touch()
+    except OSError as error:
+        raise BadParameter(f"cannot write to {folder}: {(error.strerror or str(error)).lower()}") from None
+    return folder
+
+
+def save(
+    folder: Path, tables: dict[str, Sequence[object]], summary: Sequence[dict[str, object]], configuration: dict[str, object]
+) -> None:
+    """Write all rows (Parquet, one file for each kind), the numbers (JSON) and what was asked for (JSON). Raises BadParameter."""
+    import json
+
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        for name, rows in tables.items():
+            kinds = get_type_hints(type(rows[0]))
+            columns = {field: pyarrow.array([getattr(row, field) for row in rows], _arrow(kinds[field])) for field in kinds}
+            parquet.write_table(pyarrow.table(columns), folder / f"{name}.parquet")
+        (folder / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
+        (folder / "configuration.json").write_text(json.dumps(configuration, indent=2) + "\n")
+    except OSError as error:
+        raise BadParameter(f"cannot write to {folder}: {(error.strerror or str(error)).lower()}") from None
