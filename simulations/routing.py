@@ -34,16 +34,21 @@ class Lookups:
     """Whether the lookup came to the living peer closest to its target."""
 
 
+def check(peers: int, *, k: int, dead: float) -> None:
+    """Raises BadParameter for what no overlay can have."""
+    if not 1 < peers <= MAX_PEERS:
+        raise BadParameter(f"{peers} peers; expected 2 to {MAX_PEERS}")
+    if not 0 < k <= 1024:
+        raise BadParameter(f"buckets of {k}; expected 1 to 1024 contacts")
+    if not 0 <= dead < 1:
+        raise BadParameter(f"a share of {dead:g} dead peers; expected 0 or more, and less than 1")
+
+
 class Overlay:
     """Peers with buckets of ``k`` contacts; a share of ``dead`` of them has died since the buckets were filled."""
 
     def __init__(self, peers: int, *, k: int, dead: float = 0.0, seed: int = 0) -> None:
-        if not 1 < peers <= MAX_PEERS:
-            raise BadParameter(f"{peers} peers; expected 2 to {MAX_PEERS}")
-        if not 0 < k <= 1024:
-            raise BadParameter(f"buckets of {k}; expected 1 to 1024 contacts")
-        if not 0 <= dead < 1:
-            raise BadParameter(f"a share of {dead:g} dead peers; expected 0 or more, and less than 1")
+        check(peers, k=k, dead=dead)
         self.k = k
         self._ids: Prefixes = np.sort(Stream(seed, "peers").words(0, peers))
         self._alive = Stream(seed, "dead").uniform(0, peers) >= dead

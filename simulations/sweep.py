@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, get_type_hints
 
 from .errors import BadParameter
@@ -116,31 +115,9 @@ def _row(row: type[RowT], found: dict[str, Any]) -> RowT:  # Any: numbers and te
     return row(**{name: tuple(value) if isinstance(value, list) else value for name, value in found.items() if name != "case"})
 
 
-def made(folder: Path) -> Path:
-    """A folder for results, made if it is not there. Raises BadParameter, before a run rather than after it."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "configuration.json").touch()
-    except OSError as error:
-        raise BadParameter(f"cannot write to {folder}: {(error.strerror or str(error)).lower()}") from None
-    return folder
-
-
-def save(
-    folder: Path, tables: dict[str, Sequence[object]], summary: Sequence[dict[str, object]], configuration: dict[str, object]
-) -> None:
-    """Write all rows (Parquet, one file for each kind), the numbers (JSON) and what was asked for (JSON). Raises BadParameter."""
-    import json
-
+def table_of(rows: Sequence[object]) -> pyarrow.Table:
+    """Rows as a table, which has one at least."""
     import pyarrow
-    from pyarrow import parquet
 
-    try:
-        for name, rows in tables.items():
-            kinds = get_type_hints(type(rows[0]))
-            columns = {field: pyarrow.array([getattr(row, field) for row in rows], _arrow(kinds[field])) for field in kinds}
-            parquet.write_table(pyarrow.table(columns), folder / f"{name}.parquet")
-        (folder / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
-        (folder / "configuration.json").write_text(json.dumps(configuration, indent=2) + "\n")
-    except OSError as error:
-        raise BadParameter(f"cannot write to {folder}: {(error.strerror or str(error)).lower()}") from None
+    kinds = get_type_hints(type(rows[0]))
+    return pyarrow.table({name: pyarrow.array([getattr(row, name) for row in rows], _arrow(kinds[name])) for name in kinds})

@@ -2,15 +2,73 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 if TYPE_CHECKING:
+    from simulations.findings import Findings
+    from simulations.sweep import Player
     from simulations.watching import Progress
+
+CommandT = TypeVar("CommandT", bound=Callable[..., Any])  # Any: click calls it with whatever its options are
+
+_SWEEP_OPTIONS = (
+    click.option("--seed", default=1, show_default=True, help="The same seed gives the same result, however it is run."),
+    click.option("--out", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Where results and report go."),
+    click.option("--master", default="local[*]", show_default=True, help="Spark's master; 'given' under spark-submit."),
+    click.option("--partitions", type=int, help="Into how many tasks the runs are put. [default: one for each run]"),
+    click.option(
+        "--engine", type=click.Choice(["spark", "numpy"]), default="spark", show_default=True, help="numpy: in one thread."
+    ),
+    click.option("--json", "as_json", is_flag=True, help="One JSON document instead of the table."),
+)
+
+
+def sweep_options(command: CommandT) -> CommandT:
+    """The options of an experiment that is a sweep over parameters, below its own ones."""
+    for option in reversed(_SWEEP_OPTIONS):
+        command = option(command)
+    return command
+
+
+def played(
+    run: Callable[[Callable[[], Player], Callable[[str], None]], Findings],
+    *,
+    out: Path,
+    master: str,
+    partitions: int | None,
+    engine: str,
+    as_json: bool,
+) -> None:
+    """Run an experiment under a bar and print what it came to; ``run`` is given what starts a player, and what names a part."""
+    with bar() as (title, progress):
+
+        def player() -> Player:
+            from simulations.sweep import in_one_thread, on_spark
+
+            if engine == "numpy":
+                return in_one_thread(progress)
+            from simulations.spark import session
+
+            return on_spark(session("gsg simulate", master=master), partitions=partitions, progress=progress)
+
+        findings = run(player, title)
+    if as_json:
+        click.echo(json.dumps(findings.summary, indent=2))
+        return
+    from .simulate_tables import findings_table
+    from .tables import console
+
+    output = console()
+    output.print(findings_table(findings))
+    output.print(findings.notes, style="dim", soft_wrap=False)
+    output.print(f"results, configuration and report.html are in {out}", soft_wrap=True)
 
 
 @contextmanager

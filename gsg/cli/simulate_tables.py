@@ -9,6 +9,17 @@ from rich.table import Table
 
 if TYPE_CHECKING:
     from simulations.balance import Outcome
+    from simulations.findings import Findings
+
+
+def findings_table(findings: Findings) -> Table:
+    """What the runs of an experiment came to, a line each."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for number, heading in enumerate(findings.columns):
+        table.add_column(heading, justify="right" if number else "left", no_wrap=True)
+    for cells in findings.cells:
+        table.add_row(*cells)
+    return table
 
 
 def balance_table(outcomes: list[Outcome]) -> Table:

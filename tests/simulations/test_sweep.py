@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from simulations.errors import BadParameter, JobFailed
 from simulations.randomness import Stream
-from simulations.sweep import MAX_CASES, Sweep, frame, in_one_thread, made, on_spark, save
+from simulations.sweep import MAX_CASES, Sweep, frame, in_one_thread, on_spark, table_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -87,28 +85,7 @@ def test_no_partitions_and_too_many_runs_are_refused(spark: SparkSession) -> Non
         in_one_thread()(Sweep(Drawn, range(MAX_CASES + 1), draw))
 
 
-def test_rows_are_left_on_disk_with_how_they_were_made(tmp_path: Path) -> None:
-    from pyarrow import parquet
-
+def test_rows_become_a_table() -> None:
     rows = in_one_thread()(SWEEP)
-    save(made(tmp_path / "a" / "b"), {"drawn": rows}, [{"mean": 1}], {"seed": 2})
 
-    table = parquet.read_table(tmp_path / "a" / "b" / "drawn.parquet")
-    assert table.column("share").to_pylist() == [row.share for row in rows]
-    assert table.column("counts").to_pylist() == [list(row.counts) for row in rows]
-    assert json.loads((tmp_path / "a" / "b" / "summary.json").read_text()) == [{"mean": 1}]
-    assert json.loads((tmp_path / "a" / "b" / "configuration.json").read_text()) == {"seed": 2}
-
-
-def test_a_folder_that_cannot_be_made_is_one_clear_line_before_anything_runs(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-
-    with pytest.raises(BadParameter, match=r"cannot write to .*file: "):
-        made(tmp_path / "file")
-
-
-def test_results_that_cannot_be_written_are_one_clear_line(tmp_path: Path) -> None:
-    (tmp_path / "summary.json").mkdir()
-
-    with pytest.raises(BadParameter, match=r"cannot write to .*: is a directory"):
-        save(tmp_path, {}, [], {})
+    assert [Drawn(**{**row, "counts": tuple(row["counts"])}) for row in table_of(rows).to_pylist()] == rows

@@ -1,0 +1,84 @@
+"""What an experiment came to, and how that is left behind: rows, numbers, configuration and report in one folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from .errors import BadParameter
+from .page import Figure, page, table, write_page
+from .plots import Line, lines_plot, named
+from .sweep import table_of
+
+Number = TypeVar("Number", int, float)
+
+MAX_SEED = (1 << 63) - 1
+MAX_VALUES = 100
+"""Values of one option: each is a line of some plot, or a point of all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """The results of one experiment; ``cells`` are the texts of a table with these ``columns``, ``rows`` all that was counted."""
+
+    title: str
+    lead: str
+    notes: str
+    columns: tuple[str, ...]
+    cells: list[tuple[str, ...]]
+    figures: list[Figure]
+    summary: list[dict[str, object]]
+    rows: dict[str, Sequence[object]]
+
+
+def made(folder: Path) -> Path:
+    """A folder for results, made if it is not there. Raises BadParameter, before a run rather than after it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "configuration.json").touch()
+    except OSError as error:
+        raise BadParameter(f"cannot write to {folder}: {(error.strerror or str(error)).lower()}") from None
+    return folder
+
+
+def save(folder: Path, findings: Findings, configuration: dict[str, object]) -> None:
+    """Write rows (Parquet, a file for each kind), numbers and configuration (JSON) and report.html. Raises BadParameter."""
+    from pyarrow import parquet
+
+    try:
+        for name, rows in findings.rows.items():
+            parquet.write_table(table_of(rows), folder / f"{name}.parquet")
+        (folder / "summary.json").write_text(json.dumps(findings.summary, indent=2) + "\n")
+        (folder / "configuration.json").write_text(json.dumps(configuration, indent=2) + "\n")
+    except OSError as error:
+        raise BadParameter(f"cannot write to {folder}: {(error.strerror or str(error)).lower()}") from None
+    shown = table(findings.columns, findings.cells)
+    write_page(folder / "report.html", page(findings.title, findings.lead, shown, findings.notes, findings.figures, configuration))
+
+
+def drawn(
+    identity: str, lines: Sequence[Line], *, x: str, y: str, caption: str, log_x: bool = False, log_y: bool = False
+) -> Figure:
+    """A plot of lines with its legend; ``identity`` tells it from others on the same page."""
+    return Figure(lines_plot(identity, lines, x=x, y=y, log_x=log_x, log_y=log_y), caption, named(lines))
+
+
+def numbers(text: str, option: str, number: type[Number]) -> tuple[Number, ...]:
+    """Numbers between commas, each once and the smallest first. Raises BadParameter."""
+    kind = "whole numbers" if number is int else "numbers"
+    try:
+        found = sorted({number(part) for part in text.split(",")})
+    except ValueError:
+        raise BadParameter(f"{option} {text!r}; expected {kind} between commas") from None
+    if len(found) > MAX_VALUES:
+        raise BadParameter(f"{option} has {len(found)} values; expected {MAX_VALUES} at most")
+    return tuple(found)
+
+
+def check_seed(seed: int) -> None:
+    """Raises BadParameter for one that is none."""
+    if not 0 <= seed <= MAX_SEED:
+        raise BadParameter(f"seed {seed}; expected 0 to {MAX_SEED}")

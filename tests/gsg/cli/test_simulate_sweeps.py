@@ -1,0 +1,85 @@
+"""``gsg simulate`` for experiments that are sweeps over parameters."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from gsg.cli import main
+
+SMALL = {
+    "routing": ("--peers", "200", "--lookups", "100", "--k", "2,8", "--dead", "0,0.5"),
+}
+
+
+def simulate(experiment: str, *arguments: str, out: Path) -> Result:
+    """Run a small one in this process."""
+    return CliRunner().invoke(main, ["simulate", experiment, *SMALL[experiment], *arguments, "--out", str(out)])
+
+
+@pytest.mark.parametrize("experiment", SMALL)
+def test_a_table_is_printed_and_everything_left_in_a_folder(experiment: str, tmp_path: Path) -> None:
+    ran = simulate(experiment, "--engine", "numpy", out=tmp_path)
+
+    assert ran.exit_code == 0, ran.output
+    assert "…" not in ran.output
+    assert f"results, configuration and report.html are in {tmp_path}" in " ".join(ran.stdout.split())
+    assert {path.name for path in tmp_path.iterdir()} >= {"report.html", "summary.json", "configuration.json"}
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("experiment", SMALL)
+def test_spark_and_one_thread_say_the_same(experiment: str, tmp_path: Path) -> None:
+    of_spark = simulate(experiment, "--json", "--master", "local[2]", "--partitions", "3", out=tmp_path / "a")
+    alone = simulate(experiment, "--json", "--engine", "numpy", out=tmp_path / "b")
+
+    assert of_spark.exit_code == alone.exit_code == 0, of_spark.output
+    assert json.loads(of_spark.stdout) == json.loads(alone.stdout)
+    for made in (tmp_path / "a").iterdir():
+        assert made.read_bytes() == (tmp_path / "b" / made.name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("experiment", "arguments", "complaint"),
+    [
+        ("routing", ("--peers", "0"), "0 peers; expected 2 to"),
+        ("routing", ("--lookups", "-1"), "-1 lookups; expected 1 to"),
+        ("routing", ("--k", "8,x"), "--k '8,x'; expected whole numbers between commas"),
+        ("routing", ("--dead", "1.5"), "a share of 1.5 dead peers; expected 0 or more, and less than 1"),
+        ("routing", ("--seed", "-1"), "seed -1; expected 0 to"),
+    ],
+)
+def test_what_is_impossible_is_one_clear_line(experiment: str, arguments: tuple[str, ...], complaint: str, tmp_path: Path) -> None:
+    ran = simulate(experiment, "--engine", "numpy", *arguments, out=tmp_path / "out")
+
+    assert ran.exit_code == 2
+    assert ran.stderr.startswith(f"gsg: {complaint}")
+    assert ran.stderr.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("experiment", SMALL)
+def test_no_java_is_one_clear_line(experiment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from simulations.errors import NoSpark
+
+    def none(*_: object, **__: object) -> None:
+        raise NoSpark("Spark needs Java 17 or newer (none is installed); install one")
+
+    monkeypatch.setattr("simulations.spark.session", none)
+
+    ran = simulate(experiment, out=tmp_path)
+
+    assert (ran.exit_code, ran.stderr) == (2, "gsg: Spark needs Java 17 or newer (none is installed); install one\n")
+
+
+@pytest.mark.parametrize("experiment", SMALL)
+def test_a_folder_that_is_a_file_is_one_clear_line(experiment: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    ran = simulate(experiment, "--engine", "numpy", out=tmp_path / "file")
+
+    assert (ran.exit_code, ran.stderr.count("\n")) == (2, 1)
+    assert ran.stderr.startswith("gsg: cannot write to ")
