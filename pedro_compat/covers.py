@@ -11,15 +11,17 @@ from __future__ import annotations
 
 import time
 from functools import lru_cache
+from typing import ClassVar
 
 from gsg.errors import BadTerm
 from gsg.features import Template
 from gsg.model import MAX_ARITY, Symbol, Tuple
 
-from .budget import FREE_STEPS, Budget
+from .budget import FREE_STEPS, Account, Budget
 from .demands import demands_of
 from .dialect import DIALECTS, PAPER, Dialect
 from .errors import SHOWN_CHARACTERS, BadLine, BadSubscription
+from .failures import Failures
 from .goals import TEST, Instruction, Test, compile_goal, solve
 from .syntax import MAX_TOKENS, has_too_many_tokens, parse
 from .terms import Term, Var, is_cons, text_of
@@ -40,16 +42,16 @@ SOURCE_TOKENS = 3 * MAX_TOKENS
 class Subscription:
     """A head and a body, ready to be tested.
 
-    ``type_faults`` and ``exhausted`` count the tests that failed because a goal met a term of the wrong kind, or because the bounds
-    of :mod:`.unification` and :mod:`.arithmetic` were reached.
+    ``failures`` counts, for all subscriptions of the process, the tests that failed because a goal met a term of the wrong kind or
+    needed too many steps.
     """
+
+    failures: ClassVar[Failures] = Failures(time.monotonic)
 
     def __init__(self, head: Term, body: Term, dialect: Dialect) -> None:
         self.head = head
         self.body = body
         self.dialect = dialect
-        self.type_faults = 0
-        self.exhausted = 0
         self.work = Work()
         """Of the last test: what it left of its steps."""
         code = compile_goal(body, dialect, self.work)
@@ -88,11 +90,13 @@ class Subscription:
                 return solve(self._code, work)
             return all(test() for test in self._tests)
         except TypeFault:
-            self.type_faults += 1
+            self.failures.type_faults += 1
             return False
         except Exhausted:
-            self.exhausted += 1
-            work.steps = 0
+            if steps < MAX_STEPS and work.steps < 0:
+                self.failures.starve(self.source)
+            else:
+                self.failures.exhausted += 1
             return False
         finally:
             if work.trail:
@@ -178,12 +182,14 @@ def _template(functor: str, arity: int) -> Template:
 class CoverTest:
     """The test of one subscription, for tuples; what :func:`compile_test` makes."""
 
-    __slots__ = ("demands", "subscription")
+    __slots__ = ("_account", "demands", "subscription")
 
     def __init__(self, subscription: Subscription) -> None:
         self.subscription = subscription
         self.demands = demands_of(subscription.head, subscription.body)
         """What a rendezvous may look for before it asks."""
+        self._account: Account | None = None
+        """There is one as soon as the test has cost more than is free."""
 
     def __call__(self, items: Tuple, line: str | None = None) -> bool:
         """Whether the tuple is covered; ``line`` is the notification as it was sent, where it came through Pedro's door."""
@@ -195,12 +201,17 @@ class CoverTest:
         if type(term) is tuple and term[0] in COMMANDS:
             return False
         subscription = self.subscription
-        granted = MAX_STEPS if _budget.is_full else _budget.grant()
+        granted = MAX_STEPS if _budget.is_full else _budget.grant(self._account)
         covered = subscription.covers(term, granted)
-        taken = granted - subscription.work.steps
-        if taken > FREE_STEPS:
-            _budget.pay(taken)
+        left = subscription.work.steps
+        if granted - left > FREE_STEPS:
+            self._cost(granted, left)
         return covered
+
+    def _cost(self, granted: int, left: int) -> None:
+        if self._account is None:
+            self._account = Account()
+        _budget.pay(self._account, granted - max(left, 0))
 
 
 _budget = Budget(time.monotonic)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from .terms import Term, Var
 
-MAX_STEPS = 100_000
+MAX_STEPS = 50_000
 """Steps that one evaluation may take: a few dozen milliseconds. Beyond, the match fails and is counted as exhausted."""
 
 BYTES_PER_STEP = 1024
@@ -17,7 +17,7 @@ BYTES_PER_STEP = 1024
 
 
 class Exhausted(Exception):
-    """The evaluation would take more steps, or larger numbers, than are allowed."""
+    """The evaluation would take more steps than are allowed, and its work has less than none left; or larger numbers."""
 
 
 class TypeFault(Exception):
@@ -67,6 +67,7 @@ def unify(left: Term, right: Term, work: Work) -> bool:
     while True:
         steps -= 1
         if steps < 0:
+            work.steps = steps
             raise Exhausted
         while type(left) is Var and left.ref is not None:
             left = left.ref
@@ -118,6 +119,7 @@ def occurs(variable: Var, term: Term, work: Work) -> bool:
     while waiting:
         steps -= 1
         if steps < 0:
+            work.steps = steps
             raise Exhausted
         item = waiting.pop()
         while type(item) is Var and item.ref is not None:

@@ -122,9 +122,10 @@ def test_not_a_number_compares_with_nothing(comparison):
 )
 def test_type_error_fails_the_whole_match(dialect, goal):
     failing = subscription(f"e(X),(not({goal}) ; true)", dialect)
+    before = failing.failures.type_faults
 
     assert not failing.covers(parse("e(a)"))
-    assert failing.type_faults == 1
+    assert failing.failures.type_faults == before + 1
 
 
 HOLDS = [
@@ -307,9 +308,10 @@ STALLING = {
 @pytest.mark.parametrize(("body", "argument"), STALLING.values(), ids=STALLING.keys())
 def test_evaluation_without_end_fails_and_is_counted(dialect, body, argument):
     stalling = subscription(f"n(X),{body}", dialect)
+    before = stalling.failures.exhausted
 
     assert not stalling.covers(parse(f"n({argument})"))
-    assert stalling.exhausted == 1
+    assert stalling.failures.exhausted == before + 1
 
 
 DEEP = 10_000
