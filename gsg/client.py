@@ -334,6 +334,7 @@ class Client:
             leaves = error.rcvd is not None and error.rcvd.code in (1001, 1012)
             self._end(PeerUnreachable(f"the peer at {self.url} {'has stopped' if leaves else f'is lost: {error}'}"))
         except Exception as error:
+            # What a peer sends must not raise in whoever reads it: each of its users is told, and a defect of ours is in the log.
             if not isinstance(error, (msgspec.MsgspecError, PeerMisbehaved, RecursionError)):
                 log.exception("a message of the peer at %s could not be taken", self.url)
             self._end(PeerMisbehaved(f"the peer at {self.url} sent what is no reply: {error}"))

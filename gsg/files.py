@@ -190,6 +190,7 @@ def _read_rdf(source: _Source, format: str, fresh_blank_nodes: bool) -> Iterator
     except SyntaxError as error:
         raise _bad_rdf(source, error) from None
     except Exception:
+        # Whatever the parser makes of an error of our own read(), which it has called: that error is what the caller is told.
         if source.failure is None:
             raise
         raise source.failure from None

@@ -259,6 +259,13 @@ class AskStatus(_Message, tag=14, frozen=True):
     request: int
 
 
+class Count(_Message, frozen=True):
+    """How often something has happened; see :mod:`gsg.status`."""
+
+    name: str
+    count: int
+
+
 class PeerStatus(_Message, tag=15, frozen=True):
     """What a peer holds and has done; counts since it started."""
 
@@ -279,6 +286,8 @@ class PeerStatus(_Message, tag=15, frozen=True):
     sent_bytes: int
     matched: int
     """Tuples forwarded to subscribers."""
+    counts: list[Count] = []  # msgspec gives each its own
+    """What else was counted: by its doors, and by the tests of conditions."""
 
 
 Message: TypeAlias = (

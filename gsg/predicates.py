@@ -8,14 +8,13 @@ version whatever was installed when.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Iterable
 from importlib.metadata import entry_points
 
 import rete
 
 from .errors import GsgError, Refused
-from .messages import Test
+from .messages import Count, Test
 from .posting import Predicate
 
 GROUP = "gsg.tests"
@@ -43,8 +42,26 @@ def compile_test(test: Test) -> Predicate:
     return predicate
 
 
-@cache
+def counts_of_tests() -> list[Count]:
+    """What the tests of conditions have counted, of those kinds that were asked for and have ``counts``, a function."""
+    found: list[Count] = []
+    for compile_source in _loaded.values():
+        counts: Callable[[], Iterable[Count]] | None = getattr(compile_source, "counts", None)
+        found += () if counts is None else counts()
+    return found
+
+
+_loaded: dict[str, Callable[[str], Predicate]] = {}
+"""By name. Bounded by what is installed."""
+
+
 def _registered(name: str) -> Callable[[str], Predicate]:
+    if name not in _loaded:
+        _loaded[name] = _load(name)
+    return _loaded[name]
+
+
+def _load(name: str) -> Callable[[str], Predicate]:
     if name == FILTER:
         from .expressions.portable import compile_tests
 

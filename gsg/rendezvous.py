@@ -202,7 +202,7 @@ class Rendezvous:
                 predicate = self._compile_test(posted.test)
                 self._remember(posted, predicate)
             return predicate(items, text)
-        except Exception:  # a test is a stranger's: whatever it does, the tuple does not match and the peer goes on
+        except Exception:  # a stranger's test: whatever it does, the tuple does not match; `gsg status` counts it
             self.failed_tests += 1
             return False
 

@@ -27,8 +27,10 @@ from .addresses import message, registration
 from .admin import Asked, role, with_overheard
 from .arrivals import Arrivals
 from .commands import P2P, Bad, Command, Deregister, Notify, Register, Subscribe, Unsubscribe
+from .counts import DoorCounts
 from .covers import TEST_NAME, template
 from .hearing import Hearing, Listener
+from .hosts import Hosts
 from .outbox import Outbox, Outboxes
 from .session import Session, acknowledgement, delivery
 from .tuples import from_tuple
@@ -57,15 +59,11 @@ class Surroundings(Protocol):
     """What a connection needs of its door."""
 
     outboxes: Outboxes
+    hosts: Hosts
+    counts: DoorCounts
     arrivals: Arrivals | None
     """What has come, at a door with extensions."""
     admin_host: str | None
-
-    def address(self, host: str) -> tuple[bool, str | None]:
-        """Whether the address of a host name is known, and the address; None where there is none."""
-
-    async def resolve(self, host: str) -> str | None:
-        """The address of a host name, looked up without blocking."""
 
     def start(self, work: Coroutine[None, None, None]) -> asyncio.Future[None]:
         """Run this for as long as the door is open; what it raises is for whoever awaits it."""
@@ -102,6 +100,8 @@ class Connection:
         """Runs that were sent and not answered, with their lengths; limit: RUNS_UNDER_WAY."""
         self._put_back: Command | None = None
         """A command that was looked at, and has to wait for what comes before it."""
+        self._found: dict[str, str | None] = {}
+        """Addresses of the hosts of a message that were looked up for it."""
         self._working = False
         """Whether a task is at a command that waits; no line is looked at meanwhile."""
         self._next_turn: asyncio.Handle | None = None
@@ -149,8 +149,12 @@ class Connection:
     def _turn(self) -> None:
         """Carry out what needs no waiting; then read on, or have another turn, or wait in a task."""
         self._next_turn = None
-        step = self._carry_out_run()
-        self._speak()
+        try:
+            step = self._carry_out_run()
+            self._speak()
+        except Exception:
+            self._failed()
+            return
         if step is not None:
             self._working = True
             self._door.start(self._work(step))
@@ -181,14 +185,18 @@ class Connection:
                 self._speak()
                 self._read_or_pause()
         except Exception:
-            # One failing connection must not take the door with it.
-            log.exception("a pedro connection failed")
-            self.cut_off()
+            self._failed()
         finally:
             under_way.clear()
             self._working = False
         if self._open:
             self._turn()
+
+    def _failed(self) -> None:
+        """A defect of ours: it ends this connection, whose answers would be out of step, and nobody else's."""
+        log.exception("a pedro connection failed")
+        self.cut_off()
+        self.leave()
 
     async def _answer_oldest(self) -> None:
         """Runs are answered in order, each when all of it was forwarded."""
@@ -279,6 +287,7 @@ class Connection:
                 return self._awaited(command, lambda: self._register(command))
             case Bad():
                 log.debug("pedro line refused: %s", command.reason)
+                self._door.counts.lines_refused += 1
         self._answer(command.ack)
         return None
 
@@ -288,6 +297,7 @@ class Connection:
                 await work()
             except GsgError as error:
                 log.info("pedro command not carried out: %s", error)
+                self._door.counts.lines_refused += 1
                 self._answer(0)
             else:
                 self._answer(command.ack)
@@ -345,31 +355,38 @@ class Connection:
 
     def _addressed(self, command: P2P) -> tuple[Said, Via] | None:
         """A message between registered clients and the way that it goes; None where a host is to be looked up, or it is refused."""
-        door, host = self._door, command.to_host
-        known, sender = door.address(command.from_host)
+        host = command.to_host
+        known, sender = self._address(command.from_host)
         if not known or not self.session.is_sender(command, sender):
             return None
         if host is not None:
-            known, address = door.address(host)
+            known, address = self._address(host)
             if not known:
                 return None
             host = address or host
+        self._found.clear()
         items, position = message(command.to_name, host)
         return (items, command.line), (position,)
 
     def _look_up(self, command: P2P) -> Step | None:
         """What is to be done about a message that is not :meth:`_addressed`: look its hosts up, or refuse it."""
-        hosts = [host for host in (command.from_host, command.to_host) if host is not None and not self._door.address(host)[0]]
+        hosts = [host for host in (command.from_host, command.to_host) if host is not None and not self._address(host)[0]]
         if not hosts:
+            self._found.clear()
+            self._door.counts.lines_refused += 1
             self._answer(0)
             return None
 
         async def step() -> None:
+            # Kept for this message, because what the door remembers may be gone when it is its turn.
             for host in hosts:
-                await self._door.resolve(host)
+                self._found[host] = await self._door.hosts.resolve(host, self.session.host)
             self._put_back = command
 
         return step
+
+    def _address(self, host: str) -> tuple[bool, str | None]:
+        return (True, self._found[host]) if host in self._found else self._door.hosts.address(host)
 
     # --- answers and deliveries ----------------------------------------------------------------------------------------------
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import socket
 import time
 from collections.abc import Callable, Coroutine, Iterable
 from random import SystemRandom
@@ -21,13 +20,16 @@ from typing import Self, cast
 
 from gsg.errors import DoorClosed, reason
 from gsg.memories import Memory
+from gsg.messages import Count
 from gsg.peer import Peer
 
 from .admin import everything
 from .arrivals import Arrivals
 from .connection import Connection
+from .counts import DoorCounts
 from .dialect import PAPER, Dialect
 from .handshake import FAILED, OK, FirstLine, Handshakes, information
+from .hosts import Hosts
 from .lines import DEFAULT_SIZE
 from .outbox import Outboxes
 from .session import Session, acknowledgement
@@ -42,8 +44,8 @@ FIRST_LINE_S = 10.0
 """How long a data connection may take to send its id. Ids last a second, so whoever is later is answered FAILED or closed here."""
 ANSWER_BYTES = 64 * 1024
 """Unread answers from which a client is not read from any more."""
-HELD_HOSTS = 1_000
-"""Host names whose address is remembered; at the limit all are forgotten."""
+NAMED_HOSTS = 1_000
+"""Refused addresses that the log has named once; at the limit all are forgotten."""
 
 
 class PedroDoor:
@@ -76,6 +78,8 @@ class PedroDoor:
         self.port = port
         self.peer = peer
         self.outboxes = Outboxes()
+        self.hosts = Hosts(time.monotonic)
+        self.counts = DoorCounts()
         self.handshakes = Handshakes(SystemRandom())
         self.half_open: dict[int, AckSocket] = {}
         """Ack sockets of clients that have not sent their id yet; bounded by Handshakes, which says which to close."""
@@ -87,14 +91,13 @@ class PedroDoor:
         self._dialect = dialect
         self._size = size
         self._expiry: asyncio.TimerHandle | None = None
-        self._addresses: dict[str, str | None] = {}
         self._servers: list[asyncio.Server] = []
         self._sockets: dict[_Socket, None] = {}
         self._served = 0
         self._closing = False
         self._remembering: Memory | None = None
         self._refused_hosts: set[str] = set()
-        """Those that the log has named; at HELD_HOSTS all are forgotten."""
+        """Limit: NAMED_HOSTS."""
         self._all_closed: asyncio.Future[None] | None = None
         self._work: set[asyncio.Task[None]] = set()
         self._group = asyncio.TaskGroup()
@@ -106,7 +109,7 @@ class PedroDoor:
 
     async def __aenter__(self) -> Self:
         if self.admin_host is not None:
-            name, self.admin_host = self.admin_host, await self.resolve(self.admin_host)
+            name, self.admin_host = self.admin_host, await self.hosts.resolve(self.admin_host, self.host)
             if self.admin_host is None:
                 raise DoorClosed(
                     f"the admin's host {name!r} has no address; expected a name that this machine knows, or an address"
@@ -125,6 +128,7 @@ class PedroDoor:
         self.port = info
         self.ports = (ack, data)
         await self._group.__aenter__()
+        self.peer.counters.add(self._counted)
         if self.arrivals is not None and self.arrivals.remember_s:
             condition, anchor, test = everything(self._dialect)
             try:
@@ -136,6 +140,7 @@ class PedroDoor:
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._closing = True
+        self.peer.counters.remove(self._counted)
         if self._remembering is not None:
             self.peer.end_listening(self._remembering)
         for server in self._servers:
@@ -168,6 +173,11 @@ class PedroDoor:
 
     # --- what the sockets tell ---------------------------------------------------------------------------------------------
 
+    def _counted(self) -> list[Count]:
+        forgotten = 0 if self.arrivals is None else self.arrivals.forgotten
+        more = {"clients_cut_off": self.outboxes.cut_off, "hosts_unknown": self.hosts.unknown, "notifications_forgotten": forgotten}
+        return self.counts.read(**more)
+
     def opened(self, connected: _Socket, *, served: bool) -> bool:
         """One socket more; whether it is to be served, or closed at once because there are too many, or its host is not allowed."""
         self._sockets[connected] = None
@@ -180,6 +190,7 @@ class PedroDoor:
             return True
         self._served += 1
         if self._served > MAX_CLIENTS:
+            self.counts.connections_refused += 1
             log.warning("a connection is refused: %d are served already", MAX_CLIENTS)
             connected.transport.abort()
             return False
@@ -187,8 +198,9 @@ class PedroDoor:
 
     def _refuse(self, connected: _Socket, host: str) -> None:
         connected.transport.abort()
+        self.counts.connections_refused += 1
         if host not in self._refused_hosts:
-            if len(self._refused_hosts) >= HELD_HOSTS:
+            if len(self._refused_hosts) >= NAMED_HOSTS:
                 self._refused_hosts.clear()
             self._refused_hosts.add(host)
             log.warning("connections from %s are closed: clients are served from %s", host, self.allowed)
@@ -205,6 +217,7 @@ class PedroDoor:
         loop = asyncio.get_running_loop()
         for client in self.handshakes.expired(loop.time()):
             self.half_open.pop(client).transport.close()
+            self.counts.handshakes_given_up += 1
         soonest = self.handshakes.next_expiry()
         if self._expiry is not None:
             self._expiry.cancel()
@@ -235,28 +248,13 @@ class PedroDoor:
         task.add_done_callback(self._work.discard)
         return done
 
-    def address(self, host: str) -> tuple[bool, str | None]:
-        """Whether the address of a host name is known, and the address; None where there is none."""
-        return host in self._addresses, self._addresses.get(host)
-
-    async def resolve(self, host: str) -> str | None:
-        """The address of a host name, asked of the system without blocking and remembered."""
-        if host not in self._addresses:
-            if len(self._addresses) >= HELD_HOSTS:
-                self._addresses.clear()
-            try:
-                found = await asyncio.get_running_loop().getaddrinfo(host, None, family=socket.AF_INET, type=socket.SOCK_STREAM)
-                self._addresses[host] = str(found[0][4][0])
-            except (OSError, UnicodeError):
-                self._addresses[host] = None
-        return self._addresses[host]
-
 
 async def _carried_out(work: Coroutine[None, None, None], done: asyncio.Future[None]) -> None:
     """One failing connection must not take the door with it."""
     try:
         await work
     except Exception as error:
+        # In a TaskGroup it would end all other tasks; it goes to whoever awaits this one instead.
         done.set_exception(error)
         # Whoever started it may have left meanwhile: an exception that nobody fetches is no news then.
         done.exception()
@@ -346,6 +344,7 @@ class DataSocket(_Socket):
 
     def _silent(self) -> None:
         log.info("a pedro client has not sent its id within %g seconds: closed", FIRST_LINE_S)
+        self.door.counts.handshakes_given_up += 1
         self.transport.close()
 
     def data_received(self, data: bytes) -> None:
@@ -367,6 +366,7 @@ class DataSocket(_Socket):
             right, data = said
             self._ack.transport.write(acknowledgement(int(right)))
             if not right:
+                self.door.counts.connections_refused += 1
                 log.warning("a pedro client has not said the secret: closed")
                 self.transport.close()
                 return
@@ -385,6 +385,7 @@ class DataSocket(_Socket):
         client = self.door.handshakes.finish(line, asyncio.get_running_loop().time())
         ack = None if client is None else self.door.half_open.pop(client)
         if ack is None or ack.transport.is_closing():
+            self.door.counts.handshakes_given_up += 1
             self.transport.write(FAILED)
             self.transport.close()
             return None

@@ -25,11 +25,13 @@ WRITE_BYTES = 256 * 1024
 class Outboxes:
     """Those of one door that have something to write; :meth:`flush` writes it, at the latest when the event loop's turn ends."""
 
-    __slots__ = ("_filled", "_waiting", "delivered")
+    __slots__ = ("_filled", "_waiting", "cut_off", "delivered")
 
     def __init__(self) -> None:
         self.delivered = 0
         """Lines delivered since the start: what a line of a publisher causes is not known before."""
+        self.cut_off = 0
+        """Clients that were cut off because they did not read."""
         self._filled: list[Outbox] = []
         self._waiting = False
 
@@ -114,5 +116,6 @@ class Outbox:
 
     def _end(self, why: str) -> None:
         log.warning("a pedro client %s: cut off", why)
+        self._all.cut_off += 1
         self.close()
         self._cut_off()

@@ -25,9 +25,11 @@ async def _status(as_json: bool, url: str) -> None:
     if as_json:
         click.echo(json.dumps(report.as_dict(), indent=2))
         return
-    from .tables import PEERS_LEGEND, console, peers_table
+    from .tables import PEERS_LEGEND, console, counts_table, peers_table
 
     output = console()
     output.print(f"{len(report.peers)} peers known to {report.peers[0].address}")
     output.print(peers_table(report))
     output.print(PEERS_LEGEND, style="dim", soft_wrap=False)
+    if any(one.count for peer in report.peers for one in peer.counts):
+        output.print(counts_table(report))

@@ -33,6 +33,19 @@ def peers_table(report: Report) -> Table:
     return table
 
 
+def counts_table(report: Report) -> Table:
+    """What doors and tests have counted, one line for each thing that has happened."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("peer", no_wrap=True)
+    table.add_column("counted since its start", no_wrap=True)
+    table.add_column("", justify="right", no_wrap=True)
+    for peer in report.peers:
+        for one in peer.counts:
+            if one.count:
+                table.add_row(peer.address, one.name.replace("_", " "), f"{one.count:,}")
+    return table
+
+
 PEERS_LEGEND = (
     "keyspace: share of all keys that the peer is responsible for. "
     "entries: facts under keys, a fact held under two keys counts twice. "

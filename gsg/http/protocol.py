@@ -204,7 +204,8 @@ class Report(_Message, tag=16, frozen=True):
         return {
             "peers": [
                 {"peer": peer.peer.hex(), "share": share}
-                | {name: getattr(peer, name) for name in peer.__struct_fields__ if name not in ("peer", "request")}
+                | {name: getattr(peer, name) for name in peer.__struct_fields__ if name not in ("peer", "request", "counts")}
+                | {"counts": {one.name: one.count for one in peer.counts}}
                 for peer, share in zip(self.peers, self.shares, strict=True)
             ]
         }

@@ -348,6 +348,30 @@ async def test_client_that_reads_no_answers_is_not_read_from_until_it_does() -> 
         connection.leave()
 
 
+async def test_defect_in_a_later_turn_ends_that_client_and_nobody_else(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with doors(1) as [(peer, door)]:
+        client, other = await WireClient.connect(door.port), await WireClient.connect(door.port)
+        await client.send("subscribe(g, true, 0)")
+        carried_out = 0
+
+        def fail_later(events: Any, *, via: Any = None) -> bool:
+            nonlocal carried_out
+            carried_out += 1
+            if carried_out == 10:
+                raise RuntimeError("a defect")
+            return True
+
+        with monkeypatch.context() as broken:
+            broken.setattr(peer, "flash_here", fail_later)
+            await asyncio.get_running_loop().sock_sendall(client.data, b"f(1)\n" * 10_000)
+            await until_served(door, 1)
+
+        assert (await other.send("g"), door.clients, peer._rendezvous.templates()) == (1, 1, 0)
+        assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == ["a pedro connection failed"]
+
+
 async def test_one_subscription_too_many_is_answered_0(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pedro_compat.connection.MAX_SUBSCRIPTIONS", 2)
     async with doors(1) as [(_, door)]:

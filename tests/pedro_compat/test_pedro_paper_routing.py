@@ -31,7 +31,8 @@ async def agents(*handles: str, peers: int = 1) -> AsyncIterator[list[WireClient
     """A registered client for each ``name@host``, an unregistered one for ``@host``; over so many peers, in turn."""
     async with doors(peers) as made:
         for _, door in made:
-            door._addresses.update(HOSTS)
+            for name, address in HOSTS.items():
+                door.hosts._remember(name, address)
         clients = []
         for number, handle in enumerate(handles):
             name, _, host = handle.partition("@")
