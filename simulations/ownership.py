@@ -23,9 +23,13 @@ Numbers: TypeAlias = NDArray[np.int64]
 """Peers by their number, from 0, shape (n,)."""
 
 MAX_PEERS = 1 << 26
-"""Peers that a simulation takes at most: their table has four bytes for each of twice as many buckets."""
-CHUNK = 1 << 16
-"""Keys that are looked up together: what a chunk needs stays in the processor's cache."""
+"""Peers that a simulation takes at most: their table has four bytes for each of up to four times as many buckets."""
+CHUNK = 1 << 14
+"""Keys that are looked up together: what a chunk needs stays in a core's second cache."""
+_NARROW = 6
+"""Bits that a bucket's size has in a table of four bytes a bucket; ids that are drawn at random never crowd more than that."""
+_WIDE = 32
+"""Bits that it has in one of eight, for ids that were chosen."""
 
 
 def prefixes_of(ids: list[bytes]) -> Prefixes:
@@ -36,26 +40,30 @@ def prefixes_of(ids: list[bytes]) -> Prefixes:
 class Ownership:
     """The owners of keys among peers, by the first 64 bits of the peers' ids; peer ``i`` is number ``i`` of ``prefixes``.
 
-    Raises BadParameter for no peers, more than MAX_PEERS, or two that share 64 bits.
+    Where peers take part under several ids, ``peers`` is how many there are: number ``i`` is an id of peer ``i % peers``. Raises
+    BadParameter for no peers, more than MAX_PEERS, or two that share 64 bits.
     """
 
-    def __init__(self, prefixes: Prefixes) -> None:
+    def __init__(self, prefixes: Prefixes, *, peers: int | None = None) -> None:
         count = len(prefixes)
         if not 0 < count <= MAX_PEERS:
             raise BadParameter(f"{count} peers; expected 1 to {MAX_PEERS}")
-        self._order = np.argsort(prefixes, kind="stable")
+        self._order = np.argsort(prefixes)
         self._sorted = prefixes[self._order]
+        if peers is not None and peers < count:
+            self._order %= peers
         twins = np.flatnonzero(self._sorted[1:] == self._sorted[:-1])
         if len(twins):
             raise BadParameter(f"two peers share the 64 leading bits {int(self._sorted[twins[0]]):016x}; give one another id")
         self._bits = max(1, (2 * count - 1).bit_length())
-        buckets = np.arange((1 << self._bits) + 1, dtype=np.uint64)
-        starts = np.searchsorted(self._sorted, buckets[:-1] << np.uint64(64 - self._bits)).astype(np.uint32)
-        ends = np.append(starts[1:], np.uint32(count)).astype(np.uint32)
-        nearest = _nearest_filled(ends > starts, self._bits)
-        self._start = starts[nearest]
-        size = (ends - starts)[nearest]
-        self._size: NDArray[np.uint32] | NDArray[np.uint8] = size.astype(np.uint8) if count < 256 else size
+        sizes = np.bincount(self._bucket(self._sorted), minlength=1 << self._bits)
+        nearest = _nearest_filled(sizes > 0, self._bits)
+        self._size_bits = _NARROW if sizes.max() < 1 << _NARROW else _WIDE
+        # Where a bucket begins and its size in one word, so that a key costs one miss of the cache for both.
+        table = (np.cumsum(sizes) - sizes) << self._size_bits | sizes
+        self._table: NDArray[np.uint32] | NDArray[np.int64] = table[nearest]
+        if self._size_bits == _NARROW:
+            self._table = self._table.astype(np.uint32)
 
     def __len__(self) -> int:
         """How many peers there are."""
@@ -69,23 +77,28 @@ class Ownership:
             found[part] = self._order[self._closest(keys[part])]
         return found
 
+    def _bucket(self, keys: Prefixes) -> NDArray[np.int64]:
+        return (keys >> np.uint64(64 - self._bits)).view(np.int64)
+
     def _closest(self, keys: Prefixes) -> NDArray[np.int64]:
         """Places in the sorted ids."""
-        bucket = (keys >> np.uint64(64 - self._bits)).astype(np.int64)
-        place = self._start[bucket].astype(np.int64)
-        size = self._size[bucket]
-        best = place.copy()
-        distance = self._sorted[place] ^ keys
-        asked = np.flatnonzero(size > 1)
-        step = 1
+        # No bucket is outside the table: "clip" only spares a check.
+        found = self._table.take(self._bucket(keys), mode="clip").astype(np.int64)
+        best = found >> self._size_bits
+        found &= (1 << self._size_bits) - 1
+        # Most keys meet one peer, which needs no comparing; few meet more than two.
+        asked = np.flatnonzero(found > 1)
+        place, left, key = best[asked], found[asked] - 1, keys[asked]
+        distance = self._sorted[place] ^ key
         while len(asked):
-            other = place[asked] + step
-            far = self._sorted[other] ^ keys[asked]
-            nearer = far < distance[asked]
-            distance[asked[nearer]] = far[nearer]
-            best[asked[nearer]] = other[nearer]
-            step += 1
-            asked = asked[size[asked] > step]
+            place += 1
+            far = self._sorted[place] ^ key
+            nearer = far < distance
+            best[asked[nearer]] = place[nearer]
+            distance = np.minimum(distance, far)
+            left -= 1
+            more = np.flatnonzero(left)
+            asked, place, left, key, distance = asked[more], place[more], left[more], key[more], distance[more]
         return best
 
     def holders(self, keys: Prefixes, replicas: int) -> NDArray[np.int64]:
@@ -132,10 +145,10 @@ def _nearest_filled(filled: NDArray[np.bool_], bits: int) -> NDArray[np.int64]:
     """For each bucket the nearest one, by XOR of their numbers, that is not empty."""
     buckets = np.arange(len(filled), dtype=np.int64)
     nearest = np.where(filled, buckets, -1)
+    missing = np.flatnonzero(~filled)
     for bit in range(bits):
         # Within the other half of the subtree of 2**(bit + 1) buckets, what is nearest to p is what is nearest to p's sibling.
-        missing = np.flatnonzero(nearest < 0)
-        if not len(missing):
-            break
-        nearest[missing] = nearest[missing ^ (1 << bit)]
+        found = nearest[missing ^ (1 << bit)]
+        nearest[missing] = found
+        missing = missing[found < 0]
     return nearest

@@ -80,8 +80,8 @@ class Plan:
     """Peers that were asked about their load before a subscription was posted."""
 
     def ownership(self) -> Ownership:
-        """The index of all ids; the owner's number modulo the number of peers is the peer."""
-        return Ownership(kernels.virtual_ids(self.peers, self.strategy.virtual))
+        """The index of all ids, by which a key's owner is a peer."""
+        return Ownership(kernels.virtual_ids(self.peers, self.strategy.virtual), peers=len(self.peers))
 
 
 def peer_ids(count: int, seed: int) -> Words:
@@ -111,7 +111,7 @@ def make_plan(strategy: Strategy, workload: Workload, subscriptions: Subscriptio
     for number, (first, second) in enumerate(PAIRS):
         joint[pair == number] = kernels.scattered(keys[first, pair == number], keys[second, pair == number])
     posted = Posted(codes, draws, anchors, joint)
-    ownership = Ownership(kernels.virtual_ids(peers, strategy.virtual))
+    ownership = Ownership(kernels.virtual_ids(peers, strategy.virtual), peers=len(peers))
     return Plan(
         strategy=strategy,
         peers=peers,
@@ -139,7 +139,7 @@ class Posted:
         """How many copies of the chosen ones each peer holds."""
         anchors = self.anchors[chosen]
         held = np.full(peers, (anchors == NOWHERE).sum(), dtype=np.int64)
-        held += np.bincount(ownership.owners(self.joint[chosen[anchors == PAIR]]) % peers, minlength=peers)
+        held += np.bincount(ownership.owners(self.joint[chosen[anchors == PAIR]]), minlength=peers)
         for position, place in enumerate(places):
             mine = chosen[anchors == position]
             codes = self.codes[position, mine]
@@ -147,7 +147,7 @@ class Posted:
             rows = np.ones(len(mine), dtype=np.int64) if place.rows is None else place.rows[codes]
             for some, row in expanded(rows):
                 cells = kernels.cell_key(place.keys[codes[some]], row, columns[some])
-                held += np.bincount(ownership.owners(cells) % peers, minlength=peers)
+                held += np.bincount(ownership.owners(cells), minlength=peers)
         return held
 
 

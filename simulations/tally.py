@@ -6,6 +6,7 @@ looked up once. Only keys of two constants, of which nearly each tuple has new o
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,9 +15,12 @@ from numpy.typing import NDArray
 from . import kernels
 from .kernels import Flags, Whole
 from .plan import PAIRS, Place, Plan, expanded
-from .randomness import Words
+from .randomness import BLOCK, Words
 from .strategies import Spread
 from .workload import Chunk
+
+_ROW_BITS = 28
+"""Bits of the number of rows of a key in a table; there are at most as many as peers (MAX_PEERS). Slots have the 36 above."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,38 +50,66 @@ class Tally:
         self._counts = [
             np.zeros(len(place.keys) if place.rows is None else int(place.rows.sum()), dtype=np.int64) for place in plan.places
         ]
+        # Key, first slot and rows of a constant beside each other, so that it costs one miss of the cache.
+        self._cells = [
+            None
+            if place.rows is None or first is None
+            else np.stack([place.keys, (first << _ROW_BITS | place.rows).astype(np.uint64)], axis=1)
+            for place, first in zip(plan.places, self._first, strict=True)
+        ]
         self._loads = Loads.none(len(plan.peers))
         self._posted = SortedKeys(plan.pairs[0])
 
     def add(self, chunk: Chunk) -> None:
         """Count some tuples."""
-        spread = self._plan.strategy.spread
-        draws = None
-        if spread not in (Spread.NONE, Spread.EPOCHS):
-            draws = kernels.drawn([place.keys[codes] for place, codes in zip(self._plan.places, chunk.codes, strict=True)])
-        for place, first, counts, codes in zip(self._plan.places, self._first, self._counts, chunk.codes, strict=True):
-            slots = codes
-            if place.rows is not None and first is not None:
-                slots = first[codes]
-                if draws is not None:
-                    slots += kernels.share_of(draws, place.rows[codes])
-                else:
-                    slots += kernels.epoch_of(chunk.at_s, self._plan.epoch_s, self._plan.strategy.amount)
-            counts += np.bincount(slots, minlength=len(counts))
+        slots = chunk.codes if self._plan.strategy.spread is Spread.NONE else self._slots(chunk)
+        for counts, column in zip(self._counts, slots, strict=True):
+            self._give(counts, column)
         if self._plan.strategy.composite:
             self._add_pairs(chunk)
 
+    def _slots(self, chunk: Chunk) -> tuple[Whole, ...]:
+        """The slot of each tuple's cell for each position."""
+        slots = tuple(np.empty(len(chunk), dtype=np.int64) for _ in chunk.codes)
+        epochs = None
+        if self._plan.strategy.spread is Spread.EPOCHS:
+            epochs = kernels.epoch_of(chunk.at_s, self._plan.epoch_s, self._plan.strategy.amount)
+        for block in _blocks(chunk):
+            # No code is outside the table: "clip" only spares a check.
+            cells = [
+                table.take(codes[block], axis=0, mode="clip")
+                for table, codes in zip(self._cells, chunk.codes, strict=True)
+                if table is not None
+            ]
+            draws = kernels.drawn([cell[:, 0] for cell in cells]) if epochs is None else None
+            for column, cell in zip(slots, cells, strict=True):
+                found = cell[:, 1].view(np.int64)
+                rows = found & ((1 << _ROW_BITS) - 1)
+                np.right_shift(found, _ROW_BITS, out=column[block])
+                if draws is not None:
+                    column[block] += kernels.share_of(draws, rows)
+                elif epochs is not None:
+                    column[block] += epochs[block]
+        return slots
+
     def _add_pairs(self, chunk: Chunk) -> None:
-        for one, other in PAIRS:
-            keys = [self._plan.places[position].keys[chunk.codes[position]] for position in (one, other)]
-            joint = kernels.scattered(*keys)
-            found = self._posted.find(joint)
-            met = found >= 0
-            if self._plan.strategy.demand:
-                joint, found, met = joint[met], found[met], met[met]
-            peers = self._peers(joint)
-            self._give(self._loads.tuples, peers)
-            self._give(self._loads.work, peers[met], self._plan.pairs[1][found[met]])
+        owners: list[Whole] = []
+        workers: list[Whole] = []
+        work: list[Whole] = []
+        for block in _blocks(chunk):
+            keys = [place.keys.take(codes[block], mode="clip") for place, codes in zip(self._plan.places, chunk.codes, strict=True)]
+            for one, other in PAIRS:
+                joint = kernels.scattered(keys[one], keys[other])
+                found = self._posted.find(joint)
+                met = np.flatnonzero(found >= 0)
+                if self._plan.strategy.demand:
+                    joint, found, met = joint[met], found[met], np.arange(len(met))
+                peers = self._ownership.owners(joint)
+                owners.append(peers)
+                workers.append(peers[met])
+                work.append(self._plan.pairs[1][found[met]])
+        self._give(self._loads.tuples, np.concatenate(owners))
+        self._give(self._loads.work, np.concatenate(workers), np.concatenate(work))
 
     def loads(self) -> Loads:
         """What all tuples so far have made of the peers."""
@@ -98,7 +130,7 @@ class Tally:
         slots, codes, rows = slots[sent], codes[sent], rows[sent]
         columns = np.ones(len(codes), dtype=np.int64) if place.columns is None else place.columns[codes]
         for some, column in expanded(columns):
-            peers = self._peers(kernels.cell_key(place.keys[codes[some]], rows[some], column))
+            peers = self._ownership.owners(kernels.cell_key(place.keys[codes[some]], rows[some], column))
             tuples = counts[slots[some]]
             self._give(self._loads.tuples, peers, tuples)
             if self._plan.strategy.spread is Spread.EPOCHS:
@@ -114,12 +146,17 @@ class Tally:
             sent &= np.add.reduceat(place.posted, first_column)[codes] > 0
         return sent
 
-    def _peers(self, keys: Words) -> Whole:
-        return self._ownership.owners(keys) % len(self._plan.peers)
+    def _give(self, load: Whole, places: NDArray[np.integer], amounts: Whole | None = None) -> None:
+        if amounts is None and len(load) <= 2 * len(places):
+            load += np.bincount(places, minlength=len(load))
+        else:  # bincount would make a column of doubles for amounts, and walks through all there is
+            np.add.at(load, places, 1 if amounts is None else amounts)
 
-    def _give(self, load: Whole, peers: Whole, amounts: Whole | None = None) -> None:
-        # Sums of doubles are exact up to 2**53, which is more than the pairs of any run (MAX_TUPLES by what peers hold of a key).
-        load += np.bincount(peers, weights=amounts, minlength=len(load)).astype(np.int64)
+
+def _blocks(chunk: Chunk) -> Iterator[slice]:
+    """Parts of a chunk whose columns stay in a core's second cache from one step to the next."""
+    for begin in range(0, len(chunk), BLOCK):
+        yield slice(begin, begin + BLOCK)
 
 
 class SortedKeys:
@@ -127,21 +164,26 @@ class SortedKeys:
 
     def __init__(self, keys: Words) -> None:
         self._keys = keys
-        self._bits = max(1, (2 * len(keys)).bit_length())
-        buckets = np.arange((1 << self._bits) + 1, dtype=np.uint64)
-        self._start = np.searchsorted(keys, buckets[:-1] << np.uint64(64 - self._bits)).astype(np.int64)
-        self._start = np.append(self._start, len(keys))
+        self._bits = max(1, (4 * len(keys)).bit_length())
+        sizes = np.bincount(self._bucket(keys), minlength=1 << self._bits)
+        self._end = np.cumsum(sizes)
+        # A byte a bucket says whether there is anything to compare; for most of the keys asked there is not.
+        self._filled = sizes > 0
 
     def find(self, keys: Words) -> NDArray[np.int64]:
         """The place of each key among the sorted ones, -1 where it is not there."""
         found = np.full(len(keys), -1, dtype=np.int64)
-        bucket = (keys >> np.uint64(64 - self._bits)).astype(np.int64)
-        place, end = self._start[bucket], self._start[bucket + 1]
-        asked = np.flatnonzero(place < end)
+        bucket = self._bucket(keys)
+        asked = np.flatnonzero(self._filled.take(bucket, mode="clip"))
+        # From the last of a bucket back to the first; before that comes one of another bucket, which is not the key asked either.
+        place, wanted = self._end[bucket[asked]] - 1, keys[asked]
         while len(asked):
-            here = self._keys[place[asked]] == keys[asked]
-            found[asked[here]] = place[asked[here]]
-            asked = asked[~here]
-            place[asked] += 1
-            asked = asked[place[asked] < end[asked]]
+            here = self._keys[place]
+            equal = here == wanted
+            found[asked[equal]] = place[equal]
+            more = np.flatnonzero((here > wanted) & (place > 0))
+            asked, place, wanted = asked[more], place[more] - 1, wanted[more]
         return found
+
+    def _bucket(self, keys: Words) -> NDArray[np.int64]:
+        return (keys >> np.uint64(64 - self._bits)).view(np.int64)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
@@ -29,6 +29,8 @@ DAY_S = 86_400.0
 
 CHUNK = 1 << 20
 """Tuples that are made and counted at once: three columns of them are 24 MB."""
+KEPT_LAWS = ARITY
+"""Laws that a process keeps, the last ones used: a worker of Spark's that counts strategy after strategy makes them once."""
 MAX_TUPLES = 1 << 40
 MAX_SUBSCRIPTIONS = 1 << 26
 """Subscriptions are kept as columns in memory, 24 bytes each."""
@@ -146,6 +148,11 @@ COMMON_MIX = parse_mix("?po=40,sp?=25,?p?=15,s??=10,??o=5,s?o=5")
 """Look-ups by attribute and value, of an entity's attribute, of all of an attribute, and of whatever is known of an entity."""
 
 
+@lru_cache(maxsize=KEPT_LAWS)
+def _law(ranks: int, exponent: float) -> Zipf:
+    return Zipf(ranks, exponent)
+
+
 @dataclass(frozen=True)
 class Synthetic:
     """Tuples whose constants follow Zipf's law in each position, published as a Poisson process.
@@ -174,7 +181,7 @@ class Synthetic:
     @cached_property
     def laws(self) -> tuple[Zipf, ...]:
         """The law of each position."""
-        return tuple(Zipf(ranks, exponent) for ranks, exponent in zip(self.distinct, self.exponents, strict=True))
+        return tuple(_law(ranks, exponent) for ranks, exponent in zip(self.distinct, self.exponents, strict=True))
 
     @cached_property
     def constants(self) -> tuple[Constants, ...]:

@@ -1,6 +1,6 @@
 """Ranks by Zipf's law: rank ``r`` (from 0) comes as often as ``(r + 1) ** -exponent`` says; an exponent of 0 is uniform.
 
-Drawing takes one random word and two look-ups, whatever the number of ranks: Walker's alias method as Vose builds it ("A Linear
+Drawing takes one random word and one look-up, whatever the number of ranks: Walker's alias method as Vose builds it ("A Linear
 Algorithm for Generating Random Numbers with a Given Distribution", IEEE Transactions on Software Engineering 17, 1991).
 """
 
@@ -10,10 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import BadParameter
-from .randomness import Stream
+from .randomness import BLOCK, Stream, Words
 
 MAX_RANKS = 1 << 27
 """Ranks at most: a table has eight bytes for each."""
+
+_HALF = np.uint64(32)
+_LOW = np.uint64(2**32 - 1)
 
 
 class Zipf:
@@ -28,7 +31,9 @@ class Zipf:
         self.exponent = exponent
         weights = np.arange(1, ranks + 1, dtype=np.float64) ** -exponent
         self._chance: NDArray[np.float64] = weights / weights.sum()
-        self._keep, self._alias = _alias_table(self._chance)
+        keep, alias = _alias_table(self._chance)
+        # Both in one word, so that a rank costs one miss of the cache: how often it stays, and what changes it to its alias.
+        self._table: Words = keep.astype(np.uint64) << _HALF | (alias ^ np.arange(ranks, dtype=np.uint32))
 
     @property
     def chance(self) -> NDArray[np.float64]:
@@ -37,13 +42,25 @@ class Zipf:
 
     def draw(self, stream: Stream, begin: int, count: int) -> NDArray[np.int64]:
         """The ranks of numbers ``begin`` to ``begin + count`` of a stream, shape (count,)."""
-        words = stream.words(begin, count)
-        if not self.exponent:
-            return ((words >> np.uint64(32)) * np.uint64(self.ranks) >> np.uint64(32)).astype(np.int64)
-        slot = ((words >> np.uint64(32)) * np.uint64(self.ranks) >> np.uint64(32)).astype(np.int64)
-        # The low half decides between the slot and its alias; it is independent of the high half, which chose the slot.
-        low = words.astype(np.uint32)
-        return np.where(low < self._keep[slot], slot, self._alias[slot])
+        ranks = np.empty(count, dtype=np.int64)
+        for start in range(0, count, BLOCK):
+            block = ranks[start : start + BLOCK].view(np.uint64)
+            words = stream.words(begin + start, len(block))
+            np.right_shift(words, _HALF, out=block)
+            block *= np.uint64(self.ranks)
+            block >>= _HALF
+            if self.exponent:
+                # No slot is outside the table: "clip" only spares a check.
+                found = self._table.take(block.view(np.int64), mode="clip")
+                # The low half decides between the slot and its alias; it is independent of the high half, which chose the slot.
+                # All ones below it make it at least what is kept exactly where the low half is; the select has no branch to miss.
+                words <<= _HALF
+                words |= _LOW
+                moved = words >= found
+                found &= _LOW
+                found *= moved
+                block ^= found
+        return ranks
 
 
 def _alias_table(chance: NDArray[np.float64]) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:

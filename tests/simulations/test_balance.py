@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from simulations import plan as plan_module
-from simulations.balance import in_one_thread, on_spark, run, save
+from simulations.balance import in_one_thread, on_spark, packed, run, save, unpacked
 from simulations.errors import BadParameter, JobFailed
 from simulations.meeting import OneByOne, check, matching
 from simulations.ownership import Ownership
@@ -136,12 +138,42 @@ def test_pieces_of_cells_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     assert pieces == [(item, part) for item, count in enumerate(parts.tolist()) for part in range(count)]
 
 
+@given(st.lists(st.integers(0, 40), unique=True, max_size=30), st.integers(0, 58), st.lists(st.integers(0, 41), min_size=1))
+def test_keys_that_crowd_one_corner_are_found(corner: list[int], shift: int, asked: list[int]) -> None:
+    keys = sorted(number << shift for number in corner)
+    wanted = [number << shift for number in asked]
+
+    found = SortedKeys(np.array(keys, dtype=np.uint64)).find(np.array(wanted, dtype=np.uint64)).tolist()
+
+    assert found == [keys.index(key) if key in keys else -1 for key in wanted]
+
+
 def test_sorted_keys_are_found_and_others_are_not() -> None:
     keys = np.unique(np.array([0, 1, 5, 2**63, 2**63 + 1, 2**64 - 1], dtype=np.uint64))
     asked = np.array([5, 6, 2**64 - 1, 2**63 + 1, 2, 0], dtype=np.uint64)
 
     assert SortedKeys(keys).find(asked).tolist() == [2, -1, 5, 4, -1, 0]
     assert SortedKeys(keys[:0]).find(asked).tolist() == [-1] * 6
+
+
+@pytest.mark.parametrize(
+    ("load", "width"),
+    [([1, 0, 255], 1), ([256, 3, 0], 2), ([65_535], 2), ([65_536, 1], 4), ([2**32 - 1], 4), ([0, 2**32], 8), ([2**62, 5], 8)],
+)
+def test_a_block_travels_in_few_bytes_and_arrives_whole(load: list[int], width: int) -> None:
+    part = packed(np.array(load, dtype=np.int64))
+
+    assert len(part) == 1 + width * len(load)
+    assert unpacked(part).tolist() == load
+
+
+def test_a_block_of_nothing_takes_no_bytes_and_adds_nothing() -> None:
+    nothing = np.zeros(4, dtype=np.int64)
+
+    part = packed(nothing)
+
+    assert part == b""
+    assert (nothing + unpacked(part)).tolist() == [0, 0, 0, 0]
 
 
 @pytest.mark.parametrize("name", ["rarest", "grid-1+demand", "composite"])

@@ -69,3 +69,21 @@ def test_impossible_peers_are_refused(peers: list[int], complaint: str) -> None:
 def test_impossible_replicas_are_refused(replicas: int) -> None:
     with pytest.raises(BadParameter, match=f"{replicas} holders of a key among 3 peers"):
         Ownership(np.arange(3, dtype=np.uint64)).holders(np.zeros(1, dtype=np.uint64), replicas)
+
+
+def test_a_bucket_of_more_ids_than_chance_gives_is_searched_whole() -> None:
+    crowd = Stream(1, "crowd").words(0, 100) >> np.uint64(40)
+    peers = np.concatenate([crowd, Stream(1, "peer").words(0, 20)])
+    keys = np.concatenate([crowd ^ np.uint64(1), Stream(1, "key").words(0, 50)])
+
+    owners = Ownership(peers).owners(keys)
+
+    assert owners.tolist() == (peers[None, :] ^ keys[:, None]).argmin(axis=1).tolist()
+
+
+def test_an_owner_with_several_ids_is_one_peer() -> None:
+    ids, keys = Stream(1, "peer").words(0, 30), Stream(1, "key").words(0, 100)
+
+    owners = Ownership(ids, peers=10).owners(keys)
+
+    assert owners.tolist() == (Ownership(ids).owners(keys) % 10).tolist()
