@@ -131,7 +131,10 @@ def measure(name: str, peers: int, tuples: int, spark: Counter, *, alone: bool) 
         numpy_s, same = timed(in_one_thread(), plan, workload)
         if (loads.tuples != same.tuples).any() or (loads.work != same.work).any():
             sys.exit(f"{name}: Spark and one thread disagree")
-    return Run(name, peers, tuples, spark_s, numpy_s, memory.most_mb)
+    run = Run(name, peers, tuples, spark_s, numpy_s, memory.most_mb)
+    # At once, so that what was measured is not lost with a run that is stopped.
+    print(json.dumps(asdict(run)), file=sys.stderr, flush=True)
+    return run
 
 
 def table(title: str, runs: list[Run]) -> Table:
