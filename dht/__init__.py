@@ -3,8 +3,19 @@
 A Kademlia overlay (contacts and the closest peers to a key, over the ``kademlia`` package) and TCP links between peers.
 It is not a store: nothing is kept here for others, and no tuple ever travels on its datagrams. It knows nothing of what keys mean.
 
+    overlay.owners_now(key, r=3)     the r closest living peers, from memory alone; None where only asking can tell
+    await overlay.owners(key, r=3)   the same, asking where it must
+    overlay.closest_known(key, r=3)  the best guess without asking: exact near our own id and where owners_now answers
+    overlay.neighbours()             the living peers nearest to our own id: whom we share keys with
+    overlay.suspects(peer)           it may be dead: it did not answer, and will be out in some seconds unless it does
+    on_event                         hears of PeerDied, PeerReturned and NeighbourhoodChanged, when all of the above has changed
+
+A peer that is only suspected is still an owner: what a few lost datagrams say moves no key. Tell ``overlay.lost(peer)`` when you
+know better.
+
 Open next: ``endpoint.py`` (both sockets of a peer), then ``overlay.py`` (finding peers) and ``links.py`` (talking to them). What
-they decide is in pure modules: ``lookup.py``, ``regions.py``, ``frames.py``. ``simnet.py`` runs all of it in virtual time.
+they decide is in pure modules: ``lookup.py``, ``liveness.py``, ``regions.py``, ``book.py``, ``frames.py``. ``simnet.py`` runs all
+of it in virtual time.
 """
 
 from .contacts import Contact, contact_from
@@ -12,7 +23,9 @@ from .endpoint import Endpoint
 from .errors import (
     AddressInUse,
     BadAnswer,
+    BadBook,
     BadContact,
+    BookUnreadable,
     DhtError,
     FrameTooLarge,
     JoinFailed,
@@ -29,17 +42,22 @@ from .frames import MAX_FRAME_BYTES, Framer, frame
 from .identity import ID_BITS, ID_BYTES, PeerId, common_prefix_length, distance, random_id
 from .link import Link, LinkState
 from .links import Links
+from .liveness import PeerDied, PeerReturned
 from .lookup import Found, K, Lookup, Send
-from .overlay import Overlay
+from .neighbourhood import NEIGHBOURS, NeighbourhoodChanged
+from .overlay import Overlay, OverlayEvent
 from .regions import Regions
 
 __all__ = [
     "ID_BITS",
     "ID_BYTES",
     "MAX_FRAME_BYTES",
+    "NEIGHBOURS",
     "AddressInUse",
     "BadAnswer",
+    "BadBook",
     "BadContact",
+    "BookUnreadable",
     "Contact",
     "DhtError",
     "Endpoint",
@@ -54,11 +72,15 @@ __all__ = [
     "Links",
     "LocalError",
     "Lookup",
+    "NeighbourhoodChanged",
     "NotOpen",
     "Overlay",
+    "OverlayEvent",
     "PayloadTooLarge",
+    "PeerDied",
     "PeerId",
     "PeerMisbehaved",
+    "PeerReturned",
     "PeerUnreachable",
     "Regions",
     "RemoteError",

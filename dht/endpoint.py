@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from pathlib import Path
 from random import Random
 from types import TracebackType
 from typing import Self
@@ -19,7 +20,7 @@ from .identity import PeerId
 from .link import Link
 from .links import Links
 from .lookup import K
-from .overlay import Overlay
+from .overlay import Overlay, OverlayEvent
 
 FREE_PORT_TRIES = 20
 """How many free TCP ports to try for one whose UDP twin is free too."""
@@ -28,7 +29,8 @@ FREE_PORT_TRIES = 20
 class Endpoint:
     """Opens ``links`` and ``overlay`` on the same port, and closes both.
 
-    The arguments are those of :class:`~dht.links.Links` and :class:`~dht.overlay.Overlay`.
+    The arguments are those of :class:`~dht.links.Links` and :class:`~dht.overlay.Overlay`. Whoever has a link to this peer is
+    watched as a neighbour is, and the links of a peer that died are ended.
     """
 
     def __init__(
@@ -45,6 +47,9 @@ class Endpoint:
         on_drained: Callable[[Link], None] | None = None,
         on_discovered: Callable[[Contact], None] | None = None,
         on_lost_peer: Callable[[Contact], None] | None = None,
+        on_event: Callable[[OverlayEvent], None] | None = None,
+        book: Path | None = None,
+        incarnation: int = 0,
         handshake_s: float = 5.0,
         k: int = K,
         probe_s: float = 1.0,
@@ -74,15 +79,29 @@ class Endpoint:
                 probe_s=probe_s,
                 refresh_s=refresh_s,
                 on_discovered=on_discovered,
-                on_lost=on_lost_peer,
+                on_lost=self._lost_peer,
+                on_event=on_event,
+                depends_on=lambda: dict.fromkeys(link.peer.id for link in self.links.all()),
+                book=book,
+                incarnation=incarnation,
             )
 
+        self._on_lost_peer = on_lost_peer
         self._make_links = make_links
         self._make_overlay = make_overlay
         self._tries = 1 if port else FREE_PORT_TRIES
         self._open = AsyncExitStack()
         self.links: Links
         self.overlay: Overlay
+
+    def _lost_peer(self, contact: Contact) -> None:
+        """A dead peer leaves its links standing when its machine vanished: they end here, after the caller's own reason for it."""
+        try:
+            if self._on_lost_peer is not None:
+                self._on_lost_peer(contact)
+        finally:
+            for link in [each for each in self.links.all() if each.peer.id == contact.id]:
+                link.abort("the peer does not answer any more")
 
     @property
     def contact(self) -> Contact:

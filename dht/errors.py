@@ -4,6 +4,8 @@
     ├── LocalError          you called us wrongly, or this machine refused
     │   ├── AddressInUse        another program holds the port
     │   ├── BadContact          an id, host or port that cannot be one, given by the caller
+    │   ├── BookUnreadable      the address book's file cannot be read
+    │   ├── BadBook             the address book's file is damaged
     │   ├── PayloadTooLarge     a payload longer than a frame may be
     │   └── NotOpen             an overlay, endpoint or set of links used outside its ``async with``
     └── RemoteError         another peer or the network failed
@@ -54,6 +56,28 @@ class AddressInUse(LocalError):
 
 class BadContact(LocalError):
     """An id, host or port that cannot be one."""
+
+
+class BookUnreadable(LocalError):
+    """The file of the address book cannot be read. Attributes: ``path``, ``problem``."""
+
+    def __init__(self, path: str, problem: str) -> None:
+        self.path = path
+        self.problem = problem
+        super().__init__(f"the address book {path} cannot be read: {problem}; expected a readable file, or none to begin a new one")
+
+
+class BadBook(LocalError):
+    """The file of the address book is damaged. Attributes: ``line``, ``problem``."""
+
+    def __init__(self, line: int, problem: str) -> None:
+        self.line = line
+        self.problem = problem
+        super().__init__(
+            f"the address book is damaged in line {line}: {problem}; "
+            'expected a line like ["10.0.0.1", 7400]; '
+            "remove the file to begin a new one"
+        )
 
 
 class PayloadTooLarge(LocalError):

@@ -4,12 +4,10 @@
         await overlay.join([("seed.example.org", 7400)])
         overlay.owners_now(key, r=3) or await overlay.owners(key, r=3)
 
-A thin shell: sockets and the routing table are in :mod:`dht.queries` (over the ``kademlia`` package), the search in
-:mod:`dht.lookup`, the owner cache in :mod:`dht.regions`. It does for them what needs a clock:
-
-* every ``probe_s`` it asks the contact heard of longest ago who it knows, which shows whether that one lives and brings news of
-  others; and it calls at one old address, so that the parts of a network that was cut meet again;
-* every ``refresh_s`` it looks up its own id, a point of one bucket, and the regions learned longest ago.
+A thin shell that puts the parts together: sockets and the routing table are in :mod:`dht.queries` (over the ``kademlia`` package),
+the search in :mod:`dht.lookup` and :mod:`dht.searching`, the owner cache in :mod:`dht.regions`, who lives in :mod:`dht.liveness`
+and :mod:`dht.watching`, the way in and back in :mod:`dht.joining`. Every ``refresh_s`` it looks up its own id, points of the
+buckets looked at longest ago, and the regions learned longest ago.
 
 A peer counts as known only after it answered, and at the address that answered last. Keys and ids are points of one space, 20
 bytes.
@@ -23,37 +21,37 @@ import logging
 import socket
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable
+from pathlib import Path
 from random import Random
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 from kademlia.network import Server
 
 from .contacts import Contact, is_reachable_literal
-from .errors import Address, AddressInUse, BadAnswer, BadContact, JoinFailed, NotOpen
-from .identity import ID_BITS, ID_BYTES, PeerId, as_int, common_prefix_length, random_id, random_id_in_bucket
-from .lookup import ALPHA, Found, K, Lookup, Send
+from .errors import Address, AddressInUse, BadContact, NotOpen
+from .identity import ID_BYTES, PeerId, as_int, common_prefix_length, random_id_in_bucket
+from .joining import Joining
+from .liveness import PeerDied, PeerReturned
+from .lookup import ALPHA, Found, K
+from .neighbourhood import NEIGHBOURS, NeighbourhoodChanged
 from .queries import Queries
 from .regions import Regions
-
-MAX_LOOKUPS = 32
-"""Lookups at once; further callers wait their turn."""
+from .searching import Searching
+from .watching import Watching
 
 MAX_CHECKS = 64
 """Unknown peers called back at once to see whether they live; further ones are passed over and counted, and will be heard of
 again."""
 
-MAX_BOOK = 256
-"""Old addresses remembered, to find the way back after a partition; the oldest is dropped for a new one."""
-
-GRAVE_S = 10.0
-"""How long what others say about a dead peer is not believed, in seconds; its own word is, at once."""
-
-MAX_GRAVES = 1024
-"""Dead peers remembered; the oldest is dropped for a new one."""
-
 STALE_REGIONS = 4
 """Regions looked up again in one refresh."""
+
+STALE_BUCKETS = 2
+"""Buckets in which a point is looked up in one refresh, those looked at longest ago."""
+
+OverlayEvent: TypeAlias = PeerDied | PeerReturned | NeighbourhoodChanged
+"""What ``on_event`` hears of."""
 
 for _name in ("kademlia", "rpcudp"):
     # The package warns of each answer that does not come, which is its everyday life and not the user's.
@@ -80,7 +78,12 @@ class Overlay:
     ``id`` is 20 bytes; ``host`` an IP literal to listen at (the unspecified one listens everywhere, and ``contact`` then has the
     address that others see, learned by joining); ``port`` is UDP's, 0 takes a free one. ``rng`` draws call ids and targets,
     seeded for a repeatable run. ``on_discovered`` hears of each peer that becomes known or answers from another address,
-    ``on_lost`` of each that stopped answering. Callbacks must not block; what they raise is logged and counted.
+    ``on_lost`` of each that died. ``on_event`` hears of each PeerDied (also of those that :meth:`lost` was told of), PeerReturned,
+    and NeighbourhoodChanged, at most once a turn of the loop. Callbacks must not block; what they raise is logged and counted.
+
+    ``depends_on`` names peers to watch besides the neighbours. ``book`` is the file of the address book, which brings a peer that
+    starts again back into its network; None keeps it in memory. ``incarnation`` is to be higher in each life of the peer, such as
+    the time in milliseconds: news of its return then goes round.
     """
 
     def __init__(
@@ -95,6 +98,10 @@ class Overlay:
         refresh_s: float = 30.0,
         on_discovered: Callable[[Contact], None] | None = None,
         on_lost: Callable[[Contact], None] | None = None,
+        on_event: Callable[[OverlayEvent], None] | None = None,
+        depends_on: Callable[[], Iterable[PeerId]] = tuple,
+        book: Path | None = None,
+        incarnation: int = 0,
     ) -> None:
         if len(id) != ID_BYTES:
             raise BadContact(f"{id!r} is no peer id; expected {ID_BYTES} bytes")
@@ -102,10 +109,10 @@ class Overlay:
         """How others reach us: the port is right once entered, an unspecified host once joined."""
         self.on_discovered = on_discovered
         self.on_lost = on_lost
+        self.on_event = on_event
         self.regions = Regions(k)
         self._k = k
         self._rng = rng
-        self._probe_s = probe_s
         self._refresh_s = refresh_s
         self._server = _Server(id, k, self._make_queries)
         self._queries: Queries | None = None
@@ -115,14 +122,31 @@ class Overlay:
         self._tasks: dict[asyncio.Task[Any], None] = {}  # Any: their results are read where they are started
         self._open = False
         self._checking: dict[Address, None] = {}
-        self._searching: dict[tuple[int, int], asyncio.Task[Found]] = {}
-        self._search_places = asyncio.Semaphore(MAX_LOOKUPS)
-        self._heard_s: dict[PeerId, float] = {}
-        self._graves: dict[PeerId, tuple[Address, float]] = {}
-        self._book: dict[Address, None] = {}
+        self._nearest_may_have_changed = False
+        self._watching = Watching(
+            id,
+            self,
+            rng=rng,
+            incarnation=incarnation,
+            period_s=probe_s,
+            start=self._start,
+            depends_on=depends_on,
+        )
+        self._searching = Searching(id, self, self._watching, k=k, learn=self._learn, start=self._start)
+        self._joining = Joining(
+            book,
+            rng=rng,
+            period_s=probe_s,
+            family=socket.AF_INET6 if ":" in host else socket.AF_INET,
+            start=self._start,
+            call=self._call,
+            look_around=lambda: self.lookup(self.contact.id),
+            living=lambda: {each.address: None for each in self.contacts()},
+        )
 
     async def __aenter__(self) -> Self:
-        """Listen. Raises AddressInUse."""
+        """Listen. Raises AddressInUse, and BookUnreadable or BadBook where there is a book."""
+        self._joining.read()
         host, port = self.contact.address
         try:
             await self._server.listen(port, host)
@@ -130,18 +154,23 @@ class Overlay:
             if error.errno in (errno.EADDRINUSE, errno.EACCES, errno.EADDRNOTAVAIL):
                 raise AddressInUse(host, port, (error.strerror or str(error)).lower()) from None
             raise
-        self._queries = self._server.protocol
+        queries: Queries = self._server.protocol
+        self._queries = queries
+        self._watching.attach(queries)
+        self._searching.attach(queries)
         self.contact = Contact(self.contact.id, host, self._server.transport.get_extra_info("sockname")[1])
         await self._group.__aenter__()
         self._open = True
         self._learn(self.contact.id, ())
-        self._start(self._probe_often())
+        self._start(self._watching.run())
+        self._start(self._joining.run())
         self._start(self._refresh_often())
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Stop: end every task, close the socket."""
         self._open = False
+        self._searching.stop()
         for task in list(self._tasks):
             task.cancel()
         try:
@@ -151,9 +180,11 @@ class Overlay:
             else:
                 await self._group.__aexit__(None, None, None)
         finally:
+            self._watching.say_farewell()
             self._server.stop()
             if self._queries is not None:
                 await self._queries.closed()
+            await self._joining.save()
 
     # What callers ask
 
@@ -170,6 +201,17 @@ class Overlay:
         """The contact of a living peer that we know, or None."""
         return self._asking.router.all().get(peer)
 
+    def neighbours(self) -> tuple[Contact, ...]:
+        """The living peers nearest to our own id, nearest first, at most NEIGHBOURS, ourselves not included."""
+        return tuple(self._asking.router.closest(self.contact.id, NEIGHBOURS))
+
+    def closest_known(self, key: bytes, r: int = 1) -> tuple[Contact, ...]:
+        """The ``r`` living peers closest to the key of all that we know, closest first, ourselves included, without asking.
+
+        Exact where :meth:`owners_now` answers, and for keys near our own id; elsewhere nearer ones may exist.
+        """
+        return self.regions.owners(key, r) or self._with_ourselves(key, tuple(self._asking.router.closest(key, r)))[:r]
+
     def owners_now(self, key: bytes, r: int = 1) -> tuple[Contact, ...] | None:
         """The ``r`` living peers closest to the key, closest first, ourselves included; None when that needs :meth:`owners`."""
         return self.regions.owners(key, r)
@@ -183,52 +225,42 @@ class Overlay:
         if found is not None:
             return found
         depth = self.regions.usual_depth
-        slot = (depth, as_int(key) >> (ID_BITS - depth))
-        running = self._searching.get(slot)
+        running = self._searching.running(key, depth)
         if running is not None:
-            await self._outcome(running)
+            await self._searching.outcome(running)
             found = self.regions.owners(key, r)
             if found is not None:
                 return found
-        return self._with_ourselves(key, (await self._search_for(key, slot)).contacts)[:r]
+        return self._with_ourselves(key, (await self._searching.find(key, depth)).contacts)[:r]
 
     async def lookup(self, target: bytes) -> tuple[Contact, ...]:
         """The k living peers closest to a point, ourselves not included, always by asking."""
-        return (await self._search_for(target, (ID_BITS, as_int(target)))).contacts
+        return (await self._searching.find(target)).contacts
 
     async def join(self, addresses: Iterable[Address]) -> None:
-        """Enter the network through any of these addresses, then make ourselves known to our neighbours.
+        """Enter the network through any of these addresses or those of the book, then make ourselves known to our neighbours.
 
-        Hosts may be names. None at all means that we are the first peer. Raises JoinFailed when nobody answers.
+        Hosts may be names. None at all means that we are the first peer. Raises JoinFailed when nobody answers; the addresses are
+        called at again and again all the same, as long as the overlay is open.
         """
-        wanted = list(dict.fromkeys(addresses))
-        if not wanted:
+        entered = await self._joining.enter(addresses, self.contact.id)
+        if not entered:
             return
-        tried: list[tuple[Address, str]] = []
-        async with asyncio.TaskGroup() as calls:
-            entering = [calls.create_task(self._enter(address)) for address in wanted]
-        for address, task in zip(wanted, entering, strict=True):
-            problem = task.result()
-            if problem is not None:
-                tried.append((address, problem))
-        if len(tried) == len(wanted):
-            raise JoinFailed(tried)
+        if not is_reachable_literal(self.contact.host):
+            await self._learn_own_host(entered[0])
         near = await self.lookup(self.contact.id)
         for search in [self._search_bucket(bucket) for bucket in self._buckets(near)]:
-            await self._outcome(search)
+            await self._searching.outcome(search)
 
     async def refresh(self) -> None:
-        """Look up our own id, a point of one bucket, and the regions learned longest ago."""
+        """Look up our own id, points of the buckets looked at longest ago, and the regions learned longest ago."""
         near = await self.lookup(self.contact.id)
-        searches = [
-            self._start(self._search(target))
-            for target in self.regions.stale(asyncio.get_running_loop().time() - self._refresh_s, STALE_REGIONS)
-        ]
-        buckets = self._buckets(near)
-        if buckets:
-            searches.append(self._search_bucket(self._rng.choice(buckets)))
+        stale_s = asyncio.get_running_loop().time() - self._refresh_s
+        searches = [self._start(self._searching.search(target)) for target in self.regions.stale(stale_s, STALE_REGIONS)]
+        buckets = sorted(self._buckets(near), key=self._searching.bucket_searched_s)[:STALE_BUCKETS]
+        searches += [self._search_bucket(bucket) for bucket in buckets if self._searching.bucket_searched_s(bucket) < stale_s]
         for search in searches:
-            await self._outcome(search)
+            await self._searching.outcome(search)
 
     def _buckets(self, near: tuple[Contact, ...]) -> range:
         """The buckets up to our nearest neighbour's: those that may hold peers whom the lookup of our own id did not meet."""
@@ -236,15 +268,20 @@ class Overlay:
 
     def _search_bucket(self, bucket: int) -> asyncio.Task[Found]:
         # For the sake of the table; nobody asked for a key there, so its region is not worth keeping fresh.
-        return self._start(self._search(random_id_in_bucket(self.contact.id, bucket, self._rng), learn=False))
+        return self._start(self._searching.search(random_id_in_bucket(self.contact.id, bucket, self._rng), learn=False))
 
     def lost(self, peer: PeerId) -> None:
         """The caller found a peer dead: it leaves the table and every cache. ``on_lost`` is not called."""
         known = self._asking.router.all().get(peer)
         if known is not None:
-            self._bury(known)
+            self._watching.lost(known)
+            self._forget(known)
         else:
             self.regions.forget(peer)
+
+    def suspects(self, peer: PeerId) -> bool:
+        """Whether a peer is suspected to be dead. It stays where it is until that is sure, which takes some seconds."""
+        return self._watching.liveness.suspects(peer)
 
     def heard_of(self, contact: Contact) -> None:
         """Somebody says that a peer is at this address: it becomes known if it answers there. Limit: MAX_CHECKS at once."""
@@ -259,70 +296,6 @@ class Overlay:
             raise NotOpen("this overlay is not open; use it inside `async with Overlay(...) as overlay:`")
         return self._queries
 
-    async def _search_for(self, target: bytes, slot: tuple[int, int]) -> Found:
-        """One lookup in a task of ours, so that a caller who gives up does not end it for others."""
-        if not self._open:
-            raise NotOpen("this overlay is closed; use it inside `async with Overlay(...) as overlay:`")
-        task = self._start(self._search(target))
-        if slot not in self._searching:
-            self._searching[slot] = task
-            task.add_done_callback(lambda _: self._searching.pop(slot))
-        return await self._outcome(task)
-
-    async def _outcome(self, task: asyncio.Task[Found]) -> Found:
-        try:
-            return await asyncio.shield(task)
-        except asyncio.CancelledError:
-            # Our own cancellation is passed on; that of the task, when the overlay closes, is news for the caller.
-            current = asyncio.current_task()
-            if task.cancelled() and not self._open and (current is None or not current.cancelling()):
-                raise NotOpen("this overlay was closed while it looked a key up") from None
-            raise
-
-    async def _search(self, target: bytes, *, learn: bool = True) -> Found:
-        async with self._search_places:
-            asking = self._asking
-            lookup = Lookup(target, asking.router.closest(target, self._k), own=self.contact.id, k=self._k)
-            finished = asyncio.Event()
-            queries: list[asyncio.Task[None]] = []
-
-            async def ask(contact: Contact) -> None:
-                answer = None
-                try:
-                    answer = await asking.ask_closest(contact.address, target, on_slow=lambda: order(lookup.slow(contact.id)))
-                except BadAnswer:
-                    # It lives, but what it says is of no use: this lookup goes on without it.
-                    order(lookup.timed_out(contact.id))
-                    return
-                if answer is None:
-                    self._died(contact)
-                elif answer[0] == contact.id:
-                    self._lives(contact)
-                    order(lookup.received(contact.id, [each for each in answer[1] if not self._is_buried(each)]))
-                    return
-                else:
-                    # Another peer has taken the address over.
-                    self._died(contact)
-                    self._lives(Contact(answer[0], contact.host, contact.port))
-                order(lookup.timed_out(contact.id))
-
-            def order(sends: list[Send]) -> None:
-                if lookup.result is not None:
-                    finished.set()
-                queries.extend(group.create_task(ask(send.contact)) for send in sends)
-
-            async with asyncio.TaskGroup() as group:
-                order(lookup.start())
-                await finished.wait()
-                # Those that are still out were overtaken: nothing is known about them.
-                for query in queries:
-                    query.cancel()
-            found = lookup.result
-            assert found is not None
-            if learn and found.complete:
-                self._learn(target, found.contacts)
-            return found
-
     def _learn(self, target: bytes, contacts: tuple[Contact, ...]) -> None:
         self.regions.learn(target, self._with_ourselves(target, contacts), asyncio.get_running_loop().time())
 
@@ -330,52 +303,62 @@ class Overlay:
         goal = as_int(target)
         return tuple(sorted((self.contact, *contacts), key=lambda each: as_int(each.id) ^ goal)[: self._k])
 
-    # Who lives
+    # Who lives: what Watching and lookups report
 
-    def _lives(self, contact: Contact) -> None:
+    def lives(self, contact: Contact, incarnation: int | None = None) -> None:
         """A peer answered from this address."""
         if contact.id == self.contact.id:
             return
         known = self._asking.router.all().get(contact.id)
         self._asking.router.add(contact)
-        # As old as the contacts of the table, and cleaned with it.
-        self._heard_s.pop(contact.id, None)
-        self._heard_s[contact.id] = asyncio.get_running_loop().time()
-        self._graves.pop(contact.id, None)
-        self._book.pop(contact.address, None)
+        returned = self._watching.answered(contact, incarnation)
         if known != contact:
+            if known is not None:
+                self._joining.book.add(known.address, asyncio.get_running_loop().time())
+            self._joining.book.remove(contact.address)
             self.regions.discovered(contact)
+            self._nearest_changed()
+            if returned is not None:
+                self._tell(self.on_event, returned)
             self._tell(self.on_discovered, contact)
 
-    def _died(self, contact: Contact) -> None:
-        """A peer did not answer at this address."""
-        known = self._asking.router.all().get(contact.id)
-        if known is None or known == contact:
-            self._bury(contact)
-        if known == contact:
+    def died(self, contact: Contact) -> None:
+        """A peer is dead at this address."""
+        if self._asking.router.all().get(contact.id) == contact:
+            self._watching.lost(contact)
+            self._forget(contact)
             self._tell(self.on_lost, contact)
 
-    def _bury(self, contact: Contact) -> None:
+    def named(self, contact: Contact) -> None:
+        """A peer that we asked says that this one is there."""
+        self.heard_of(contact)
+
+    def _forget(self, contact: Contact) -> None:
         self._asking.router.remove(contact.id)
         self.regions.forget(contact.id)
-        self._heard_s.pop(contact.id, None)
-        self._graves[contact.id] = (contact.address, asyncio.get_running_loop().time() + GRAVE_S)
-        _drop_oldest(self._graves, MAX_GRAVES)
-        self._book[contact.address] = None
-        _drop_oldest(self._book, MAX_BOOK)
+        self._joining.book.add(contact.address, asyncio.get_running_loop().time())
+        self._nearest_changed()
+        self._tell(self.on_event, PeerDied(contact))
 
-    def _is_buried(self, contact: Contact) -> bool:
-        grave = self._graves.get(contact.id)
-        return grave is not None and grave[0] == contact.address and grave[1] > asyncio.get_running_loop().time()
+    def _nearest_changed(self) -> None:
+        if not self._nearest_may_have_changed:
+            self._nearest_may_have_changed = True
+            asyncio.get_running_loop().call_soon(self._tell_of_nearest)
 
-    def _tell(self, callback: Callable[[Contact], None] | None, contact: Contact) -> None:
+    def _tell_of_nearest(self) -> None:
+        self._nearest_may_have_changed = False
+        changed = self._watching.neighbourhood.changed(self.neighbours())
+        if changed is not None and self._open:
+            self._tell(self.on_event, changed)
+
+    def _tell(self, callback: Callable[[Any], None] | None, news: Contact | OverlayEvent) -> None:  # Any: of these, its own
         if callback is None:
             return
         try:
-            callback(contact)
+            callback(news)
         except Exception:
             self.counts["callbacks failed"] += 1
-            logging.getLogger(__name__).exception("the overlay's callback %r failed for peer %s", callback, contact)
+            logging.getLogger(__name__).exception("the overlay's callback %r failed for %s", callback, news)
 
     def _check(self, contact: Contact) -> None:
         """Call a peer at an address, unless that is being done."""
@@ -394,40 +377,16 @@ class Overlay:
         finally:
             self._checking.pop(address, None)
         if found is not None:
-            self._lives(Contact(found, *address))
+            self.lives(Contact(found, *address))
         return found
 
     async def _make_sure(self, contact: Contact) -> None:
         """Whether a contact that we know still lives."""
         found = await self._asking.ask_id(contact.address)
-        if found is not None:
-            self._lives(Contact(found, *contact.address))
-        if found != contact.id:
-            self._died(contact)
-
-    async def _enter(self, address: Address) -> str | None:
-        """Call at an address given by the user; what went wrong, or None."""
-        if not 1 <= address[1] <= 65535:
-            return "that is no port; expected 1 to 65535"
-        family = socket.AF_INET6 if ":" in self.contact.host else socket.AF_INET
-        try:
-            found = await asyncio.get_running_loop().getaddrinfo(*address, type=socket.SOCK_DGRAM, family=family)
-        except (OSError, UnicodeError) as error:
-            return f"the name does not resolve ({getattr(error, 'strerror', None) or error})"
-        if not found:
-            return "the name does not resolve"
-        host, port = found[0][4][:2]
-        self._book[str(host), int(port)] = None
-        _drop_oldest(self._book, MAX_BOOK)
-        who = await self._call((str(host), int(port)))
-        if who is None:
-            return "no answer"
-        if who == self.contact.id:
-            self._book.pop((str(host), int(port)), None)
-            return "that is this peer itself"
-        if not is_reachable_literal(self.contact.host):
-            await self._learn_own_host((str(host), int(port)))
-        return None
+        if found == contact.id:
+            self.lives(contact)
+        else:
+            self._watching.absent(contact, found)
 
     async def _learn_own_host(self, address: Address) -> None:
         """We listen everywhere: ask how we look from outside, since others will be told to reach us there."""
@@ -438,45 +397,11 @@ class Overlay:
 
     # What goes on in the background
 
-    async def _probe_often(self) -> None:
-        while True:
-            await asyncio.sleep(self._probe_s)
-            known = self._asking.router.all()
-            oldest = min(known.values(), key=lambda each: self._heard_s.get(each.id, 0.0), default=None)
-            if oldest is not None:
-                self._start(self._probe(oldest))
-            if self._book:
-                # Round and round: what does not answer goes to the end.
-                address = next(iter(self._book))
-                del self._book[address]
-                self._book[address] = None
-                if address not in self._checking and len(self._checking) < MAX_CHECKS:
-                    self._checking[address] = None
-                    self._start(self._revisit(address))
-
-    async def _probe(self, contact: Contact) -> None:
-        """Ask a contact who is near a random point: whether it lives, and whom we do not know yet."""
-        try:
-            answer = await self._asking.ask_closest(contact.address, random_id(self._rng))
-        except BadAnswer:
-            return
-        if answer is None or answer[0] != contact.id:
-            self._died(contact)
-            return
-        self._lives(contact)
-        for each in answer[1]:
-            if not self._is_buried(each) and self._asking.router.all().get(each.id) is None:
-                self.heard_of(each)
-
-    async def _revisit(self, address: Address) -> None:
-        """Call at an old address; if somebody lives there whom we had lost, the network may have been cut: look around."""
-        if await self._call(address) is not None:
-            await self.lookup(self.contact.id)
-
     async def _refresh_often(self) -> None:
         while True:
             await asyncio.sleep(self._refresh_s)
             await self.refresh()
+            await self._joining.save()
 
     def _start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:  # Any: whatever the work returns
         task = self._group.create_task(work)
@@ -492,9 +417,5 @@ class Overlay:
             rng=self._rng,
             on_asked=self._check,
             on_doubtful=lambda contact: self._start(self._make_sure(contact)),
+            gossip=self._watching,
         )
-
-
-def _drop_oldest(bounded: dict[Any, Any], limit: int) -> None:  # Any: whatever it remembers
-    while len(bounded) > limit:
-        del bounded[next(iter(bounded))]

@@ -3,7 +3,8 @@
 What the package gives: the wire format (a kind, 20 bytes of call id, msgpack), the ``rpc_*`` methods and the routing table. What
 differs here:
 
-* A query is sent again before its peer counts as dead (:mod:`dht.timeouts`); at most 128 are in flight a socket.
+* A query is sent again before its peer counts as silent (:mod:`dht.timeouts`); at most 128 are in flight a socket.
+* ``probe`` asks whether a peer lives and ``vouch`` whether it can reach a third; both carry rumours (:mod:`dht.liveness`).
 * ``closest`` answers with the answering peer's own id and the exact k closest of all contacts that it knows. ``find_node`` stays
   for peers that run the package itself.
 * Who asks is believed only after it answered at the address that it asked from.
@@ -15,19 +16,20 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from random import Random
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import msgspec
 from kademlia.node import Node
 from kademlia.protocol import KademliaProtocol
 from kademlia.routing import RoutingTable
 
-from .contacts import Contact, contacts_from
+from .contacts import Contact, contact_from, contacts_from
 from .errors import Address, BadAnswer
 from .identity import ID_BYTES, PeerId, as_int
-from .timeouts import TRANSMISSIONS, RoundTrip, patience
+from .liveness import Rumour, incarnation_from, rumours_from
+from .timeouts import FOR_HELPER, FOR_LOOKUP, FOR_PROBE, RoundTrip
 
 MAX_CALLS = 128
 """Queries in flight on one socket; 250 at once were seen to fit a default receive buffer, 500 were not."""
@@ -93,6 +95,19 @@ class Table(RoutingTable):  # type: ignore[misc]  # the package has no types
         return [points[each] for each in nearest if points[each].id != besides][:k]
 
 
+class Gossip(Protocol):
+    """Who says and hears what goes round about who lives."""
+
+    def incarnation_and_rumours(self, to: PeerId) -> tuple[int, list[Rumour]]:
+        """What to say to a peer beside a probe."""
+
+    def heard(self, speaker: Contact, rumours: list[Rumour]) -> None:
+        """A peer said this."""
+
+    def vouch_for(self, asker: PeerId, contact: Contact, answer: Callable[[int | None], None]) -> None:
+        """Somebody cannot reach this peer: can we? The answer is its incarnation, None when it is silent, or none at all."""
+
+
 class Queries(KademliaProtocol):  # type: ignore[misc]  # the package has no types
     """One UDP socket: asks, answers, and keeps the routing table.
 
@@ -109,6 +124,7 @@ class Queries(KademliaProtocol):  # type: ignore[misc]  # the package has no typ
         rng: Random,
         on_asked: Callable[[Contact], None],
         on_doubtful: Callable[[Contact], Awaitable[None]],
+        gossip: Gossip,
     ) -> None:
         super().__init__(node, storage, k)
         self.k = k
@@ -120,6 +136,7 @@ class Queries(KademliaProtocol):  # type: ignore[misc]  # the package has no typ
         self._rng = rng
         self._on_asked = on_asked
         self._on_doubtful = on_doubtful
+        self._gossip = gossip
         # Limit: MAX_CALLS futures; each leaves at its answer, its last timeout or its cancellation.
         self._pending: dict[bytes, tuple[Address, asyncio.Future[Any]]] = {}  # Any: an undecided answer, checked by the caller
         self._places = asyncio.Semaphore(MAX_CALLS)
@@ -127,10 +144,17 @@ class Queries(KademliaProtocol):  # type: ignore[misc]  # the package has no typ
 
     # Asking
 
-    async def ask(self, address: Address, name: str, *arguments: object, on_slow: Callable[[], None] | None = None) -> object:
+    async def ask(
+        self,
+        address: Address,
+        name: str,
+        *arguments: object,
+        waits: Sequence[float] = FOR_LOOKUP,
+        on_slow: Callable[[], None] | None = None,
+    ) -> object:
         """The decoded answer to a query, unchecked; None when nothing came back.
 
-        ``on_slow`` is called when the first transmission went unanswered.
+        It is sent as often as there are ``waits``. ``on_slow`` is called when the first transmission went unanswered.
         """
         loop = asyncio.get_running_loop()
         async with self._places:
@@ -139,12 +163,13 @@ class Queries(KademliaProtocol):  # type: ignore[misc]  # the package has no typ
             self._pending[call] = (address, answer)
             datagram = _QUERY + call + _encode((name, arguments))
             try:
-                for attempt in range(TRANSMISSIONS):
+                for attempt, wait in enumerate(waits):
                     sent_s = loop.time()
                     self._send(datagram, address)
-                    await asyncio.wait((answer,), timeout=self.round_trip.timeout_s * patience(attempt))
+                    await asyncio.wait((answer,), timeout=self.round_trip.timeout_s * wait)
                     if answer.done():
-                        if attempt == 0:
+                        # A helper's answer takes longer than the way there and back.
+                        if attempt == 0 and waits is not FOR_HELPER:
                             self.round_trip.sample(loop.time() - sent_s)
                         return answer.result()
                     if attempt == 0 and on_slow is not None:
@@ -153,9 +178,9 @@ class Queries(KademliaProtocol):  # type: ignore[misc]  # the package has no typ
             finally:
                 del self._pending[call]
 
-    async def ask_id(self, address: Address) -> PeerId | None:
+    async def ask_id(self, address: Address, *, waits: Sequence[float] = FOR_LOOKUP) -> PeerId | None:
         """The id of whoever listens at an address; None when nobody answers with one."""
-        found = await self.ask(address, "ping", self.id)
+        found = await self.ask(address, "ping", self.id, waits=waits)
         if isinstance(found, bytes) and len(found) == ID_BYTES:
             return found
         if found is not None:
@@ -163,13 +188,13 @@ class Queries(KademliaProtocol):  # type: ignore[misc]  # the package has no typ
         return None
 
     async def ask_closest(
-        self, address: Address, target: bytes, *, on_slow: Callable[[], None] | None = None
+        self, address: Address, target: bytes, *, waits: Sequence[float] = FOR_LOOKUP, on_slow: Callable[[], None] | None = None
     ) -> tuple[PeerId, list[Contact]] | None:
         """The id of whoever listens at an address and the contacts that it knows closest to a target; None when it does not answer.
 
         Raises BadAnswer when it answers with anything else.
         """
-        found = await self.ask(address, "closest", self.id, target, on_slow=on_slow)
+        found = await self.ask(address, "closest", self.id, target, waits=waits, on_slow=on_slow)
         if found is None:
             return None
         try:
@@ -179,6 +204,42 @@ class Queries(KademliaProtocol):  # type: ignore[misc]  # the package has no typ
         except BadAnswer:
             self.counts["answers malformed"] += 1
             raise
+
+    async def ask_probe(self, contact: Contact) -> tuple[PeerId, int] | None:
+        """The id and the incarnation of whoever listens at a contact's address; None when nobody answers.
+
+        Raises BadAnswer when it answers with anything else.
+        """
+        found = await self.ask(
+            contact.address, "probe", self.id, *self._gossip.incarnation_and_rumours(contact.id), waits=FOR_PROBE
+        )
+        if found is None:
+            return None
+        try:
+            if not isinstance(found, list) or len(found) != 3:
+                raise BadAnswer(f"{found!r:.80} answers no probe; expected an id, an incarnation and rumours")
+            peer, incarnation, rumours = _point(found[0]), incarnation_from(found[1]), rumours_from(found[2])
+        except BadAnswer:
+            self.counts["answers malformed"] += 1
+            raise
+        self._gossip.heard(Contact(peer, *contact.address), rumours)
+        return peer, incarnation
+
+    async def ask_vouch(self, helper: Contact, contact: Contact) -> int | None:
+        """The incarnation of a peer that a helper can reach; None when it cannot, or does not answer us."""
+        mine = self._gossip.incarnation_and_rumours(helper.id)
+        found = await self.ask(helper.address, "vouch", self.id, *mine, contact, waits=FOR_HELPER)
+        if not isinstance(found, list) or len(found) != 2 or found[0] != helper.id or found[1] is None:
+            return None
+        try:
+            return incarnation_from(found[1])
+        except BadAnswer:
+            self.counts["answers malformed"] += 1
+            return None
+
+    def tell(self, contact: Contact, incarnation: int, rumours: list[Rumour]) -> None:
+        """Say something to a peer without waiting for its answer."""
+        self._send(_QUERY + self._rng.randbytes(20) + _encode(("probe", (self.id, incarnation, rumours))), contact.address)
 
     def call_ping(self, node_to_ask: Node) -> Awaitable[None]:
         """The package asks whether the oldest contact of a full bucket lives; whoever gave ``on_doubtful`` owns the task."""
@@ -236,7 +297,10 @@ class Queries(KademliaProtocol):  # type: ignore[misc]  # the package has no typ
         if name in ("store", "find_value"):
             self.counts["storage queries refused"] += 1
             return
-        if name not in ("ping", "closest", "find_node", "stun"):
+        if name == "vouch":
+            self._asked_to_vouch(call, sender, *arguments)
+            return
+        if name not in ("ping", "closest", "find_node", "stun", "probe"):
             self.counts["queries unknown"] += 1
             return
         answer = getattr(self, f"rpc_{name}")(sender, *arguments)
@@ -260,6 +324,28 @@ class Queries(KademliaProtocol):  # type: ignore[misc]  # the package has no typ
         """Our id, and the k contacts that we know closest to the target, without the asker."""
         asker = self._note(sender, nodeid)
         return self.id, self.router.closest(_point(target), self.k, besides=asker)
+
+    def rpc_probe(self, sender: Address, nodeid: object, incarnation: object, rumours: object) -> tuple[PeerId, int, list[Rumour]]:
+        """Our id, our incarnation, and what we have to say."""
+        asker = self._note(sender, nodeid)
+        incarnation_from(incarnation)
+        said = rumours_from(rumours)
+        # First what it says, which may be about ourselves: the answer then refutes it.
+        self._gossip.heard(Contact(asker, *sender), said)
+        return self.id, *self._gossip.incarnation_and_rumours(asker)
+
+    def _asked_to_vouch(
+        self, call: bytes, sender: Address, nodeid: object, incarnation: object, rumours: object, contact: object
+    ) -> None:
+        """Whether a third peer lives is said later. Only of peers that we know, so that nobody can have us call at strangers."""
+        asker = self._note(sender, nodeid)
+        incarnation_from(incarnation)
+        self._gossip.heard(Contact(asker, *sender), rumours_from(rumours))
+        third = contact_from(contact)
+        if self.router.all().get(third.id) == third:
+            self._gossip.vouch_for(asker, third, lambda lives: self._send(_ANSWER + call + _encode((self.id, lives)), sender))
+        else:
+            self._send(_ANSWER + call + _encode((self.id, None)), sender)
 
     def rpc_find_node(self, sender: Address, nodeid: object, key: object) -> list[Contact]:
         """The same contacts, as the package's own peers expect them."""

@@ -1,7 +1,12 @@
 """How long to wait for an answer, learned from the answers so far (RFC 6298, with one estimate for a whole socket).
 
-A query is sent :data:`TRANSMISSIONS` times before its peer counts as dead: at 5 % loss each way one live peer in 100,000 queries
-is misjudged, and a dead one is known after about seven timeouts.
+A query is sent several times before its peer counts as silent, which is not yet dead (:mod:`dht.liveness`). The times to wait after
+each transmission are multiples of the estimate:
+
+* a lookup's answer has nobody to stand in for it, so it is asked for often: at 5 % loss each way, one live peer in 10,000 queries
+  is passed over, and a dead one costs four estimates, while others are asked after one;
+* a probe has helpers, so it is sent again once;
+* a helper's own probe takes as long as ours, before it can say what came of it.
 """
 
 from __future__ import annotations
@@ -10,13 +15,9 @@ INITIAL_S = 0.5
 FLOOR_S = 0.1
 CEILING_S = 1.0
 
-TRANSMISSIONS = 5
-_PATIENCE = (1.0, 1.0, 1.5, 1.5, 2.0)
-
-
-def patience(attempt: int) -> float:
-    """How many timeouts to wait after the transmission numbered ``attempt``, from 0."""
-    return _PATIENCE[attempt]
+FOR_LOOKUP = (1.0, 1.0, 1.0, 1.0)
+FOR_PROBE = (1.0, 1.5)
+FOR_HELPER = (4.0, 4.0)
 
 
 class RoundTrip:

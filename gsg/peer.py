@@ -195,6 +195,8 @@ class Peer:
             on_lost_link=lambda link, why: self._exchange.lost(link, why),
             on_discovered=self._peer_discovered,
             on_lost_peer=self._peer_lost,
+            # Higher in each life of this peer, however often it is started.
+            incarnation=max(0, int(self._clock() * 1000)),
         )
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

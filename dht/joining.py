@@ -1,0 +1,160 @@
+"""The way into the network, and back into it: the addresses given by the user, and those in the book (:mod:`dht.book`)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from .book import MAX_ADDRESSES, AddressBook
+from .book_file import read_book, write_book
+from .errors import Address, JoinFailed
+from .identity import PeerId
+
+CALLS_A_PERIOD = 4
+"""Addresses of the book called at in one period."""
+
+ALONE_S = 10.0
+"""A peer that knows of nobody calls at all addresses of its book as often as this, in seconds."""
+
+ENTRIES = 32
+"""Addresses of the book tried by a peer that starts."""
+
+log = logging.getLogger(__name__)
+
+
+class Joining:
+    """Enters the network through addresses, and calls at old ones.
+
+    ``call(address, hurried)`` asks who listens at an IP literal, which makes it known, ``look_around`` looks for neighbours,
+    ``living`` are the addresses of the peers known now. ``path`` is the book's file, None keeps it in memory alone.
+    """
+
+    def __init__(
+        self,
+        path: Path | None,
+        *,
+        rng: Random,
+        period_s: float,
+        family: socket.AddressFamily,
+        start: Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]],  # Any: whatever the work returns
+        call: Callable[[Address], Awaitable[PeerId | None]],
+        look_around: Callable[[], Awaitable[object]],
+        living: Callable[[], Collection[Address]],
+    ) -> None:
+        self.book = AddressBook(rng=rng)
+        self._path = path
+        self._period_s = period_s
+        self._family = family
+        self._start = start
+        self._call = call
+        self._look_around = look_around
+        self._living = living
+        self._written: list[Address] = []
+        self._hurried_s = float("-inf")
+        # Limit: one for each address of the book, each ends with its call's last timeout.
+        self._calling: set[Address] = set()
+
+    def read(self) -> None:
+        """Open the book. Raises BookUnreadable and BadBook."""
+        if self._path is not None:
+            self._written = read_book(self._path)
+            for address in self._written:
+                self.book.add(address, self._now())
+
+    async def enter(self, addresses: Iterable[Address], own: PeerId) -> list[Address]:
+        """Call at addresses and at those of the book; those that answered, as IP literals. Hosts may be names.
+
+        Raises JoinFailed when there are addresses and nobody answers. With none, and an empty book, this is the first peer.
+        """
+        wanted = list(dict.fromkeys(addresses))
+        others = [each for each in self.book.addresses() if each not in wanted][:ENTRIES]
+        async with asyncio.TaskGroup() as calls:
+            entering = [calls.create_task(self._enter(address, own)) for address in (*wanted, *others)]
+        outcomes = [task.result() for task in entering]
+        for address in wanted:
+            if _problem(address) is None:
+                self.book.add(address, self._now(), given=True)
+        entered = [outcome for outcome in outcomes if not isinstance(outcome, str)]
+        if wanted and not entered:
+            problems = [outcome for outcome in outcomes[: len(wanted)] if isinstance(outcome, str)]
+            raise JoinFailed(list(zip(wanted, problems, strict=True)))
+        return entered
+
+    async def _enter(self, address: Address, own: PeerId) -> Address | str:
+        """Call at an address; who answered as an IP literal, or what went wrong."""
+        literal = await self._resolve(address)
+        if isinstance(literal, str):
+            return literal
+        who = await self._call(literal)
+        if who is None:
+            return "no answer"
+        if who == own:
+            return "that is this peer itself"
+        return literal
+
+    async def _resolve(self, address: Address) -> Address | str:
+        problem = _problem(address)
+        if problem is not None:
+            return problem
+        try:
+            found = await asyncio.get_running_loop().getaddrinfo(*address, type=socket.SOCK_DGRAM, family=self._family)
+        except (OSError, UnicodeError) as error:
+            return f"the name does not resolve ({getattr(error, 'strerror', None) or error})"
+        if not found:
+            return "the name does not resolve"
+        host, port = found[0][4][:2]
+        return str(host), int(port)
+
+    # What goes on in the background
+
+    async def run(self) -> None:
+        """Call at old addresses until cancelled."""
+        while True:
+            await asyncio.sleep(self._period_s)
+            now = self._now()
+            if not self._living() and now - self._hurried_s >= ALONE_S:
+                self._hurried_s = now
+                self.book.hurry(now)
+            for address in self.book.due(now, CALLS_A_PERIOD):
+                if address not in self._calling:
+                    self._calling.add(address)
+                    self._start(self._revisit(address))
+
+    async def _revisit(self, address: Address) -> None:
+        """Call at an old address; if somebody lives there whom we had lost, the network may have been cut: look around."""
+        try:
+            literal = await self._resolve(address)
+            if isinstance(literal, str) or literal in self._living() or await self._call(literal) is None:
+                return
+            if literal in self._living():
+                self.book.hurry(self._now())
+                await self._look_around()
+        finally:
+            self._calling.discard(address)
+
+    async def save(self) -> None:
+        """Write the book: the living first. What goes wrong is logged, since the peer itself is well."""
+        if self._path is None:
+            return
+        addresses = list(dict.fromkeys([*self._living(), *self.book.addresses()]))[:MAX_ADDRESSES]
+        if addresses == self._written:
+            return
+        self._written = addresses
+        try:
+            await asyncio.to_thread(write_book, self._path, addresses)
+        except OSError as error:
+            log.warning(
+                "the address book %s cannot be written: %s; after a restart old peers are not found by it", self._path, error
+            )
+
+    def _now(self) -> float:
+        return asyncio.get_running_loop().time()
+
+
+def _problem(address: Address) -> str | None:
+    return None if 1 <= address[1] <= 65535 else "that is no port; expected 1 to 65535"

@@ -1,0 +1,444 @@
+"""Who lives, without I/O: probes, doubts, suspicions, deaths and returns.
+
+             silent             nobody vouches               the suspicion runs out
+    alive ──────────> doubted ────────────────> suspected ─────────────────────────> dead: in its grave
+      ^                  │                          │                                     │
+      └── answered, vouched ─── answered, or says a higher incarnation ─── answered ──────┘
+
+The protocol is SWIM (Das, Gupta and Motivala 2002, "SWIM: Scalable Weakly-consistent Infection-style process group Membership"),
+with the suspicion that others' words shorten of Lifeguard (Dadgar, Phillips and Currey 2018). What differs: an overlay's peer
+watches those that it depends on, its neighbours among the ids and whom it has links with, not everybody. The rules:
+
+* A peer's own answer to our own question is believed at once, whatever is said about it.
+* What others say never kills and never doubts: it makes us ask ourselves. If we find silence too, each of them shortens the wait.
+* Everybody says only what it found itself, so nobody can speak for many; refutations alone are passed on.
+* A peer that hears of its own suspicion says that it lives, with a higher incarnation: what was said of lower ones is void.
+* When our own clock stood still (a busy or sleeping machine), nobody is blamed for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from enum import Enum, IntEnum
+from math import ceil, log, log10
+from random import Random
+from typing import TypeAlias
+
+import msgspec
+
+from .contacts import Contact
+from .errors import BadAnswer
+from .identity import ID_BYTES, PeerId, as_int
+
+HELPERS = 3
+"""Others that are asked to probe a silent peer (SWIM's k)."""
+
+CONFIRMATIONS = 3
+"""Others who suspect the same peer, from which on waiting is no longer shortened (Lifeguard's K)."""
+
+LONGEST, SHORTEST = 4.0, 2.0
+"""How many probe periods a suspicion lasts for each power of ten of peers: with nobody's and with everybody's confirmation."""
+
+RUMOURS = 8
+"""Rumours in one datagram: at most 250 bytes."""
+
+MAX_RUMOURS = 64
+"""Rumours waiting to be said; the one said most often is dropped for a new one."""
+
+MAX_INCARNATION = 2**53
+"""Milliseconds since 1970 are far below; whoever claims more lies."""
+
+MAX_RECORDS = 4096
+"""Living peers remembered, more than a routing table holds; the one heard of longest ago is dropped for a new one."""
+
+GRAVE_S = 30.0
+"""How long what others say about a dead peer is not believed, in seconds; its own word is, at once."""
+
+MAX_GRAVES = 1024
+"""Dead peers remembered; the oldest is dropped for a new one."""
+
+SUSPECTS_A_TICK = 4
+"""Suspected peers that are asked again in one tick, in turn: each hears of its suspicion, to refute it."""
+
+VISITS_A_TICK, VISITS_IN_HASTE, HASTE_S = 1, 8, 20.0
+"""Peers heard of longest ago that are asked in one tick, and in the seconds after a suspicion: deaths come in crowds."""
+
+DOUBT_S = 10.0
+"""When a doubt or a probe has had no outcome for so long, whoever saw to it is gone: it counts as not asked."""
+
+
+class Word(IntEnum):
+    """What is said of a peer."""
+
+    LIVES = 0
+    SUSPECTED = 1
+    DEAD = 2
+
+
+class Rumour(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """Something said of a peer in one of its lives, by whoever sends it."""
+
+    word: Word
+    peer: PeerId
+    incarnation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """An order: ask this peer whether it lives, and report :meth:`Liveness.answered` or :meth:`Liveness.silent`.
+
+    ``look_around`` asks for contacts as well, since nothing presses.
+    """
+
+    contact: Contact
+    look_around: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeVia:
+    """An order: let these helpers ask a silent peer, and report :meth:`Liveness.vouched` or :meth:`Liveness.nobody_vouched`."""
+
+    contact: Contact
+    helpers: tuple[Contact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PeerDied:
+    """A peer that was known is dead: it is in no cache any more."""
+
+    contact: Contact
+
+
+@dataclass(frozen=True, slots=True)
+class PeerReturned:
+    """A peer that had died answers again."""
+
+    contact: Contact
+
+
+Order: TypeAlias = Probe | ProbeVia | PeerDied
+
+
+class _Standing(Enum):
+    ALIVE = 1
+    DOUBTED = 2
+    SUSPECTED = 3
+
+
+@dataclass(slots=True)
+class _Record:
+    contact: Contact
+    heard_s: float
+    incarnation: int = 0
+    standing: _Standing = _Standing.ALIVE
+    # Since when it has its standing, and when it was last asked without an outcome yet.
+    since_s: float = 0.0
+    asked_s: float | None = None
+    # Who else finds it silent; at most CONFIRMATIONS.
+    blamed_by: set[PeerId] = field(default_factory=set)
+    # It told us itself that it stops.
+    leaves: bool = False
+
+
+@dataclass(slots=True)
+class _Grave:
+    contact: Contact
+    until_s: float
+    incarnation: int
+
+
+def suspicion_s(size: int, confirmations: int, period_s: float = 1.0) -> float:
+    """How long a suspected peer has to refute it, in a network of so many peers, when so many others suspect it too."""
+    scale = log10(size + 1) * period_s
+    shortened = log(min(confirmations, CONFIRMATIONS) + 1) / log(CONFIRMATIONS + 1)
+    return scale * (LONGEST - (LONGEST - SHORTEST) * shortened)
+
+
+def rumours_from(raw: object) -> list[Rumour]:
+    """The rumours in a decoded datagram. Raises BadAnswer when they are anything else."""
+    if not isinstance(raw, list | tuple) or len(raw) > RUMOURS:
+        raise BadAnswer(f"{raw!r:.80} is no list of rumours; expected at most {RUMOURS}")
+    try:
+        rumours = msgspec.convert(raw, list[Rumour])
+    except msgspec.ValidationError as error:
+        raise BadAnswer(f"{raw!r:.80} is no list of rumours ({error})") from None
+    for each in rumours:
+        if len(each.peer) != ID_BYTES:
+            raise BadAnswer(f"{each.peer!r:.80} is no peer id; expected {ID_BYTES} bytes")
+        incarnation_from(each.incarnation)
+    return rumours
+
+
+def incarnation_from(raw: object) -> int:
+    """The incarnation in a decoded datagram. Raises BadAnswer when it is anything else."""
+    if type(raw) is not int or not 0 <= raw <= MAX_INCARNATION:
+        raise BadAnswer(f"{raw!r:.80} is no incarnation; expected 0 to {MAX_INCARNATION}")
+    return raw
+
+
+class Liveness:
+    """What one peer knows of others' lives. ``incarnation`` says which of its own lives this is; see :attr:`incarnation`.
+
+    Every call that learns something returns orders, to be carried out in any order and any time.
+    """
+
+    def __init__(self, own: PeerId, *, rng: Random, incarnation: int, period_s: float = 1.0) -> None:
+        self.incarnation = incarnation
+        """Which of our lives this is: higher in each, and at each refutation."""
+        self._own = own
+        self._rng = rng
+        self._period_s = period_s
+        self._size = 1
+        # Limit: MAX_RECORDS, and in the order of when each was heard, the longest ago first.
+        self._records: dict[PeerId, _Record] = {}
+        self._suspects: dict[PeerId, _Record] = {}
+        # Limit: MAX_GRAVES, the oldest first.
+        self._graves: dict[PeerId, _Grave] = {}
+        # What to say, with how often it is still to be said. Limit: MAX_RUMOURS.
+        self._rumours: dict[PeerId, tuple[Rumour, int]] = {}
+        self._ticked_s: float | None = None
+        self._alarmed_s = float("-inf")
+
+    # What is known
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def suspects(self, peer: PeerId) -> bool:
+        """Whether this peer is suspected to be dead: it did not answer, and nobody else could reach it either."""
+        return peer in self._suspects
+
+    def avoids(self, contact: Contact, now: float) -> bool:
+        """Whether a contact that somebody else names is not worth asking: it is suspected, or died lately at that address."""
+        suspect = self._suspects.get(contact.id)
+        if suspect is not None:
+            return suspect.contact == contact
+        grave = self._graves.get(contact.id)
+        return grave is not None and grave.contact.address == contact.address and grave.until_s > now
+
+    def rumours(self, to: PeerId) -> list[Rumour]:
+        """What to say to a peer with the next datagram: first what concerns itself, then what was said least often."""
+        said = []
+        suspect = self._suspects.get(to)
+        if suspect is not None:
+            said.append(Rumour(Word.SUSPECTED, to, suspect.incarnation))
+        for rumour, times in sorted(self._rumours.values(), key=lambda each: -each[1])[:RUMOURS]:
+            if len(said) < RUMOURS and rumour.peer != to:
+                said.append(rumour)
+                if times > 1:
+                    self._rumours[rumour.peer] = (rumour, times - 1)
+                else:
+                    del self._rumours[rumour.peer]
+        return said
+
+    def farewell(self) -> list[Rumour]:
+        """What to say to everybody near when this peer stops."""
+        return [Rumour(Word.DEAD, self._own, self.incarnation)]
+
+    # What happens
+
+    def tick(self, now: float, watched: Collection[PeerId], size: int) -> list[Order]:
+        """A probe period has passed. ``watched`` are the peers that we depend on, ``size`` how many peers there are, about."""
+        self._size = size
+        self._forgive_lateness(now)
+        orders: list[Order] = []
+        for peer, suspect in list(self._suspects.items()):
+            if now - suspect.since_s >= suspicion_s(size, len(suspect.blamed_by), self._period_s):
+                orders.append(self._bury(peer, suspect, now))
+        # Suspects and those not watched stand in the order of when they were asked or heard; whoever is asked goes to the end.
+        for peer in [peer for peer, each in self._suspects.items() if self._is_free(each, now)][:SUSPECTS_A_TICK]:
+            self._suspects[peer] = self._suspects.pop(peer)
+            orders.append(self._probe(self._suspects[peer], now))
+        near = [each for each in (self._records.get(peer) for peer in watched) if each is not None and self._is_askable(each, now)]
+        if near:
+            orders.append(self._probe(min(near, key=lambda each: each.heard_s), now))
+        visits = VISITS_IN_HASTE if now - self._alarmed_s < HASTE_S else VISITS_A_TICK
+        for each in list(self._records.values()):
+            if visits == 0 or now - each.heard_s < self._period_s:
+                break
+            if self._is_askable(each, now):
+                visits -= 1
+                orders.append(self._probe(each, now, look_around=True))
+        return orders
+
+    def answered(self, contact: Contact, now: float, incarnation: int | None = None) -> PeerReturned | None:
+        """A peer answered us from this address, with its incarnation where the answer has it."""
+        record = self._records.pop(contact.id, None)
+        returned = None
+        if record is None:
+            record = _Record(contact, now)
+            if len(self._records) >= MAX_RECORDS:
+                dropped = next(iter(self._records))
+                del self._records[dropped]
+                self._suspects.pop(dropped, None)
+            grave = self._graves.pop(contact.id, None)
+            if grave is not None:
+                returned = PeerReturned(contact)
+                record.incarnation = grave.incarnation
+                self._rumours.pop(contact.id, None)
+                if incarnation is not None and incarnation > grave.incarnation:
+                    self._say(Rumour(Word.LIVES, contact.id, incarnation))
+        # The order of the dict is that of hearing.
+        self._records[contact.id] = record
+        record.contact = contact
+        record.heard_s = now
+        record.asked_s = None
+        record.leaves = False
+        record.blamed_by.clear()
+        if incarnation is not None:
+            record.incarnation = incarnation
+        self._clear(record, now)
+        rumour = self._rumours.get(contact.id)
+        if rumour is not None and rumour[0].word is not Word.LIVES:
+            # What we said of it is wrong: say so, where its incarnation lets us.
+            del self._rumours[contact.id]
+            if record.incarnation > rumour[0].incarnation:
+                self._say(Rumour(Word.LIVES, contact.id, record.incarnation))
+        return returned
+
+    def silent(self, contact: Contact, now: float) -> list[Order]:
+        """A peer did not answer at this address, however often it was asked."""
+        record = self._records.get(contact.id)
+        if record is None or record.contact != contact:
+            return []
+        record.asked_s = None
+        if record.leaves:
+            return [self._bury(contact.id, record, now)]
+        if record.standing is not _Standing.ALIVE:
+            return []
+        helpers = () if record.blamed_by else self._helpers(record)
+        if not helpers:
+            self._suspect(record, now)
+            return []
+        record.standing = _Standing.DOUBTED
+        record.since_s = now
+        return [ProbeVia(contact, helpers)]
+
+    def asked_to_vouch(self, contact: Contact, asker: PeerId) -> None:
+        """Another peer finds this one silent, and wants to know what we find: report it as after any probe."""
+        record = self._records.get(contact.id)
+        if record is not None and len(record.blamed_by) < CONFIRMATIONS:
+            record.blamed_by.add(asker)
+
+    def vouched(self, contact: Contact, incarnation: int, now: float) -> None:
+        """A helper reached a peer that we could not: the fault is on our way to it."""
+        record = self._records.get(contact.id)
+        if record is not None and record.contact == contact and record.standing is _Standing.DOUBTED:
+            record.incarnation = max(record.incarnation, incarnation)
+            record.heard_s = now
+            self._records[contact.id] = self._records.pop(contact.id)
+            self._clear(record, now)
+
+    def nobody_vouched(self, contact: Contact, now: float) -> None:
+        """No helper reached it either."""
+        record = self._records.get(contact.id)
+        if record is not None and record.contact == contact and record.standing is _Standing.DOUBTED:
+            self._suspect(record, now)
+
+    def heard(self, speaker: PeerId, rumours: Iterable[Rumour], now: float) -> list[Order]:
+        """A peer that we know said this."""
+        orders: list[Order] = []
+        for rumour in rumours:
+            if rumour.peer == self._own:
+                if rumour.word is not Word.LIVES and rumour.incarnation >= self.incarnation:
+                    self.incarnation = min(rumour.incarnation + 1, MAX_INCARNATION)
+                    self._say(Rumour(Word.LIVES, self._own, self.incarnation))
+                continue
+            record = self._records.get(rumour.peer)
+            if record is None:
+                grave = self._graves.get(rumour.peer)
+                if grave is not None and rumour.word is Word.LIVES and rumour.incarnation > grave.incarnation:
+                    # It was started again, or refuted its death: see whether it answers us.
+                    grave.incarnation = rumour.incarnation
+                    grave.until_s = now
+                    orders.append(Probe(grave.contact))
+                continue
+            if rumour.word is Word.LIVES:
+                if rumour.incarnation > record.incarnation:
+                    record.incarnation = rumour.incarnation
+                    record.blamed_by.clear()
+                    self._say(rumour)
+                    if record.standing is _Standing.SUSPECTED:
+                        self._clear(record, now)
+                        orders += self._ask(record, now)
+            elif rumour.incarnation < record.incarnation:
+                self._say(Rumour(Word.LIVES, rumour.peer, record.incarnation))
+            elif rumour.word is Word.DEAD and speaker == rumour.peer:
+                record.leaves = True
+                orders += self._ask(record, now)
+            elif record.standing is not _Standing.ALIVE or now - record.heard_s > self._period_s:
+                if len(record.blamed_by) < CONFIRMATIONS:
+                    record.blamed_by.add(speaker)
+                if record.standing is _Standing.ALIVE:
+                    orders += self._ask(record, now)
+        return orders
+
+    def lost(self, contact: Contact, now: float) -> None:
+        """The caller knows that a peer is dead. One that is in its grave already stays there."""
+        record = self._records.get(contact.id)
+        if record is None and contact.id in self._graves:
+            return
+        self._bury(contact.id, record or _Record(contact, now), now)
+
+    # How it is decided
+
+    def _helpers(self, record: _Record) -> tuple[Contact, ...]:
+        """Some of those who are nearest to a peer, who watch it too and so hear at first hand that it is silent."""
+        point = as_int(record.contact.id)
+        others = [each.contact for each in self._records.values() if each.standing is _Standing.ALIVE and each is not record]
+        others.sort(key=lambda each: as_int(each.id) ^ point)
+        near = others[: 3 * HELPERS]
+        return tuple(self._rng.sample(near, min(HELPERS, len(near))))
+
+    def _suspect(self, record: _Record, now: float) -> None:
+        record.standing = _Standing.SUSPECTED
+        record.since_s = now
+        self._suspects[record.contact.id] = record
+        self._alarmed_s = now
+        self._say(Rumour(Word.SUSPECTED, record.contact.id, record.incarnation))
+
+    def _clear(self, record: _Record, now: float) -> None:
+        """It lives."""
+        record.standing = _Standing.ALIVE
+        record.since_s = now
+        self._suspects.pop(record.contact.id, None)
+
+    def _bury(self, peer: PeerId, record: _Record, now: float) -> PeerDied:
+        self._records.pop(peer, None)
+        self._suspects.pop(peer, None)
+        self._alarmed_s = now
+        self._graves.pop(peer, None)
+        self._graves[peer] = _Grave(record.contact, now + GRAVE_S, record.incarnation)
+        if len(self._graves) > MAX_GRAVES:
+            del self._graves[next(iter(self._graves))]
+        self._say(Rumour(Word.DEAD, peer, record.incarnation))
+        return PeerDied(record.contact)
+
+    def _say(self, rumour: Rumour) -> None:
+        self._rumours.pop(rumour.peer, None)
+        if len(self._rumours) >= MAX_RUMOURS:
+            del self._rumours[min(self._rumours, key=lambda peer: self._rumours[peer][1])]
+        self._rumours[rumour.peer] = (rumour, ceil(4 * log10(self._size + 1)))
+
+    def _ask(self, record: _Record, now: float) -> list[Order]:
+        return [self._probe(record, now)] if self._is_free(record, now) else []
+
+    def _probe(self, record: _Record, now: float, *, look_around: bool = False) -> Order:
+        record.asked_s = now
+        return Probe(record.contact, look_around)
+
+    def _is_free(self, record: _Record, now: float) -> bool:
+        return record.asked_s is None or now - record.asked_s > DOUBT_S
+
+    def _is_askable(self, record: _Record, now: float) -> bool:
+        if record.standing is _Standing.DOUBTED and now - record.since_s > DOUBT_S:
+            self._clear(record, now)
+        return record.standing is _Standing.ALIVE and self._is_free(record, now)
+
+    def _forgive_lateness(self, now: float) -> None:
+        passed_s = 0.0 if self._ticked_s is None else now - self._ticked_s
+        self._ticked_s = now
+        if passed_s > 2 * self._period_s:
+            for suspect in self._suspects.values():
+                suspect.since_s += passed_s - self._period_s

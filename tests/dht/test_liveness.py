@@ -1,0 +1,465 @@
+"""Who lives, decided from events alone."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from dht import BadAnswer, Contact, PeerDied, PeerReturned
+from dht.liveness import (
+    DOUBT_S,
+    GRAVE_S,
+    MAX_GRAVES,
+    MAX_INCARNATION,
+    MAX_RECORDS,
+    MAX_RUMOURS,
+    RUMOURS,
+    SUSPECTS_A_TICK,
+    VISITS_IN_HASTE,
+    Liveness,
+    Order,
+    Probe,
+    ProbeVia,
+    Rumour,
+    Word,
+    incarnation_from,
+    rumours_from,
+    suspicion_s,
+)
+
+OWN = b"\xff" * 20
+SIZE = 9
+
+
+def contact(number: int, host: str = "10.0.0.1") -> Contact:
+    return Contact(number.to_bytes(20, "big"), host, 7400)
+
+
+X = contact(1)
+
+
+def living(*contacts: Contact, now: float = 0.0) -> Liveness:
+    """A view in which these have answered."""
+    liveness = Liveness(OWN, rng=Random(1), incarnation=5)
+    for each in contacts:
+        liveness.answered(each, now)
+    return liveness
+
+
+def suspecting(now: float = 10.0, helpers: int = 3) -> Liveness:
+    """A view in which X is suspected, in its incarnation 0, since ``now``."""
+    liveness = living(X, *(contact(number) for number in range(2, 2 + helpers)))
+    liveness.tick(now, [], SIZE)
+    liveness.silent(X, now)
+    liveness.nobody_vouched(X, now)
+    return liveness
+
+
+def deaths(orders: list[Order]) -> list[Contact]:
+    return [each.contact for each in orders if isinstance(each, PeerDied)]
+
+
+def probes(orders: list[Order], *, look_around: bool = False) -> list[Contact]:
+    return [each.contact for each in orders if isinstance(each, Probe) and each.look_around == look_around]
+
+
+def says(liveness: Liveness, peer: Contact) -> list[tuple[Word, int]]:
+    """What would be said of a peer to some other."""
+    return [(each.word, each.incarnation) for each in liveness.rumours(contact(99).id) if each.peer == peer.id]
+
+
+# Probes
+
+
+def test_the_watched_peer_heard_of_longest_ago_is_probed() -> None:
+    liveness = living(contact(2), contact(3), contact(4))
+    liveness.answered(contact(2), 1.0)
+
+    orders = liveness.tick(5.0, [contact(2).id, contact(4).id], SIZE)
+
+    assert probes(orders) == [contact(4)]
+
+
+def test_who_answered_within_a_period_is_not_asked_again() -> None:
+    liveness = living(X, now=4.5)
+
+    assert liveness.tick(5.0, [X.id], SIZE) == [Probe(X)]
+    assert living(X, now=5.0).tick(5.0, [], SIZE) == []
+
+
+def test_who_is_not_watched_is_asked_for_others_when_its_turn_comes() -> None:
+    liveness = living(contact(2), contact(3), contact(4))
+
+    asked = [probes(liveness.tick(now, [], SIZE), look_around=True) for now in (5.0, 6.0, 7.0, 8.0)]
+
+    assert asked == [[contact(2)], [contact(3)], [contact(4)], []]
+
+
+def test_after_a_suspicion_more_are_asked_since_deaths_come_in_crowds() -> None:
+    liveness = living(*(contact(number) for number in range(1, 30)))
+    liveness.asked_to_vouch(X, contact(2).id)
+    liveness.silent(X, 10.0)
+
+    assert len(probes(liveness.tick(11.0, [], SIZE), look_around=True)) == VISITS_IN_HASTE
+    assert len(probes(liveness.tick(40.0, [], SIZE), look_around=True)) == 1
+
+
+def test_a_probe_that_nobody_reports_of_is_repeated_in_time() -> None:
+    liveness = living(X)
+    liveness.tick(5.0, [X.id], SIZE)
+
+    assert liveness.tick(6.0, [X.id], SIZE) == []
+    assert liveness.tick(5.5 + DOUBT_S, [X.id], SIZE) == [Probe(X)]
+
+
+# Doubt and suspicion
+
+
+def test_one_silent_probe_kills_nobody_but_asks_three_others() -> None:
+    liveness = living(X, *(contact(number) for number in range(2, 9)))
+
+    (order,) = liveness.silent(X, 1.0)
+
+    assert isinstance(order, ProbeVia)
+    assert order.contact == X
+    assert len(set(order.helpers)) == 3
+    assert X not in order.helpers
+    assert not liveness.suspects(X.id)
+
+
+def test_helpers_are_near_the_silent_peer() -> None:
+    liveness = living(X, *(contact(number) for number in range(2, 200)))
+
+    (order,) = liveness.silent(X, 1.0)
+
+    assert isinstance(order, ProbeVia)
+    assert all(int.from_bytes(each.id, "big") < 12 for each in order.helpers)
+
+
+def test_a_peer_that_a_helper_reaches_is_well() -> None:
+    liveness = living(X, contact(2))
+    liveness.silent(X, 1.0)
+
+    liveness.vouched(X, 7, 2.0)
+
+    assert not liveness.suspects(X.id)
+    assert says(liveness, X) == []
+
+
+def test_a_peer_that_nobody_reaches_is_suspected_and_spoken_of() -> None:
+    liveness = suspecting()
+
+    assert liveness.suspects(X.id)
+    assert liveness.avoids(X, 10.0)
+    assert says(liveness, X) == [(Word.SUSPECTED, 0)]
+
+
+def test_with_no_helper_it_is_suspected_at_once() -> None:
+    assert suspecting(helpers=0).suspects(X.id)
+
+
+def test_a_doubt_that_nobody_reports_of_is_forgotten_in_time() -> None:
+    liveness = living(X, contact(2), now=0.0)
+    liveness.silent(X, 1.0)
+
+    assert probes(liveness.tick(5.0, [X.id], SIZE)) == []
+    assert probes(liveness.tick(1.5 + DOUBT_S, [X.id], SIZE)) == [X]
+
+
+def test_the_suspected_are_asked_again_each_period_and_told_of_it() -> None:
+    liveness = suspecting()
+
+    orders = liveness.tick(11.0, [], SIZE)
+
+    assert X in probes(orders)
+    assert liveness.rumours(X.id)[0] == Rumour(Word.SUSPECTED, X.id, 0)
+
+
+def test_many_suspects_are_asked_in_turn() -> None:
+    liveness = living(*(contact(number) for number in range(1, 3 * SUSPECTS_A_TICK)))
+    for number in range(1, 3 * SUSPECTS_A_TICK):
+        for order in liveness.silent(contact(number), 1.0):
+            assert isinstance(order, ProbeVia)
+            liveness.nobody_vouched(order.contact, 1.0)
+
+    first = probes(liveness.tick(1.5, [], 10**6))
+    second = probes(liveness.tick(2.5, [], 10**6))
+
+    assert len(first) == len(second) == SUSPECTS_A_TICK
+    assert not set(first) & set(second)
+
+
+def test_it_dies_when_its_suspicion_has_run_out() -> None:
+    liveness = suspecting(now=10.0)
+    ticks = {now: deaths(liveness.tick(now, [], SIZE)) for now in (11.0, 12.0, 13.0, 13.9, 14.1)}
+
+    assert ticks == {11.0: [], 12.0: [], 13.0: [], 13.9: [], 14.1: [X]}
+    assert says(liveness, X) == [(Word.DEAD, 0)]
+    assert not liveness.suspects(X.id)
+
+
+@pytest.mark.parametrize(
+    ("size", "confirmations", "expected_s"),
+    [(9, 0, 4.0), (99, 0, 8.0), (256, 0, 9.64), (9, 3, 2.0), (256, 3, 4.82), (256, 9, 4.82), (9, 1, 3.0)],
+)
+def test_suspicion_lasts_longer_among_many_and_shorter_when_many_suspect(size: int, confirmations: int, expected_s: float) -> None:
+    assert suspicion_s(size, confirmations) == pytest.approx(expected_s, abs=0.01)
+
+
+def test_others_who_suspect_it_too_shorten_the_wait() -> None:
+    liveness = suspecting(now=10.0)
+
+    for number in (2, 3, 4):
+        liveness.heard(contact(number).id, [Rumour(Word.SUSPECTED, X.id, 0)], 10.5)
+
+    assert deaths(liveness.tick(11.5, [], SIZE)) == []
+    assert deaths(liveness.tick(12.1, [], SIZE)) == [X]
+
+
+def test_one_who_says_it_thrice_counts_once() -> None:
+    liveness = suspecting(now=10.0)
+
+    for _ in range(3):
+        liveness.heard(contact(2).id, [Rumour(Word.SUSPECTED, X.id, 0)], 10.5)
+
+    assert deaths(liveness.tick(11.5, [], SIZE)) == []
+    assert deaths(liveness.tick(12.1, [], SIZE)) == []
+
+
+def test_nobody_is_blamed_for_the_time_that_this_machine_slept() -> None:
+    liveness = suspecting(now=10.0)
+
+    assert deaths(liveness.tick(70.0, [], SIZE)) == []
+    assert deaths(liveness.tick(71.0, [], SIZE)) == []
+
+
+# What others say
+
+
+@pytest.mark.parametrize("word", [Word.SUSPECTED, Word.DEAD])
+def test_the_word_of_others_never_kills_but_makes_us_ask(word: Word) -> None:
+    liveness = living(X, contact(2))
+
+    orders = [order for number in range(2, 9) for order in liveness.heard(contact(number).id, [Rumour(word, X.id, 9)], 5.0)]
+
+    assert orders == [Probe(X)]
+    assert not liveness.suspects(X.id)
+    assert deaths(liveness.tick(100.0, [], SIZE)) == []
+
+
+def test_who_is_said_to_be_silent_and_is_needs_no_helpers_to_be_suspected() -> None:
+    liveness = living(X, contact(2))
+    liveness.heard(contact(2).id, [Rumour(Word.SUSPECTED, X.id, 0)], 5.0)
+
+    assert liveness.silent(X, 6.0) == []
+    assert liveness.suspects(X.id)
+
+
+def test_who_asks_us_to_vouch_has_found_it_silent_himself() -> None:
+    liveness = living(X, contact(2))
+    liveness.asked_to_vouch(X, contact(2).id)
+
+    assert liveness.silent(X, 6.0) == []
+    assert liveness.suspects(X.id)
+
+
+def test_what_is_said_of_one_who_just_answered_is_not_looked_into() -> None:
+    liveness = living(X, contact(2), now=5.0)
+
+    assert liveness.heard(contact(2).id, [Rumour(Word.SUSPECTED, X.id, 0)], 5.5) == []
+
+
+def test_a_peer_that_says_itself_that_it_stops_is_dead_when_it_is_silent() -> None:
+    liveness = living(X, *(contact(number) for number in range(2, 9)), now=5.0)
+
+    orders = liveness.heard(X.id, [Rumour(Word.DEAD, X.id, 0)], 5.1)
+
+    assert orders == [Probe(X)]
+    assert liveness.silent(X, 5.5) == [PeerDied(X)]
+
+
+def test_a_farewell_in_anothers_name_harms_nobody_who_answers() -> None:
+    liveness = living(X, contact(2))
+    liveness.heard(X.id, [Rumour(Word.DEAD, X.id, 0)], 5.0)
+    liveness.answered(X, 5.1)
+
+    (order,) = liveness.silent(X, 9.0)
+
+    assert isinstance(order, ProbeVia)
+
+
+def test_what_is_said_of_unknown_peers_is_ignored() -> None:
+    liveness = living(X)
+
+    assert liveness.heard(X.id, [Rumour(word, contact(7).id, 1) for word in Word], 1.0) == []
+    assert len(liveness) == 1
+
+
+# Refutation
+
+
+def test_a_peer_that_hears_of_its_suspicion_says_that_it_lives_in_a_higher_incarnation() -> None:
+    liveness = living(X)
+
+    liveness.heard(X.id, [Rumour(Word.SUSPECTED, OWN, 5)], 1.0)
+
+    assert liveness.incarnation == 6
+    assert liveness.rumours(X.id) == [Rumour(Word.LIVES, OWN, 6)]
+
+
+def test_what_was_said_of_our_former_incarnation_needs_no_answer() -> None:
+    liveness = living(X)
+
+    liveness.heard(X.id, [Rumour(Word.DEAD, OWN, 4), Rumour(Word.LIVES, OWN, 9)], 1.0)
+
+    assert liveness.incarnation == 5
+    assert liveness.rumours(X.id) == []
+
+
+def test_a_refutation_clears_a_suspect_is_passed_on_and_looked_into() -> None:
+    liveness = suspecting(now=10.0)
+
+    orders = liveness.heard(contact(2).id, [Rumour(Word.LIVES, X.id, 1)], 11.0)
+
+    assert orders == [Probe(X)]
+    assert not liveness.suspects(X.id)
+    assert says(liveness, X) == [(Word.LIVES, 1)]
+
+
+def test_that_it_lives_in_the_incarnation_that_is_suspected_clears_nobody() -> None:
+    liveness = suspecting(now=10.0)
+
+    liveness.heard(contact(2).id, [Rumour(Word.LIVES, X.id, 0)], 11.0)
+
+    assert liveness.suspects(X.id)
+
+
+def test_a_suspicion_of_a_lower_incarnation_is_answered_with_the_refutation() -> None:
+    liveness = living(X, contact(2))
+    liveness.answered(X, 1.0, incarnation=3)
+
+    assert liveness.heard(contact(2).id, [Rumour(Word.SUSPECTED, X.id, 2)], 9.0) == []
+    assert says(liveness, X) == [(Word.LIVES, 3)]
+
+
+def test_a_suspect_that_answers_is_well_and_what_we_said_of_it_is_taken_back() -> None:
+    liveness = suspecting(now=10.0)
+
+    assert liveness.answered(X, 11.0, incarnation=1) is None
+
+    assert not liveness.suspects(X.id)
+    assert says(liveness, X) == [(Word.LIVES, 1)]
+
+
+def test_a_lie_about_an_incarnation_does_not_run_away_with_the_numbers() -> None:
+    liveness = living(X)
+
+    liveness.heard(X.id, [Rumour(Word.SUSPECTED, OWN, MAX_INCARNATION)], 1.0)
+
+    assert liveness.incarnation == MAX_INCARNATION
+
+
+# Graves
+
+
+def test_who_died_is_not_believed_in_for_a_while_unless_it_answers_itself() -> None:
+    liveness = living(X)
+    liveness.lost(X, 10.0)
+
+    assert liveness.avoids(X, 10.0 + GRAVE_S - 0.1)
+    assert not liveness.avoids(X, 10.0 + GRAVE_S)
+    assert not liveness.avoids(contact(1, "10.0.0.2"), 11.0)
+    assert liveness.answered(X, 12.0) == PeerReturned(X)
+    assert not liveness.avoids(X, 12.0)
+
+
+def test_news_of_a_return_goes_round_and_is_looked_into() -> None:
+    told, teller = living(X, contact(2)), living(X)
+    told.lost(X, 10.0)
+    teller.lost(X, 10.0)
+    teller.answered(X, 20.0, incarnation=8)
+
+    (rumour,) = teller.rumours(contact(2).id)
+
+    assert rumour == Rumour(Word.LIVES, X.id, 8)
+    assert told.heard(contact(2).id, [rumour], 21.0) == [Probe(X)]
+    assert not told.avoids(X, 21.0)
+
+
+def test_the_return_of_a_former_life_is_no_news() -> None:
+    liveness = living(X, contact(2))
+    liveness.answered(X, 1.0, incarnation=8)
+    liveness.lost(X, 10.0)
+
+    assert liveness.heard(contact(2).id, [Rumour(Word.LIVES, X.id, 8)], 21.0) == []
+
+
+def test_a_peer_that_moved_is_not_judged_by_its_old_address() -> None:
+    liveness = living(X)
+    liveness.answered(contact(1, "10.0.0.2"), 1.0)
+
+    assert liveness.silent(X, 2.0) == []
+    liveness.vouched(X, 1, 2.0)
+    liveness.nobody_vouched(X, 2.0)
+    assert not liveness.suspects(X.id)
+
+
+# Limits
+
+
+def test_a_rumour_is_said_a_number_of_times_that_grows_with_the_logarithm_of_the_size() -> None:
+    liveness = suspecting(now=10.0)
+
+    assert [len(liveness.rumours(contact(99).id)) for _ in range(6)] == [1, 1, 1, 1, 0, 0]
+
+
+def test_what_was_said_least_is_said_first_and_no_more_than_fits() -> None:
+    liveness = living(*(contact(number) for number in range(1, 2 * RUMOURS + 1)))
+    for number in range(1, 2 * RUMOURS + 1):
+        liveness.lost(contact(number), 1.0)
+
+    first, second = liveness.rumours(contact(99).id), liveness.rumours(contact(99).id)
+
+    assert len(first) == len(second) == RUMOURS
+    assert not {each.peer for each in first} & {each.peer for each in second}
+
+
+def test_nothing_grows_without_end() -> None:
+    liveness = living(*(contact(number) for number in range(1, MAX_RECORDS + 100)))
+    assert len(liveness) == MAX_RECORDS
+
+    for number in range(1, MAX_GRAVES + 100):
+        liveness.lost(contact(number), 1.0)
+
+    assert len(liveness._graves) == MAX_GRAVES
+    assert len(liveness._rumours) == MAX_RUMOURS
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        None,
+        {},
+        [1],
+        [[3, X.id, 1]],
+        [[1, b"short", 1]],
+        [[1, X.id, -1]],
+        [[1, X.id, MAX_INCARNATION + 1]],
+        [[1, X.id]],
+        [[1, X.id, 1]] * (RUMOURS + 1),
+    ],
+)
+def test_what_is_no_list_of_rumours_is_refused(raw: object) -> None:
+    with pytest.raises(BadAnswer):
+        rumours_from(raw)
+
+
+def test_rumours_are_read_as_they_were_written() -> None:
+    assert rumours_from([[1, X.id, 7], (2, OWN, 0)]) == [Rumour(Word.SUSPECTED, X.id, 7), Rumour(Word.DEAD, OWN, 0)]
+
+
+@pytest.mark.parametrize("raw", [True, -1, MAX_INCARNATION + 1, "1", None, 1.0])
+def test_what_is_no_incarnation_is_refused(raw: object) -> None:
+    with pytest.raises(BadAnswer, match="is no incarnation"):
+        incarnation_from(raw)
