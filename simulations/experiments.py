@@ -10,6 +10,7 @@ from typing import TypeVar
 from .balance import Counter, Outcome, in_one_thread, run, save
 from .errors import BadParameter
 from .loads import spread_of
+from .ownership import prefixes_of
 from .plan import make_plan, peer_ids
 from .report import Growth, write_report
 from .strategies import STANDARD, Strategy, parse
@@ -18,6 +19,9 @@ from .workload import COMMON_MIX, POSITIONS, Mix, Synthetic, Workload, check_sub
 Number = TypeVar("Number", int, float)
 
 MAX_SEED = (1 << 63) - 1
+PEERS = 1_000
+SUBSCRIPTIONS = 10_000
+"""Where neither is said, and no trace has them."""
 GROWTH_TUPLES = 200_000
 GROWTH_SUBSCRIPTIONS = 20_000
 """What the curve against the number of peers is drawn from, at most: it takes a run for each point."""
@@ -25,12 +29,16 @@ GROWTH_SUBSCRIPTIONS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class BalanceRequest:
-    """A comparison of strategies as it was asked for; texts are as on the command line, empty ones mean the usual."""
+    """A comparison of strategies as it was asked for; texts are as on the command line, empty ones mean the usual.
 
-    peers: int
+    So does None for ``peers`` and ``subscriptions``: those of the trace, where there is one.
+    """
+
+    peers: int | None
     tuples: int
-    subscriptions: int
+    subscriptions: int | None
     events: str | None = None
+    trace: str | None = None
     mix: str = ""
     distinct: str = ""
     zipf: str = "0.5,1,1"
@@ -50,49 +58,77 @@ def balance(
     mix = parse_mix(request.mix) if request.mix else COMMON_MIX
     if not 0 <= request.seed <= MAX_SEED:
         raise BadParameter(f"seed {request.seed}; expected 0 to {MAX_SEED}")
-    check_subscriptions(request.subscriptions)
-    peers = peer_ids(request.peers, request.seed)
-    workload, malformed = workload_of(request)
-    subscriptions = workload.subscriptions(request.subscriptions, mix, request.seed)
+    if request.subscriptions is not None:
+        check_subscriptions(request.subscriptions)
+    if request.peers is not None:
+        peer_ids(request.peers, request.seed)
+    workload, ids, malformed = workload_of(request)
+    peers = peer_ids(request.peers or PEERS, request.seed) if ids is None else prefixes_of(ids)
+    asked = request.subscriptions or SUBSCRIPTIONS
+    subscriptions = workload.subscriptions(asked, mix, request.seed)
     count = counter()
     outcomes = []
     for strategy in strategies:
         title(strategy.name)
         outcomes.append(run(strategy, workload, subscriptions, peers, count))
     configuration = {**asdict(request), **described(workload, mix), "malformed": malformed}
-    save(out, outcomes, configuration)
+    save(out, outcomes, configuration, ids)
     title("fewer peers, for the report")
-    grown = [growth(strategy, request, workload, mix) for strategy in strategies]
+    grown = [growth(strategy, len(peers), asked, request.seed, workload, mix) for strategy in strategies]
     write_report(out / "report.html", outcomes, grown, configuration)
     return outcomes, malformed
 
 
-def growth(strategy: Strategy, request: BalanceRequest, workload: Workload, mix: Mix) -> Growth:
+def growth(strategy: Strategy, peers: int, asked: int, seed: int, workload: Workload, mix: Mix) -> Growth:
     """How uneven a strategy is with fewer peers, on a part of the workload that is counted here and now."""
     if isinstance(workload, Synthetic):
         workload = replace(workload, tuples=min(workload.tuples, GROWTH_TUPLES))
-    subscriptions = workload.subscriptions(min(request.subscriptions, GROWTH_SUBSCRIPTIONS), mix, request.seed)
-    sizes = sorted({10**power for power in range(1, 9) if 10**power < request.peers} | {request.peers})
+    subscriptions = workload.subscriptions(min(asked, GROWTH_SUBSCRIPTIONS), mix, seed)
+    sizes = sorted({10**power for power in range(1, 9) if 10**power < peers} | {peers})
     count = in_one_thread()
-    plans = [make_plan(strategy, workload, subscriptions, peer_ids(size, request.seed)) for size in sizes]
+    plans = [make_plan(strategy, workload, subscriptions, peer_ids(size, seed)) for size in sizes]
     uneven = [spread_of(count(plan, workload).tuples).max_over_mean for plan in plans]
     return Growth(workload.tuples, tuple(sizes), tuple(uneven))
 
 
-def workload_of(request: BalanceRequest) -> tuple[Workload, str]:
-    """The tuples, and what is to be said of lines that hold none. Raises BadParameter and BadWorkload."""
+def workload_of(request: BalanceRequest) -> tuple[Workload, list[bytes] | None, str]:
+    """The tuples, the ids of the peers where a trace has them, and what is to be said of what was left out.
+
+    Raises BadParameter and BadWorkload.
+    """
+    if request.trace is not None:
+        return _traced(request, request.trace)
     if request.events is None:
         distinct = _three(request.distinct, "--distinct", int) if request.distinct else usual_distinct(request.tuples)
-        return Synthetic(request.tuples, distinct, _three(request.zipf, "--zipf", float), request.seed, request.hours * 3600), ""
+        return (
+            Synthetic(request.tuples, distinct, _three(request.zipf, "--zipf", float), request.seed, request.hours * 3600),
+            None,
+            "",
+        )
     from .reading import read
 
     if not 0 < request.hours < float("inf"):
         raise BadParameter(f"tuples within {request.hours:g} h; expected more than 0")
     reading = read(request.events, seconds=request.hours * 3600)
     if not reading.malformed:
-        return reading.recorded, ""
+        return reading.recorded, None, ""
     examples = "; ".join(reading.examples)
-    return reading.recorded, f"{reading.malformed:,} malformed lines were left out, the first of them: {examples}"
+    return reading.recorded, None, f"{reading.malformed:,} malformed lines were left out, the first of them: {examples}"
+
+
+def _traced(request: BalanceRequest, folder: str) -> tuple[Workload, list[bytes] | None, str]:
+    from .traces import read_trace
+
+    if request.events is not None:
+        raise BadParameter("--trace and --events are two workloads; expected one of them")
+    trace = read_trace(folder)
+    workload = trace.workload
+    if request.subscriptions is not None:
+        workload = replace(workload, asked=None)
+    elif workload.asked is None:
+        raise BadParameter(f"nobody subscribed to triples in {folder}; say how many to make, with --subscriptions")
+    ids = [bytes.fromhex(peer) for peer in trace.ids] if request.peers is None else None
+    return workload, ids, "; ".join(trace.remarks)
 
 
 def usual_distinct(tuples: int) -> tuple[int, int, int]:

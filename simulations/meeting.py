@@ -51,6 +51,7 @@ class OneByOne:
         self._strategy = plan.strategy
         self._constants = workload.constants
         self._codes = subscriptions.codes
+        self._rarest = subscriptions.rarest
         self._peers = len(plan.peers)
         templates = sum(int(place.posted.sum()) for place in plan.places)
         mean = ARITY * workload.tuples / self._peers, (templates + int(plan.pairs[1].sum()) + plan.everywhere) / self._peers
@@ -102,6 +103,8 @@ class OneByOne:
             anchor = placement.predicate_anchor(candidates)
         elif self._strategy.anchor is Anchor.RANDOM:
             anchor = placement.random_anchor(candidates, draw)
+        elif self._rarest is not None and self._popular is None:
+            anchor = int(self._rarest[number])
         else:
             anchor = placement.choose_anchor(template, load_at)
         grid = self._grid(self._load(anchor, codes[anchor]))

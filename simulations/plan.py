@@ -100,8 +100,9 @@ def make_plan(strategy: Strategy, workload: Workload, subscriptions: Subscriptio
     keys = np.array([known.keys[column] for known, column in zip(constants, codes, strict=True)]) * given
     draws = kernels.drawn(list(keys))
     anchors, pair = anchors_of(strategy, workload.tuples, given, facts, draws)
-    # Peers keep equal templates once, and match them once.
-    _, firsts = np.unique(draws, return_index=True)
+    if subscriptions.rarest is not None and strategy.anchor is Anchor.RAREST and not strategy.popular and not strategy.composite:
+        anchors = subscriptions.rarest
+    firsts = subscriptions.firsts(draws, anchors)
     mean = ARITY * workload.tuples / len(peers), len(firsts) / len(peers)
     places = []
     for position in range(ARITY):

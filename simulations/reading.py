@@ -25,6 +25,7 @@ from gsg.files import read_tuples
 from gsg.model import Symbol, Term, term
 
 from .errors import BadWorkload
+from .kernels import Whole
 from .ownership import prefixes_of
 from .workload import ARITY, DAY_S, POSITIONS, Constants, Recorded, Subscriptions
 
@@ -111,6 +112,15 @@ class Codes:
         for position, (terms, columns) in enumerate(zip(self.terms, self._columns, strict=True)):
             codes = [terms.setdefault(row[position], len(terms)) for row in rows]
             columns.append(np.array(codes, dtype=np.int32))
+
+    def of_templates(self, templates: Sequence[Template]) -> Whole:
+        """Templates of as many positions as columns of codes, -1 where anything may stand; their constants are taken in too."""
+        codes = np.full((ARITY, len(templates)), -1, dtype=np.int64)
+        for number, template in enumerate(templates):
+            for position, wanted in enumerate(template.pattern):
+                if wanted is not None:
+                    codes[position, number] = self.terms[position].setdefault(wanted, len(self.terms[position]))
+        return codes
 
     def __len__(self) -> int:
         """How many tuples there are."""

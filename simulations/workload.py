@@ -65,9 +65,15 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Subscriptions:
-    """Templates: codes of shape (positions, subscriptions), -1 where anything may stand."""
+    """Templates: codes of shape (positions, subscriptions), -1 where anything may stand.
+
+    Of a trace, ``kinds`` tells apart what asks for the same constants and differs in what else it asks, and ``rarest`` is the
+    anchor that was the rarest when each was posted. They are None where constants are all, and all is known before any is posted.
+    """
 
     codes: Whole
+    kinds: Whole | None = None
+    rarest: Whole | None = None
 
     def __len__(self) -> int:
         """How many subscriptions."""
@@ -77,6 +83,12 @@ class Subscriptions:
     def given(self) -> Flags:
         """Where the constants are, shape as the codes'."""
         return self.codes >= 0
+
+    def firsts(self, draws: Words, anchors: Whole) -> Whole:
+        """One of each that peers keep and match once: equal ones under one key, given their 64 bits and their anchors."""
+        if self.kinds is not None:
+            draws = scattered(scattered(draws, self.kinds.astype(np.uint64)), anchors.astype(np.uint64))
+        return np.unique(draws, return_index=True)[1]
 
 
 class Workload(Protocol):

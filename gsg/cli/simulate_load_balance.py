@@ -16,12 +16,18 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Who would carry which load, strategy by strategy.")
-@click.option("--peers", default=1_000, show_default=True, help="How many peers.")
+@click.option("--peers", type=int, help="How many peers. [default: 1000, or those that traced]")
 @click.option("--tuples", default=1_000_000, show_default=True, help="How many synthetic tuples.")
 @click.option(
     "--events", type=click.Path(path_type=Path), help="Take the tuples of a file: .nt, .tsv, .jsonl (also .gz) or .parquet."
 )
-@click.option("--subscriptions", default=10_000, show_default=True, help="How many subscriptions.")
+@click.option(
+    "--trace",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Take the tuples, subscriptions and peers of an overlay whose peers ran with --trace.",
+)
+@click.option("--subscriptions", type=int, help="How many subscriptions. [default: 10000, or those that were traced]")
 @click.option("--mix", default="", metavar="PATTERN=WEIGHT,...", help="Which constants subscriptions give, such as ?po=2,s??=1.")
 @click.option("--distinct", default="", metavar="S,P,O", help="Distinct synthetic subjects, predicates and objects.")
 @click.option("--zipf", default="0.5,1,1", show_default=True, metavar="S,P,O", help="Zipf's exponents of the three; 0 is uniform.")
@@ -36,10 +42,11 @@ if TYPE_CHECKING:
 @click.option("--engine", type=click.Choice(["spark", "numpy"]), default="spark", show_default=True, help="numpy: in one thread.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document instead of the table.")
 def command(
-    peers: int,
+    peers: int | None,
     tuples: int,
     events: Path | None,
-    subscriptions: int,
+    trace: Path | None,
+    subscriptions: int | None,
     mix: str,
     distinct: str,
     zipf: str,
@@ -64,6 +71,7 @@ def command(
             peers=peers,
             tuples=tuples,
             events=None if events is None else str(events),
+            trace=None if trace is None else str(trace),
             subscriptions=subscriptions,
             mix=mix,
             distinct=distinct,

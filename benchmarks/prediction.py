@@ -1,0 +1,98 @@
+"""All film data and 500 subscriptions through sixteen real peers with --trace, and the simulation of their trace beside them.
+
+    .venv/bin/python -m benchmarks.prediction --anchor rarest
+
+Peers run in processes of their own, on loopback. What each holds in the end must be what the simulation says, peer by peer. With
+``--untraced`` the same is done without a trace as well, to see what tracing costs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import gsg
+from benchmarks.machine import machine
+from benchmarks.shared import FILM_DATA
+from gsg.model import Tuple, n3
+from gsg.processes import peers
+from simulations.balance import in_one_thread, run
+from simulations.reading import read
+from simulations.strategies import parse
+from simulations.traces import read_trace
+from simulations.workload import COMMON_MIX
+
+PEERS = 16
+SUBSCRIPTIONS = 500
+BATCH = 1_000
+
+Held = dict[str, tuple[int, int]]
+"""By the id of a peer its copies of tuples and its templates."""
+
+
+def queries() -> list[str]:
+    """One condition each, with constants of the data."""
+    reading = read(FILM_DATA)
+    terms = [list(known) for known in reading.terms]
+    codes = reading.recorded.subscriptions(SUBSCRIPTIONS, COMMON_MIX, 1).codes.T.tolist()
+    names = ("?s", "?p", "?o")
+    return [
+        "(" + ", ".join(name if code < 0 else n3(known[code]) for known, code, name in zip(terms, row, names, strict=True)) + ")"
+        for row in codes
+    ]
+
+
+async def peers_hold(tuples: Sequence[Tuple], asked: Sequence[str], options: Sequence[str]) -> tuple[Held, float]:
+    """Half of the tuples, half of the subscriptions, and both again; what each peer holds then, and the seconds it took."""
+    async with peers(PEERS, options=options) as processes, AsyncExitStack() as stack:
+        doors = [await stack.enter_async_context(gsg.connect(process.url)) for process in processes]
+        began = time.perf_counter()
+        for part in range(2):
+            end = (part + 1) * len(tuples) // 2
+            for begin in range(part * len(tuples) // 2, end, BATCH):
+                await doors[begin // BATCH % PEERS].insert(tuples[begin : min(begin + BATCH, end)])
+            for number in range(part * len(asked) // 2, (part + 1) * len(asked) // 2):
+                await doors[number % PEERS].subscribe(asked[number], callback=lambda sign, row: None)
+        seconds = time.perf_counter() - began
+        report = await doors[0].report()
+    return {peer.peer.hex(): (peer.entries, peer.templates) for peer in report.peers}, seconds
+
+
+def main() -> None:
+    """Run both ways, and the simulation."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])  # type: ignore[union-attr]  # it is above
+    parser.add_argument("--anchor", choices=["rarest", "predicate", "random"], default="rarest")
+    parser.add_argument("--every", type=int, default=1, help="take one tuple of so many")
+    parser.add_argument("--untraced", action="store_true", help="also without a trace, to compare the time")
+    options = parser.parse_args()
+    tuples, asked = list(gsg.load(FILM_DATA))[:: options.every], queries()
+    print(machine())
+    with tempfile.TemporaryDirectory() as folder:
+        held, seconds = asyncio.run(peers_hold(tuples, asked, ["--anchor", options.anchor, "--trace", folder]))
+        size = sum(part.stat().st_size for part in Path(folder).iterdir())
+        print(
+            f"{len(tuples):,} tuples and {len(asked)} subscriptions, {PEERS} peers: {seconds:.1f} s with a trace of {size:,} bytes"
+        )
+        began = time.perf_counter()
+        trace = read_trace(folder)
+        print(f"trace read and anchors chosen in {time.perf_counter() - began:.1f} s; {'; '.join(trace.remarks) or 'nothing lost'}")
+    strategy = parse(options.anchor)
+    subscriptions = trace.workload.subscriptions(0, COMMON_MIX, 0)
+    outcome = run(strategy, trace.workload, subscriptions, trace.peers, in_one_thread())
+    said = dict(zip(trace.ids, zip(outcome.loads.tuples.tolist(), outcome.templates.tolist(), strict=True), strict=True))
+    wrong = [peer for peer in held if said.get(peer) != held[peer]]
+    print(f"{len(held) - len(wrong)} of {len(held)} peers hold as many tuples and templates as the simulation says")
+    if options.untraced:
+        _, plain = asyncio.run(peers_hold(tuples, asked, ["--anchor", options.anchor]))
+        print(f"without a trace: {plain:.1f} s")
+    if wrong:
+        raise SystemExit("\n".join(f"{peer}: {held[peer]}, simulated {said.get(peer)}" for peer in wrong))
+
+
+if __name__ == "__main__":
+    main()
