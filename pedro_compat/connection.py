@@ -34,14 +34,13 @@ from .hosts import Hosts
 from .outbox import Outbox, Outboxes
 from .session import Session, acknowledgement, delivery
 from .tuples import from_tuple
+from .turns import TURN_S, Turns
 from .writing import write
 
 log = logging.getLogger(__name__)
 
 RUN = 256
-"""Lines of one client that are carried out before others get their turn."""
-TURN_S = 0.01
-"""How long that takes, about: of lines that are long, or meet costly goals, fewer are carried out at once."""
+"""Lines of one client that are carried out before others get their turn: fewer, where they take longer than TURN_S."""
 DELIVERIES = 2_000
 """Deliveries that a turn aims at, at most: where each line causes many, fewer lines are carried out at once."""
 RUNS_UNDER_WAY = 8
@@ -59,6 +58,7 @@ class Surroundings(Protocol):
     """What a connection needs of its door."""
 
     outboxes: Outboxes
+    turns: Turns
     hosts: Hosts
     counts: DoorCounts
     arrivals: Arrivals | None
@@ -104,7 +104,8 @@ class Connection:
         """Addresses of the hosts of a message that were looked up for it."""
         self._working = False
         """Whether a task is at a command that waits; no line is looked at meanwhile."""
-        self._next_turn: asyncio.Handle | None = None
+        self._turn_waits = False
+        """Whether there is to be another turn; no line is looked at before."""
         self._unread_answers = False
         self._paused = False
         self._at_once = RUN // 16
@@ -114,14 +115,14 @@ class Connection:
     def received(self, data: bytes) -> None:
         """Bytes have come on the data socket."""
         self.session.receive(data)
-        if not self._working and self._next_turn is None and not self._unread_answers:
+        if not self._working and not self._turn_waits and not self._unread_answers:
             self._turn()
         self._read_or_pause()
 
     def answers_unread(self, unread: bool) -> None:
         """The client leaves its answers unread: it is not read from either, and the others do not notice."""
         self._unread_answers = unread
-        if self._open and not unread and not self._working and self._next_turn is None:
+        if self._open and not unread and not self._working and not self._turn_waits:
             self._turn()
         self._read_or_pause()
 
@@ -130,8 +131,6 @@ class Connection:
         if not self._open:
             return
         self._open = False
-        if self._next_turn is not None:
-            self._next_turn.cancel()
         self._outbox.close()
         kept, self.session.subscriptions = self.session.subscriptions, {}
         for listening in [*kept.values(), *self._names]:
@@ -148,7 +147,9 @@ class Connection:
 
     def _turn(self) -> None:
         """Carry out what needs no waiting; then read on, or have another turn, or wait in a task."""
-        self._next_turn = None
+        self._turn_waits = False
+        if not self._open:
+            return
         try:
             step = self._carry_out_run()
             self._speak()
@@ -159,7 +160,8 @@ class Connection:
             self._working = True
             self._door.start(self._work(step))
         elif (self.session.has_lines or self._put_back is not None) and self._open and not self._unread_answers:
-            self._next_turn = asyncio.get_running_loop().call_soon(self._turn)
+            self._turn_waits = True
+            self._door.turns.wait(self._turn)
         self._read_or_pause()
 
     async def _work(self, step: Step | None) -> None:
@@ -415,7 +417,7 @@ class Connection:
 
     def _read_or_pause(self) -> None:
         """Bytes are read only while nothing is left to do with those that came."""
-        pause = self._unread_answers or self._next_turn is not None or (self._working and self.session.has_lines)
+        pause = self._unread_answers or self._turn_waits or (self._working and self.session.has_lines)
         if self._open and pause != self._paused and not self._data.is_closing():
             self._paused = pause
             if pause:

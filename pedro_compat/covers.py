@@ -67,11 +67,13 @@ class Subscription:
 
     def _take_apart(self, head: tuple[Term, ...]) -> None:
         uses = _uses(("covers", head, self.body))
+        seen: set[Var] = set()
         for position, argument in enumerate(head[1:], start=1):
             if type(argument) is Var:
                 if uses[argument] == 1:
                     continue
-                if all(argument is not variable for _, variable in self._firsts):
+                if argument not in seen:
+                    seen.add(argument)
                     self._firsts.append((position, argument))
                     continue
             elif type(argument) is not tuple:

@@ -34,6 +34,7 @@ from .lines import DEFAULT_SIZE
 from .outbox import Outboxes
 from .session import Session, acknowledgement
 from .trust import Allowed, Gate, checked_secret
+from .turns import Turns
 
 log = logging.getLogger(__name__)
 
@@ -78,6 +79,7 @@ class PedroDoor:
         self.port = port
         self.peer = peer
         self.outboxes = Outboxes()
+        self.turns = Turns()
         self.hosts = Hosts(time.monotonic)
         self.counts = DoorCounts()
         self.handshakes = Handshakes(SystemRandom())

@@ -1,0 +1,104 @@
+"""Turns of those who flood a door: in order, and others are served between them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+from pedro_doors import doors
+
+from pedro_compat.turns import Turns
+
+
+@pytest.fixture(autouse=True)
+def _one_turn_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pedro_compat.turns.TURN_S", 0.0)
+
+
+async def rounds(count: int) -> None:
+    """Let the event loop come round so often."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+async def test_whoever_is_served_as_it_comes_waits_for_one_turn_and_not_for_all() -> None:
+    turns, served = Turns(), []
+    for number in range(5):
+        turns.wait(lambda number=number: served.append(number))
+
+    await rounds(1)
+    served.append("other")
+    await rounds(5)
+
+    assert served == [0, "other", 1, 2, 3, 4]
+
+
+async def test_who_has_more_waits_behind_the_others() -> None:
+    turns, served = Turns(), []
+
+    def again(name: str, left: int) -> Callable[[], None]:
+        def turn() -> None:
+            served.append(name)
+            if left:
+                turns.wait(again(name, left - 1))
+
+        return turn
+
+    turns.wait(again("a", 2))
+    turns.wait(again("b", 1))
+    await rounds(10)
+
+    assert served == ["a", "b", "a", "b", "a"]
+
+
+async def test_turn_that_fails_takes_no_other_with_it() -> None:
+    turns, served, failed = Turns(), [], []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: failed.append(str(context["exception"])))
+    turns.wait(lambda: {}["nothing"])
+    turns.wait(lambda: served.append(1))
+
+    await rounds(3)
+    turns.wait(lambda: served.append(2))
+    await rounds(2)
+
+    assert (failed, served) == (["'nothing'"], [1, 2])
+
+
+class Socket:
+    """What a connection asks of a transport, for as long as nobody reads it."""
+
+    def __init__(self) -> None:
+        self.written = b""
+
+    def is_closing(self) -> bool:
+        return False
+
+    def write(self, data: bytes) -> None:
+        self.written += data
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+    def get_extra_info(self, name: str) -> tuple[str, int]:
+        return ("127.0.0.1", 1)
+
+    def pause_reading(self) -> None:
+        pass
+
+    def resume_reading(self) -> None:
+        pass
+
+
+async def test_client_that_left_while_its_turn_waited_has_none() -> None:
+    async with doors(1) as [(_, door)]:
+        ack = Socket()
+        connection = door.connection(Socket(), ack)
+        connection.received(b"f(1)\n" * 10_000)
+        answered = ack.written
+
+        connection.leave()
+        await rounds(5)
+
+        assert 0 < answered.count(b"\n") < 10_000
+        assert ack.written == answered
