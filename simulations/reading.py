@@ -161,19 +161,20 @@ def _batches(source: Source) -> Iterator[tuple[int, list[bytes]]]:
 
 def _n_triples(source: Source) -> Iterator[list[tuple[Term, ...]]]:
     for first, lines in _batches(source):
-        rows, mistake = _parsed(lines)
+        rows, mistake = parsed_lines(lines)
         if mistake is not None:
             # The mistake names a line, but one that does not end is noticed in the next; so each is looked at by itself.
             rows = []
             for number, line in enumerate(lines, first):
-                found, mistake = _parsed([line])
+                found, mistake = parsed_lines([line])
                 rows += found
                 if mistake is not None:
                     source.complain(number, mistake)
         yield rows
 
 
-def _parsed(lines: list[bytes]) -> tuple[list[tuple[Term, ...]], str | None]:
+def parsed_lines(lines: list[bytes]) -> tuple[list[tuple[Term, ...]], str | None]:
+    """The tuples of lines of N-Triples, up to a mistake, and what that is."""
     rows: list[tuple[Term, ...]] = []
     try:
         rows.extend(read_tuples(io.BytesIO(b"".join(lines)), "nt", name="line"))
@@ -186,7 +187,7 @@ def _parsed(lines: list[bytes]) -> tuple[list[tuple[Term, ...]], str | None]:
 
 def _lines_by(parse: Callable[[bytes], Row]) -> Callable[[Source], Iterator[list[tuple[Term, ...]]]]:
     def reader(source: Source) -> Iterator[list[tuple[Term, ...]]]:
-        terms = _Terms()
+        terms = Terms()
         for first, lines in _batches(source):
             rows = []
             for number, line in enumerate(lines, first):
@@ -233,7 +234,7 @@ def _parquet(source: Source) -> Iterator[list[tuple[Term, ...]]]:
             if names is None:
                 columns = ", ".join(file.schema_arrow.names)
                 raise BadWorkload(f"cannot read {source.path}: its columns are {columns}; expected {', '.join(POSITIONS)}")
-            terms, number = _Terms(), 0
+            terms, number = Terms(), 0
             for batch in file.iter_batches(LINES, columns=list(names)):
                 rows = []
                 for row in zip(*(batch.column(name).to_pylist() for name in names), strict=True):
@@ -247,13 +248,14 @@ def _parquet(source: Source) -> Iterator[list[tuple[Term, ...]]]:
         raise BadWorkload(f"cannot read {source.path}: {str(error).splitlines()[0].rstrip('.')}") from None
 
 
-class _Terms:
+class Terms:
     """Terms from what stands in fields; each text is looked at once."""
 
     def __init__(self) -> None:
         self._texts: dict[str, Term] = {}
 
     def of(self, row: Row) -> tuple[Term, ...]:
+        """The tuple of these fields. Raises ValueError or GsgError for one that is no term."""
         return tuple(map(self._term, row))
 
     def _term(self, value: object) -> Term:
@@ -272,7 +274,7 @@ def _term_of(text: str) -> Term:
         raise ValueError("a field is empty")
     if not text.startswith(("<", '"', "_:")):
         return Symbol(text)
-    rows, mistake = _parsed([f"_:it <x:is> {text} .\n".encode()])
+    rows, mistake = parsed_lines([f"_:it <x:is> {text} .\n".encode()])
     if mistake is not None or len(rows) != 1 or "\n" in text:
         raise ValueError(f"{text!r} is no term of N-Triples: {mistake or 'more than one line'}")
     return rows[0][2]

@@ -20,8 +20,11 @@ CHECK_S = 0.2
 
 
 @contextmanager
-def watched(spark: SparkSession, tasks: int, progress: Progress | None) -> Iterator[None]:
-    """A job of so many tasks runs inside; raises JobFailed for whatever Spark raises there."""
+def watched(spark: SparkSession, tasks: int | None, progress: Progress | None) -> Iterator[None]:
+    """A job of so many tasks runs inside, or where that is None any jobs, whose stages are told one after the other.
+
+    Raises JobFailed for whatever Spark raises there.
+    """
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -38,13 +41,14 @@ def watched(spark: SparkSession, tasks: int, progress: Progress | None) -> Itera
         over.set()
         if progress is not None:
             thread.join()
-            progress(tasks, tasks)
+            if tasks is not None:
+                progress(tasks, tasks)
 
 
-def _watch(spark: SparkSession, tasks: int, progress: Progress | None, over: threading.Event) -> None:
+def _watch(spark: SparkSession, tasks: int | None, progress: Progress | None, over: threading.Event) -> None:
     tracker = spark.sparkContext.statusTracker()
     while not over.wait(CHECK_S):
         for stage in tracker.getActiveStageIds():
             found = tracker.getStageInfo(stage)
-            if found is not None and progress is not None and found.numTasks == tasks:
+            if found is not None and progress is not None and tasks in (None, found.numTasks):
                 progress(found.numCompletedTasks, found.numTasks)

@@ -9,6 +9,7 @@ import click
 _COMMANDS = {
     "load-balance": ("simulate_load_balance", "Who would carry which load, strategy by strategy."),
     "routing": ("simulate_routing", "How far lookups go, and how many succeed."),
+    "replay": ("simulate_replay", "When the rows of a query came and went, over a history of facts."),
     "package": ("simulate_package", "Make the zip that spark-submit hands to a cluster."),
 }
 

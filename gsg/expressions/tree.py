@@ -115,6 +115,10 @@ class Holds:
 
         return evaluator(self.expression, self.names)
 
+    def __reduce__(self) -> tuple[type[Holds], tuple[Expression]]:
+        # A closure cannot be pickled: whoever is sent the test makes its own.
+        return Holds, (self.expression,)
+
     def __call__(self, values: tuple[Any, ...]) -> bool:
         try:
             return effective(self._evaluate(values))

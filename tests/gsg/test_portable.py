@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import re
 from typing import Any
 
@@ -195,3 +196,10 @@ def test_a_conjunction_is_split_unless_it_is_very_long() -> None:
     assert conjuncts(both) == (WARM, T, U)
     assert conjuncts(WARM) == (WARM,)
     assert len(conjuncts(Call("&&", (T,) * 17))) == 1
+
+
+def test_a_filter_that_was_evaluated_can_be_sent_to_another_process() -> None:
+    test = Holds(Call(">", (Name("x"), Constant(5))))
+    assert test((6,))
+
+    assert pickle.loads(pickle.dumps(test)) == test

@@ -1,0 +1,252 @@
+"""One replay from its request to its rows as text, on either engine, and what it leaves on disk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypedDict
+
+from gsg.errors import GsgError
+from gsg.languages import parse_query
+from gsg.model import n3
+from gsg.query import Query
+
+from ..errors import BadParameter, BadWorkload
+from ..watching import Progress, watched
+from .changes import read_piece
+from .history import Change, History, Seen, open_history
+from .in_memory import replay
+from .relations import bound_names, check
+from .stays import FOREVER
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+BATCH = 10_000
+"""Rows that are written at once."""
+
+
+class Line(NamedTuple):
+    """A row as text, and when it came and went: None where it held from the beginning, or holds in the end."""
+
+    came: float | None
+    went: float | None
+    terms: tuple[str, ...]
+
+
+class Rows(Protocol):
+    """The rows of an answer, in order of coming, going and text."""
+
+    def count(self) -> tuple[int, int]:
+        """How many there are, and how many of them hold in the end."""
+
+    def lines(self, most: int | None = None) -> Iterator[Line]:
+        """The first of them, or all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a query has said of a history."""
+
+    variables: tuple[str, ...]
+    rows: Rows
+    seen: Seen
+    said: tuple[str, ...]
+    """What the user should know of the query and of what was read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A replay as it was asked for."""
+
+    query: str
+    events: str
+    language: str = "gsg"
+
+
+Replayed: TypeAlias = Callable[[Query, History], AbstractContextManager[tuple[Rows, Seen]]]
+"""Whoever answers a query: rows can be had while its block lasts."""
+
+
+@contextmanager
+def answer(request: Request, replayed: Callable[[], Replayed]) -> Iterator[Answer]:
+    """The answer, whose rows can be had inside the block. What cannot be is refused before ``replayed`` starts anything.
+
+    Raises SimulationError.
+    """
+    try:
+        query = parse_query(request.query, request.language)
+        check(query)
+        variables = bound_names(query)
+    except GsgError as error:
+        raise BadParameter(str(error)) from None
+    history = open_history(request.events)
+    with replayed()(query, history) as (rows, seen):
+        if not seen.changes:
+            raise BadWorkload("; ".join([f"{request.events} holds no changes of facts", *seen.said()]))
+        yield Answer(variables, rows, seen, (*query.warnings, *history.said(), *seen.said()))
+
+
+def in_this_process(progress: Progress | None = None) -> Replayed:
+    """Answers here and now, without Spark."""
+
+    @contextmanager
+    def replayed(query: Query, history: History) -> Iterator[tuple[Rows, Seen]]:
+        seen = Seen()
+        found = [
+            Line(None if came == -FOREVER else came, None if went == FOREVER else went, tuple(map(n3, row)))
+            for row, came, went in replay(query, _changes_of(history, seen, progress))
+        ]
+        yield _Lines(sorted(found, key=_order)), seen
+
+    return replayed
+
+
+def _changes_of(history: History, seen: Seen, progress: Progress | None) -> Iterator[Change]:
+    for number, piece in enumerate(history.pieces, 1):
+        for changes in read_piece(piece, seen):
+            yield from changes
+        if seen.failure:
+            raise BadWorkload(seen.failure)
+        if progress is not None:
+            progress(number, len(history.pieces))
+
+
+def _order(line: Line) -> tuple[float, float, tuple[str, ...]]:
+    return -FOREVER if line.came is None else line.came, FOREVER if line.went is None else line.went, line.terms
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """Rows that are in memory."""
+
+    found: Sequence[Line]
+
+    def count(self) -> tuple[int, int]:
+        return len(self.found), sum(line.went is None for line in self.found)
+
+    def lines(self, most: int | None = None) -> Iterator[Line]:
+        return islice(self.found, most)
+
+
+def on_spark(
+    spark: SparkSession,
+    *,
+    partitions: int | None = None,
+    progress: Progress | None = None,
+    title: Callable[[str], None] = lambda _: None,
+) -> Replayed:
+    """Answers in a session, in so many partitions, or as the session has it. Raises BadParameter for no partitions."""
+    if partitions is not None and partitions < 1:
+        raise BadParameter(f"{partitions} partitions; expected 1 or more")
+
+    @contextmanager
+    def replayed(query: Query, history: History) -> Iterator[tuple[Rows, Seen]]:
+        from .on_spark import OnSpark, scan, stays_of, truth_of
+        from .relations import alphas, relation_of
+
+        memories = alphas(query)
+        settings = {"spark.sql.caseSensitive": "true"}  # ?x and ?X are two variables
+        if partitions is not None:
+            settings["spark.sql.shuffle.partitions"] = str(partitions)
+        with watched(spark, None, progress), _set(spark, settings):
+            scanned = scan(spark, history, memories, partitions=partitions)
+            title("joining")
+            counts = dict(zip(memories, scanned.counts, strict=True))
+            facts = truth_of(scanned.changes).persist()
+            relation = relation_of(query, OnSpark(spark, facts, memories), lambda alpha: counts.get(alpha, 0))
+            stays = stays_of(relation, bound_names(query)).persist()
+            try:
+                yield Stays(stays), scanned.seen
+            finally:
+                for kept in (stays, facts, scanned.changes):
+                    kept.unpersist()
+
+    return replayed
+
+
+@contextmanager
+def _set(spark: SparkSession, settings: dict[str, str]) -> Iterator[None]:
+    before = {name: spark.conf.get(name) for name in settings}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, known in before.items():
+            if known is not None:
+                spark.conf.set(name, known)
+
+
+@dataclass(frozen=True, slots=True)
+class Stays:
+    """Rows that Spark has."""
+
+    frame: DataFrame
+
+    def count(self) -> tuple[int, int]:
+        from pyspark.sql import functions
+
+        found = self.frame.agg(functions.count(functions.lit(1)), functions.count("went")).collect()[0]
+        return found[0], found[0] - found[1]
+
+    def lines(self, most: int | None = None) -> Iterator[Line]:
+        from pyspark.sql import functions
+
+        came, went = functions.col("came").asc_nulls_first(), functions.col("went").asc_nulls_last()
+        ordered = self.frame.orderBy(came, went, *(f"`{name}`" for name in self.frame.columns[:-2]))
+        # A limited frame is one small part; all of it comes part by part.
+        for row in ordered.toLocalIterator() if most is None else ordered.limit(most).collect():
+            yield Line(row[-2], row[-1], tuple(row[:-2]))
+
+
+class Numbers(TypedDict):
+    """An answer in numbers."""
+
+    variables: list[str]
+    changes: int
+    rows: int
+    holding: int
+    """Rows that hold in the end."""
+    events_left_out: int
+    malformed: int
+    malformed_examples: list[str]
+
+
+def summary(found: Answer) -> Numbers:
+    """The numbers of an answer."""
+    rows, holding = found.rows.count()
+    return {
+        "variables": list(found.variables),
+        "changes": found.seen.changes,
+        "rows": rows,
+        "holding": holding,
+        "events_left_out": found.seen.events,
+        "malformed": found.seen.malformed,
+        "malformed_examples": found.seen.examples,
+    }
+
+
+def save(folder: Path, request: Request, found: Answer, numbers: Numbers) -> None:
+    """Write the rows (Parquet), their numbers (JSON) and what was asked for (JSON) into a folder. Raises BadParameter."""
+    import pyarrow
+    from pyarrow import parquet
+
+    columns = [("came", pyarrow.float64()), ("went", pyarrow.float64())]
+    schema = pyarrow.schema([*columns, *((f"?{name}", pyarrow.string()) for name in found.variables)])
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lines = found.rows.lines()
+        with parquet.ParquetWriter(folder / "rows.parquet", schema) as writer:
+            while batch := list(islice(lines, BATCH)):
+                values = zip(*((came, went, *terms) for came, went, terms in batch), strict=True)
+                arrays = [pyarrow.array(column, kind) for column, kind in zip(values, schema.types, strict=True)]
+                writer.write_batch(pyarrow.RecordBatch.from_arrays(arrays, schema=schema))
+        (folder / "summary.json").write_text(json.dumps(numbers, indent=2) + "\n")
+        (folder / "configuration.json").write_text(json.dumps(asdict(request), indent=2) + "\n")
+    except OSError as error:
+        raise BadParameter(f"cannot write to {folder}: {(error.strerror or str(error)).lower()}") from None

@@ -1,0 +1,240 @@
+"""The changes of a piece of a history, line by line or row by row; what is none is counted."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from gsg import model
+from gsg.errors import GsgError
+
+from ..errors import BadWorkload
+from ..reading import LINES, Terms, parsed_lines
+from ..workload import ARITY, POSITIONS
+from .history import ORDER, Change, Piece, Seen, failing
+
+if TYPE_CHECKING:
+    import pyarrow
+
+_SIGNS: dict[object, int] = {"+": 1, "-": -1, 1: 1, -1: -1, "insert": 1, "retract": -1, "!": 0, "event": 0}
+_NAMES = (POSITIONS, ("s", "p", "o"))
+"""Fields that hold a triple, where there is no ``tuple``."""
+_TRACE = {"what", "role", "terms", "at_us"}
+"""Columns by which the trace of a peer is known (gsg/trace.py)."""
+
+
+class _Fields(NamedTuple):
+    """What stands in a line; None where it does not say."""
+
+    items: Sequence[object]
+    time: object = None
+    sign: object = None
+
+
+def read_piece(piece: Piece, seen: Seen) -> Iterator[list[Change]]:
+    """The changes of a piece; what else there is goes to ``seen``, a failure too."""
+    try:
+        with failing(Path(piece.path)):
+            for changes in _READERS[piece.format](piece, seen):
+                seen.changes += len(changes)
+                yield changes
+    except BadWorkload as error:
+        seen.failure = str(error)
+
+
+def _batches(piece: Piece) -> Iterator[tuple[int, list[bytes]]]:
+    """The number of the first line, and the lines; they end at ``\\n`` only."""
+    with Path(piece.path).open("rb") as raw:
+        stream: IO[bytes]
+        if piece.size:
+            raw.seek(piece.begin)
+            stream = io.BytesIO(raw.read(piece.size))
+        else:
+            stream = gzip.GzipFile(fileobj=raw)  # type: ignore[assignment]  # reads bytes
+        first = piece.first
+        while lines := list(islice(stream, LINES)):
+            yield first, lines
+            first += len(lines)
+
+
+def _n_triples(piece: Piece, seen: Seen) -> Iterator[list[Change]]:
+    made = _Making(piece, seen)
+    for first, lines in _batches(piece):
+        full = [number for number, line in enumerate(lines, first) if line.strip() and not line.lstrip().startswith(b"#")]
+        rows, mistake = parsed_lines(lines)
+        if mistake is None and len(rows) == len(full):
+            yield [Change(made.base + number, float(number), 1, row) for number, row in zip(full, rows, strict=True)]
+            continue
+        # Which line is wrong is known by looking at each alone.
+        yield list(made.of(_triple, ((number, lines[number - first]) for number in full), read=False))
+
+
+def _triple(line: bytes) -> _Fields:
+    rows, mistake = parsed_lines([line])
+    if mistake is not None or len(rows) != 1:
+        raise ValueError(mistake or f"{len(rows)} triples in a line; expected one")
+    return _Fields(rows[0])
+
+
+def _by_line(parse: Callable[[bytes], _Fields]) -> Callable[[Piece, Seen], Iterator[list[Change]]]:
+    def reader(piece: Piece, seen: Seen) -> Iterator[list[Change]]:
+        made = _Making(piece, seen)
+        for first, lines in _batches(piece):
+            yield list(made.of(parse, ((number, line) for number, line in enumerate(lines, first) if line.strip())))
+
+    return reader
+
+
+def _tab_separated(line: bytes) -> _Fields:
+    items = line.decode().rstrip("\r\n").split("\t")
+    if len(items) != ARITY:
+        raise ValueError(f"{len(items)} fields between tabs; expected {ARITY}")
+    return _Fields(items)
+
+
+def _json(line: bytes) -> _Fields:
+    try:
+        found: object = msgspec.json.decode(line)
+    except msgspec.DecodeError as error:
+        raise ValueError(str(error)) from None
+    if isinstance(found, list):
+        return _Fields(found)
+    if not isinstance(found, dict):
+        raise ValueError("neither an object nor an array")
+    return _fields_of(found)
+
+
+def _fields_of(found: dict[str, object]) -> _Fields:
+    items = found.get("tuple")
+    if items is None:
+        names = next((names for names in _NAMES if all(name in found for name in names)), None)
+        if names is None:
+            raise ValueError(f"neither a field tuple nor the fields {', '.join(POSITIONS)}")
+        items = [found[name] for name in names]
+    if not isinstance(items, list):
+        raise ValueError(f"a tuple that is no array but {items!r:.60}")
+    return _Fields(items, found.get("time"), found.get("sign"))
+
+
+class _Making:
+    """Makes changes of what stands in the lines of a piece."""
+
+    def __init__(self, piece: Piece, seen: Seen) -> None:
+        self.base = piece.number * ORDER
+        self._name = Path(piece.path).name
+        self._unit = "row" if piece.format == "parquet" else "line"
+        self._seen = seen
+        self._terms = Terms()
+
+    def of(
+        self, parse: Callable[[Any], _Fields], lines: Iterable[tuple[int, Any]], *, read: bool = True
+    ) -> Iterator[Change]:  # Any: a line, or a row of Parquet
+        """The changes of numbered lines; terms are still to be ``read`` from fields, or are terms already."""
+        for number, line in lines:
+            try:
+                fields = parse(line)
+                sign = 1 if fields.sign is None else _sign_of(fields.sign)
+                time = float(number) if fields.time is None else seconds_of(fields.time)
+                fact = model.fact(self._terms.of(fields.items) if read else fields.items)
+            except (ValueError, GsgError) as error:
+                self._seen.complain(f"{self._name} {self._unit} {number}", str(error))
+                continue
+            if sign:
+                yield Change(self.base + number, time, sign, fact)
+            else:
+                self._seen.events += 1
+
+
+def _sign_of(value: object) -> int:
+    # A list or object of JSON has no hash.
+    found = _SIGNS.get(value) if isinstance(value, str | int) and not isinstance(value, bool) else None
+    if found is None:
+        raise ValueError(f"sign {value!r:.60}; expected + or - (or ! for an event)")
+    return found
+
+
+def seconds_of(value: object) -> float:
+    """A time as seconds: a number as it is, a date and time as seconds since 1970 (UTC where it does not say).
+
+    Raises ValueError.
+    """
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            raise ValueError(f"time {value!r:.60}; expected seconds, or a date and time in ISO 8601") from None
+    if isinstance(value, datetime):
+        return (value if value.tzinfo is not None else value.replace(tzinfo=UTC)).timestamp()
+    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+        raise ValueError(f"time {value!r:.60}; expected seconds, or a date and time in ISO 8601")
+    return float(value)
+
+
+def _parquet(piece: Piece, seen: Seen) -> Iterator[list[Change]]:
+    from pyarrow import parquet
+
+    with Path(piece.path).open("rb") as raw:
+        file = parquet.ParquetFile(raw)
+        columns = file.schema_arrow.names
+        is_trace = set(columns) >= _TRACE
+        wanted = sorted(_TRACE) if is_trace else _wanted(piece, columns)
+        made, number = _Making(piece, seen), piece.first
+        for batch in file.iter_batches(LINES, row_groups=[piece.begin], columns=wanted):
+            rows: Iterable[tuple[int, dict[str, object]]] = enumerate(_rows_of(batch), number)
+            number += len(batch)
+            if is_trace:
+                yield list(made.of(_traced, ((at, row) for at, row in rows if _is_published(row)), read=False))
+            else:
+                yield list(made.of(_fields_of, rows))
+
+
+def _rows_of(batch: pyarrow.RecordBatch) -> Iterator[dict[str, object]]:
+    columns = [column.to_pylist() for column in batch.columns]
+    for values in zip(*columns, strict=True):
+        yield dict(zip(batch.schema.names, values, strict=True))
+
+
+def _wanted(piece: Piece, columns: list[str]) -> list[str]:
+    names = next((names for names in (("tuple",), *_NAMES) if set(names) <= set(columns)), None)
+    if names is None:
+        raise BadWorkload(
+            f"cannot read {piece.path}: its columns are {', '.join(columns)}; expected tuple, or {', '.join(POSITIONS)}, "
+            "and time and sign, or the columns of a peer's trace"
+        )
+    return [*names, *(name for name in ("time", "sign") if name in columns)]
+
+
+def _is_published(row: dict[str, object]) -> bool:
+    """Whether a row of a trace is the one, of all peers', that tells of a change."""
+    from gsg.trace import Role, What
+
+    return row["role"] == Role.PUBLISHER and row["what"] in (What.INSERT, What.RETRACT, What.EVENT)
+
+
+def _traced(row: dict[str, object]) -> _Fields:
+    from gsg.trace import tuple_of
+
+    at_us = row["at_us"]
+    if not isinstance(at_us, int) or not isinstance(row["terms"], str):
+        raise ValueError("a row without a time, or without a tuple")
+    try:
+        items = tuple_of(row["terms"])
+    except msgspec.MsgspecError as error:
+        raise ValueError(str(error)) from None
+    return _Fields(items, at_us / 1e6, row["what"])
+
+
+_READERS: dict[str, Callable[[Piece, Seen], Iterator[list[Change]]]] = {
+    "nt": _n_triples,
+    "tsv": _by_line(_tab_separated),
+    "jsonl": _by_line(_json),
+    "parquet": _parquet,
+}

@@ -1,0 +1,224 @@
+"""A history: tuples that became true and stopped being true, each at its time, from files.
+
+    .jsonl, .ndjson   an object with ``tuple`` (an array) or subject, predicate and object, and ``time`` and ``sign``; or the array
+    .parquet          columns of those names; or what ``gsg peer --trace`` writes (gsg/trace.py), of which what was published counts
+    .nt, .tsv         a triple a line
+
+Times are seconds, or dates and times in ISO 8601, which become seconds since 1970. What has no time has its line's number, counted
+from 1; what has no sign is an insertion. Terms stand there as in reading.py. A line of none of these is counted and told, and so
+are events, which are no facts.
+
+A file is cut into pieces that can be read by themselves, on any machine that sees it (changes.py). The order of changes at one time
+is that of lines, and of files by their names.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+import rete
+from gsg.model import Tuple
+
+from ..errors import BadWorkload
+from ..reading import EXAMPLES, FORMATS
+
+PIECE_BYTES = 4 << 20
+"""A plain file is cut at the first line's end before so many bytes; a longer line is refused."""
+ORDER = 1 << 40
+"""More lines than a file has: what orders changes is the file's number times this, and the line's number."""
+
+
+class Change(NamedTuple):
+    """A fact that becomes true (sign 1) or stops being true (-1)."""
+
+    order: int
+    time: float
+    sign: int
+    fact: Tuple
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Part of a file: ``size`` bytes from ``begin``, all of it where that is 0; of Parquet the row group ``begin``."""
+
+    path: str
+    format: str
+    number: int
+    """Which of the files this is, in order of names."""
+    first: int = 1
+    """The number of its first line, or row."""
+    begin: int = 0
+    size: int = 0
+
+
+class Seen(msgspec.Struct):
+    """What there was in pieces that were read."""
+
+    changes: int = 0
+    events: int = 0
+    malformed: int = 0
+    examples: list[str] = msgspec.field(default_factory=list)
+    """The first malformed lines, EXAMPLES at most."""
+    failure: str = ""
+    """Why a piece could not be read to its end."""
+
+    def complain(self, where: str, problem: str) -> None:
+        """Count a line that is no change."""
+        self.malformed += 1
+        if len(self.examples) < EXAMPLES:
+            self.examples.append(f"{where}: {problem}")
+
+    def add(self, other: Seen) -> None:
+        """What there was in another piece."""
+        self.changes += other.changes
+        self.events += other.events
+        self.malformed += other.malformed
+        self.examples = [*self.examples, *other.examples][:EXAMPLES]
+        self.failure = self.failure or other.failure
+
+    def said(self) -> list[str]:
+        """What a user should know of it, a sentence each."""
+        said = []
+        if self.events:
+            said.append(f"{_count(self.events, 'event')} left out: replay answers over facts, which stay")
+        if self.malformed:
+            first = ", the first of them" if self.malformed > len(self.examples) else ""
+            said.append(f"{_count(self.malformed, 'malformed line')} left out{first}: {'; '.join(self.examples)}")
+        return said
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The pieces of a file or folder, and the files of the folder that are none of ours."""
+
+    pieces: tuple[Piece, ...]
+    ignored: tuple[str, ...] = ()
+
+    def said(self) -> list[str]:
+        """What a user should know of it, a sentence each."""
+        if not self.ignored:
+            return []
+        first = ", the first of them" if len(self.ignored) > EXAMPLES else ""
+        names = ", ".join(self.ignored[:EXAMPLES])
+        return [f"{_count(len(self.ignored), 'file')} left out, whose names are none of files of changes{first}: {names}"]
+
+
+class Sieve:
+    """Which alpha memories a fact belongs to."""
+
+    def __init__(self, alphas: Iterable[rete.AlphaSpec]) -> None:
+        self._table: rete.TemplateTable[list[tuple[int, rete.AlphaSpec]]] = rete.TemplateTable()
+        for number, alpha in enumerate(alphas):
+            posted = self._table.get(alpha.template)
+            if posted is None:
+                self._table.post(alpha.template, [(number, alpha)])
+            else:
+                posted.append((number, alpha))
+
+    def __call__(self, fact: Tuple) -> list[int]:
+        """The numbers of the memories."""
+        return [number for posted in self._table.matching(fact) for number, alpha in posted if alpha.admits(fact)]
+
+
+def open_history(path: str | Path, *, piece_bytes: int = PIECE_BYTES) -> History:
+    """A file, or all files of a folder whose names end as those of changes do. Raises BadWorkload where one cannot be read."""
+    root = Path(path)
+    files, ignored = _files_of(root)
+    pieces: list[Piece] = []
+    for number, (file, format) in enumerate(files):
+        with failing(file):
+            pieces += _pieces_of(file, format, number, piece_bytes)
+    return History(tuple(pieces), tuple(ignored))
+
+
+class failing:  # noqa: N801  # reads as a phrase in a with statement
+    """Raises BadWorkload, one line, where a file cannot be read."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, gzip.BadGzipFile | EOFError | zlib.error):
+            raise BadWorkload(f"cannot read {self._file}: damaged, or not gzip at all") from None
+        if isinstance(error, OSError):
+            raise BadWorkload(f"cannot read {self._file}: {(error.strerror or str(error)).lower()}") from None
+        if type(error).__module__.partition(".")[0] == "pyarrow":
+            raise BadWorkload(f"cannot read {self._file}: {str(error).splitlines()[0].rstrip('.')}") from None
+
+
+def _format_of(file: Path) -> str | None:
+    suffix = Path(file.name.removesuffix(".gz")).suffix
+    return None if suffix == ".parquet" and file.suffix == ".gz" else FORMATS.get(suffix)
+
+
+def _files_of(root: Path) -> tuple[list[tuple[Path, str]], list[str]]:
+    known = ", ".join(FORMATS)
+    if not root.is_dir():
+        format = _format_of(root)
+        if root.exists() and format is None:
+            raise BadWorkload(f"{root.name!r} has no known suffix; expected {known}, all but .parquet also with .gz")
+        # A file that is not there is told of when it is opened.
+        return [(root, format or "jsonl")], []
+    files: list[tuple[Path, str]] = []
+    ignored: list[str] = []
+    with failing(root):
+        for folder, folders, names in os.walk(root, onerror=_raised):
+            folders.sort()
+            for name in sorted(names):
+                file = Path(folder, name)
+                format = _format_of(file)
+                if format is not None:
+                    files.append((file, format))
+                elif not name.startswith((".", "_")):
+                    # Spark and others put marks beside their parts, under such names.
+                    ignored.append(str(file.relative_to(root)))
+    if not files:
+        raise BadWorkload(f"{root} has no files of changes; expected names that end with {known}, all but .parquet also with .gz")
+    return files, ignored
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what} was" if number == 1 else f"{number:,} {what}s were"
+
+
+def _raised(error: OSError) -> None:
+    raise error
+
+
+def _pieces_of(file: Path, format: str, number: int, piece_bytes: int) -> Iterator[Piece]:
+    path = str(file.absolute())
+    if format == "parquet":
+        from pyarrow import parquet
+
+        metadata = parquet.read_metadata(file)
+        first = 1
+        for group in range(metadata.num_row_groups):
+            yield Piece(path, format, number, first, group)
+            first += metadata.row_group(group).num_rows
+        return
+    with file.open("rb") as raw:
+        if file.suffix == ".gz":
+            # Only from its beginning can it be read.
+            raw.read(1)
+            yield Piece(path, format, number)
+            return
+        first = begin = 0
+        while block := raw.read(piece_bytes):
+            end = len(block) if len(block) < piece_bytes else block.rfind(b"\n") + 1
+            if not end:
+                raise BadWorkload(f"cannot read {file}: a line of more than {piece_bytes:,} bytes after line {first:,}")
+            yield Piece(path, format, number, first + 1, begin, end)
+            first += block.count(b"\n", 0, end)
+            begin += end
+            raw.seek(begin)
