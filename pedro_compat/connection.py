@@ -108,7 +108,8 @@ class Connection:
         """Whether there is to be another turn; no line is looked at before."""
         self._unread_answers = False
         self._paused = False
-        self._at_once = RUN // 16
+        self._at_once = 1
+        """Lines that are matched together: one, until it is known what that costs."""
 
     # --- what the sockets tell ---------------------------------------------------------------------------------------------
 
