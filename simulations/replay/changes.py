@@ -19,7 +19,7 @@ from gsg.errors import GsgError
 from ..errors import BadWorkload
 from ..reading import LINES, Terms, parsed_lines
 from ..workload import ARITY, POSITIONS
-from .history import ORDER, Change, Piece, Seen, failing
+from .history import ORDER, TRACE, Change, Piece, Seen, failing
 
 if TYPE_CHECKING:
     import pyarrow
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 _SIGNS: dict[object, int] = {"+": 1, "-": -1, 1: 1, -1: -1, "insert": 1, "retract": -1, "!": 0, "event": 0}
 _NAMES = (POSITIONS, ("s", "p", "o"))
 """Fields that hold a triple, where there is no ``tuple``."""
-_TRACE = {"what", "role", "terms", "at_us"}
-"""Columns by which the trace of a peer is known (gsg/trace.py)."""
 
 
 class _Fields(NamedTuple):
@@ -184,8 +182,8 @@ def _parquet(piece: Piece, seen: Seen) -> Iterator[list[Change]]:
     with Path(piece.path).open("rb") as raw:
         file = parquet.ParquetFile(raw)
         columns = file.schema_arrow.names
-        is_trace = set(columns) >= _TRACE
-        wanted = sorted(_TRACE) if is_trace else _wanted(piece, columns)
+        is_trace = set(columns) >= TRACE
+        wanted = sorted(TRACE) if is_trace else _wanted(piece, columns)
         made, number = _Making(piece, seen), piece.first
         for batch in file.iter_batches(LINES, row_groups=[piece.begin], columns=wanted):
             rows: Iterable[tuple[int, dict[str, object]]] = enumerate(_rows_of(batch), number)

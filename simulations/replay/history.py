@@ -35,6 +35,10 @@ PIECE_BYTES = 4 << 20
 ORDER = 1 << 40
 """More lines than a file has: what orders changes is the file's number times this, and the line's number."""
 
+TRACE = frozenset(("what", "role", "terms", "at_us"))
+"""Columns by which the trace of a peer is known (gsg/trace.py)."""
+_RUN = ("peer", "run_us", "row")
+
 
 class Change(NamedTuple):
     """A fact that becomes true (sign 1) or stops being true (-1)."""
@@ -101,14 +105,17 @@ class History:
 
     pieces: tuple[Piece, ...]
     ignored: tuple[str, ...] = ()
+    lost: int = 0
+    """Rows that the traces of peers miss, by their numbers."""
 
     def said(self) -> list[str]:
         """What a user should know of it, a sentence each."""
+        said = [f"{_count(self.lost, 'row')} lost while the peers traced: facts may be missing"] if self.lost else []
         if not self.ignored:
-            return []
+            return said
         first = ", the first of them" if len(self.ignored) > EXAMPLES else ""
         names = ", ".join(self.ignored[:EXAMPLES])
-        return [f"{_count(len(self.ignored), 'file')} left out, whose names are none of files of changes{first}: {names}"]
+        return [*said, f"{_count(len(self.ignored), 'file')} left out, by name no file of changes{first}: {names}"]
 
 
 class Sieve:
@@ -133,10 +140,31 @@ def open_history(path: str | Path, *, piece_bytes: int = PIECE_BYTES) -> History
     root = Path(path)
     files, ignored = _files_of(root)
     pieces: list[Piece] = []
+    runs: dict[object, tuple[int, int]] = {}
     for number, (file, format) in enumerate(files):
         with failing(file):
             pieces += _pieces_of(file, format, number, piece_bytes)
-    return History(tuple(pieces), tuple(ignored))
+            for run, last, rows in _numbered(file) if format == "parquet" else ():
+                before, known = runs.get(run, (0, 0))
+                runs[run] = max(before, last), known + rows
+    return History(tuple(pieces), tuple(ignored), sum(last - rows for last, rows in runs.values()))
+
+
+def _numbered(file: Path) -> Iterator[tuple[object, int, int]]:
+    """Of each row group of a trace: the run of the peer that wrote it, its last row's number, and how many rows it has."""
+    from pyarrow import parquet
+
+    metadata = parquet.read_metadata(file)
+    places = {metadata.schema.column(place).path: place for place in range(metadata.num_columns)}
+    if not TRACE.union(_RUN) <= places.keys():
+        return
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        known = [group.column(places[name]).statistics for name in _RUN]
+        # A part is of one run; a writer other than ours may leave the statistics out.
+        if all(one is not None and one.has_min_max for one in known):
+            peer, run_us, row = known
+            yield (peer.min, run_us.min), row.max, group.num_rows
 
 
 class failing:  # noqa: N801  # reads as a phrase in a with statement

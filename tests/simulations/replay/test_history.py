@@ -126,18 +126,21 @@ def test_of_a_peers_trace_what_was_published_counts_and_nothing_else(tmp_path: P
     ]
     empty = dict.fromkeys(schema().names)
     made = [
-        empty | {"at_us": 10_500_000 + at, "row": at, "what": what, "role": role, "terms": terms}
+        empty | {"peer": "a", "run_us": 1, "at_us": 10_500_000 + at, "row": at, "what": what, "role": role, "terms": terms}
         for at, (what, role, terms) in enumerate(rows, 1)
     ]
     parquet.write_table(pyarrow.Table.from_pylist(made, schema()), tmp_path / "a-1-000001.parquet")
-    (tmp_path / "a-1-000002.parquet.open").touch()
+    later = [made[-1] | {"row": number, "role": Role.RENDEZVOUS} for number in (6, 9)]
+    parquet.write_table(pyarrow.Table.from_pylist(later, schema()), tmp_path / "a-1-000002.parquet")
+    (tmp_path / "a-1-000003.parquet.open").touch()
 
     changes, seen = read(tmp_path)
 
     assert changes == [Change(2, 10.500002, 1, (A, P, B)), Change(5, 10.500005, -1, (A, P, B))]
     assert (seen.changes, seen.events, seen.malformed) == (2, 1, 0)
     assert open_history(tmp_path).said() == [
-        "1 file was left out, whose names are none of files of changes: a-1-000002.parquet.open"
+        "2 rows were lost while the peers traced: facts may be missing",
+        "1 file was left out, by name no file of changes: a-1-000003.parquet.open",
     ]
 
 
