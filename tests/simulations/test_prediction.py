@@ -21,6 +21,7 @@ from dht.simnet import SimNet, run
 from gsg.cli import main as gsg_command
 from gsg.holders import UNSURE_S
 from gsg.model import Term, Tuple, n3
+from gsg.trace import tuple_of
 from simulations.reading import read
 from simulations.workload import COMMON_MIX
 
@@ -114,12 +115,12 @@ def simulated(trace: Path, strategy: str, *options: str) -> tuple[Counts, Counts
     return dict(zip(table["id"], table["tuples"], strict=True)), dict(zip(table["id"], table["templates"], strict=True))
 
 
-def received(trace: Path) -> Counts:
-    """The copies that peers received, by their own word."""
+def received(trace: Path, what: str = "insert") -> Counts:
+    """The copies of triples that peers received, by their own word."""
     copies: Counts = {}
     for part in trace.glob("*.parquet"):
-        for row in parquet.read_table(part, columns=["peer", "role", "what", "positions"]).to_pylist():
-            if (row["role"], row["what"]) == ("rendezvous", "insert"):
+        for row in parquet.read_table(part, columns=["peer", "role", "what", "terms", "positions"]).to_pylist():
+            if row["role"] == "rendezvous" and row["what"] == what and len(tuple_of(row["terms"])) == 3:
                 copies[row["peer"]] = copies.get(row["peer"], 0) + len(row["positions"])
     return copies
 
@@ -145,3 +146,33 @@ def test_of_the_film_data_too_and_on_spark(tmp_path: Path) -> None:
 
     assert simulated(tmp_path / "trace", "rarest", "--master", "local[2]") == (copies, templates)
     assert received(tmp_path / "trace") == copies
+
+
+def test_events_go_only_where_the_simulation_says_that_they_are_in_demand(tmp_path: Path) -> None:
+    tuples, queries = list(gsg.load(EXAMPLE)), queries_about(EXAMPLE)[:60]
+    publisher = ""
+
+    async def main(net: SimNet) -> None:
+        nonlocal publisher
+        with contextlib.suppress(Seen):
+            async with overlay(net, PEERS, trace=tmp_path / "trace") as peers:
+                for number, query in enumerate(queries):
+                    await peers[number % PEERS].subscribe(query)
+                # While keys may change hands, and until a publisher has asked what is wanted, it sends everything.
+                await asyncio.sleep(2 * UNSURE_S)
+                await peers[0].notify([("nobody", "wants this")])
+                await asyncio.sleep(1)
+                await peers[0].notify(tuples)
+                publisher = peers[0].contact.id.hex()
+                raise Seen
+
+    run(main, seed=17)
+
+    said, _ = simulated(tmp_path / "trace", "rarest+demand", "--engine", "numpy")
+    copies = received(tmp_path / "trace", "event")
+    # What its own keys are concerned with, the publisher looks at itself, wanted or not: nothing of it travels.
+    own = copies.pop(publisher)
+    assert own > said.pop(publisher)
+    assert copies == {peer: count for peer, count in said.items() if count}
+    assert len(copies) == PEERS - 1
+    assert own + sum(copies.values()) < 3 * len(tuples)
