@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 from gsg import placement
 from gsg.features import Template
 from gsg.messages import Load
+from gsg.placement import Anchor
 
 from . import kernels
 from .kernels import Whole
 from .plan import PAIRS, Plan, bearable_facts, bearable_loads
 from .randomness import Words
-from .strategies import Anchor, Spread
+from .strategies import Spread
 from .workload import ARITY, Chunk, Subscriptions, Workload
 
 SAMPLE_TUPLES = 2_000

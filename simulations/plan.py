@@ -13,14 +13,14 @@ from itertools import combinations
 
 import numpy as np
 
-from gsg.placement import NOWHERE
+from gsg.placement import NOWHERE, Anchor
 
 from . import kernels
 from .errors import BadParameter
 from .kernels import Flags, Whole
 from .ownership import Ownership
 from .randomness import Stream, Words
-from .strategies import Anchor, Spread, Strategy
+from .strategies import Spread, Strategy
 from .workload import ARITY, Subscriptions, Workload
 
 PAIRS = tuple(combinations(range(ARITY), 2))

@@ -19,15 +19,9 @@ import difflib
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from gsg.placement import Anchor
+
 from .errors import BadParameter
-
-
-class Anchor(StrEnum):
-    """The constant that a subscription is posted at."""
-
-    PREDICATE = "predicate"
-    RANDOM = "random"
-    RAREST = "rarest"
 
 
 class Spread(StrEnum):

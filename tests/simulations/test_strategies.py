@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from gsg.placement import Anchor
 from simulations.errors import BadParameter
-from simulations.strategies import STANDARD, Anchor, Spread, Strategy, parse
+from simulations.strategies import STANDARD, Spread, Strategy, parse
 
 
 def test_parts_go_together_in_any_order() -> None:
