@@ -13,7 +13,8 @@ import click
 def command(file: Path) -> None:
     """Write our packages into FILE, and the program that begins a run beside it.
 
-    The machines of the cluster need Python 3.11 or newer with msgspec, numpy and pyarrow; nothing else is imported there.
+    The machines of the cluster need Python 3.11 or newer with msgspec, numpy and pyarrow; those that replay a history, what
+    gsg-router itself needs as well.
     """
     from simulations.errors import SimulationError
     from simulations.packaging import write_package
