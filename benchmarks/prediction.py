@@ -51,6 +51,7 @@ async def peers_hold(tuples: Sequence[Tuple], asked: Sequence[str], options: Seq
     """Half of the tuples, half of the subscriptions, and both again; what each peer holds then, and the seconds it took."""
     async with peers(PEERS, options=options) as processes, AsyncExitStack() as stack:
         doors = [await stack.enter_async_context(gsg.connect(process.url)) for process in processes]
+        await until_all_know_all(doors)
         began = time.perf_counter()
         for part in range(2):
             end = (part + 1) * len(tuples) // 2
@@ -61,6 +62,13 @@ async def peers_hold(tuples: Sequence[Tuple], asked: Sequence[str], options: Seq
         seconds = time.perf_counter() - began
         report = await doors[0].report()
     return {peer.peer.hex(): (peer.entries, peer.templates) for peer in report.peers}, seconds
+
+
+async def until_all_know_all(doors: Sequence[gsg.Client]) -> None:
+    """Whoever does not know all peers takes others for the holders of some keys."""
+    for door in doors:
+        while len((await door.report()).peers) < PEERS:  # noqa: ASYNC110  # another process knows, and is asked
+            await asyncio.sleep(0.2)
 
 
 def main() -> None:
