@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.option("--show", type=click.IntRange(min=0), default=20, show_default=True, help="Rows in the table, the first that came.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document with all rows instead of the table.")
 @click.option("--master", default="local[*]", show_default=True, help="Spark's master; 'given' under spark-submit.")
-@click.option("--partitions", type=click.IntRange(min=1), help="Into how many parts the history is cut. [default: one for each core]")
+@click.option("--partitions", type=click.IntRange(min=1), help="Into how many parts it is cut. [default: one for each core]")
 @click.option(
     "--engine",
     type=click.Choice(["spark", "memory"]),
