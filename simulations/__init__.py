@@ -4,7 +4,8 @@ What it is: numpy kernels over columns of constants that agree exactly with gsg/
 thread. What it is not: a simulation of the wire; messages are counted, not sent. Nothing imports it but ``gsg simulate``.
 
 Open next: workload.py (what is published), strategies.py (where it goes, by name), plan.py and tally.py (what that makes of the
-peers), balance.py (one run), traces.py and in_order.py (what real peers did).
-meeting.py holds a run against single decisions; experiments.py is what the command line calls.
-routing.py, churn.py, cyclon.py and diffusion.py are kernels of experiments that the command line does not have yet.
+peers), balance.py (one run), traces.py and in_order.py (what real peers did). meeting.py holds a run against single decisions;
+experiments.py is what the command line calls. The other experiments are sweeps over parameters (sweep.py): routing_runs.py,
+churn_runs.py and dissemination_runs.py play the kernels routing.py, churn.py, cyclon.py and diffusion.py; findings.py and page.py
+are what they leave behind.
 """

@@ -28,34 +28,44 @@ MAX_EPOCHS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """One epoch: the share of matches that are lost, of templates posted in the first epoch and facts published in this one."""
+    """One epoch: the shares that are lost of templates posted in the first epoch and facts published in this one.
+
+    Of keys, each counted once; a share of matches is the same in the mean, and spreads more the fewer keys carry them.
+    """
 
     epoch: int
     with_hand_over: float
     without: float
     closest_alone: float
     """Without hand-over, where facts are published to the closest peer alone."""
+    matches_with_hand_over: float
+    matches_without: float
     copies_moved: float
     """Holders that had to be given a key, per key."""
+
+
+def check(*, peers: int, replicas: int, dying: float, epochs: int) -> None:
+    """Raises BadParameter for what makes no sense."""
+    if not 1 < peers <= MAX_PEERS:
+        raise BadParameter(f"{peers} peers; expected 2 to {MAX_PEERS}")
+    if not 0 < replicas <= min(peers, 64):
+        raise BadParameter(f"{replicas} holders of a key among {peers} peers; expected 1 to {min(peers, 64)}")
+    if not 0 <= dying < 1:
+        raise BadParameter(f"a share of {dying:g} peers that die; expected 0 or more, and less than 1")
+    if not 0 < epochs <= MAX_EPOCHS:
+        raise BadParameter(f"{epochs} epochs; expected 1 to {MAX_EPOCHS}")
 
 
 def simulate(
     keys: Words, *, peers: int, replicas: int, dying: float, epochs: int, weights: NDArray[np.int64] | None = None, seed: int = 0
 ) -> Iterator[Lost]:
-    """Each epoch in turn, for matches that meet under these keys: ``weights`` of them under each, or one.
+    """Each epoch in turn, for matches that meet under these keys: ``weights`` of them under each, or as many everywhere.
 
     Raises BadParameter for what makes no sense.
     """
-    if not 1 < peers <= MAX_PEERS:
-        raise BadParameter(f"{peers} peers; expected 2 to {MAX_PEERS}")
-    if not 0 < replicas <= min(peers, 64):
-        raise BadParameter(f"{replicas} holders of a key among {peers} peers; expected 1 to {min(peers, 64)}")
+    check(peers=peers, replicas=replicas, dying=dying, epochs=epochs)
     if not len(keys):
         raise BadParameter("0 keys; expected 1 or more")
-    if not 0 <= dying < 1:
-        raise BadParameter(f"a share of {dying:g} peers that die; expected 0 or more, and less than 1")
-    if not 0 < epochs <= MAX_EPOCHS:
-        raise BadParameter(f"{epochs} epochs; expected 1 to {MAX_EPOCHS}")
     share = np.full(len(keys), 1 / len(keys)) if weights is None else weights / weights.sum()
     ids = Stream(seed, "peers", 0).words(0, peers)
     # Peers are told apart by their ids, which are never used again: a peer that joins in the place of a dead one is another.
@@ -75,11 +85,14 @@ def simulate(
         kept, has = closest, np.repeat(survives[:, None], replicas, axis=1)
         there = np.where(_among(posted, np.sort(ids)), posted, np.uint64(0))
         meets = (closest[:, :, None] == there[:, None, :]) & (there[:, None, :] != 0)
+        met = meets.any(axis=(1, 2))
         yield Lost(
             epoch,
+            1 - float(survives.mean()),
+            1 - float(met.mean()),
+            1 - float(meets[:, 0].any(axis=1).mean()),
             float(share[~survives].sum()),
-            float(share[~meets.any(axis=(1, 2))].sum()),
-            float(share[~meets[:, 0].any(axis=1)].sum()),
+            float(share[~met].sum()),
             float(moved / len(keys)),
         )
 

@@ -23,6 +23,16 @@ NOBODY = -1
 MAX_AGENTS = 1 << 22
 
 
+def check(agents: int, *, view: int, exchanged: int) -> None:
+    """Raises BadParameter for views that nobody can have."""
+    if not 1 < agents <= MAX_AGENTS:
+        raise BadParameter(f"{agents} agents; expected 2 to {MAX_AGENTS}")
+    if not 0 < view < min(agents, 256):
+        raise BadParameter(f"views of {view} among {agents} agents; expected 1 to {min(agents, 256) - 1}")
+    if not 0 < exchanged <= view:
+        raise BadParameter(f"{exchanged} neighbours exchanged of a view of {view}; expected 1 to {view}")
+
+
 class Views:
     """The views of ``agents`` agents, of ``view`` others each at most; ``exchanged`` of them are traded at a time.
 
@@ -32,12 +42,7 @@ class Views:
     """
 
     def __init__(self, agents: int, *, view: int, exchanged: int, rng: np.random.Generator, oldest: bool = False) -> None:
-        if not 1 < agents <= MAX_AGENTS:
-            raise BadParameter(f"{agents} agents; expected 2 to {MAX_AGENTS}")
-        if not 0 < view < min(agents, 256):
-            raise BadParameter(f"views of {view} among {agents} agents; expected 1 to {min(agents, 256) - 1}")
-        if not 0 < exchanged <= view:
-            raise BadParameter(f"{exchanged} neighbours exchanged of a view of {view}; expected 1 to {view}")
+        check(agents, view=view, exchanged=exchanged)
         self._rng = rng
         self._exchanged = exchanged
         self._oldest = oldest

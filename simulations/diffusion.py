@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from .cyclon import NOBODY, Views
 from .errors import BadParameter
 
+MAX_WALKS = 10_000
+
 
 @dataclass(frozen=True, slots=True)
 class Diffusion:
@@ -27,6 +29,16 @@ class Diffusion:
     """Between agents, the walks included."""
     walk_hops: int
     """Of the walk that found the access point first."""
+
+
+def check(agents: int, share: float, *, walks: int, lifetime: int, hop_ms: tuple[float, float]) -> None:
+    """Raises BadParameter for an event that cannot be published like that."""
+    if not 0 < share <= 1 or round(share * agents) < 2:
+        raise BadParameter(f"a share of {share:g} of {agents} agents subscribe; expected two of them at least, and 1 at most")
+    if not 0 < walks <= MAX_WALKS or not 0 < lifetime <= MAX_WALKS:
+        raise BadParameter(f"{walks} walks of {lifetime} hops; expected 1 to {MAX_WALKS} of both")
+    if not 0 <= hop_ms[0] <= hop_ms[1] < float("inf"):
+        raise BadParameter(f"hops of {hop_ms[0]:g} to {hop_ms[1]:g} ms; expected the shorter one first, and none below 0")
 
 
 def diffuse(
@@ -46,13 +58,8 @@ def diffuse(
     BadParameter.
     """
     agents, view = base.known.shape
+    check(agents, share, walks=walks, lifetime=lifetime, hop_ms=hop_ms)
     subscribers = round(share * agents)
-    if not 0 < share <= 1 or subscribers < 2:
-        raise BadParameter(f"a share of {share:g} of {agents} agents subscribe; expected two of them at least, and 1 at most")
-    if walks < 1 or lifetime < 1:
-        raise BadParameter(f"{walks} walks of {lifetime} hops; expected 1 or more of both")
-    if not 0 <= hop_ms[0] <= hop_ms[1]:
-        raise BadParameter(f"hops of {hop_ms[0]:g} to {hop_ms[1]:g} ms; expected the shorter one first, and none below 0")
     members = np.sort(rng.choice(agents, subscribers, replace=False))
     topic = Views(subscribers, view=min(view, subscribers - 1), exchanged=max(1, min(view, subscribers - 1) // 2), rng=rng)
     for _ in range(rounds):

@@ -21,14 +21,21 @@ MAX_VALUES = 100
 
 
 @dataclass(frozen=True, slots=True)
+class Shown:
+    """A table of texts."""
+
+    columns: tuple[str, ...]
+    cells: Sequence[tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
 class Findings:
-    """The results of one experiment; ``cells`` are the texts of a table with these ``columns``, ``rows`` all that was counted."""
+    """The results of one experiment; ``rows`` is all that was counted, by kind."""
 
     title: str
     lead: str
     notes: str
-    columns: tuple[str, ...]
-    cells: list[tuple[str, ...]]
+    tables: list[Shown]
     figures: list[Figure]
     summary: list[dict[str, object]]
     rows: dict[str, Sequence[object]]
@@ -55,7 +62,7 @@ def save(folder: Path, findings: Findings, configuration: dict[str, object]) -> 
         (folder / "configuration.json").write_text(json.dumps(configuration, indent=2) + "\n")
     except OSError as error:
         raise BadParameter(f"cannot write to {folder}: {(error.strerror or str(error)).lower()}") from None
-    shown = table(findings.columns, findings.cells)
+    shown = "\n".join(table(one.columns, one.cells) for one in findings.tables)
     write_page(folder / "report.html", page(findings.title, findings.lead, shown, findings.notes, findings.figures, configuration))
 
 

@@ -113,7 +113,7 @@ def _axes(x: str, y: str, *, log_x: bool, log_y: bool) -> tuple[Figure, Axes]:
     if log_x:
         axes.set_xscale("log")
     if log_y:
-        axes.set_yscale("log")
+        axes.set_yscale("log", nonpositive="mask")
     axes.grid(visible=True, color="#e3e8ee", linewidth=0.7)
     axes.set_axisbelow(True)
     return figure, axes

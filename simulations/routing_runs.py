@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from .errors import BadParameter
-from .findings import Findings, check_seed, drawn, made, save
+from .findings import Findings, Shown, check_seed, drawn, made, save
 from .page import Figure
 from .plots import Line
 from .randomness import Stream
@@ -134,8 +134,7 @@ def found(request: RoutingRequest, ways: Sequence[Ways]) -> Findings:
         title="How far a lookup goes",
         lead=f"{request.lookups:,} lookups in overlays of up to {request.peers:,} peers.",
         notes=_NOTES,
-        columns=tuple(heading for heading, _ in _COLUMNS),
-        cells=[tuple(shown(way) for _, shown in _COLUMNS) for way in whole],
+        tables=[Shown(tuple(heading for heading, _ in _COLUMNS), [tuple(shown(way) for _, shown in _COLUMNS) for way in whole])],
         figures=_figures(request, ways),
         summary=[{**asdict(way), "success": way.success} for way in ways],
         rows={"lookups": ways},

@@ -62,11 +62,12 @@ def played(
     if as_json:
         click.echo(json.dumps(findings.summary, indent=2))
         return
-    from .simulate_tables import findings_table
+    from .simulate_tables import shown_table
     from .tables import console
 
     output = console()
-    output.print(findings_table(findings))
+    for shown in findings.tables:
+        output.print(shown_table(shown))
     output.print(findings.notes, style="dim", soft_wrap=False)
     output.print(f"results, configuration and report.html are in {out}", soft_wrap=True)
 

@@ -9,15 +9,15 @@ from rich.table import Table
 
 if TYPE_CHECKING:
     from simulations.balance import Outcome
-    from simulations.findings import Findings
+    from simulations.findings import Shown
 
 
-def findings_table(findings: Findings) -> Table:
+def shown_table(shown: Shown) -> Table:
     """What the runs of an experiment came to, a line each."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for number, heading in enumerate(findings.columns):
+    for number, heading in enumerate(shown.columns):
         table.add_column(heading, justify="right" if number else "left", no_wrap=True)
-    for cells in findings.cells:
+    for cells in shown.cells:
         table.add_row(*cells)
     return table
 

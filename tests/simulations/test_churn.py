@@ -36,7 +36,7 @@ def test_more_holders_lose_less() -> None:
 
 
 def test_nothing_is_lost_or_moved_while_nobody_dies() -> None:
-    assert lost(dying=0.0, epochs=2) == [Lost(1, 0.0, 0.0, 0.0, 0.0), Lost(2, 0.0, 0.0, 0.0, 0.0)]
+    assert lost(dying=0.0, epochs=2) == [Lost(1, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0), Lost(2, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)]
 
 
 def test_losses_never_heal_and_are_the_same_for_a_seed() -> None:
@@ -71,8 +71,9 @@ def test_a_match_counts_as_often_as_it_is_said() -> None:
 
     weighed = next(simulate(keys, weights=weights, **asked))  # type: ignore[arg-type]
 
-    assert weighed.with_hand_over == pytest.approx(weights @ np.array(alone) / weights.sum())
-    assert weighed.without >= weighed.with_hand_over
+    assert weighed.matches_with_hand_over == pytest.approx(weights @ np.array(alone) / weights.sum())
+    assert weighed.with_hand_over == pytest.approx(np.mean(alone))
+    assert weighed.matches_without >= weighed.matches_with_hand_over
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from simulations.errors import BadParameter
-from simulations.findings import Findings, check_seed, made, numbers, save
+from simulations.findings import Findings, Shown, check_seed, made, numbers, save
 from simulations.page import Figure
 
 
@@ -23,8 +23,7 @@ FINDINGS = Findings(
     title="What was counted",
     lead="1 < 2.",
     notes="Counted by hand.",
-    columns=("name", "times"),
-    cells=[("a & b", "3")],
+    tables=[Shown(("name", "times"), [("a & b", "3")])],
     figures=[Figure("<svg></svg>", "Nothing.", "<span>a line</span>")],
     summary=[{"mean": 1.5}],
     rows={"counted": [Counted("a & b", (1, 2)), Counted("c", ())]},

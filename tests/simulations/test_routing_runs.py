@@ -77,7 +77,7 @@ def test_a_run_leaves_numbers_and_a_report_with_all_plots(tmp_path: Path) -> Non
     text = (tmp_path / "report.html").read_text()
     assert text.count("<figure>") == len(findings.figures) == 7
     assert "200 lookups in overlays of up to 2,000 peers" in text
-    assert len(findings.cells) == 6
+    assert len(findings.tables[0].cells) == 6
     assert json.loads((tmp_path / "summary.json").read_text())[0]["success"] == findings.summary[0]["success"]
     assert {path.name for path in tmp_path.iterdir()} == {"configuration.json", "lookups.parquet", "report.html", "summary.json"}
 
@@ -85,7 +85,7 @@ def test_a_run_leaves_numbers_and_a_report_with_all_plots(tmp_path: Path) -> Non
 def test_overlays_in_which_no_lookup_succeeds_are_shown_as_well(tmp_path: Path) -> None:
     findings = run(RoutingRequest(peers=3_000, lookups=3, k=(1,), dead=(0.97,)), in_one_thread, tmp_path)
 
-    assert findings.cells[1][2:5] == ("0.00%", "", "")
+    assert findings.tables[0].cells[1][2:5] == ("0.00%", "", "")
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,14 @@ from click.testing import CliRunner, Result
 from gsg.cli import main
 
 SMALL = {
+    "churn": (
+        *("--peers", "60", "--tuples", "2000", "--subscriptions", "50", "--replicas", "1,3", "--dying", "0.2,0.3"),
+        *("--epochs", "2", "--runs", "2", "--strategy", "rarest", "--strategy", "grid-1"),
+    ),
+    "dissemination": (
+        *("--peers", "40,60", "--views", "5,10", "--exchanged", "4", "--removed", "0.2,0.5", "--runs", "2"),
+        *("--subscribers", "0.5,1", "--settle", "3", "--rounds", "4"),
+    ),
     "routing": ("--peers", "200", "--lookups", "100", "--k", "2,8", "--dead", "0,0.5"),
 }
 
@@ -45,6 +53,27 @@ def test_spark_and_one_thread_say_the_same(experiment: str, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("experiment", "arguments", "complaint"),
     [
+        ("churn", ("--peers", "1"), "1 peers; expected 2 to"),
+        ("churn", ("--tuples", "0"), "0 tuples; expected 1 to"),
+        ("churn", ("--subscriptions", "0"), "0 subscriptions; expected 1 to"),
+        ("churn", ("--strategy", "fastest"), "unknown strategy 'fastest'; expected predicate"),
+        ("churn", ("--mix", "abc"), "pattern 'abc' of the mix 'abc'"),
+        ("churn", ("--replicas", "61"), "61 holders of a key among 60 peers; expected 1 to 60"),
+        ("churn", ("--dying", "1"), "a share of 1 peers that die; expected 0 or more, and less than 1"),
+        ("churn", ("--dying", "a"), "--dying 'a'; expected numbers between commas"),
+        ("churn", ("--epochs", "0"), "0 epochs; expected 1 to"),
+        ("churn", ("--runs", "0"), "0 runs; expected 1 to"),
+        ("dissemination", ("--peers", "1"), "1 agents; expected 2 to"),
+        ("dissemination", ("--peers", "many"), "--peers 'many'; expected whole numbers between commas"),
+        ("dissemination", ("--views", "40"), "views of 40 among 40 agents; expected 1 to 39"),
+        ("dissemination", ("--exchanged", "0"), "0 neighbours exchanged of a view of 5; expected 1 to 5"),
+        ("dissemination", ("--removed", "1"), "a share of 1 of 40 agents removed; expected 0 or more, and that some stay"),
+        ("dissemination", ("--subscribers", "0.01"), "a share of 0.01 of 40 agents subscribe; expected two of them at least"),
+        ("dissemination", ("--hop-ms", "-1,5"), "hops of -1 to 5 ms; expected the shorter one first, and none below 0"),
+        ("dissemination", ("--rounds", "0"), "0 rounds; expected 1 to"),
+        ("dissemination", ("--settle", "-1"), "-1 rounds to settle; expected 0 to"),
+        ("dissemination", ("--round-s", "0"), "rounds of 0 s; expected more than 0"),
+        ("dissemination", ("--runs", "0"), "0 runs; expected 1 to"),
         ("routing", ("--peers", "0"), "0 peers; expected 2 to"),
         ("routing", ("--lookups", "-1"), "-1 lookups; expected 1 to"),
         ("routing", ("--k", "8,x"), "--k '8,x'; expected whole numbers between commas"),
