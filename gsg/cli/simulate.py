@@ -7,10 +7,10 @@ import importlib
 import click
 
 _COMMANDS = {
-    "dissemination": ("simulate_dissemination", "How views are exchanged, and how events spread."),
     "load-balance": ("simulate_load_balance", "Who would carry which load, strategy by strategy."),
     "churn": ("simulate_churn", "Which matches are lost while peers come and go."),
     "routing": ("simulate_routing", "How far lookups go, and how many succeed."),
+    "dissemination": ("simulate_dissemination", "How views are exchanged, and how events spread."),
     "replay": ("simulate_replay", "When the rows of a query came and went, over a history of facts."),
     "package": ("simulate_package", "Make the zip that spark-submit hands to a cluster."),
 }
