@@ -16,15 +16,15 @@ from typing import TypeAlias, TypeVar
 import dht
 
 from .errors import Elsewhere, PeerMisbehaved, PeerUnreachable, Refused
-from .messages import Done, Failed, Loads, Message, NotHere, PeerStatus, decode, encode
+from .messages import Differ, Done, Failed, Loads, Message, NotHere, PeerStatus, decode, encode
 
 log = logging.getLogger(__name__)
 
 ANSWER_TIMEOUT_S = 30.0
 """How long an answer may take before its peer counts as unreachable: for peers that hang, since a broken link tells at once."""
 
-Answer: TypeAlias = Done | Failed | Loads | NotHere | PeerStatus
-_ANSWERS = (Done, Failed, Loads, NotHere, PeerStatus)
+Answer: TypeAlias = Done | Failed | Loads | NotHere | Differ | PeerStatus
+_ANSWERS = (Done, Failed, Loads, NotHere, Differ, PeerStatus)
 Wanted = TypeVar("Wanted", bound=Answer)
 OnMessage: TypeAlias = "Callable[[Channel, Message], None]"
 
@@ -218,6 +218,13 @@ class Exchange:
         except dht.DhtError as error:
             raise PeerUnreachable(str(error)) from None
         return self._of(link)
+
+    def channel_now(self, contact: dht.Contact) -> Channel | None:
+        """The way to a peer, if there is one already."""
+        if contact.id == self._own_id:
+            return self.own
+        link = None if self._links is None else self._links.linked(contact.id)
+        return None if link is None else self._of(link)
 
     async def ask(self, contact: dht.Contact, make: Callable[[int], Message], wanted: type[Wanted]) -> Wanted:
         """Ask a peer and wait. Raises PeerUnreachable, or Refused with its reason."""

@@ -1,13 +1,14 @@
-"""Keys change hands when peers come and leave: facts go to the new holder, feeds are told to follow, late messages are passed on.
+"""Keys change hands when peers come, leave and die: new holders get the facts, feeds follow the primary, late messages pass on.
 
-    newcomer is the holder of a key now      facts sent and acknowledged ──> its feeds told Moved ──> all gone: facts dropped here
-    a publish for it comes here all the same    carried out here while feeds remain, and forwarded to the holder
-    a condition for it comes here               answered NotHere
+    newcomer is among a key's holders now    facts sent and acknowledged; is it the primary ──> the key's feeds are told Moved
+    a holder has died                        the facts are sent to whoever is a holder in its place
+    we are not among them any more           all that, and once no feed needs them the facts are dropped here
+    a publish comes to another than the primary  forwarded to it
+    a condition comes to another                 answered NotHere
 
-For SETTLING_S after a peer was discovered, each message is checked for keys that are another's by now: publishers and subscribers
-learn of a newcomer within that time. What is forwarded is taken as it is, so two peers who disagree do not pass it back and forth.
-A peer that leaves in order does the same with all its keys. A peer that dies does not: until keys have three holders, its facts
-die with it.
+Of the holders that a key has kept, the closest sends. For SETTLING_S after a peer was discovered, each message is checked for keys
+that are another's by now: publishers and subscribers learn of a newcomer within that time. What is forwarded is taken as it is, so
+two peers who disagree do not pass it back and forth. A peer that leaves in order hands over all its keys.
 """
 
 from __future__ import annotations
@@ -21,20 +22,26 @@ from typing import TypeAlias
 
 import dht
 
+from . import features
 from .errors import GsgError, PeerUnreachable
-from .exchange import Channel, Exchange, answer_of, show
+from .exchange import ANSWER_TIMEOUT_S, Channel, Exchange, answer_of, show
 from .features import Key
-from .holders import UNSURE_S, Holders
+from .holders import REPLICAS, UNSURE_S, Holders
 from .intake import StartTask
-from .messages import Done, Flash, HandOver, InsertCondition, Message, NotHere, Publish, parts
+from .messages import Done, Failed, Flash, InsertCondition, Message, NotHere, Publish, Replicate, parts
 from .model import Tuple
 from .placement import NOWHERE
 from .rendezvous import Rendezvous
+from .replication import Held, Replication
 
 log = logging.getLogger(__name__)
 
 SETTLING_S = UNSURE_S
 """How long after a peer was discovered its neighbours look for keys that are its own."""
+MENDING_S = 10.0
+"""How long after a peer died its keys are looked after, at least."""
+MAX_CHANGES = 1_000
+"""Dead peers that one look through all keys takes into account."""
 LEAVING_S = 10.0
 """How long leaving may take; what was not handed over by then is lost, and said to be."""
 FOLLOWING_S = 2.0
@@ -59,6 +66,7 @@ class Handover:
         holders: Holders,
         exchange: Exchange,
         rendezvous: Rendezvous,
+        replication: Replication,
         *,
         start_task: StartTask,
         flush: Callable[[], None],
@@ -67,12 +75,16 @@ class Handover:
         self._holders = holders
         self._exchange = exchange
         self._rendezvous = rendezvous
+        self._replication = replication
         self._start_task = start_task
         self._flush = flush
         self._settled_at_s = 0.0
         self._working = False
         self._forwarding = asyncio.Lock()
         """Held while the parcels of one message are sent, so that messages are passed on in the order in which they came."""
+        self._newcomers: set[bytes] = set()
+        self._dead: set[bytes] = set()
+        """Peers that came since all keys were looked through, and that died of late. Limits: the peers there are, MAX_CHANGES."""
         self._again = asyncio.Event()
         """Set when keys may have to be handed over, once more."""
         self.leaving = False
@@ -83,10 +95,28 @@ class Handover:
         """Whether messages are to be checked for keys that are another's by now."""
         return self.leaving or asyncio.get_running_loop().time() < self._settled_at_s
 
-    def newcomer(self) -> None:
+    def newcomer(self, contact: dht.Contact) -> None:
         """A peer was discovered: some keys may be its own."""
         self._settled_at_s = asyncio.get_running_loop().time() + SETTLING_S
-        self._rendezvous.remember_retractions()
+        self._rendezvous.held.remembering = True
+        self._newcomers.add(contact.id)
+        self._look()
+
+    def died(self, peer: bytes) -> None:
+        """A peer is gone: keys that it held have another holder."""
+        self._newcomers.discard(peer)
+        if len(self._dead) < MAX_CHANGES:
+            self._dead.add(peer)
+        self._settled_at_s = max(self._settled_at_s, asyncio.get_running_loop().time() + MENDING_S)
+        self._look()
+
+    def missed(self, peer: bytes) -> None:
+        """A holder that lives did not confirm a change in time: it is told all that it should know, like a newcomer."""
+        self._newcomers.add(peer)
+        self._settled_at_s = max(self._settled_at_s, asyncio.get_running_loop().time() + MENDING_S)
+        self._look()
+
+    def _look(self) -> None:
         self._again.set()
         if not self._working and not self.leaving:
             self._working = True
@@ -98,29 +128,35 @@ class Handover:
             self._again.set()
 
     def elsewhere(self, key: Key) -> dht.Contact | None:
-        """The holder of a key, if it is not this peer."""
-        holder = self._holders.other_than_us(key) if self.leaving else self._holders.now(key)
+        """The primary of a key, if it is not this peer."""
+        if self.leaving:
+            holders = self._holders.without_us(key)
+            return holders[0] if holders else None
+        holder = self._holders.now(key)
         return None if holder is None or holder.id == self._own.id else holder
 
     # --- messages that came to a former holder -----------------------------------------------------------------------------
 
-    def publish(self, channel: Channel, message: Publish) -> Done | None:
+    def publish(self, channel: Channel, message: Publish) -> Held | None:
         """Carry out a Publish; None when parts of it were forwarded, and the answer comes when those are answered."""
         places, kept, parcels = self._sort(message.facts, message.places)
-        changed = self._rendezvous.publish(message.sign, message.facts, places, stamp=message.stamp)
+        held = self._replication.hold(message.sign, message.facts, places, message.stamp)
         if not parcels:
-            return Done(message.request, changed)
-        self._rendezvous.publish(message.sign, message.facts, kept, stamp=message.stamp, as_holder=False)
+            return held
+        self._rendezvous.publish(message.sign, message.facts, kept, stamp=held.stamp, as_holder=False)
 
         def make(numbers: list[int], theirs: list[bytes]) -> Callable[[int], Message]:
             facts = [message.facts[number] for number in numbers]
-            return lambda request: Publish(request, message.sign, facts, theirs, message.stamp, forwarded=True)
+            return lambda request: Publish(request, message.sign, facts, theirs, held.stamp, forwarded=True)
 
-        def instead(numbers: list[int], theirs: list[bytes]) -> int:
+        async def instead(numbers: list[int], theirs: list[bytes]) -> Done:
             facts = [message.facts[number] for number in numbers]
-            return self._rendezvous.publish(message.sign, facts, theirs, stamp=message.stamp)
+            kept = self._replication.hold(message.sign, facts, theirs, held.stamp)
+            if kept.everywhere is not None:
+                await kept.everywhere()
+            return Done(0, kept.changed, kept.stamp)
 
-        self._start_task(self._forward(channel, message.request, parcels, changed, make, instead))
+        self._start_task(self._forward(channel, message.request, parcels, held, make, instead))
         return None
 
     def flash(self, channel: Channel, message: Flash) -> Done | None:
@@ -135,11 +171,11 @@ class Handover:
             events = [message.events[number] for number in numbers]
             return lambda request: Flash(request, message.publisher, events, theirs, forwarded=True, after=message.after)
 
-        def instead(numbers: list[int], theirs: list[bytes]) -> int:
+        async def instead(numbers: list[int], theirs: list[bytes]) -> Done:
             self._rendezvous.flash(message.publisher, [message.events[number] for number in numbers], theirs, message.after)
-            return 0
+            return Done(0)
 
-        self._start_task(self._forward(channel, message.request, parcels, 0, make, instead))
+        self._start_task(self._forward(channel, message.request, parcels, Held(0, 0, None), make, instead))
         return None
 
     def not_here(self, message: InsertCondition) -> NotHere | None:
@@ -171,7 +207,9 @@ class Handover:
                     own.append(position)
                     continue
                 theirs.setdefault(holder, bytearray()).append(position)
-                if self._rendezvous.holds((arity, position, items[position])):
+                key = (arity, position, items[position])
+                # A key that we hold too comes back from its primary.
+                if self._rendezvous.holds(key) and not self._is_ours(key):
                     more.append(position)
             for holder, their in theirs.items():
                 numbers, their_places = parcels.setdefault(holder, ([], []))
@@ -186,25 +224,35 @@ class Handover:
         channel: Channel,
         request: int,
         parcels: Parcels,
-        changed: int,
+        held: Held,
         make: Callable[[list[int], list[bytes]], Callable[[int], Message]],
-        instead: Callable[[list[int], list[bytes]], int],
+        instead: Callable[[list[int], list[bytes]], Awaitable[Done]],
     ) -> None:
         """Pass on what is others', then answer. Where an holder has gone already, we are next: it is carried out here."""
         sent: list[tuple[dht.Contact, list[int], list[bytes], Awaitable[Done]]] = []
         async with self._forwarding:
             for holder, (numbers, theirs) in parcels.items():
                 sent.append((holder, numbers, theirs, await self._send(holder, make(numbers, theirs))))
-        for holder, numbers, theirs, answer in sent:
-            try:
-                changed += (await answer).count
-            except GsgError as error:
-                log.info("kept what belongs to %s: %s", show(holder), error)
-                if isinstance(error, PeerUnreachable):
-                    self._holders.failed(holder.id, error)
-                changed += instead(numbers, theirs)
+        changed, stamp = held.changed, held.stamp
+        try:
+            for holder, numbers, theirs, answer in sent:
+                try:
+                    done = await answer
+                except GsgError as error:
+                    log.info("kept what belongs to %s: %s", show(holder), error)
+                    if isinstance(error, PeerUnreachable):
+                        self._holders.failed(holder.id, error)
+                    done = await instead(numbers, theirs)
+                changed += done.count
+                stamp = max(stamp, done.stamp)
+            if held.everywhere is not None:
+                await held.everywhere()
+        except GsgError as error:
+            self._flush()
+            channel.send(Failed(request, str(error)))
+            return
         self._flush()
-        channel.send(Done(request, changed))
+        channel.send(Done(request, changed, stamp))
 
     async def _send(self, holder: dht.Contact, make: Callable[[int], Message]) -> Awaitable[Done]:
         """Send a request; the result is its answer, or raises why there is none."""
@@ -216,8 +264,12 @@ class Handover:
 
     # --- keys that change hands -------------------------------------------------------------------------------------------
 
+    def _is_ours(self, key: Key) -> bool:
+        """Whether we are among the holders of a key."""
+        return any(holder.id == self._own.id for holder in self._holders.all_of(key))
+
     async def _hand_over_until_settled(self) -> None:
-        """Hand over what is others', again whenever a peer was discovered meanwhile, and drop what nobody needs here."""
+        """Hand over what is others', again whenever a peer came or died meanwhile, and drop what nobody needs here."""
         try:
             while self.settling and not self.leaving:
                 with contextlib.suppress(TimeoutError):
@@ -230,7 +282,8 @@ class Handover:
                     self._drop_what_has_moved()
         finally:
             self._working = False
-            self._rendezvous.forget_retractions()
+            self._newcomers.clear()
+            self._dead.clear()
 
     async def leave(self) -> None:
         """Hand over everything: this peer is about to stop."""
@@ -249,61 +302,129 @@ class Handover:
             log.warning("not everything was handed over within %.0f s: the facts that only this peer held are lost", LEAVING_S)
 
     async def _hand_over(self) -> None:
-        moving: dict[dht.Contact, list[Key]] = {}
+        """Look through all keys: whom are their facts to be sent to, and where do their feeds belong?"""
+        newcomers, dead = set(self._newcomers), set(self._dead)
+        plan = _Plan()
         for number, key in enumerate(self._rendezvous.all_keys()):
             if number % KEYS_PER_TURN == KEYS_PER_TURN - 1:
                 await asyncio.sleep(0)
-            # A key that has moved already is its new holder's to pass on: what is left of it here may be old.
-            holder = None if self._rendezvous.has_moved(key) else self.elsewhere(key)
-            if holder is not None:
-                moving.setdefault(holder, []).append(key)
-        for holder, keys in moving.items():
-            try:
-                await self._move(holder, keys)
-            except GsgError as error:
-                log.info("keys not handed over to %s: %s", show(holder), error)
-                if isinstance(error, PeerUnreachable):
-                    self._holders.failed(holder.id, error)
-                    self._again.set()
+            # A key that has moved already is its new holders' to pass on: what is left of it here may be old.
+            if not self._rendezvous.has_moved(key):
+                holders = self._holders.without_us(key) if self.leaving else self._holders.all_of(key)
+                posted = self._rendezvous.has_templates(key)
+                plan.add(key, holders, self._own, newcomers, dead, posted=posted, leaving=self.leaving)
+        copied = await asyncio.gather(*(self._copied(holder, keys) for holder, keys in plan.copies.items()))
+        failed = {holder.id for holder, done in zip(plan.copies, copied, strict=True) if not done}
+        if failed:
+            self._again.set()
+        self._newcomers -= newcomers - failed
+        for primary, keys in plan.primaries.items():
+            if primary.id not in failed:
+                self._rendezvous.tell_moved(keys, primary, leaves=self.leaving)
+        self._rendezvous.move(key for key, holders in plan.others.items() if not failed.intersection(holders))
+        self._flush()
 
-    async def _move(self, holder: dht.Contact, keys: list[Key]) -> None:
-        """Send the facts of keys to their holder, and the feeds after them."""
+    async def _copied(self, holder: dht.Contact, keys: list[Key]) -> bool:
+        """Whether a holder has confirmed what it was sent."""
+        try:
+            await self.copy(holder, keys)
+        except GsgError as error:
+            log.info("keys not handed over to %s: %s", show(holder), error)
+            if isinstance(error, PeerUnreachable):
+                self._holders.failed(holder.id, error)
+            return False
+        return True
+
+    async def copy(self, holder: dht.Contact, keys: list[Key]) -> None:
+        """Send what is known of keys to one of their holders."""
         channel = await self._exchange.channel(holder)
         start = 0
         while start < len(keys):
-            # From reading a key's facts to sending them nothing else runs, so whatever is forwarded later comes after them.
-            chunk: list[Key] = []
             history: list[tuple[int, Tuple, int]] = []
             places: list[bytes] = []
             while start < len(keys) and len(history) < CHUNK_FACTS:
                 key = keys[start]
                 start += 1
-                chunk.append(key)
-                of_key = self._rendezvous.history(key)
+                of_key = self._rendezvous.held.history(key)
                 history.extend(of_key)
                 places.extend([bytes((key[1],))] * len(of_key))
+            if channel.congested:
+                await channel.drained(ANSWER_TIMEOUT_S)
             answers = [
-                channel.ask(partial(_hand_over, history[part], places[part]))
+                channel.ask(partial(_replicate, history[part], places[part]))
                 for part in parts([fact for _, fact, _ in history], CHUNK_FACTS)
             ]
             for answer in answers:
                 await answer_of(channel, answer, Done)
-            self._rendezvous.move(chunk, holder, leaves=self.leaving)
-            self._flush()
 
     def _drop_what_has_moved(self) -> None:
         for key in self._rendezvous.moved_keys():
-            if self.elsewhere(key) is None:
+            if self._is_ours(key):
                 self._rendezvous.keep(key)
             else:
                 self._rendezvous.drop_if_unused(key)
         self._flush()
 
 
+class _Plan:
+    """What one look through all keys finds to do."""
+
+    def __init__(self) -> None:
+        self.copies: dict[dht.Contact, list[Key]] = {}
+        """Who gets what is known of which keys."""
+        self.primaries: dict[dht.Contact, list[Key]] = {}
+        """Whom the feeds of which keys are to follow."""
+        self.others: dict[Key, set[bytes]] = {}
+        """Keys that we hold no more, and whoever has to have them before."""
+
+    def add(
+        self,
+        key: Key,
+        holders: Sequence[dht.Contact],
+        own: dht.Contact,
+        newcomers: set[bytes],
+        dead: set[bytes],
+        *,
+        posted: bool,
+        leaving: bool,
+    ) -> None:
+        """Decide for one key; ``posted``: it has templates."""
+        if not holders:
+            return
+        ids = [holder.id for holder in holders]
+        new = gained(features.key(*key), ids, newcomers, dead, leaving=leaving and len(ids) == REPLICAS)
+        ours = own.id in ids
+        # Of those that have it the closest sends; and we, before we let go of it.
+        senders = [holder for holder in ids if holder not in new]
+        if not ours or senders[:1] == [own.id] or not senders:
+            # Nobody but us may have it: then the primary at least gets it.
+            targets = new or (set() if ours else set(ids[:1]))
+            for holder in holders:
+                if holder.id in targets and holder.id != own.id:
+                    self.copies.setdefault(holder, []).append(key)
+            if not ours:
+                self.others[key] = targets
+        if ids[0] != own.id and (posted or not ours):
+            self.primaries.setdefault(holders[0], []).append(key)
+
+
+def gained(key: bytes, holders: Sequence[bytes], newcomers: set[bytes], dead: set[bytes], *, leaving: bool = False) -> set[bytes]:
+    """Which of a key's holders, closest first, were none before these peers came and those died; ``leaving``: and we left."""
+    new = {holder for holder in holders if holder in newcomers}
+    if dead and len(holders) == REPLICAS:
+        furthest = dht.distance(holders[-1], key)
+        before = sum(dht.distance(peer, key) < furthest for peer in dead)
+        kept = [holder for holder in holders if holder not in new]
+        new.update(kept[len(kept) - before :] if before else ())
+    if leaving:
+        new.add(holders[-1])
+    return new
+
+
 async def _raising(error: PeerUnreachable) -> Done:
     raise error
 
 
-def _hand_over(history: list[tuple[int, Tuple, int]], places: list[bytes], request: int) -> Message:
+def _replicate(history: list[tuple[int, Tuple, int]], places: list[bytes], request: int) -> Message:
     signs, facts, stamps = (list(column) for column in zip(*history, strict=True))
-    return HandOver(request, signs, facts, places, stamps)
+    return Replicate(request, signs, facts, places, stamps)

@@ -1,6 +1,7 @@
-"""Which peer holds a feature's key: the overlay's answer, remembered per feature.
+"""Which peers hold a feature's key: the overlay's answer, remembered per feature.
 
-A key has one holder so far, the closest peer, which is its rendezvous; with more of them it will be the primary.
+The holders of a key are the REPLICAS living peers closest to it. The closest is its primary, and the rendezvous of the feature: it
+orders what happens to the key, and tells the others.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from .errors import PeerUnreachable
 from .exchange import Leaving, LinkBroke
 from .features import Key, key
 
+REPLICAS = 3
+"""How many peers hold a key (DESIGN section 6), where there are so many: all but one may die at once."""
 REMEMBERED = 500_000
 """Features whose holder is remembered; at the limit all are forgotten, and found again as they come (mostly without asking)."""
 
@@ -29,18 +32,25 @@ class Holders:
     """Holders by feature. Everything remembered is forgotten when a peer comes or goes.
 
     ``end_links(peer, reason)`` ends what links there are to a peer that does not answer: whoever waits on them is to know.
+    ``on_gone(peer)`` hears that it holds nothing any more.
     """
 
-    def __init__(self, overlay: dht.Overlay, end_links: Callable[[bytes, str], None]) -> None:
+    def __init__(
+        self, overlay: dht.Overlay, end_links: Callable[[bytes, str], None], on_gone: Callable[[bytes], None] = lambda peer: None
+    ) -> None:
         self._overlay = overlay
         self._end_links = end_links
+        self._on_gone = on_gone
         self._known: dict[Key, dht.Contact] = {}
+        self._sets: dict[Key, tuple[dht.Contact, ...]] = {}
+        """All holders, of features that we hold or change. Limit: REMEMBERED, like the others."""
         self._news = asyncio.Event()
         self._sure_from_s = 0.0
 
     def forget(self) -> None:
         """Peers have come or gone."""
         self._known.clear()
+        self._sets.clear()
         self._news.set()
         self._sure_from_s = asyncio.get_running_loop().time() + UNSURE_S
 
@@ -52,6 +62,7 @@ class Holders:
         if not isinstance(why, Leaving):
             self._end_links(peer, str(why))
         self.forget()
+        self._on_gone(peer)
 
     @property
     def unsure(self) -> bool:
@@ -87,12 +98,31 @@ class Holders:
                 holder = self._remember(feature, holders)
         return holder
 
-    def other_than_us(self, feature: Key) -> dht.Contact | None:
-        """Who is the holder of a feature when we have left; None when we know of nobody else."""
-        for holder in self._overlay.owners_now(key(*feature), 2) or ():
-            if holder.id != self._overlay.contact.id:
-                return holder
-        return None
+    def all_of(self, feature: Key) -> tuple[dht.Contact, ...]:
+        """All holders of a feature's key as far as known without asking anybody, the primary first; none where that is unknown."""
+        holders = self._sets.get(feature)
+        if holders is None:
+            holders = self._overlay.owners_now(key(*feature), REPLICAS) or ()
+            if len(self._sets) >= REMEMBERED:
+                self._sets.clear()
+            if holders:
+                self._sets[feature] = holders
+        return holders
+
+    async def look_up(self, features: Iterable[Key]) -> None:
+        """Find the holders of features that are not known. Raises PeerUnreachable when the overlay cannot say."""
+        for feature in features:
+            if not self.all_of(feature):
+                try:
+                    found = await self._overlay.owners(key(*feature), REPLICAS)
+                except dht.DhtError as error:
+                    raise PeerUnreachable(str(error)) from None
+                self._sets[feature] = found
+
+    def without_us(self, feature: Key) -> tuple[dht.Contact, ...]:
+        """Who are the holders of a feature's key when we have left; none when we know of nobody else."""
+        holders = self._overlay.owners_now(key(*feature), REPLICAS + 1) or ()
+        return tuple([holder for holder in holders if holder.id != self._overlay.contact.id][:REPLICAS])
 
     def shares(self, samples: int) -> dict[bytes, float]:
         """The fraction of all keys that each peer is responsible for, estimated from so many keys spread evenly by hash."""

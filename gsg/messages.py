@@ -5,7 +5,8 @@
                                 RemoveCondition, Resume
     rendezvous -> subscriber    Snapshot, Deltas, Happened, Gap, Moved
     subscriber -> rendezvous    AskPassed                           answered by Passed, after all that was forwarded before
-    old holder  -> new holder     HandOver                            answered by Done or Failed
+    holder      -> holder         Replicate                           answered by Done or Failed
+    holder      -> holder         AskRanges, AskKeys                  answered by Differ
     publisher  -> rendezvous    AskInterest                         answered by Interest
     rendezvous -> publisher     Interested                          answered by Done
     anybody    -> anybody       AskStatus                           answered by PeerStatus
@@ -62,7 +63,7 @@ class Publish(_Message, tag=1, frozen=True):
     facts: list[Tuple]
     places: list[bytes]
     stamp: int
-    """The publisher's clock in microseconds: tells older from newer where a fact comes from two sides as its key changes hands."""
+    """The latest time that the publisher knows of, in microseconds (:mod:`gsg.versions`): what changes now is later."""
     forwarded: bool = False
     unsure: bool = False
     """The publisher has lost or met peers of late, and may take the receiver for an holder that it is not: it is to look."""
@@ -88,6 +89,8 @@ class Done(_Message, tag=3, frozen=True):
     request: int
     count: int = 0
     """Of a Publish: how many facts it changed under their position 0."""
+    stamp: int = 0
+    """Of a Publish: when the change was made, as its holders have it."""
 
 
 class Failed(_Message, tag=4, frozen=True):
@@ -199,8 +202,8 @@ class Gap(_Message, tag=13, frozen=True):
     feed: int
 
 
-class HandOver(_Message, tag=18, frozen=True):
-    """You are the rendezvous of these facts' keys from now on: they came (sign 1), or were retracted of late (-1), at their stamps.
+class Replicate(_Message, tag=18, frozen=True):
+    """You hold these facts' keys too: they came (sign 1), or went (-1), at their stamps.
 
     Where your side knows better, by a later stamp, it stays so.
     """
@@ -210,6 +213,28 @@ class HandOver(_Message, tag=18, frozen=True):
     facts: list[Tuple]
     places: list[bytes]
     stamps: list[int]
+
+
+class AskRanges(_Message, tag=22, frozen=True):
+    """Of the keys that we both hold: do you have the same facts? One digest for each range of keys (:mod:`gsg.repair`)."""
+
+    request: int
+    digests: list[int]
+
+
+class AskKeys(_Message, tag=23, frozen=True):
+    """Do you have the same facts under these keys?"""
+
+    request: int
+    keys: list[tuple[int, int, Term]]
+    digests: list[int]
+
+
+class Differ(_Message, tag=24, frozen=True):
+    """These ranges, or keys, by their numbers, are not the same here."""
+
+    request: int
+    numbers: list[int]
 
 
 class NotHere(_Message, tag=16, frozen=True):
@@ -304,7 +329,10 @@ Message: TypeAlias = (
     | Deltas
     | Happened
     | Gap
-    | HandOver
+    | Replicate
+    | AskRanges
+    | AskKeys
+    | Differ
     | NotHere
     | Moved
     | AskInterest

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import logging
+from collections.abc import Awaitable, Callable
 
-from .errors import PeerUnreachable, Refused
+from .errors import GsgError, PeerUnreachable, Refused
 from .exchange import Channel
 from .intake import StartTask
-from .messages import Done, Message, Snapshot
+from .messages import Done, Failed, Message, Snapshot
 from .posting import AnyFeed, Feed, Subscriber
 from .rendezvous import Rendezvous
+from .replication import Held
 
 log = logging.getLogger(__name__)
 
@@ -30,6 +32,22 @@ class Outgoing:
     def answer(self, channel: Channel, done: Done) -> None:
         """Answer a publisher after its tuples have been forwarded."""
         self._done.append((channel, done))
+
+    def answer_when_held(self, channel: Channel, request: int, held: Held) -> None:
+        """Answer a publisher once all holders have its tuples."""
+        done = Done(request, held.changed, held.stamp)
+        if held.everywhere is None:
+            self.answer(channel, done)
+        else:
+            self._start_task(self._answer_later(channel, done, held.everywhere))
+
+    async def _answer_later(self, channel: Channel, done: Done, everywhere: Callable[[], Awaitable[None]]) -> None:
+        answer: Done | Failed = done
+        try:
+            await everywhere()
+        except GsgError as error:
+            answer = Failed(done.request, str(error))
+        channel.send(answer)
 
     def resume(self, channel: Channel, feed: Feed) -> None:
         """A subscriber asks for a fresh snapshot: once at the end of the read, however often it asks."""

@@ -14,12 +14,10 @@ This module is the shell around those: it owns the sockets and the tasks, and ha
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import socket
 import time
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from functools import partial
 from pathlib import Path
 from random import Random, SystemRandom
 from types import TracebackType
@@ -30,7 +28,7 @@ import dht
 from . import model
 from .anchors import rule_of
 from .backlog import LIMIT
-from .errors import DoorClosed, PeerMisbehaved, PeerUnreachable, Refused, RemoteError, reason
+from .errors import DoorClosed, PeerUnreachable, RemoteError, reason
 from .exchange import Channel, Exchange, show
 from .features import Template
 from .handover import Handover
@@ -41,46 +39,26 @@ from .languages import Delete, Insert, Notify, parse_query, parse_script
 from .live import LiveSubscription
 from .memories import Memory, OnEvent
 from .messages import (
-    AskInterest,
-    AskLoads,
-    AskPassed,
     AskStatus,
-    Deltas,
-    Done,
-    Failed,
-    Flash,
-    Gap,
-    HandOver,
-    Happened,
-    InsertCondition,
-    Interest,
-    Interested,
-    Loads,
-    Message,
-    Moved,
-    NotHere,
-    Passed,
     PeerStatus,
-    Publish,
-    RemoveCondition,
-    Resume,
-    Snapshot,
     Test,
-    check_places,
 )
 from .model import Tuple
 from .nearby import Nearby
 from .outgoing import Outgoing
 from .placement import Anchor
-from .posting import AnyFeed
 from .predicates import compile_test
 from .publisher import Publisher
 from .query import MAX_TOKENS, Query
-from .status import Counters, status_of
+from .reception import Reception
+from .repair import Repair
+from .replication import Replication
+from .status import Counters
 from .subscriber import Subscriber
 from .subscription import Callback
 from .subscriptions import Asked, Subscriptions
 from .traced import Tracing, Untraced
+from .versions import Versions
 
 log = logging.getLogger(__name__)
 
@@ -110,6 +88,7 @@ class Peer:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._clock = clock
+        self._versions = Versions(clock)
         rng = SystemRandom() if rng is None else rng
         self._join = tuple(join)
         self._listen = listen
@@ -129,10 +108,13 @@ class Peer:
         self._holders: Holders
         self._publisher: Publisher
         self._subscriber: Subscriber
+        self._replication: Replication
         self._handover: Handover
+        self._repair: Repair
         self._outgoing = Outgoing(self._rendezvous, self._start_task)
         self._interests: Interests
         self._told: Told
+        self._reception: Reception
         self._nearby: Nearby
         self._subscriptions: Subscriptions
 
@@ -143,18 +125,31 @@ class Peer:
         except dht.LocalError as error:
             raise DoorClosed(str(error)) from None
         self._exchange = Exchange(
-            self.contact, on_message=self._message, on_batch=self._outgoing.flush, on_broken=self._channel_broken
+            self.contact,
+            on_message=lambda channel, message: self._reception.message(channel, message),
+            on_batch=self._outgoing.flush,
+            on_broken=self._channel_broken,
         )
         self._exchange.attach(self._endpoint.links)
-        self._holders = Holders(self._endpoint.overlay, self._exchange.abort)
+        self._holders = Holders(self._endpoint.overlay, self._exchange.abort, lambda peer: self._handover.died(peer))
         self._interests = Interests(self._holders, self._exchange, self._rendezvous, self._start_task)
-        self._publisher = self._tracing.publisher(self.contact.id, self._holders, self._exchange, self._interests, self._clock)
+        self._publisher = self._tracing.publisher(self.contact.id, self._holders, self._exchange, self._interests, self._versions)
         self._subscriber = Subscriber(self._holders, self._exchange, self._start_task, rule=self._rule)
         self._tracing.follow(self._subscriber.intake)
         self._subscriptions = Subscriptions(self._subscriber)
-        self._handover = Handover(
-            self.contact, self._holders, self._exchange, self._rendezvous, start_task=self._start_task, flush=self._outgoing.flush
+        self._replication = Replication(
+            self.contact, self._holders, self._exchange, self._rendezvous, self._versions, lambda peer: self._handover.missed(peer)
         )
+        self._handover = Handover(
+            self.contact,
+            self._holders,
+            self._exchange,
+            self._rendezvous,
+            self._replication,
+            start_task=self._start_task,
+            flush=self._outgoing.flush,
+        )
+        self._repair = Repair(self.contact, self._holders, self._exchange, self._rendezvous, self._handover)
         self._told = Told(self._rendezvous, self._handover, self._start_task)
         self._nearby = Nearby(
             self._interests,
@@ -164,6 +159,20 @@ class Peer:
             self._subscriber,
             self._handover,
             self._outgoing.send,
+        )
+        self._reception = Reception(
+            self.contact,
+            self._exchange,
+            self._rendezvous,
+            self._replication,
+            self._handover,
+            self._repair,
+            self._outgoing,
+            self._subscriber,
+            self._interests,
+            self._told,
+            self._publisher,
+            self.counters,
         )
         await self._group.__aenter__()
         self._open = True
@@ -175,6 +184,7 @@ class Peer:
             if isinstance(error, dht.DhtError):
                 raise PeerUnreachable(str(error)) from None
             raise
+        self._start_task(self._repair.run())
         return self
 
     async def _make_endpoint(self) -> dht.Endpoint:
@@ -340,96 +350,6 @@ class Peer:
         """Hear no more of what :meth:`listen` began."""
         self._subscriber.end_listening(listening)
 
-    # --- what other peers ask ---------------------------------------------------------------------------------------------
-
-    def _message(self, channel: Channel, message: Message) -> None:
-        try:
-            if self._handover.leaving and (isinstance(message, HandOver) or getattr(message, "forwarded", False)):
-                channel.send(NotHere(message.request, self.contact, leaves=True))  # type: ignore[union-attr]  # all three have it
-                return
-            match message:
-                case Publish():
-                    if abs(message.sign) != 1:
-                        raise Refused(f"sign {message.sign}; expected 1 or -1")
-                    check_places(message.facts, message.places)
-                    if not message.forwarded and (message.unsure or self._handover.settling):
-                        done = self._handover.publish(channel, message)
-                    else:
-                        if message.forwarded:
-                            self._handover.look_again()
-                        changed = self._rendezvous.publish(message.sign, message.facts, message.places, stamp=message.stamp)
-                        done = Done(message.request, changed)
-                    if done is not None:
-                        self._outgoing.answer(channel, done)
-                case HandOver():
-                    check_places(message.facts, message.places)
-                    if not len(message.signs) == len(message.stamps) == len(message.facts):
-                        raise Refused("a hand-over with columns of different lengths; expected a sign and a stamp for each fact")
-                    if any(abs(sign) != 1 for sign in message.signs):
-                        raise Refused("a hand-over with a sign that is neither 1 nor -1")
-                    self._rendezvous.take_over(message.signs, message.facts, message.places, message.stamps)
-                    self._handover.look_again()
-                    self._outgoing.answer(channel, Done(message.request))
-                case Flash():
-                    check_places([event.items for event in message.events], message.places)
-                    if not message.forwarded and (message.unsure or self._handover.settling):
-                        done = self._handover.flash(channel, message)
-                    else:
-                        self._rendezvous.flash(message.publisher, message.events, message.places, message.after)
-                        done = Done(message.request)
-                    if done is not None:
-                        self._outgoing.answer(channel, done)
-                case Deltas() | Happened() | Snapshot() | Gap() | Moved() | Passed():
-                    self._subscriber.received(channel, message)
-                case AskLoads():
-                    channel.send(Loads(message.request, self._rendezvous.loads(message.template, message.positions)))
-                case InsertCondition():
-                    # Always, not only while settling: whoever asks may have lost sight of the holder alone.
-                    not_here = self._handover.not_here(message)
-                    if not_here is not None:
-                        channel.send(not_here)
-                        return
-                    feed = self._rendezvous.insert_condition(channel, message)
-                    self._told.then(partial(self._posted, channel, message.request, feed))
-                case RemoveCondition():
-                    self._rendezvous.remove_condition(channel, message.feed)
-                case Resume():
-                    known = self._rendezvous.feed(channel, message.feed)
-                    if known is not None:
-                        self._outgoing.resume(channel, known)
-                case AskInterest():
-                    self._told.answer(channel)
-                case Interest():
-                    self._interests.heard(channel, message)
-                case Interested():
-                    self._interests.told(channel, message)
-                case AskPassed():
-                    self._rendezvous.ask_passed(channel, message)
-                case AskStatus():
-                    channel.send(status_of(message.request, self._exchange, self._rendezvous, self._publisher, self.counters))
-        except Refused as error:
-            self._refuse(channel, message, str(error))
-        except PeerUnreachable:
-            log.debug("answer to %s not sent: the link is gone", show(channel.contact))
-        except PeerMisbehaved:
-            raise
-        except Exception:
-            # A defect of ours that a message brought out must not keep the others waiting, nor whoever sent it.
-            log.exception("a %s from %s was not carried out", type(message).__name__, show(channel.contact))
-            self._refuse(channel, message, "this peer failed on it; its log says more")
-
-    def _posted(self, channel: Channel, request: int, feed: AnyFeed) -> None:
-        with contextlib.suppress(PeerUnreachable):  # the feed ends with its link
-            channel.send(Done(request))
-            self._outgoing.snapshot(channel, feed)
-
-    @staticmethod
-    def _refuse(channel: Channel, message: Message, why: str) -> None:
-        request = getattr(message, "request", None)
-        if request is not None:
-            with contextlib.suppress(PeerUnreachable):
-                channel.send(Failed(request, why))
-
     # --- peers and links that come and go ---------------------------------------------------------------------------------
 
     def _channel_broken(self, channel: Channel, reason: str) -> None:
@@ -445,7 +365,7 @@ class Peer:
             self._holders.forget()
             self._interests.forget()
             self._told.newcomer()
-            self._handover.newcomer()
+            self._handover.newcomer(contact)
             self._subscriber.intake.discovered(contact)
 
     def _peer_lost(self, contact: dht.Contact) -> None:
@@ -454,6 +374,7 @@ class Peer:
             self._interests.forget()
             # A peer that vanished without a word leaves its links standing: what they fed is to be set up elsewhere.
             self._exchange.abort(contact.id, "the peer does not answer any more")
+            self._handover.died(contact.id)
 
     def _opened(self) -> Publisher:
         if not self._open:

@@ -11,7 +11,7 @@ sent there, at most ATTEMPTS times in all. Sending twice is harmless: facts are 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol, TypeAlias
@@ -27,6 +27,7 @@ from .messages import After, Done, Event, Flash, Message, Publish, size_bytes
 from .model import Tuple
 from .passing import Sent
 from .placement import places_by_holder
+from .versions import Versions
 
 ATTEMPTS = 5
 """How often a tuple is sent before its publisher is told that it did not arrive."""
@@ -69,10 +70,10 @@ class _Batch(Protocol):
 class _Facts:
     """Facts that come or go."""
 
-    def __init__(self, sign: int, facts: Sequence[Tuple], stamp: int, unsure: bool) -> None:
+    def __init__(self, sign: int, facts: Sequence[Tuple], versions: Versions, unsure: bool) -> None:
         self._sign = sign
         self._facts = facts
-        self._stamp = stamp
+        self._versions = versions
         self._unsure = unsure
 
     def begin(self, parcels: Sequence[_Parcel]) -> None:
@@ -85,7 +86,7 @@ class _Facts:
     def message(self, parcel: _Parcel, request: int, after: After) -> Message:
         """A Publish."""
         facts = [self._facts[number] for number in parcel.numbers]
-        return Publish(request, self._sign, facts, parcel.places, self._stamp, unsure=self._unsure)
+        return Publish(request, self._sign, facts, parcel.places, self._versions.latest, unsure=self._unsure)
 
 
 class _Events:
@@ -118,19 +119,17 @@ InFlight: TypeAlias = tuple[_Parcel, Channel, "asyncio.Future[Answer]"]
 
 
 class Publisher:
-    """Publishes for one peer. ``clock`` gives seconds, the same moment for all peers."""
+    """Publishes for one peer. ``versions`` is the peer's clock of changes."""
 
-    def __init__(
-        self, own_id: bytes, holders: Holders, exchange: Exchange, interests: Interests, clock: Callable[[], float]
-    ) -> None:
-        self._clock = clock
+    def __init__(self, own_id: bytes, holders: Holders, exchange: Exchange, interests: Interests, versions: Versions) -> None:
+        self._versions = versions
         self.own_id = own_id
         self._holders = holders
         self._exchange = exchange
         self._interests = interests
         self._sending = asyncio.Lock()
         """Held while one batch is sent; those who wait are the callers of publish, who bound how many they are."""
-        self._last = int(clock() * 1_000_000)
+        self._last = versions.now_us()
         """The last number given. It begins with the time, so that a peer that comes back with its id does not repeat itself."""
         self._sent = Sent()
         self.published = 0
@@ -141,9 +140,8 @@ class Publisher:
 
         Raises BadTerm before anything is sent, PeerUnreachable or Refused when some were not acknowledged.
         """
-        stamp = int(self._clock() * 1_000_000)
         places = {number: bytes(positions(fact)) for number, fact in enumerate(facts)}
-        return await self._publish(facts, places, _Facts(sign, facts, stamp, self._holders.unsure))
+        return await self._publish(facts, places, _Facts(sign, facts, self._versions, self._holders.unsure))
 
     async def events(self, events: Sequence[tuple[Tuple, str | None]], *, via: Sequence[int] | None = None) -> None:
         """Send events, each a tuple and the text it came as (None for none); returns once every rendezvous has forwarded them.
@@ -195,7 +193,9 @@ class Publisher:
                 sent, missed, problem = await self._send(tuples, sizes, places, batch)
             for parcel, channel, answer in sent:
                 try:
-                    changed += (await answer_of(channel, answer, Done)).count
+                    done = await answer_of(channel, answer, Done)
+                    changed += done.count
+                    self._versions.saw(done.stamp)
                 except PeerUnreachable as error:
                     problem = error
                     self._holders.failed(parcel.holder.id, error)

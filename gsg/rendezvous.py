@@ -20,6 +20,7 @@ from typing import TypeAlias
 import dht
 
 from .demands import Demand
+from .entries import Entries
 from .errors import Refused
 from .features import HOME, Key, Template
 from .messages import After, AskPassed, Event, Happened, InsertCondition, Load, Message, Moved, Snapshot, Test, parts
@@ -37,8 +38,6 @@ HAPPENED_FEEDS = 100_000
 """A message of events is cut at about so many numbers of feeds."""
 COMPILED_TESTS = 10_000
 """Compiled tests that are remembered, of those found by what they demand; the oldest goes, and is compiled anew when met."""
-REMEMBERED_RETRACTIONS = 1_000_000
-"""Retractions remembered while keys change hands. A fact whose retraction was forgotten could come back with a key handed over."""
 
 
 class Rendezvous:
@@ -46,8 +45,7 @@ class Rendezvous:
 
     def __init__(self, compile_test: CompileTest) -> None:
         self._compile_test = compile_test
-        self._facts: dict[Key, dict[Tuple, int]] = {}
-        """With each fact the stamp of its insertion."""
+        self.held = Entries()
         self._stands: dict[Key, Stand] = {}
         self._everywhere = Stand(None)
         """Templates without constants: matched under the tuple's home."""
@@ -58,13 +56,7 @@ class Rendezvous:
         """Limit: COMPILED_TESTS."""
         self._of_subscriber: dict[Subscriber, dict[int, AnyFeed]] = {}
         self._moved: dict[Key, None] = {}
-        """Keys whose facts another peer has by now."""
-        self._retracted: dict[Key, dict[Tuple, int]] | None = None
-        """While keys may be handed over: what was retracted here, with its stamp.
-
-        Limit: REMEMBERED_RETRACTIONS, then all is forgotten.
-        """
-        self._retractions = 0
+        """Keys that are others' by now, all of whose facts those have."""
         self._dirty: list[Feed] = []
         self._happened: list[tuple[Subscriber, Message]] = []
         self._passing = Passing()
@@ -80,11 +72,11 @@ class Rendezvous:
     def publish(self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes], *, stamp: int = 0, as_holder: bool = True) -> int:
         """Facts come (1) or go (-1) under their places; returns how many changed under their home.
 
-        ``stamp`` is the publisher's time, in microseconds; it matters only to facts that change hands (:meth:`take_over`).
+        ``stamp`` is the time of the change, later than all before (:mod:`gsg.versions`).
         ``as_holder=False``: for the sake of feeds that have not followed their key to its new holder yet.
         """
         changed_homes = 0
-        change = self._enter if sign > 0 else self._leave
+        change = self.held.enter if sign > 0 else self.held.leave
         for fact, positions in zip(facts, places, strict=True):
             for position in positions:
                 key = (len(fact), position, fact[position])
@@ -92,12 +84,16 @@ class Rendezvous:
                     self._moved.pop(key, None)
                 if change(key, fact, stamp):
                     changed_homes += position == HOME
-                    stand = self._stands.get(key)
-                    if stand is not None:
-                        self._feed(stand, fact, sign)
-                    if position == HOME and self._everywhere.size:
-                        self._feed(self._everywhere, fact, sign)
+                    self._changed(key, fact, sign)
         return changed_homes
+
+    def _changed(self, key: Key, fact: Tuple, sign: int) -> None:
+        """Tell the feeds of a key."""
+        stand = self._stands.get(key)
+        if stand is not None:
+            self._feed(stand, fact, sign)
+        if key[1] == HOME and self._everywhere.size:
+            self._feed(self._everywhere, fact, sign)
 
     def flash(self, publisher: bytes, events: Sequence[Event], places: Sequence[bytes], after: After | None = None) -> None:
         """Events pass under their places: matched, forwarded, not kept. They follow the deltas of what was published before."""
@@ -143,31 +139,6 @@ class Rendezvous:
             self._reach(self._everywhere, event, reached, _ANY_ARITY)
         self.matched += len(reached)
         return reached
-
-    def _enter(self, key: Key, fact: Tuple, stamp: int) -> bool:
-        if self._retracted and key in self._retracted:
-            self._retracted[key].pop(fact, None)
-        facts = self._facts.get(key)
-        if facts is None:
-            self._facts[key] = {fact: stamp}
-            return True
-        before = len(facts)
-        facts[fact] = stamp
-        return len(facts) != before
-
-    def _leave(self, key: Key, fact: Tuple, stamp: int) -> bool:
-        if self._retracted is not None:
-            self._retractions += 1
-            if self._retractions > REMEMBERED_RETRACTIONS:
-                self._retracted, self._retractions = {}, 1
-            self._retracted.setdefault(key, {})[fact] = stamp
-        facts = self._facts.get(key)
-        if facts is None or fact not in facts:
-            return False
-        del facts[fact]
-        if not facts:
-            del self._facts[key]
-        return True
 
     def _feed(self, stand: Stand, fact: Tuple, sign: int) -> None:
         for postings in stand.table.matching(fact):
@@ -219,7 +190,7 @@ class Rendezvous:
         for position in positions:
             key = _key(template, position)
             stand = self._stands.get(key)
-            facts = len(self._facts.get(key, ()))
+            facts = len(self.held.under(key))
             found.append(Load(facts, 0, False) if stand is None else Load(facts, stand.size, stand.get(template, None) is not None))
         return found
 
@@ -364,61 +335,46 @@ class Rendezvous:
     # --- keys that change hands: gsg/handover.py decides, and finds the peers ----------------------------------------------
 
     def all_keys(self) -> list[Key]:
-        """The keys that have facts or templates here, or had facts that were retracted while keys change hands."""
-        return list(self._facts.keys() | self._stands.keys() | (self._retracted or {}).keys())
+        """The keys that have facts or templates here, or had facts that went."""
+        return list(self.held.known_keys() | self._stands.keys())
 
     def holds(self, key: Key) -> bool:
         """Whether there are facts or templates under a key."""
-        return key in self._facts or key in self._stands
+        return key in self.held or key in self._stands
 
-    def history(self, key: Key) -> list[tuple[int, Tuple, int]]:
-        """The facts under a key as (1, fact, stamp), and those that were retracted of late as (-1, fact, stamp)."""
-        present = [(1, fact, stamp) for fact, stamp in self._facts.get(key, _NOTHING).items()]
-        gone = (self._retracted or {}).get(key, _NOTHING)
-        return present + [(-1, fact, stamp) for fact, stamp in gone.items()]
+    def has_templates(self, key: Key) -> bool:
+        """Whether templates are posted under a key."""
+        return key in self._stands
 
-    def move(self, keys: Iterable[Key], holder: dht.Contact, *, leaves: bool = False) -> None:
-        """Another peer has the facts of these keys now: tell their feeds to follow, once each. The facts stay until dropped."""
+    def tell_moved(self, keys: Iterable[Key], holder: dht.Contact, *, leaves: bool = False) -> None:
+        """Another peer is the rendezvous of these keys now: tell their feeds to follow, once each."""
         following: dict[AnyFeed, None] = {}
         for key in keys:
-            self._moved[key] = None
-            if self._retracted:
-                # What happens to the key from now on is the new holder's to remember.
-                self._retracted.pop(key, None)
             stands = [self._stands.get(key), self._everywhere if key[1] == HOME else None]
             for posted in (posted for stand in stands if stand is not None for posted in stand):
                 following.update(dict.fromkeys(posted.feeds))
         self._happened.extend((feed.subscriber, Moved(feed.number, holder, leaves)) for feed in following)
 
+    def move(self, keys: Iterable[Key]) -> None:
+        """Others hold these keys now, and have their facts, which stay here until :meth:`drop_if_unused`."""
+        self._moved.update(dict.fromkeys(keys))
+
     def take_over(self, signs: Sequence[int], facts: Sequence[Tuple], places: Sequence[bytes], stamps: Sequence[int]) -> None:
-        """What another peer knew of keys that are ours from now on; per fact and key, the later stamp is right."""
+        """What another holder knows of keys that are ours too; per fact and key, the later stamp is right."""
+        entries = self.held
         for sign, fact, positions, stamp in zip(signs, facts, places, stamps, strict=True):
-            wanted = bytearray()
             for position in positions:
                 key = (len(fact), position, fact[position])
-                if key in self._moved:
-                    # It comes back: what was left of it here has missed what happened at its other holder.
-                    for _, old, _ in self.history(key):
-                        self.publish(-1, [old], [bytes((position,))])
+                if self._moved:
                     self._moved.pop(key, None)
-                    if self._retracted:
-                        self._retracted.pop(key, None)
-                known = max(self._facts.get(key, _NOTHING).get(fact, -1), (self._retracted or {}).get(key, _NOTHING).get(fact, -1))
-                if known <= stamp:
-                    wanted.append(position)
-            self.publish(sign, [fact], [bytes(wanted)], stamp=stamp)
-
-    def remember_retractions(self) -> None:
-        """From now on keys may be handed over to this peer, by others who do not hear of what is retracted here."""
-        if self._retracted is None:
-            self._retracted = {}
-
-    def forget_retractions(self) -> None:
-        """No key is about to be handed over any more."""
-        self._retracted, self._retractions = None, 0
+                known = entries.stamp_of(key, fact)
+                if known > stamp or (known == stamp and sign > 0):
+                    continue  # the same change, or an older one; of two at one moment, both sides take the retraction
+                if (entries.enter if sign > 0 else entries.leave)(key, fact, stamp):
+                    self._changed(key, fact, sign)
 
     def has_moved(self, key: Key) -> bool:
-        """Whether another peer has the facts of a key by now."""
+        """Whether a key is others' by now."""
         return key in self._moved
 
     def moved_keys(self) -> list[Key]:
@@ -438,23 +394,22 @@ class Rendezvous:
         if key in self._stands:
             return
         self._moved.pop(key, None)
-        for fact in self._facts.pop(key, ()):
-            if key[1] == HOME and self._everywhere.size:
-                self._feed(self._everywhere, fact, -1)
+        for fact in self.held.drop(key):
+            self._changed(key, fact, -1)
 
     # --- figures ----------------------------------------------------------------------------------------------------------
 
     def facts(self) -> int:
         """Distinct facts held; walks them all."""
-        return len({fact for facts in self._facts.values() for fact in facts})
+        return self.held.distinct()
 
     def entries(self) -> int:
         """Facts under keys: a fact held under two keys counts twice."""
-        return sum(map(len, self._facts.values()))
+        return len(self.held)
 
     def keys(self) -> int:
         """Keys that have facts or templates."""
-        return len(self._facts.keys() | self._stands.keys())
+        return len(self.held.keys() | self._stands.keys())
 
     def templates(self) -> int:
         """Templates stored; those of several subscribers count once."""
@@ -466,11 +421,10 @@ class Rendezvous:
 
     def _stored(self, anchor: Key | None) -> Iterable[Tuple]:
         if anchor is not None:
-            return self._facts.get(anchor, ())
-        return (fact for (_, position, _), facts in self._facts.items() if position == HOME for fact in facts)
+            return self.held.under(anchor)
+        return self.held.at_home()
 
 
-_NOTHING: dict[Tuple, int] = {}
 _EVERYWHERE = (0, HOME, None)
 _ANY_ARITY: Tuple = ()
 """A template without positions asks for events of every arity; this is what it matches."""

@@ -5,7 +5,7 @@ One row for each tuple and each template that a peer had to do with, in one of t
     publisher     a client of this peer published it, or asked for it: all that an overlay was given is the rows of this role
     rendezvous    it came to this peer as holder of the keys of ``positions``; a template as holder of its anchor, and again where
                   its key moved
-    heir          another peer handed it over, as keys changed hands; nobody published it anew
+    copy          another holder of its keys sent it; nobody published it anew
     former        carried out for feeds that have not followed their key to its new holder yet
 
 An event that nobody wants goes nowhere, so it has a row at its publisher alone. A run of a peer begins with a row ``start`` and, if
@@ -42,7 +42,7 @@ class Role(StrEnum):
 
     PUBLISHER = "publisher"
     RENDEZVOUS = "rendezvous"
-    HEIR = "heir"
+    COPY = "copy"
     FORMER = "former"
 
 
@@ -82,13 +82,13 @@ COLUMNS = {
     "row": "int64",  # counts the rows of a run, from 1
     "at_us": "int64",  # when, by the peer's clock, in microseconds
     "what": "string",  # start, stop, insert, retract, event, subscribe, unsubscribe
-    "role": "string",  # publisher, rendezvous, heir, former; null of start and stop
+    "role": "string",  # publisher, rendezvous, copy, former; null of start and stop
     "terms": "string",  # the tuple as JSON (text_of); of a template null stands where anything may
     "condition": "string",  # of a template, JSON of what else it asks (condition_text); null of most
     "positions": "positions",  # under which it came, or where a template is posted, none for everywhere; null of published tuples
     "source": "string",  # of an event its publisher's id, of a template its subscriber's; null of facts
     "number": "int64",  # of an event its publisher's number, of a template its subscriber's
-    "stamp_us": "int64",  # of a fact its publisher's clock
+    "stamp_us": "int64",  # of a fact when it changed, as its holders have it (gsg/versions.py)
     "changed": "bool",  # whether a fact, at the holder of its position 0, or a template was not there (or was) before
     "matched": "int32",  # templates that a tuple met here and matched, their tests passed
     "forwarded": "int32",  # copies handed on to subscribers: of a fact one for each feed, of an event one for each peer

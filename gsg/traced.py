@@ -24,6 +24,7 @@ from .publisher import Publisher
 from .recorder import Parts, Recorder
 from .rendezvous import CompileTest, Rendezvous
 from .trace import Record, Role, What
+from .versions import Versions
 
 ID_BYTES = 20
 """What a peer says of itself is cut at the length of an id, and its numbers at 64 bits: what it sends is up to it."""
@@ -42,11 +43,9 @@ class Untraced:
         """What holds facts and templates."""
         return Rendezvous(compile_test)
 
-    def publisher(
-        self, own_id: bytes, holders: Holders, exchange: Exchange, interests: Interests, clock: Callable[[], float]
-    ) -> Publisher:
+    def publisher(self, own_id: bytes, holders: Holders, exchange: Exchange, interests: Interests, versions: Versions) -> Publisher:
         """What publishes."""
-        return Publisher(own_id, holders, exchange, interests, clock)
+        return Publisher(own_id, holders, exchange, interests, versions)
 
     def follow(self, intake: Intake) -> None:
         """What keeps the templates that are asked for here."""
@@ -71,11 +70,9 @@ class Tracing(Untraced):
         """What holds facts and templates, traced."""
         return TracedRendezvous(compile_test, self._recorder, self._own_id)
 
-    def publisher(
-        self, own_id: bytes, holders: Holders, exchange: Exchange, interests: Interests, clock: Callable[[], float]
-    ) -> Publisher:
+    def publisher(self, own_id: bytes, holders: Holders, exchange: Exchange, interests: Interests, versions: Versions) -> Publisher:
         """What publishes, traced."""
-        return TracedPublisher(own_id, holders, exchange, interests, clock, self._recorder)
+        return TracedPublisher(own_id, holders, exchange, interests, versions, self._recorder)
 
     def follow(self, intake: Intake) -> None:
         """Trace what is asked for here."""
@@ -106,13 +103,12 @@ class TracedRendezvous(Rendezvous):
         self._own_id = own_id
         self._publisher = own_id
         """Whose events pass."""
-        self._role = Role.RENDEZVOUS
 
     def publish(self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes], *, stamp: int = 0, as_holder: bool = True) -> int:
         """As without tracing, fact by fact."""
         at_us = self._recorder.now_us()
         what = What.INSERT if sign > 0 else What.RETRACT
-        role = self._role if as_holder else Role.FORMER
+        role = Role.RENDEZVOUS if as_holder else Role.FORMER
         changed_homes = 0
         for fact, positions in zip(facts, places, strict=True):
             if not positions:
@@ -179,12 +175,23 @@ class TracedRendezvous(Rendezvous):
             self._record(What.UNSUBSCRIBE, subscriber, number, feed.posted, changed=not feed.posted.feeds)
 
     def take_over(self, signs: Sequence[int], facts: Sequence[Tuple], places: Sequence[bytes], stamps: Sequence[int]) -> None:
-        """As without tracing."""
-        self._role = Role.HEIR
-        try:
-            super().take_over(signs, facts, places, stamps)
-        finally:
-            self._role = Role.RENDEZVOUS
+        """As without tracing, change by change."""
+        at_us = self._recorder.now_us()
+        for sign, fact, positions, stamp in zip(signs, facts, places, stamps, strict=True):
+            met, matched = self.met, self.matched
+            super().take_over([sign], [fact], [positions], [stamp])
+            self._recorder.add(
+                Record(
+                    at_us,
+                    What.INSERT if sign > 0 else What.RETRACT,
+                    Role.COPY,
+                    fact,
+                    positions=list(positions),
+                    stamp_us=_number(stamp),
+                    matched=self.met - met,
+                    forwarded=self.matched - matched,
+                )
+            )
 
     def _record(self, what: What, subscriber: Subscriber, number: int, posted: Posted, *, changed: bool) -> None:
         self._recorder.add(
@@ -211,10 +218,10 @@ class TracedPublisher(Publisher):
         holders: Holders,
         exchange: Exchange,
         interests: Interests,
-        clock: Callable[[], float],
+        versions: Versions,
         recorder: Recorder,
     ) -> None:
-        super().__init__(own_id, holders, exchange, interests, clock)
+        super().__init__(own_id, holders, exchange, interests, versions)
         self._recorder = recorder
 
     async def facts(self, sign: int, facts: Sequence[Tuple]) -> int:
@@ -225,7 +232,7 @@ class TracedPublisher(Publisher):
         at_us = self._recorder.now_us()
         what = What.INSERT if sign > 0 else What.RETRACT
         for fact in facts:
-            self._recorder.add(Record(at_us, what, Role.PUBLISHER, fact, stamp_us=at_us))
+            self._recorder.add(Record(at_us, what, Role.PUBLISHER, fact))
         return await super().facts(sign, facts)
 
     def numbered(self, events: Sequence[tuple[Tuple, str | None]]) -> list[Event]:

@@ -230,7 +230,7 @@ def test_status_tells_what_every_peer_holds() -> None:
 
         assert status[0].peer == peers[2].contact.id
         assert {each.peer for each in status} == {peer.contact.id for peer in peers}
-        assert sum(each.entries for each in status) == 30
+        assert sum(each.entries for each in status) == 3 * 30
         assert (sum(each.templates for each in status), sum(each.feeds for each in status)) == (1, 1)
         assert sum(each.published for each in status) == 10
         assert sum(peers[2].shares().values()) == pytest.approx(1.0)

@@ -18,6 +18,7 @@ from gsg.features import Key, positions
 from gsg.messages import MAX_TUPLE_BYTES, Done, Failed, Flash, Message, Publish
 from gsg.model import Tuple
 from gsg.publisher import ATTEMPTS, Publisher
+from gsg.versions import Versions
 
 Reply = Callable[["Channel", Publish | Flash], None]
 
@@ -79,7 +80,7 @@ class EverythingWanted:
 
 
 def publisher_of(place: Place, holders: FixedHolders) -> Publisher:
-    return Publisher(place.contact.id, holders, place.exchange, EverythingWanted(), lambda: 1.5)  # type: ignore[arg-type]  # know as much
+    return Publisher(place.contact.id, holders, place.exchange, EverythingWanted(), Versions(lambda: 1.5))  # type: ignore[arg-type]  # know as much
 
 
 def test_each_owner_gets_one_message_with_all_of_its_tuples_and_their_places() -> None:
@@ -90,8 +91,8 @@ def test_each_owner_gets_one_message_with_all_of_its_tuples_and_their_places() -
             changed = await publisher_of(us, holders).facts(1, [("a", "b", "c"), ("d", "e")])
 
         assert changed == 2
-        assert even.heard == [Publish(1, 1, [("a", "b", "c"), ("d", "e")], [b"\x00\x02", b"\x00"], 1_500_000)]
-        assert odd.heard == [Publish(1, 1, [("a", "b", "c"), ("d", "e")], [b"\x01", b"\x01"], 1_500_000)]
+        assert even.heard == [Publish(1, 1, [("a", "b", "c"), ("d", "e")], [b"\x00\x02", b"\x00"], 0)]
+        assert odd.heard == [Publish(1, 1, [("a", "b", "c"), ("d", "e")], [b"\x01", b"\x01"], 0)]
 
     run(main, seed=1)
 
@@ -152,7 +153,7 @@ def test_what_does_not_arrive_goes_to_the_next_holder(entered: Callable[[Place],
             assert await publisher_of(us, holders).facts(-1, [("a",)]) == 1
 
         assert holders.failures == [first.contact.id]
-        assert second.heard == [Publish(1, -1, [("a",)], [b"\x00"], 1_500_000)]
+        assert second.heard == [Publish(1, -1, [("a",)], [b"\x00"], 0)]
 
     run(main, seed=5)
 

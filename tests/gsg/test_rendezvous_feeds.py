@@ -96,7 +96,8 @@ def test_feeds_of_a_key_that_moves_are_told_once_and_facts_stay_until_they_have_
     place.follow("s", 1)
     place.follow("t", 1, ANYTHING, NOWHERE)
 
-    place.rendezvous.move([ON_KEY, HOME_KEY], HOLDER)
+    place.rendezvous.tell_moved([ON_KEY, HOME_KEY], HOLDER)
+    place.rendezvous.move([ON_KEY, HOME_KEY])
     assert place.take() == [("s", Moved(1, HOLDER, False)), ("t", Moved(1, HOLDER, False))]
     assert place.rendezvous.followed()
     place.rendezvous.drop_if_unused(ON_KEY)
@@ -113,7 +114,7 @@ def test_feeds_of_a_key_that_moves_are_told_once_and_facts_stay_until_they_have_
 
 def test_a_moved_key_is_ours_again_when_its_owner_writes_here(place: Place) -> None:
     place.insert(A)
-    place.rendezvous.move([ON_KEY, HOME_KEY], HOLDER)
+    place.rendezvous.move([ON_KEY, HOME_KEY])
 
     place.rendezvous.publish(1, [B], [b"\x01"], as_holder=False)
     assert place.rendezvous.has_moved(ON_KEY)
@@ -132,7 +133,7 @@ def test_a_fact_handed_over_comes_unless_it_was_retracted_since(
     place: Place, retracted_at: int | None, told: tuple[int, int], there: bool
 ) -> None:
     sign, stamp = told
-    place.rendezvous.remember_retractions()
+    place.rendezvous.held.remembering = True
     place.rendezvous.publish(-1, [A], [b"\x01"] if retracted_at else [b""], stamp=retracted_at or 0)
 
     place.rendezvous.take_over([sign], [A], [b"\x01"], [stamp])
@@ -149,30 +150,18 @@ def test_a_retraction_handed_over_counts_unless_the_fact_came_since(place: Place
     assert place.rendezvous.holds(ON_KEY) is there
 
 
-@pytest.mark.parametrize("remembering", [True, False], ids=["while keys change hands", "later"])
-def test_what_was_left_of_a_key_goes_when_it_comes_back(place: Place, remembering: bool) -> None:
-    place.rendezvous.remember_retractions()
-    place.insert(A)
-    place.retract(B)
-    if not remembering:
-        place.rendezvous.forget_retractions()
-    place.rendezvous.move([ON_KEY], HOLDER)
+def test_of_two_changes_at_one_moment_both_sides_take_the_retraction(place: Place) -> None:
+    place.rendezvous.held.remembering = True
+    place.rendezvous.publish(1, [A], [b"\x01"], stamp=5)
 
-    place.rendezvous.take_over([1], [("c", ON, "d")], [b"\x01"], [9])
+    place.rendezvous.take_over([-1, 1], [A, A], [b"\x01", b"\x01"], [5, 5])
 
-    assert [fact for sign, fact, _ in place.rendezvous.history(ON_KEY) if sign > 0] == [("c", ON, "d")]
+    assert place.rendezvous.held.history(ON_KEY) == [(-1, A, 5)]
 
 
-def test_retractions_are_remembered_while_keys_change_hands_up_to_a_limit(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gsg.rendezvous, "REMEMBERED_RETRACTIONS", 2)
-    place.rendezvous.remember_retractions()
-    place.rendezvous.remember_retractions()
-    for number in range(3):
-        place.rendezvous.publish(-1, [(number, ON, "x")], [b"\x01"], stamp=number)
-    assert place.rendezvous.history(ON_KEY) == [(-1, (2, ON, "x"), 2)]
-    assert place.rendezvous.all_keys() == [ON_KEY]
+def test_what_another_holder_tells_reaches_the_feeds_here(place: Place) -> None:
+    place.follow("s", 1)
 
-    place.rendezvous.publish(1, [(2, ON, "x")], [b"\x01"], stamp=3)
-    place.rendezvous.forget_retractions()
+    place.rendezvous.take_over([1, 1, -1], [A, A, A], [b"\x01"] * 3, [4, 4, 5])
 
-    assert place.rendezvous.history(ON_KEY) == [(1, (2, ON, "x"), 3)]
+    assert place.heard() == {"s": ["+a on b", "-a on b"]}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from peers import guest_of, overlay, quiet, simulate
+from peers import guest_of, overlay, quiet, rendezvous, simulate
 from pyarrow import parquet
 
 import gsg
@@ -36,22 +36,31 @@ def of(found: list[Line], role: str, what: str) -> list[Line]:
 
 def test_each_fact_has_a_row_at_its_publisher_and_one_at_each_of_its_holders(tmp_path: Path) -> None:
     held: Counter[str] = Counter()
+    copied: Counter[str] = Counter()
 
     async def work(net: SimNet, peers: list[Peer]) -> None:
         await peers[1].insert(FACTS)
         await peers[1].insert(FACTS[:1])
-        held.update({peer.contact.id.hex(): peer._rendezvous.entries() for peer in peers})
+        copied.update({peer.contact.id.hex(): peer._rendezvous.entries() for peer in peers})
+        for feature in {(len(fact), position, fact[position]) for fact in FACTS for position in range(len(fact))}:
+            count = sum(fact[feature[1]] == feature[2] for fact in FACTS if len(fact) == feature[0])
+            held[rendezvous(peers, *feature).contact.id.hex()] += count
 
     simulate(work, seed=31, trace=tmp_path)
 
     found = lines(tmp_path)
     published, received = of(found, "publisher", "insert"), of(found, "rendezvous", "insert")
     assert [tuple_of(line["terms"]) for line in published] == [*FACTS, FACTS[0]]
-    received = [line for line in received if line["stamp_us"] == published[0]["stamp_us"]]
-    copies: Counter[str] = Counter()
+    repeated = published[-1]["at_us"]
+    received = [line for line in received if line["at_us"] < repeated]
+    there: Counter[str] = Counter()
     for line in received:
-        copies[line["peer"]] += len(line["positions"])
-    assert copies == held
+        there[line["peer"]] += len(line["positions"])
+    assert there == held
+    for line in of(found, "copy", "insert"):
+        if line["at_us"] < repeated:
+            there[line["peer"]] += len(line["positions"])
+    assert there == copied
     homes = [line for line in received if 0 in line["positions"]]
     assert (len(homes), {line["changed"] for line in homes}) == (len(FACTS), {True})
     assert {line["changed"] for line in received if 0 not in line["positions"]} == {None}
@@ -142,7 +151,7 @@ def test_what_was_handed_over_is_no_publication(tmp_path: Path) -> None:
     assert len(of(found, "publisher", "insert")) == len(FACTS)
     homes = [line["terms"] for line in of(found, "rendezvous", "insert") if 0 in line["positions"]]
     assert sorted(homes) == sorted(line["terms"] for line in of(found, "publisher", "insert"))
-    assert of(found, "heir", "insert")
+    assert of(found, "copy", "insert")
     assert [line["what"] for line in found].count("start") == [line["what"] for line in found].count("stop") == 3
 
 

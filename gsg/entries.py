@@ -1,0 +1,131 @@
+"""The facts that a peer holds, under the keys that it holds, each with the time of its last change; and those that went.
+
+What went is remembered as a tombstone: a holder that was away, and comes back with the fact, is told that it has gone. So of what
+two holders of a key know of a fact the later one is right, and they agree as soon as each has told the other.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, KeysView
+
+from .features import HOME, Key
+from .model import Tuple
+
+TOMBSTONE_S = 3600
+"""How long it is remembered that a fact went. A peer that was cut off for longer may bring back what was retracted meanwhile."""
+TOMBSTONES = 1_000_000
+"""Tombstones that are remembered; beyond, the oldest goes before its time, and is counted."""
+
+_ODD = 0x9E3779B97F4A7C15
+_MASK = (1 << 64) - 1
+_NOTHING: dict[Tuple, int] = {}
+
+
+class Entries:
+    """Facts by key. Stamps are in microseconds (:mod:`gsg.versions`)."""
+
+    __slots__ = ("_facts", "_gone", "_order", "forgotten", "remembering")
+
+    def __init__(self) -> None:
+        self._facts: dict[Key, dict[Tuple, int]] = {}
+        self._gone: dict[Key, dict[Tuple, int]] = {}
+        self._order: deque[tuple[int, Key, Tuple]] = deque()
+        """The tombstones, oldest first. Limits: TOMBSTONES and TOMBSTONE_S."""
+        self.remembering = False
+        """Whether there are tombstones: from when a second peer is known, as one alone has nobody to tell."""
+        self.forgotten = 0
+        """Tombstones that went before their time, for want of room."""
+
+    def enter(self, key: Key, fact: Tuple, stamp: int) -> bool:
+        """The fact is there from now on; whether it was not."""
+        if self._gone and key in self._gone:
+            self._unbury(key, fact)
+        facts = self._facts.get(key)
+        if facts is None:
+            self._facts[key] = {fact: stamp}
+            return True
+        before = len(facts)
+        facts[fact] = stamp
+        return len(facts) != before
+
+    def leave(self, key: Key, fact: Tuple, stamp: int) -> bool:
+        """The fact is not there from now on; whether it was."""
+        if self.remembering:
+            self._gone.setdefault(key, {})[fact] = stamp
+            self._order.append((stamp, key, fact))
+            self.forget_before(stamp - TOMBSTONE_S * 1_000_000)
+            if len(self._order) > TOMBSTONES:
+                self.forgotten += self._forget_oldest()
+        facts = self._facts.get(key)
+        if facts is None or fact not in facts:
+            return False
+        del facts[fact]
+        if not facts:
+            del self._facts[key]
+        return True
+
+    def stamp_of(self, key: Key, fact: Tuple) -> int:
+        """When a fact came or went last under a key, as far as remembered; -1 where nothing is known of it."""
+        stamp = self._facts.get(key, _NOTHING).get(fact)
+        return self._gone.get(key, _NOTHING).get(fact, -1) if stamp is None else stamp
+
+    def under(self, key: Key) -> dict[Tuple, int]:
+        """The facts under a key, with their stamps."""
+        return self._facts.get(key, _NOTHING)
+
+    def history(self, key: Key) -> list[tuple[int, Tuple, int]]:
+        """The facts under a key as (1, fact, stamp), and those that went as (-1, fact, stamp)."""
+        present = [(1, fact, stamp) for fact, stamp in self._facts.get(key, _NOTHING).items()]
+        return present + [(-1, fact, stamp) for fact, stamp in self._gone.get(key, _NOTHING).items()]
+
+    def digest(self, key: Key) -> int:
+        """64 bits that are the same where the same changes made the facts under a key; 0 where there are none."""
+        stamps = self._facts.get(key, _NOTHING).values()
+        return (sum(stamps) * _ODD + len(stamps)) & _MASK
+
+    def drop(self, key: Key) -> dict[Tuple, int]:
+        """Forget a key altogether; the facts that were under it."""
+        self._gone.pop(key, None)
+        return self._facts.pop(key, _NOTHING)
+
+    def forget_before(self, stamp: int) -> None:
+        """Tombstones older than this are not needed any more."""
+        while self._order and self._order[0][0] < stamp:
+            self._forget_oldest()
+
+    def _forget_oldest(self) -> int:
+        stamp, key, fact = self._order.popleft()
+        if self._gone.get(key, _NOTHING).get(fact) != stamp:
+            return 0  # it has come back since, or gone again
+        self._unbury(key, fact)
+        return 1
+
+    def _unbury(self, key: Key, fact: Tuple) -> None:
+        gone = self._gone[key]
+        gone.pop(fact, None)
+        if not gone:
+            del self._gone[key]
+
+    def keys(self) -> KeysView[Key]:
+        """The keys under which there are facts."""
+        return self._facts.keys()
+
+    def known_keys(self) -> set[Key]:
+        """The keys under which there are facts, or were."""
+        return self._facts.keys() | self._gone.keys()
+
+    def at_home(self) -> Iterable[Tuple]:
+        """The facts under the key of their position 0."""
+        return (fact for (_, position, _), facts in self._facts.items() if position == HOME for fact in facts)
+
+    def distinct(self) -> int:
+        """Distinct facts; walks them all."""
+        return len({fact for facts in self._facts.values() for fact in facts})
+
+    def __len__(self) -> int:
+        """Facts under keys: one under two keys counts twice."""
+        return sum(map(len, self._facts.values()))
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._facts

@@ -1,0 +1,175 @@
+"""What other peers ask of this one: each message to whom it concerns, and an answer to whoever waits for one."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from functools import partial
+
+import dht
+
+from .errors import PeerMisbehaved, PeerUnreachable, Refused
+from .exchange import Channel, Exchange, show
+from .handover import Handover
+from .interests import Interests, Told
+from .messages import (
+    AskInterest,
+    AskKeys,
+    AskLoads,
+    AskPassed,
+    AskRanges,
+    AskStatus,
+    Deltas,
+    Done,
+    Failed,
+    Flash,
+    Gap,
+    Happened,
+    InsertCondition,
+    Interest,
+    Interested,
+    Loads,
+    Message,
+    Moved,
+    NotHere,
+    Passed,
+    Publish,
+    RemoveCondition,
+    Replicate,
+    Resume,
+    Snapshot,
+    check_places,
+)
+from .outgoing import Outgoing
+from .posting import AnyFeed
+from .publisher import Publisher
+from .rendezvous import Rendezvous
+from .repair import Repair
+from .replication import Replication
+from .status import Counters, status_of
+from .subscriber import Subscriber
+
+log = logging.getLogger(__name__)
+
+
+class Reception:
+    """Takes the messages of one peer; the arguments are its parts."""
+
+    def __init__(
+        self,
+        contact: dht.Contact,
+        exchange: Exchange,
+        rendezvous: Rendezvous,
+        replication: Replication,
+        handover: Handover,
+        repair: Repair,
+        outgoing: Outgoing,
+        subscriber: Subscriber,
+        interests: Interests,
+        told: Told,
+        publisher: Publisher,
+        counters: Counters,
+    ) -> None:
+        self._contact = contact
+        self._exchange = exchange
+        self._rendezvous = rendezvous
+        self._replication = replication
+        self._handover = handover
+        self._repair = repair
+        self._outgoing = outgoing
+        self._subscriber = subscriber
+        self._interests = interests
+        self._told = told
+        self._publisher = publisher
+        self._counters = counters
+
+    def message(self, channel: Channel, message: Message) -> None:
+        """Carry out what another peer asks, or this one of itself. Raises PeerMisbehaved for what ends the link."""
+        try:
+            if self._handover.leaving and (isinstance(message, Replicate) or getattr(message, "forwarded", False)):
+                channel.send(NotHere(message.request, self._contact, leaves=True))  # type: ignore[union-attr]  # all three have it
+                return
+            match message:
+                case Publish():
+                    if abs(message.sign) != 1:
+                        raise Refused(f"sign {message.sign}; expected 1 or -1")
+                    check_places(message.facts, message.places)
+                    if not message.forwarded and (message.unsure or self._handover.settling):
+                        held = self._handover.publish(channel, message)
+                    else:
+                        if message.forwarded:
+                            self._handover.look_again()
+                        held = self._replication.hold(message.sign, message.facts, message.places, message.stamp)
+                    if held is not None:
+                        self._outgoing.answer_when_held(channel, message.request, held)
+                case Replicate():
+                    check_places(message.facts, message.places)
+                    if not len(message.signs) == len(message.stamps) == len(message.facts):
+                        raise Refused("changes in columns of different lengths; expected a sign and a stamp for each fact")
+                    if any(abs(sign) != 1 for sign in message.signs):
+                        raise Refused("a change with a sign that is neither 1 nor -1")
+                    self._replication.take(message)
+                    self._outgoing.answer(channel, Done(message.request))
+                case Flash():
+                    check_places([event.items for event in message.events], message.places)
+                    if not message.forwarded and (message.unsure or self._handover.settling):
+                        done = self._handover.flash(channel, message)
+                    else:
+                        self._rendezvous.flash(message.publisher, message.events, message.places, message.after)
+                        done = Done(message.request)
+                    if done is not None:
+                        self._outgoing.answer(channel, done)
+                case AskRanges():
+                    channel.send(self._repair.ranges_differ(channel, message))
+                case AskKeys():
+                    channel.send(self._repair.keys_differ(message))
+                case Deltas() | Happened() | Snapshot() | Gap() | Moved() | Passed():
+                    self._subscriber.received(channel, message)
+                case AskLoads():
+                    channel.send(Loads(message.request, self._rendezvous.loads(message.template, message.positions)))
+                case InsertCondition():
+                    # Always, not only while settling: whoever asks may have lost sight of the holder alone.
+                    not_here = self._handover.not_here(message)
+                    if not_here is not None:
+                        channel.send(not_here)
+                        return
+                    feed = self._rendezvous.insert_condition(channel, message)
+                    self._told.then(partial(self._posted, channel, message.request, feed))
+                case RemoveCondition():
+                    self._rendezvous.remove_condition(channel, message.feed)
+                case Resume():
+                    known = self._rendezvous.feed(channel, message.feed)
+                    if known is not None:
+                        self._outgoing.resume(channel, known)
+                case AskInterest():
+                    self._told.answer(channel)
+                case Interest():
+                    self._interests.heard(channel, message)
+                case Interested():
+                    self._interests.told(channel, message)
+                case AskPassed():
+                    self._rendezvous.ask_passed(channel, message)
+                case AskStatus():
+                    channel.send(status_of(message.request, self._exchange, self._rendezvous, self._publisher, self._counters))
+        except Refused as error:
+            self._refuse(channel, message, str(error))
+        except PeerUnreachable:
+            log.debug("answer to %s not sent: the link is gone", show(channel.contact))
+        except PeerMisbehaved:
+            raise
+        except Exception:
+            # A defect of ours that a message brought out must not keep the others waiting, nor whoever sent it.
+            log.exception("a %s from %s was not carried out", type(message).__name__, show(channel.contact))
+            self._refuse(channel, message, "this peer failed on it; its log says more")
+
+    def _posted(self, channel: Channel, request: int, feed: AnyFeed) -> None:
+        with contextlib.suppress(PeerUnreachable):  # the feed ends with its link
+            channel.send(Done(request))
+            self._outgoing.snapshot(channel, feed)
+
+    @staticmethod
+    def _refuse(channel: Channel, message: Message, why: str) -> None:
+        request = getattr(message, "request", None)
+        if request is not None:
+            with contextlib.suppress(PeerUnreachable):
+                channel.send(Failed(request, why))

@@ -1,0 +1,42 @@
+"""The times of changes: which of two changes of one fact is the later one, wherever they were made.
+
+A hybrid logical clock (Kulkarni and others 2014, "Logical physical clocks"): microseconds of the peer's clock where that moves on,
+and one more than the latest time seen where it does not. So a change that somebody makes after having heard of another is later
+than it, whatever the clocks of the peers say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .errors import Refused
+
+MAX_AHEAD_S = 24 * 3600
+"""How far ahead of our clock a time may be that another peer tells: one that is farther would be the latest for ever."""
+
+
+class Versions:
+    """The clock of one peer. ``clock`` gives seconds since any moment that peers agree on, as far as their clocks are right."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self.latest = 0
+        """The latest time that was given or seen, in microseconds."""
+
+    def now_us(self) -> int:
+        """The time by the peer's own clock, in microseconds."""
+        return int(self._clock() * 1_000_000)
+
+    def next(self) -> int:
+        """A time that is later than all that were given or seen."""
+        self.latest = max(self.now_us(), self.latest + 1)
+        return self.latest
+
+    def saw(self, stamp: int) -> None:
+        """Another peer knows of this time. Raises Refused for one that is out of reason."""
+        if stamp > self.latest:
+            if stamp > (self._clock() + MAX_AHEAD_S) * 1_000_000:
+                raise Refused(
+                    f"stamp {stamp} is more than {MAX_AHEAD_S} s ahead of this peer's clock; set the clocks of both peers"
+                )
+            self.latest = stamp

@@ -1,0 +1,75 @@
+"""Facts under keys: the later change counts, and what went is remembered for a while."""
+
+from __future__ import annotations
+
+import pytest
+
+import gsg.entries
+from gsg.entries import Entries
+
+KEY = (2, 0, "a")
+A, B, C = ("a", 1), ("a", 2), ("a", 3)
+
+
+@pytest.fixture
+def held() -> Entries:
+    held = Entries()
+    held.remembering = True
+    return held
+
+
+def test_a_change_says_whether_it_was_one(held: Entries) -> None:
+    assert (held.enter(KEY, A, 1), held.enter(KEY, A, 2), held.leave(KEY, A, 3), held.leave(KEY, A, 4)) == (
+        True,
+        False,
+        True,
+        False,
+    )
+    assert (KEY in held, len(held), held.stamp_of(KEY, A)) == (False, 0, 4)
+
+
+def test_history_has_what_is_there_and_what_went(held: Entries) -> None:
+    held.enter(KEY, A, 1)
+    held.enter(KEY, B, 2)
+    held.leave(KEY, B, 3)
+    held.leave(KEY, C, 4)
+    held.enter(KEY, C, 5)
+
+    assert held.history(KEY) == [(1, A, 1), (1, C, 5), (-1, B, 3)]
+    assert held.known_keys() == {KEY}
+
+
+def test_a_peer_alone_remembers_nothing_of_what_went() -> None:
+    held = Entries()
+    held.enter(KEY, A, 1)
+    held.leave(KEY, A, 2)
+
+    assert (held.known_keys(), held.stamp_of(KEY, A)) == (set(), -1)
+
+
+def test_tombstones_go_with_time_and_those_that_were_overtaken_do_not_count(held: Entries) -> None:
+    held.leave(KEY, A, 1)
+    held.leave(KEY, B, 2)
+    held.leave(KEY, A, 3)
+
+    held.forget_before(3)
+
+    assert (held.history(KEY), held.forgotten) == ([(-1, A, 3)], 0)
+
+
+def test_beyond_the_limit_the_oldest_tombstone_goes_and_is_counted(held: Entries, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gsg.entries, "TOMBSTONES", 2)
+    for stamp, fact in enumerate((A, B, C), 1):
+        held.leave(KEY, fact, stamp)
+
+    assert (held.history(KEY), held.forgotten) == ([(-1, B, 2), (-1, C, 3)], 1)
+
+
+def test_a_dropped_key_leaves_nothing(held: Entries) -> None:
+    held.enter(KEY, A, 1)
+    held.leave(KEY, B, 2)
+
+    assert held.drop(KEY) == {A: 1}
+    assert held.known_keys() == set()
+    held.forget_before(9)
+    assert held.forgotten == 0

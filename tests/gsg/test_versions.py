@@ -1,0 +1,32 @@
+"""The clock of changes: always later, whatever the clocks say."""
+
+from __future__ import annotations
+
+import pytest
+
+from gsg.errors import Refused
+from gsg.versions import MAX_AHEAD_S, Versions
+
+
+def test_times_grow_while_the_clock_stands_or_is_set_back() -> None:
+    seconds = iter([5.0, 5.0, 3.0, 6.0])
+    versions = Versions(lambda: next(seconds))
+
+    assert [versions.next() for _ in range(4)] == [5_000_000, 5_000_001, 5_000_002, 6_000_000]
+
+
+def test_what_comes_after_a_time_that_was_seen_is_later() -> None:
+    versions = Versions(lambda: 5.0)
+
+    versions.saw(7_000_000)
+
+    assert versions.next() == 7_000_001
+
+
+def test_a_time_out_of_reason_is_refused_and_changes_nothing() -> None:
+    versions = Versions(lambda: 5.0)
+
+    with pytest.raises(Refused, match="ahead of this peer's clock; set the clocks"):
+        versions.saw((MAX_AHEAD_S + 6) * 1_000_000)
+
+    assert versions.next() == 5_000_000
