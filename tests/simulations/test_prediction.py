@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from peers import overlay
+from peers import overlay, rendezvous
 from pyarrow import parquet
 
 import gsg
@@ -70,6 +70,12 @@ def _query(pattern: Sequence[Term | None], number: int) -> str:
     return condition if extra is None else f"{condition}, {extra}"
 
 
+def as_primary(peers: Sequence[gsg.Peer], peer: gsg.Peer) -> int:
+    """Facts under the keys of which a peer is the primary: the two other holders of a key have as many copies each."""
+    held = peer._rendezvous.held
+    return sum(len(held.under(key)) for key in held.keys() if rendezvous(peers, *key) is peer)
+
+
 class Seen(Exception):
     """All is known that is to be known of the peers."""
 
@@ -95,7 +101,7 @@ def run_peers(tuples: Sequence[Tuple], queries: Sequence[str], trace: Path, rule
             for number, query in enumerate(queries[some:]):
                 await peers[number % PEERS].subscribe(query)
             for peer in peers:
-                copies[peer.contact.id.hex()] = peer._rendezvous.entries()
+                copies[peer.contact.id.hex()] = as_primary(peers, peer)
                 templates[peer.contact.id.hex()] = peer._rendezvous.templates()
             raise Seen
 
