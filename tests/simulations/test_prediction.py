@@ -73,7 +73,8 @@ def _query(pattern: Sequence[Term | None], number: int) -> str:
 def as_primary(peers: Sequence[gsg.Peer], peer: gsg.Peer) -> int:
     """Facts under the keys of which a peer is the primary: the two other holders of a key have as many copies each."""
     held = peer._rendezvous.held
-    return sum(len(held.under(key)) for key in held.keys() if rendezvous(peers, *key) is peer)
+    keys = held.keys()
+    return sum(len(held.under(key)) for key in keys if rendezvous(peers, *key) is peer)
 
 
 class Seen(Exception):
