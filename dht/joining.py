@@ -21,6 +21,9 @@ CALLS_A_PERIOD = 4
 ALONE_S = 10.0
 """A peer that knows of nobody calls at all addresses of its book as often as this, in seconds."""
 
+LOOK_AROUND_S = 10.0
+"""When many are back at once, neighbours are looked for and all addresses called at only as often as this, in seconds."""
+
 ENTRIES = 32
 """Addresses of the book tried by a peer that starts."""
 
@@ -55,7 +58,7 @@ class Joining:
         self._look_around = look_around
         self._living = living
         self._written: list[Address] = []
-        self._hurried_s = float("-inf")
+        self._hurried_s = self._looked_s = float("-inf")
         # Limit: one for each address of the book, each ends with its call's last timeout.
         self._calling: set[Address] = set()
 
@@ -131,8 +134,10 @@ class Joining:
             literal = await self._resolve(address)
             if isinstance(literal, str) or literal in self._living() or await self._call(literal) is None:
                 return
-            if literal in self._living():
-                self.book.hurry(self._now())
+            now = self._now()
+            if literal in self._living() and now - self._looked_s >= LOOK_AROUND_S:
+                self._looked_s = now
+                self.book.hurry(now)
                 await self._look_around()
         finally:
             self._calling.discard(address)

@@ -61,7 +61,7 @@ MAX_GRAVES = 1024
 SUSPECTS_A_TICK = 4
 """Suspected peers that are asked again in one tick, in turn: each hears of its suspicion, to refute it."""
 
-VISITS_A_TICK, VISITS_IN_HASTE, HASTE_S = 1, 8, 20.0
+VISITS_A_TICK, VISITS_IN_HASTE, HASTE_S = 1, 4, 20.0
 """Peers heard of longest ago that are asked in one tick, and in the seconds after a suspicion: deaths come in crowds."""
 
 DOUBT_S = 10.0

@@ -171,6 +171,7 @@ class Overlay:
         """Stop: end every task, close the socket."""
         self._open = False
         self._searching.stop()
+        self._watching.stop()
         for task in list(self._tasks):
             task.cancel()
         try:

@@ -17,6 +17,7 @@ import asyncio
 import socket
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Protocol, cast
 
@@ -33,6 +34,9 @@ from .timeouts import FOR_HELPER, FOR_LOOKUP, FOR_PROBE, RoundTrip
 
 MAX_CALLS = 128
 """Queries in flight on one socket; 250 at once were seen to fit a default receive buffer, 500 were not."""
+
+MAX_GIVEN_UP = 256
+"""Queries without an answer whose late answers are still recognised; the oldest is forgotten for a new one."""
 
 RECEIVE_BUFFER_BYTES = 4 * 1024 * 1024
 """Asked of the kernel for the socket; it may give less."""
@@ -95,6 +99,15 @@ class Table(RoutingTable):  # type: ignore[misc]  # the package has no types
         return [points[each] for each in nearest if points[each].id != besides][:k]
 
 
+@dataclass(slots=True)
+class _Pending:
+    address: Address
+    answer: asyncio.Future[Any]  # Any: an undecided answer, checked by the caller
+    # A helper's answer takes longer than the way there and back, and tells nothing about it.
+    timed: bool
+    sent_s: list[float] = field(default_factory=list)
+
+
 class Gossip(Protocol):
     """Who says and hears what goes round about who lives."""
 
@@ -138,7 +151,9 @@ class Queries(KademliaProtocol):  # type: ignore[misc]  # the package has no typ
         self._on_doubtful = on_doubtful
         self._gossip = gossip
         # Limit: MAX_CALLS futures; each leaves at its answer, its last timeout or its cancellation.
-        self._pending: dict[bytes, tuple[Address, asyncio.Future[Any]]] = {}  # Any: an undecided answer, checked by the caller
+        self._pending: dict[bytes, _Pending] = {}
+        # Late answers to these are no answers any more, but tell how long to wait. Limit: MAX_GIVEN_UP.
+        self._given_up: dict[bytes, _Pending] = {}
         self._places = asyncio.Semaphore(MAX_CALLS)
         self._lost = asyncio.get_running_loop().create_future()
 
@@ -158,25 +173,27 @@ class Queries(KademliaProtocol):  # type: ignore[misc]  # the package has no typ
         """
         loop = asyncio.get_running_loop()
         async with self._places:
-            call = self._rng.randbytes(20)
-            answer: asyncio.Future[Any] = loop.create_future()  # Any: as above
-            self._pending[call] = (address, answer)
-            datagram = _QUERY + call + _encode((name, arguments))
+            call = self._rng.randbytes(19)
+            pending = _Pending(address, loop.create_future(), timed=waits is not FOR_HELPER)
+            self._pending[call] = pending
+            body = _encode((name, arguments))
             try:
                 for attempt, wait in enumerate(waits):
-                    sent_s = loop.time()
-                    self._send(datagram, address)
-                    await asyncio.wait((answer,), timeout=self.round_trip.timeout_s * wait)
-                    if answer.done():
-                        # A helper's answer takes longer than the way there and back.
-                        if attempt == 0 and waits is not FOR_HELPER:
-                            self.round_trip.sample(loop.time() - sent_s)
-                        return answer.result()
+                    pending.sent_s.append(loop.time())
+                    # An answer repeats the number of the transmission that it answers, so that each tells how long it took.
+                    self._send(_QUERY + call + bytes((attempt,)) + body, address)
+                    await asyncio.wait((pending.answer,), timeout=self.round_trip.timeout_s * wait)
+                    if pending.answer.done():
+                        return pending.answer.result()
                     if attempt == 0 and on_slow is not None:
                         on_slow()
                 return None
             finally:
                 del self._pending[call]
+                if not pending.answer.done():
+                    self._given_up[call] = pending
+                    if len(self._given_up) > MAX_GIVEN_UP:
+                        del self._given_up[next(iter(self._given_up))]
 
     async def ask_id(self, address: Address, *, waits: Sequence[float] = FOR_LOOKUP) -> PeerId | None:
         """The id of whoever listens at an address; None when nobody answers with one."""
@@ -285,12 +302,14 @@ class Queries(KademliaProtocol):  # type: ignore[misc]  # the package has no typ
             self.counts["datagrams malformed"] += 1
 
     def _answered(self, call: bytes, sender: Address, body: bytes) -> None:
-        pending = self._pending.get(call)
-        if pending is None or pending[0] != sender or pending[1].done():
-            # Late, twice, or from elsewhere than asked.
+        pending = self._pending.get(call[:19]) or self._given_up.get(call[:19])
+        if pending is None or pending.address != sender or pending.answer.done() or call[19] >= len(pending.sent_s):
+            # Twice, or from elsewhere than asked.
             self.counts["answers unexpected"] += 1
             return
-        pending[1].set_result(_decode(body))
+        if pending.timed:
+            self.round_trip.sample(asyncio.get_running_loop().time() - pending.sent_s[call[19]])
+        pending.answer.set_result(_decode(body))
 
     def _asked(self, call: bytes, sender: Address, body: bytes) -> None:
         name, arguments = _decode_query(body)

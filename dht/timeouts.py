@@ -30,7 +30,11 @@ class RoundTrip:
         self._deviation_s = 0.0
 
     def sample(self, taken_s: float) -> None:
-        """An answer took so long. Only for queries that were sent once: with several it is unknown which was answered."""
+        """An answer to one transmission took so long.
+
+        Those to repeated transmissions and late ones count too, or an overloaded network would never be seen: each answer says
+        which transmission it answers, as timestamps do in TCP (RFC 7323, section 4).
+        """
         if self._mean_s is None:
             self._mean_s = taken_s
             self._deviation_s = taken_s / 2

@@ -65,6 +65,7 @@ class Watching:
         self._depends_on = depends_on
         self._queries: Queries
         self._counts: Counter[str]
+        self._stopped = False
         # Limit: MAX_VOUCHED; each leaves when its probe has ended.
         self._vouching: dict[Contact, list[Callable[[int | None], None]]] = {}
 
@@ -72,6 +73,10 @@ class Watching:
         """The socket is open."""
         self._queries = queries
         self._counts = queries.counts
+
+    def stop(self) -> None:
+        """Start nothing more, whatever others say."""
+        self._stopped = True
 
     # What goes on in the background
 
@@ -92,7 +97,7 @@ class Watching:
 
     def carry_out(self, orders: Iterable[Order]) -> None:
         """Do as ordered."""
-        for order in orders:
+        for order in orders if not self._stopped else ():
             match order:
                 case Probe(contact, look_around):
                     self._start(self._look_around(contact) if look_around else self._probe(contact))
@@ -180,7 +185,7 @@ class Watching:
         waiting = self._vouching.get(contact)
         if waiting is not None:
             waiting.append(answer)
-        elif len(self._vouching) >= MAX_VOUCHED:
+        elif self._stopped or len(self._vouching) >= MAX_VOUCHED:
             self._counts["peers not vouched for"] += 1
         else:
             self._vouching[contact] = [answer]

@@ -233,6 +233,24 @@ def test_a_peer_that_leaves_in_order_is_known_to_be_gone_within_seconds() -> Non
     assert run(main, seed=28) == 12
 
 
+def test_peers_that_stop_at_one_moment_start_nothing_more_at_each_others_farewells() -> None:
+    async def main(net: SimNet) -> int:
+        async with AsyncExitStack() as first, AsyncExitStack() as second:
+            peers = []
+            for stack in (first, second):
+                own = net.rng()
+                peers.append(await stack.enter_async_context(Overlay(random_id(own), net.host(), PORT, rng=own)))
+            await peers[1].join([peers[0].contact.address])
+            await asyncio.sleep(3)
+            # The other's farewell arrives while this one waits for its tasks to end.
+            peers[1]._watching.stop()
+            await first.aclose()
+            await asyncio.sleep(2)
+            return len([task for task in peers[1]._tasks if "_probe" in repr(task)])
+
+    assert run(main, seed=33) == 0
+
+
 def test_the_neighbourhood_is_told_once_for_all_that_died_together() -> None:
     async def main(net: SimNet) -> tuple[tuple[Contact, ...], list[NeighbourhoodChanged]]:
         async with network(net, 8) as (peers, events):

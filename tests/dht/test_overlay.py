@@ -328,6 +328,21 @@ def test_leaving_in_the_middle_of_a_refresh_is_quiet(moment_s: float) -> None:
     assert run(main, seed=18) == 1
 
 
+def test_answers_slower_than_they_are_waited_for_teach_patience() -> None:
+    async def main(net: SimNet) -> tuple[float, int]:
+        async with network(net, 6) as peers:
+            await asyncio.sleep(30)
+            net.latency_s = (0.3, 0.4)
+            for peer in peers:
+                peer.counts.clear()
+            await asyncio.sleep(60)
+            return min(peer._asking.round_trip.timeout_s for peer in peers), len(peers[0].contacts())
+
+    timeout_s, known = run(main, seed=19)
+    assert timeout_s > 0.7
+    assert known == 5
+
+
 async def test_an_address_that_cannot_be_one_is_named_and_harms_nothing() -> None:
     rng = Random(1)
     async with (
