@@ -62,7 +62,8 @@ SUSPECTS_A_TICK = 4
 """Suspected peers that are asked again in one tick, in turn: each hears of its suspicion, to refute it."""
 
 VISITS_A_TICK, VISITS_IN_HASTE, HASTE_S = 1, 4, 20.0
-"""Peers heard of longest ago that are asked in one tick, and in the seconds after a suspicion: deaths come in crowds."""
+"""Watched peers, and as many others, heard of longest ago, that are asked in one tick, and in the seconds after a suspicion: deaths
+come in crowds."""
 
 DOUBT_S = 10.0
 """When a doubt or a probe has had no outcome for so long, whoever saw to it is gone: it counts as not asked."""
@@ -251,9 +252,9 @@ class Liveness:
             self._suspects[peer] = self._suspects.pop(peer)
             orders.append(self._probe(self._suspects[peer], now))
         near = [each for each in (self._records.get(peer) for peer in watched) if each is not None and self._is_askable(each, now)]
-        if near:
-            orders.append(self._probe(min(near, key=lambda each: each.heard_s), now))
         visits = VISITS_IN_HASTE if now - self._alarmed_s < HASTE_S else VISITS_A_TICK
+        near.sort(key=lambda each: each.heard_s)
+        orders += [self._probe(each, now) for each in near[:visits]]
         for each in list(self._records.values()):
             if visits == 0 or now - each.heard_s < self._period_s:
                 break

@@ -96,7 +96,7 @@ def test_lookups_are_right_and_quick_from_the_moment_that_many_are_killed(share:
     assert mistaken == 0
 
 
-def test_within_twelve_seconds_all_who_depend_on_the_dead_know_and_owners_are_right() -> None:
+def test_within_fifteen_seconds_all_who_depend_on_the_dead_know_and_owners_are_right() -> None:
     async def main(net: SimNet) -> tuple[set[int], list[str]]:
         async with network(net, 64) as (peers, events):
             killed = net.rng().sample(peers, 19)
@@ -105,7 +105,7 @@ def test_within_twelve_seconds_all_who_depend_on_the_dead_know_and_owners_are_ri
             gone = {peer.contact.id for peer in killed}
             for peer in killed:
                 net.crash(peer.contact.host, quietly=True)
-            await asyncio.sleep(12)
+            await asyncio.sleep(15)
             unknowing = {len(near[peer.contact.id] & gone - died(events[peer.contact.id])) for peer in living}
             # Keys near a peer's own id, those that it may hold: known without asking anybody.
             wrong = [
