@@ -16,7 +16,8 @@ from gsg.errors import DoorClosed
 
 from .client import AsyncClient, State
 from .extensions import Options
-from .verbs import Delivery, Said
+from .python import Said
+from .verbs import Delivery
 
 Answer = TypeVar("Answer")
 
@@ -24,8 +25,16 @@ Answer = TypeVar("Answer")
 class Client:
     """One client; a context manager. What it can do and what it raises is what :class:`pedro_compat.AsyncClient` says."""
 
-    def __init__(self, host: str = "127.0.0.1", port: int = 4550, *, reconnect_s: float = 30.0, secret: str | None = None) -> None:
-        self._client = AsyncClient(host, port, reconnect_s=reconnect_s, secret=secret)
+    def __init__(
+        self,
+        host: str = "127.0.0.1",
+        port: int = 4550,
+        *,
+        reconnect_s: float = 30.0,
+        secret: str | None = None,
+        connect_s: float = 10.0,
+    ) -> None:
+        self._client = AsyncClient(host, port, reconnect_s=reconnect_s, secret=secret, connect_s=connect_s)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._ending = threading.Lock()

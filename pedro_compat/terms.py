@@ -132,6 +132,13 @@ def atom_of(text: str) -> str:
     return "'" + escaped(text, "'") + "'"
 
 
+def as_atom(text: str) -> str:
+    """The atom that a text stands for in a program: itself where it is one, in its quotes or without, else its quoted form."""
+    if is_bare(text):
+        return text
+    return unquoted(text) if _QUOTED.fullmatch(text) else "'" + escaped(text, "'") + "'"
+
+
 def _keeps_quotes(text: str) -> bool:
     # Recursion is as deep as quotes are nested in quotes, and each level at least doubles the backslashes: its logarithm.
     quoted = _QUOTED.fullmatch(text)

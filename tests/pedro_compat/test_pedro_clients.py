@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import socket
 import threading
 from collections.abc import AsyncIterator, Awaitable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
@@ -14,8 +16,7 @@ import pedro_compat
 from pedro_compat import AsyncClient, Client
 from pedro_compat.client import State
 from pedro_compat.door import PedroDoor
-from pedro_compat.terms import Var, make_list
-from pedro_compat.verbs import Delivery, line_of, p2p_line, register_line, subscribe_line
+from pedro_compat.verbs import Delivery
 
 
 @asynccontextmanager
@@ -28,38 +29,6 @@ async def doors(count: int) -> AsyncIterator[list[PedroDoor]]:
             peers.append(await stack.enter_async_context(gsg.Peer(join=[peers[0].contact.address] if peers else [])))
             made.append(await stack.enter_async_context(PedroDoor(peers[-1], port=0)))
         yield made
-
-
-# --- what is said ------------------------------------------------------------------------------------------------
-
-
-def test_terms_are_written_and_texts_are_taken_as_they_are() -> None:
-    assert line_of("f( X )") == "f( X )"
-    assert line_of(("temp", "kitchen", 25, b"hot", make_list([1, 2.5]))) == 'temp(kitchen,25,"hot",[1,2.5])'
-
-
-def test_a_variable_of_head_and_body_keeps_its_name() -> None:
-    temperature = Var("T")
-
-    assert subscribe_line(("temp", temperature), (">", temperature, 20), 3) == "subscribe(temp(T), (>(T,20)), 3)"
-
-
-def test_two_variables_of_one_name_stay_two() -> None:
-    assert subscribe_line(("f", Var("X"), Var("X")), "true", 0) == "subscribe(f(X,_1), (true), 0)"
-
-
-def test_names_are_quoted_where_they_have_to_be() -> None:
-    assert register_line("B 1") == "register('B 1')"
-    assert p2p_line(("@", Var("_"), "localhost"), "me@here", ("f", 1)) == "p2pmsg(@(_0,localhost), me@here, f(1))"
-
-
-def test_a_text_of_two_lines_is_refused() -> None:
-    with pytest.raises(gsg.Refused, match="holds a newline, which ends a line"):
-        line_of("f(1)\nf(2)")
-
-
-def test_a_delivery_says_its_term() -> None:
-    assert Delivery(0, "f(a, [1])").term() == ("f", "a", (".", 1, "[]"))
 
 
 # --- the client with async/await ------------------------------------------------------------------------------------------------
@@ -211,8 +180,160 @@ async def test_client_gives_up_when_the_door_stays_away() -> None:
 
     with pytest.raises(gsg.PeerUnreachable, match=r"no pedro door answers at .*; tried for 0\.05 s"):
         await client.delivery()
-    with pytest.raises(gsg.DoorClosed, match="this client is closed; connect with a new one"):
+    with pytest.raises(gsg.PeerUnreachable, match=r"no pedro door answers at .*; tried for 0\.05 s"):
         await client.send("f(1)")
+    await client.close()
+
+
+async def test_closed_client_says_so_and_delivers_no_more() -> None:
+    async with doors(1) as [door]:
+        async with AsyncClient(port=door.port) as client:
+            pass
+
+        with pytest.raises(gsg.DoorClosed, match="this client is closed; connect with a new one"):
+            await client.send("f(1)")
+        assert await client.delivery() is None
+
+
+async def test_client_that_waits_for_nothing_comes_back_too() -> None:
+    async with doors(1) as [door], AsyncClient(port=door.port) as client, AsyncClient(port=door.port) as other:
+        await client.subscribe("t(X)")
+        await other.notify("t(1)")
+
+        client._line._ack_writer.transport.abort()
+        await come_back(client)
+        await other.notify("t(2)")
+
+        assert [await client.delivery(), await client.delivery()] == [(0, "t(1)"), (0, "t(2)")]
+        assert (client.connections, client.state) == (2, State.CONNECTED)
+
+
+async def test_deliveries_of_lost_connections_are_read_first_up_to_a_limit(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("pedro_compat.client.MAX_UNREAD_LINES", 2)
+    monkeypatch.setattr("pedro_compat.client.SHORT_S", 0)
+    async with doors(1) as [door], AsyncClient(port=door.port) as client, AsyncClient(port=door.port) as other:
+        await client.subscribe("t(X)")
+        for number in (1, 2, 3):
+            await other.notify(f"t({number})")
+            await client.notify("f")  # when it is answered, what was delivered before has come
+            client._line.close()
+            await come_back(client)
+
+        assert [await client.delivery(), await client.delivery()] == [(0, "t(2)"), (0, "t(3)")]
+    assert "has not read what was delivered by 3 connections" in caplog.text
+
+
+async def test_connections_that_are_lost_at_once_are_not_restored_in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pedro_compat.client.RETRY_S", (60.0,))
+    async with doors(1) as [door], AsyncClient(port=door.port) as client:
+        client._line.close()
+        await come_back(client)
+        client._line.close()
+
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(client.notify("f"), 0.05)
+        assert (client.connections, client.state) == (2, State.RECONNECTING)
+
+
+async def test_subscription_that_is_ended_while_the_connection_is_restored_is_the_right_one() -> None:
+    async with doors(1) as [door], AsyncClient(port=door.port) as client:
+        first, ended, kept = [await client.subscribe(head) for head in ("a", "b", "c")]
+        await client.unsubscribe(first)
+
+        client._line.close()
+        await client.unsubscribe(ended)
+        for said in ("a", "b", "c"):
+            await client.notify(said)
+
+        assert await client.delivery() == (0, "c")
+        await client.unsubscribe(kept)
+
+
+async def test_name_that_is_not_given_back_stays() -> None:
+    async with door_that_answers(b"0\n") as port, AsyncClient(port=port) as client:
+        client.name = "admin"
+
+        with pytest.raises(gsg.Refused, match="refused 'deregister\\(admin\\)'"):
+            await client.deregister()
+        assert client.name == "admin"
+
+
+async def come_back(client: AsyncClient) -> None:
+    """Until the client has a connection again."""
+    before = client.connections
+    async with asyncio.timeout(10):
+        while client.connections == before:  # noqa: ASYNC110  # the client has no business telling tests
+            await asyncio.sleep(0)
+
+
+# --- what answers, and is no door ------------------------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def port_that_says(said: bytes, *, leaves: bool = True) -> AsyncIterator[int]:
+    """The port of a server that says one thing to whoever connects."""
+
+    async def serve(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writers.append(writer)
+        writer.write(said)
+        if leaves:
+            writer.close()
+
+    writers: list[asyncio.StreamWriter] = []
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        yield server.sockets[0].getsockname()[1]
+        for writer in writers:
+            writer.close()
+
+
+async def test_client_does_not_wait_for_ever_for_what_stays_silent() -> None:
+    async with port_that_says(b"", leaves=False) as port:
+        with pytest.raises(gsg.PeerMisbehaved, match=r"has not said within 0\.05 s what a pedro door says; expected a host"):
+            await AsyncClient(port=port, connect_s=0.05).__aenter__()
+
+
+async def test_door_that_falls_silent_within_the_handshake_is_not_waited_for() -> None:
+    async with port_that_says(b"", leaves=False) as silent, port_that_says(b"127.0.0.1 %d 1\n" % silent) as port:
+        with pytest.raises(gsg.PeerMisbehaved, match=r"has not said within 0\.05 s what a pedro door says"):
+            await AsyncClient(port=port, connect_s=0.05).__aenter__()
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        (b"HTTP/1.1 400 bad\r\n", "said b'HTTP/1.1 400 bad.*expected a host and two ports: is it a Pedro info port"),
+        (b"HTTP/1.1 400 200\r\n", "names the host 'HTTP/1.1', which has no address"),
+        (b"127.0.0.1 70000 1\n", "expected a host and two ports"),
+        (b"127.0.0.1 1 0\n", "expected a host and two ports"),
+        (b"127.0.0.1 1 2", "expected a host and two ports"),
+        (b"\xff\xfe 1 2\n", "expected a host and two ports"),
+        (b"x" * 100_000, "sent what is not Pedro's protocol"),
+    ],
+    ids=["http", "a host that is none", "a port too large", "no port", "no end", "bytes", "endless"],
+)
+async def test_client_says_what_it_was_told_instead_of_ports(said: bytes, message: str) -> None:
+    async with port_that_says(said) as port:
+        with pytest.raises(gsg.PeerMisbehaved, match=message):
+            await AsyncClient(port=port).__aenter__()
+
+
+async def test_door_that_leaves_without_a_word_may_serve_later() -> None:
+    async with port_that_says(b"") as port:
+        with pytest.raises(gsg.PeerUnreachable, match="has closed the connection without a word"):
+            await AsyncClient(port=port).__aenter__()
+
+
+async def test_client_waits_for_a_door_in_whose_place_something_else_answers_meanwhile() -> None:
+    async with doors(1) as [door]:
+        client = await AsyncClient(port=door.port, reconnect_s=0.1).__aenter__()
+    async with port_that_says(b"what?\n") as port:
+        client.port = port
+
+        with pytest.raises(gsg.PeerMisbehaved, match=r"said b'what\?.*tried for 0\.1 s to connect anew"):
+            await client.delivery()
+    await client.close()
 
 
 async def test_unsubscribing_from_what_is_no_subscription_is_refused() -> None:
@@ -317,6 +438,24 @@ def test_blocking_client_says_when_nobody_answers() -> None:
 
     with pytest.raises(gsg.PeerUnreachable, match=f"no pedro door answers at 127.0.0.1:{port}"), Client(port=port):
         pass
+
+
+def test_blocking_client_does_not_wait_for_ever_for_what_stays_silent() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(gsg.PeerMisbehaved, match="has not said within"):
+        Client(port=silent.getsockname()[1], connect_s=0.05).__enter__()
+
+
+def test_blocking_client_that_waits_for_nothing_comes_back_too() -> None:
+    with door_in_a_thread() as port, Client(port=port) as client, Client(port=port) as other:
+        client.subscribe("t(X)")
+
+        client._loop.call_soon_threadsafe(client._client._line._data_writer.transport.abort)
+        with contextlib.suppress(gsg.PeerUnreachable):  # said while the connection was being lost
+            client.register("fred")
+        client.send("f")
+        other.notify("t(1)")
+
+        assert (client.delivery(timeout_s=10), client.connections) == ((0, "t(1)"), 2)
 
 
 def test_both_clients_are_public() -> None:

@@ -279,5 +279,5 @@ async def test_client_of_the_package_asks_for_options_and_asks_again_when_it_rec
 
 async def test_client_of_the_package_is_refused_options_where_there_are_no_extensions() -> None:
     async with doors(1) as [(_, door)], AsyncClient(port=door.port) as client:
-        with pytest.raises(gsg.Refused, match="for options whether the door has extensions"):
+        with pytest.raises(gsg.Refused, match="the door has no extensions"):
             await client.subscribe("f(X)", options=Options(once=True))

@@ -173,5 +173,5 @@ async def test_client_of_the_package_with_another_secret_or_none_is_refused() ->
             async with AsyncClient(port=door.port, secret="rice"):
                 pass
         async with AsyncClient(port=door.port, reconnect_s=0) as client:
-            with pytest.raises(gsg.Refused, match="whether the door asks for a secret"):
+            with pytest.raises(gsg.Refused, match="or the door asks for a secret first"):
                 await client.notify("f(1)")
