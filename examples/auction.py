@@ -14,7 +14,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from doors import agents
+from doors import agents, run
 
 from pedro_compat import AsyncClient
 
@@ -105,4 +105,4 @@ async def main(say: Say = print) -> list[Sale | None]:
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    run(main())

@@ -13,7 +13,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from doors import agents
+from doors import agents, run
 
 from pedro_compat import AsyncClient
 from pedro_compat.terms import Var
@@ -90,4 +90,4 @@ async def main(say: Say = print) -> list[Contract | None]:
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    run(main())

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
 
 import gsg
 from pedro_compat import AsyncClient, PedroDoor
@@ -23,3 +27,13 @@ async def agents(*names: str) -> AsyncIterator[list[AsyncClient]]:
             await client.register(name)
             clients.append(client)
         yield clients
+
+
+def run(work: Coroutine[Any, Any, object]) -> None:  # Any: what a coroutine passes to its loop concerns nobody
+    """Run an example to its end, or until the reader of its output has gone, as in ``house.py | head``."""
+    try:
+        asyncio.run(work)
+        sys.stdout.flush()
+    except* BrokenPipeError:
+        # What is still to be written goes nowhere, so that Python has nothing to complain of at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

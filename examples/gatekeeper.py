@@ -16,6 +16,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
+from doors import run
+
 import gsg
 from pedro_compat import AsyncClient, PedroDoor
 
@@ -82,7 +84,7 @@ async def main(say: Say = print) -> list[str]:
             async with AsyncClient(port=inner, secret="guessed"):
                 say("an intruder is in!")
         except gsg.Refused as refused:
-            say(f"an intruder: {str(refused).partition(' does ')[2]}")
+            say(f"an intruder is told: {refused}")
         await visitor.subscribe("_")
         await building.subscribe("open(D, _)")
         await watch(gate_out, INWARD)
@@ -108,4 +110,4 @@ async def main(say: Say = print) -> list[str]:
 if __name__ == "__main__":
     # The inner door warns of the intruder, whom the example tells of itself.
     logging.getLogger("pedro_compat").setLevel(logging.ERROR)
-    asyncio.run(main())
+    run(main())

@@ -13,7 +13,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from doors import agents
+from doors import agents, run
 
 from pedro_compat import AsyncClient
 
@@ -128,4 +128,4 @@ async def main(say: Say = print) -> Kitchen:
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    run(main())

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from doors import agents
+from doors import agents, run
 
 from pedro_compat import AsyncClient, parse
 from pedro_compat.terms import COMMA, Term, Var
@@ -107,4 +107,4 @@ async def main(say: Say = print) -> dict[str, int]:
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    run(main())

@@ -404,7 +404,9 @@ class Intake:
             except Elsewhere as error:
                 await self._holders.meet(error.contact)
             except GsgError as error:
-                log.warning("feed of %s not restored yet: %s", memory.template, error)
+                # A peer that is lost breaks many feeds at once, and most stand again after the first attempts: no news then.
+                level = logging.WARNING if attempt + 1 == ATTEMPTS else logging.INFO
+                log.log(level, "feed of %s not restored yet: %s", memory.template, error)
             else:
                 self._forget(source)
                 return

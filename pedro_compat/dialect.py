@@ -24,6 +24,8 @@ class Dialect:
     """Operator -> its priority, the highest of its operand."""
     operators_stand_alone: bool
     """Whether ``-`` may be an argument and ``+`` a whole line (paper 3.1: any atom is a notification)."""
+    empty_arguments: bool
+    """Whether ``f()`` is read, as ``f('$none_')`` [R]; the manual wants at least one argument (section 4)."""
     notification_variables_bind: bool
     """Whether ``ask(area(R,A),H)`` is covered by ``ask(area(kitchen,_),_)`` (paper 5.1), or its variables are constants."""
     lists_are_notifications: bool
@@ -75,6 +77,7 @@ PAPER = Dialect(
     infix=MappingProxyType(_INFIX | {"rem": (400, 400, 399)}),
     prefix=MappingProxyType(dict.fromkeys(("-", "+", "\\"), _PREFIX_OPERAND)),
     operators_stand_alone=True,
+    empty_arguments=False,
     notification_variables_bind=True,
     lists_are_notifications=True,
     # nonvar stands in one example of the paper (5.4) and nowhere in its table.
@@ -92,6 +95,7 @@ V1_14 = Dialect(
     infix=MappingProxyType(_INFIX),
     prefix=MappingProxyType({"-": _PREFIX_OPERAND}),
     operators_stand_alone=False,
+    empty_arguments=True,
     notification_variables_bind=False,
     lists_are_notifications=False,
     goals=_GOALS,

@@ -11,7 +11,9 @@ is an asyncio protocol: what a read brings is carried out in it, without a task.
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
+import socket
 import time
 from collections.abc import Callable, Coroutine, Iterable
 from random import SystemRandom
@@ -124,8 +126,7 @@ class PedroDoor:
             for server in self._servers:
                 server.close()
             raise DoorClosed(
-                f"the pedro door cannot listen on {self.host}:{self.port}: {reason(error)}; "
-                "stop the program that holds it or choose another port with --pedro"
+                f"the pedro door cannot listen on {self.host}:{self.port}: {reason(error)}; {_advice(error)}"
             ) from None
         self.port = info
         self.ports = (ack, data)
@@ -251,6 +252,14 @@ class PedroDoor:
         return done
 
 
+def _advice(error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return "stop the program that holds it or choose another port with --pedro"
+    if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+        return "expected an address or a name of this machine, or 0.0.0.0 for all of its addresses"
+    return "choose another address or port with --pedro"
+
+
 async def _carried_out(work: Coroutine[None, None, None], done: asyncio.Future[None]) -> None:
     """One failing connection must not take the door with it."""
     try:
@@ -369,7 +378,7 @@ class DataSocket(_Socket):
             self._ack.transport.write(acknowledgement(int(right)))
             if not right:
                 self.door.counts.connections_refused += 1
-                log.warning("a pedro client has not said the secret: closed")
+                log.warning("a pedro client at %s has not said the secret: closed", self.transport.get_extra_info("peername"))
                 self.transport.close()
                 return
         if self._silence is not None:

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gsg.errors import LocalError
+
 from .errors import BadSubscription
 from .terms import NIL, Term, is_cons
 
@@ -29,6 +31,10 @@ class Options:
     once: bool = False
     recent_s: float | None = None
     """Seconds back; EVER: as far as the door remembers; None: nothing that was."""
+
+    def __post_init__(self) -> None:
+        if self.recent_s is not None and not self.recent_s >= 0:
+            raise LocalError(f"recent_s={self.recent_s!r} is no time to look back; expected seconds from 0 on, or EVER")
 
     def source(self) -> str:
         """The list from which :func:`options_of` makes these options."""

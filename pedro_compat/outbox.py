@@ -115,7 +115,7 @@ class Outbox:
                 self._watch(unread)
 
     def _end(self, why: str) -> None:
-        log.warning("a pedro client %s: cut off", why)
+        log.warning("a pedro client at %s %s: cut off", self._transport.get_extra_info("peername"), why)
         self._all.cut_off += 1
         self.close()
         self._cut_off()

@@ -125,9 +125,10 @@ class _Parser:
     def number(self, token: str, index: int) -> int | float:
         if not token.isdigit():
             return float(token)
-        if len(token) > MAX_INTEGER_DIGITS:
-            self.refuse(f"an integer of {len(token)} digits; expected at most {MAX_INTEGER_DIGITS}", index)
-        return int(token)
+        digits = token.lstrip("0")
+        if len(digits) > MAX_INTEGER_DIGITS:
+            self.refuse(f"an integer of {len(digits)} digits; expected at most {MAX_INTEGER_DIGITS}", index)
+        return int(digits or "0")
 
     def term(self) -> Term:
         """The rules, which are those of every operator-precedence parser.
@@ -169,6 +170,8 @@ class _Parser:
                     continue
                 if tokens[at] == "(" and term != "-":
                     if tokens[at + 1] == ")":
+                        if not dialect.empty_arguments:
+                            self.refuse("a compound without arguments; expected at least one, or the atom alone", at + 1)
                         at += 2
                         term = (term, NOTHING)
                     else:

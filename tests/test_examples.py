@@ -182,3 +182,16 @@ def test_gatekeeper_lets_in_what_its_rules_cover_and_lets_out_no_secret() -> Non
     assert [line for line in lines if line.startswith("inward")] == ["inward:  open(lobby, ann)"]
     assert [line for line in lines if line.startswith("outward")] == ["outward: opened(lobby)"]
     assert [line for line in lines if "opens for" in line] == ["         the lobby opens for ann"]
+
+
+def test_example_whose_reader_goes_away_ends_without_a_complaint() -> None:
+    house = subprocess.Popen(
+        [sys.executable, "-u", ROOT / "examples" / "house.py"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT
+    )
+    assert house.stdout is not None
+    house.stdout.readline()
+    house.stdout.close()
+
+    assert house.stderr is not None
+    assert (house.stderr.read(), house.wait(LIMIT_S)) == (b"", 0)
+    house.stderr.close()

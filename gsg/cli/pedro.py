@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 if TYPE_CHECKING:
     from ..peer import Peer
@@ -64,6 +65,16 @@ def with_options(command: AnyCommand) -> AnyCommand:
     return command
 
 
+def said_without_door(context: click.Context) -> None:
+    """Raise click's usage error when an option says something about a door that there is not to be."""
+    for name in context.params:
+        if name.startswith("pedro_") and context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            option = "--" + name.replace("_", "-")
+            raise click.UsageError(
+                f"{option} says something about the door for Pedro clients, and there is none; add --pedro HOST:PORT"
+            )
+
+
 @dataclass(frozen=True, slots=True)
 class PedroOptions:
     """What was said on the command line."""
@@ -75,6 +86,20 @@ class PedroOptions:
     secret: Path | None = None
     extensions: bool = False
     remember: float = 0.0
+
+    def check(self) -> None:
+        """Raise click's usage error, which names the option, for a network or a secret that is none."""
+        from gsg.errors import LocalError
+        from pedro_compat.trust import Allowed, checked_secret
+
+        option = "--pedro-allow"
+        try:
+            Allowed(self.allow)
+            option = "--pedro-secret"
+            if self.secret is not None:
+                checked_secret(self._secret(self.secret))
+        except LocalError as error:
+            raise click.BadParameter(str(error), param_hint=option) from None
 
     def door(self, peer: Peer, host: str, port: int) -> Any:  # Any: a PedroDoor, which is imported when there is to be one
         """The door, still to be entered. Raises LocalError for a network or a secret that is none."""

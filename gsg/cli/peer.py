@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from .pedro import PedroOptions, with_options
+from .pedro import PedroOptions, said_without_door, with_options
 from .talking import parse_address, run
 
 DEFAULT_LISTEN = "127.0.0.1:8471"
@@ -85,13 +85,19 @@ def command(
         pass
     else:
         asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
+    pedro_address = None if pedro in (None, "none") else parse_address(pedro, option="--pedro", example=DEFAULT_PEDRO)
+    options = PedroOptions(**{name.removeprefix("pedro_"): value for name, value in pedro_options.items()})
+    if pedro_address is None:
+        said_without_door(click.get_current_context())
+    else:
+        options.check()
     run(
         _serve(
             parse_address(listen, option="--listen", example=DEFAULT_LISTEN),
             [parse_address(join, option="--join", example=DEFAULT_LISTEN) for join in joins],
             None if http == "none" else parse_address(http, option="--http", example=DEFAULT_HTTP),
-            None if pedro in (None, "none") else parse_address(pedro, option="--pedro", example=DEFAULT_PEDRO),
-            PedroOptions(**{name.removeprefix("pedro_"): value for name, value in pedro_options.items()}),
+            pedro_address,
+            options,
             trace=trace,
             anchor=anchor,
         )
@@ -108,6 +114,8 @@ async def _serve(
     trace: Path | None,
     anchor: str,
 ) -> None:
+    from dht.errors import show
+
     from ..peer import Peer
 
     stop = asyncio.Event()
@@ -132,7 +140,7 @@ async def _serve(
             click.echo(f"http door at {http_door.url}")
         if pedro is not None:
             pedro_door = await doors.enter_async_context(pedro_options.door(peer, *pedro))
-            click.echo(f"pedro door at {pedro_door.host}:{pedro_door.port}")
+            click.echo(f"pedro door at {show(pedro_door.host, pedro_door.port)}")
         if trace is not None:
             click.echo(f"trace in {trace}")
         click.echo("ready; Ctrl-C stops")

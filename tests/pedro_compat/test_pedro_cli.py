@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -82,9 +83,54 @@ def test_option_that_makes_no_sense_is_refused_before_a_peer_starts(option: str,
     assert said in " ".join(result.output.split())
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--pedro-allow", "10.1.2.3/8"], "Invalid value for --pedro-allow: '10.1.2.3/8' is no network"),
+        (["--pedro-secret", "empty"], "Invalid value for --pedro-secret: a secret of 0 characters"),
+    ],
+)
+def test_network_or_secret_that_is_none_is_refused_by_its_option(
+    options: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("empty").touch()
+
+    result = CliRunner().invoke(main, ["peer", "--listen", ":0", "--http", "none", "--pedro", ":0", *options])
+
+    assert result.exit_code == 2
+    assert said in " ".join(result.output.split())
+
+
+@pytest.mark.parametrize("none", [[], ["--pedro", "none"]])
+@pytest.mark.parametrize(
+    "options", [["--pedro-size", "1024"], ["--pedro-admin", "here"], ["--pedro-allow", "nonsense"], ["--pedro-extensions"]]
+)
+def test_option_for_a_door_that_there_is_not_to_be_is_refused(none: list[str], options: list[str]) -> None:
+    result = CliRunner().invoke(main, ["peer", "--listen", "nonsense:0", "--http", "none", *none, *options])
+
+    assert result.exit_code == 2
+    assert f"{options[0]} says something about the door for Pedro clients, and there is none" in " ".join(result.output.split())
+
+
 def test_secret_that_is_no_text_is_refused_by_its_file(tmp_path: Path) -> None:
     file = tmp_path / "secret"
     file.write_bytes(b"\xff\xfe")
 
     with pytest.raises(click.BadParameter, match="secret cannot be read"):
         PedroOptions(secret=file).door(gsg.Peer(), "127.0.0.1", 0)
+
+
+@pytest.mark.parametrize(
+    ("host", "said"),
+    [
+        ("192.0.2.1", "expected an address or a name of this machine"),
+        ("nosuch.invalid", "expected an address or a name of this machine"),
+        ("127.0.0.1", "stop the program that holds it or choose another port with --pedro"),
+    ],
+)
+async def test_door_that_cannot_listen_says_what_helps(host: str, said: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        async with gsg.Peer() as peer:
+            with pytest.raises(gsg.DoorClosed, match=said):
+                await PedroOptions().door(peer, host, taken.getsockname()[1]).__aenter__()

@@ -281,3 +281,9 @@ async def test_client_of_the_package_is_refused_options_where_there_are_no_exten
     async with doors(1) as [(_, door)], AsyncClient(port=door.port) as client:
         with pytest.raises(gsg.Refused, match="the door has no extensions"):
             await client.subscribe("f(X)", options=Options(once=True))
+
+
+@pytest.mark.parametrize("seconds", [-1, float("nan")])
+def test_time_to_look_back_is_checked_where_it_is_said(seconds: float) -> None:
+    with pytest.raises(gsg.LocalError, match="is no time to look back; expected seconds"):
+        Options(recent_s=seconds)

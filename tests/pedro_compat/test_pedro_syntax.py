@@ -20,7 +20,6 @@ SAME = [
     ("temp(kitchen, 25)", "temp(kitchen,25)"),
     ("  f( 1 ,\t2 )  ", "f(1,2)"),
     ("f (1)", "f(1)"),
-    ("f()", "f('$none_')"),
     ("a,b;c->d", ";(','(a,b),->(c,d))"),
     ("a:b:c@d@e", "@(@(:(:(a,b),c),d),e)"),
     ("1-2-3", "-(-(1,2),3)"),
@@ -227,3 +226,15 @@ def test_any_text_is_a_term_or_a_bad_line(text, dialect):
         line = write(parse(text, dialect))
 
         assert write(parse(line, PAPER)) == line
+
+
+def test_compound_without_arguments_is_read_as_in_the_server_and_not_as_in_the_manual() -> None:
+    assert write(parse("f()", V1_14)) == "f('$none_')"
+    with pytest.raises(BadLine, match="a compound without arguments; expected at least one"):
+        parse("register()", PAPER)
+
+
+def test_leading_zeros_are_no_digits() -> None:
+    assert parse("f(" + "0" * 5_000 + "1, " + "0" * 5_000 + ")") == ("f", 1, 0)
+    with pytest.raises(BadLine, match="an integer of 4201 digits; expected at most 4200"):
+        parse("f(" + "0" * 10 + "1" * 4_201 + ")")
