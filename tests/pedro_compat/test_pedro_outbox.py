@@ -134,3 +134,11 @@ async def test_nothing_is_written_to_who_has_left():
     await asyncio.sleep(0)
 
     assert client.socket.writes == []
+
+
+async def test_log_names_the_client_that_is_cut_off(caplog):
+    client = Client(Outboxes())
+
+    client.box.deliver(b"x" * (UNREAD_BYTES + 1))
+
+    assert (client.cut_off, "a pedro client at ('192.0.2.7', 1234) has left" in caplog.text) == (1, True)

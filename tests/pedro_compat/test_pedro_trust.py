@@ -175,3 +175,11 @@ async def test_client_of_the_package_with_another_secret_or_none_is_refused() ->
         async with AsyncClient(port=door.port, reconnect_s=0) as client:
             with pytest.raises(gsg.Refused, match="or the door asks for a secret first"):
                 await client.notify("f(1)")
+
+
+async def test_log_names_the_client_that_does_not_say_the_secret(caplog: pytest.LogCaptureFixture) -> None:
+    async with doors(1, secret=SECRET) as [(_, door)]:
+        with pytest.raises(gsg.Refused):
+            await AsyncClient(port=door.port, secret="rice").__aenter__()
+
+    assert "a pedro client at ('127.0.0.1', " in caplog.text
