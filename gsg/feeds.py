@@ -34,13 +34,15 @@ class SequenceHole(Exception):
 class AlphaFeed:
     """The facts of one template from one rendezvous."""
 
-    __slots__ = ("_expected", "_parts", "facts", "number", "state")
+    __slots__ = ("_expected", "_parts", "facts", "number", "round", "state")
 
     def __init__(self, number: int, facts: dict[Tuple, None] | None = None) -> None:
         self.number = number
         self.facts: dict[Tuple, None] = {} if facts is None else facts
         """What the rendezvous held when last heard; of an earlier feed where this one takes its place."""
         self.state = FeedState.WAITING
+        self.round = 0
+        """Counts snapshots: what came before one that has begun is part of it."""
         self._parts: dict[Tuple, None] = {}
         self._expected = 0
 
@@ -48,6 +50,7 @@ class AlphaFeed:
         """One part of a snapshot; the differences to what was there once it is whole, None before."""
         if part.first:
             self._parts = {}
+            self.round += 1
             self.state = FeedState.LOADING
         elif self.state is not FeedState.LOADING:
             return None
@@ -60,14 +63,21 @@ class AlphaFeed:
         gone: Differences = [(fact, -1) for fact in before if fact not in self.facts]
         return gone + [(fact, 1) for fact in self.facts if fact not in before]
 
-    def deltas(self, deltas: Deltas) -> Differences:
-        """Facts that came and went. Raises SequenceHole, and waits for a snapshot, when some are missing."""
+    def takes(self, deltas: Deltas) -> bool:
+        """Whether deltas are the next; they are to be applied then, in their turn, unless a snapshot comes before it.
+
+        Raises SequenceHole, and waits for a snapshot, when some are missing.
+        """
         if self.state is not FeedState.LIVE or deltas.sequence < self._expected:
-            return []
+            return False
         if deltas.sequence > self._expected:
             self.state = FeedState.WAITING
             raise SequenceHole
         self._expected += 1
+        return True
+
+    def apply(self, deltas: Deltas) -> Differences:
+        """Facts that came and went: what changed."""
         changes: Differences = []
         facts = self.facts
         for fact, sign in zip(deltas.facts, deltas.signs, strict=False):

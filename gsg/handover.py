@@ -140,18 +140,19 @@ class Handover:
     def publish(self, channel: Channel, message: Publish) -> Held | None:
         """Carry out a Publish; None when parts of it were forwarded, and the answer comes when those are answered."""
         places, kept, parcels = self._sort(message.facts, message.places)
-        held = self._replication.hold(message.sign, message.facts, places, message.stamp)
+        origin = message.origin
+        held = self._replication.hold(message.sign, message.facts, places, message.stamp, origin)
         if not parcels:
             return held
-        self._rendezvous.publish(message.sign, message.facts, kept, stamp=held.stamp, as_holder=False)
+        self._rendezvous.publish(message.sign, message.facts, kept, stamp=held.stamp, as_holder=False, origin=origin)
 
         def make(numbers: list[int], theirs: list[bytes]) -> Callable[[int], Message]:
             facts = [message.facts[number] for number in numbers]
-            return lambda request: Publish(request, message.sign, facts, theirs, held.stamp, forwarded=True)
+            return lambda request: Publish(request, message.sign, facts, theirs, held.stamp, forwarded=True, origin=origin)
 
         async def instead(numbers: list[int], theirs: list[bytes]) -> Done:
             facts = [message.facts[number] for number in numbers]
-            kept = self._replication.hold(message.sign, facts, theirs, held.stamp)
+            kept = self._replication.hold(message.sign, facts, theirs, held.stamp, origin)
             if kept.everywhere is not None:
                 await kept.everywhere()
             return Done(0, kept.changed, kept.stamp)

@@ -9,11 +9,12 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import TypeAlias
 
 from .errors import PeerUnreachable
 from .exchange import Channel
-from .messages import After, AskPassed, Event, Happened, Passed, size_bytes
+from .messages import After, AskPassed, Deltas, Event, Happened, Origin, Passed, encode, size_bytes
 from .ordering import ORDER_WAIT_S, Ordering
 
 log = logging.getLogger(__name__)
@@ -21,18 +22,21 @@ log = logging.getLogger(__name__)
 OnHappened: TypeAlias = Callable[[Channel, bytes, Event, Sequence[int]], None]
 """Hears of an event in its turn: the channel that it came by, its publisher, and the feeds that it matches."""
 
+_NOBODY = Origin(b"", 0)
+"""Of what no publisher has just said: it waits for nothing but what concerns the same facts."""
+
 
 class InOrder:
     """Hands on what rendezvous bring, in the order of each publisher. ``ways(peer)`` are the channels by which a peer feeds us."""
 
-    def __init__(self, ways: Callable[[bytes], Collection[Channel]], on_happened: OnHappened) -> None:
-        self._ordering: Ordering[tuple[Channel, bytes, Event, Sequence[int]]] = Ordering(ways)
-        self._on_happened = on_happened
+    def __init__(self, ways: Callable[[bytes], Collection[Channel]]) -> None:
+        self._ordering: Ordering[Callable[[], None]] = Ordering(ways)
+        self.on_happened: OnHappened = _unheard
         self._timer: asyncio.TimerHandle | None = None
 
     @property
     def late(self) -> int:
-        """How many events were told without what was to come before them, since the start."""
+        """How many events and messages of facts were told without what was to come before them, since the start."""
         return self._ordering.late
 
     def passes(self, channel: Channel, publisher: bytes, last: int, after: After) -> bool:
@@ -46,7 +50,10 @@ class InOrder:
             return
         if self._ordering.passes(channel, publisher, events[-1].number, message.after):
             for event, feeds in zip(events, message.feeds, strict=True):
-                self._tell(channel, publisher, event, feeds)
+                try:
+                    self.on_happened(channel, publisher, event, feeds)
+                except Exception:
+                    log.exception("an event was not carried out")
         else:
             self.hold(channel, message)
 
@@ -54,10 +61,27 @@ class InOrder:
         """Hold events that do not pass until it is their turn."""
         publisher = message.publisher
         things = [
-            (event.number, (channel, publisher, event, feeds), size_bytes(event.items) + len(event.text or "") + 8 * len(feeds))
+            (
+                event.number,
+                partial(self.on_happened, channel, publisher, event, feeds),
+                size_bytes(event.items) + len(event.text or "") + 8 * len(feeds),
+            )
             for event, feeds in zip(message.events, message.feeds, strict=True)
         ]
         self._go_on(self._ordering.hold(self._now(), channel, publisher, message.after, things))
+
+    def changed(self, channel: Channel, message: Deltas, apply: Callable[[], None]) -> None:
+        """Facts of a feed have come and gone: ``apply`` is called now, or in its turn."""
+        origin = message.origin or _NOBODY
+        concerns = ((channel, message.feed), message.facts)
+        ordering = self._ordering
+        if ordering.passes(channel, origin.publisher, origin.number, origin.after, more=message.more) and not (
+            len(ordering) and ordering.conflicts(origin.publisher, concerns)
+        ):
+            apply()
+            return
+        thing = (origin.number, apply, len(encode(message)))
+        self._go_on(ordering.hold(self._now(), channel, origin.publisher, origin.after, [thing], concerns))
 
     def passed(self, channel: Channel, message: Passed) -> None:
         """A rendezvous says how far a publisher has come by it."""
@@ -72,22 +96,23 @@ class InOrder:
         if self._timer is not None:
             self._timer.cancel()
 
-    def _go_on(self, turn: Sequence[tuple[Channel, bytes, Event, Sequence[int]]]) -> None:
+    def _go_on(self, turn: Sequence[Callable[[], None]]) -> None:
         questions, self._ordering.questions = self._ordering.questions, []
         for way, publisher, number in questions:
             assert isinstance(way, Channel)
             with contextlib.suppress(PeerUnreachable):  # its loss is about to be told
                 way.send(AskPassed(publisher, number))
-        for channel, publisher, event, feeds in turn:
-            self._tell(channel, publisher, event, feeds)
+        for tell in turn:
+            self._tell(tell)
         self._wake_up_later()
 
-    def _tell(self, channel: Channel, publisher: bytes, event: Event, feeds: Sequence[int]) -> None:
+    @staticmethod
+    def _tell(tell: Callable[[], None]) -> None:
         try:
-            self._on_happened(channel, publisher, event, feeds)
+            tell()
         except Exception:
             # A defect of ours in one listener must not keep the others waiting.
-            log.exception("an event was not carried out")
+            log.exception("what a rendezvous told was not carried out")
 
     @staticmethod
     def _now() -> float:
@@ -105,8 +130,12 @@ class InOrder:
         turn = self._ordering.expire(self._now())
         if self._ordering.late > before:
             log.warning(
-                "%d events were told without what their publisher sent before them by another rendezvous: "
+                "%d events or changes were told without what their publisher sent before them by another rendezvous: "
                 "it has not come within %g s",
                 *(self._ordering.late - before, ORDER_WAIT_S),
             )
         self._go_on(turn)
+
+
+def _unheard(channel: Channel, publisher: bytes, event: Event, feeds: Sequence[int]) -> None:
+    """Nobody listens yet."""

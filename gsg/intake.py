@@ -15,6 +15,7 @@ import contextlib
 import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Coroutine, Iterator
+from functools import partial
 from itertools import chain, count
 from typing import TypeAlias
 
@@ -27,6 +28,7 @@ from .exchange import ANSWER_TIMEOUT_S, Channel, Exchange, Leaving, LinkBroke, a
 from .features import Template, alpha_of
 from .feeds import Differences, FeedState, RecentEvents, SequenceHole
 from .holders import Holders
+from .inorder import InOrder
 from .memories import Memory, OnEvent, Source
 from .messages import (
     Deltas,
@@ -83,6 +85,8 @@ class Intake:
         self._silences: dict[Source, asyncio.Timeout] = {}
         """For each snapshot under way what ends the wait for it when no part of it has come for ANSWER_TIMEOUT_S."""
         self._numbers = count(1)
+        self.inorder = InOrder(self.ways)
+        """What decides whose turn it is."""
         self.on_memory: Callable[[Memory, bool], None] = lambda memory, kept: None
         """Hears of each memory when it is kept, and when nobody uses it any more."""
 
@@ -193,7 +197,7 @@ class Intake:
             source.is_whole()
 
     def deltas(self, channel: Channel, deltas: Deltas) -> None:
-        """Changes of a feed's facts."""
+        """Changes of a feed's facts: they are applied when it is their turn."""
         source = self._source(channel, deltas.feed)
         if source is None:
             return
@@ -201,10 +205,17 @@ class Intake:
         if len(deltas.signs) != len(deltas.facts):
             raise PeerMisbehaved(f"{len(deltas.facts)} deltas with {len(deltas.signs)} signs; expected as many")
         try:
-            self._change(source, source.feed.deltas(deltas))
+            if source.feed.takes(deltas):
+                self.inorder.changed(channel, deltas, partial(self._apply, source, source.feed.round, deltas))
         except SequenceHole:
             log.warning("feed %d from %s has a hole: asking for a snapshot", deltas.feed, show(source.holder))
             self._resume(source)
+
+    def _apply(self, source: Source, round: int, deltas: Deltas) -> None:
+        feed = source.feed
+        # While these waited their feed may have ended, or a snapshot begun that has them.
+        if feed.round == round and self._sources.get(source.number) is source:
+            self._change(source, feed.apply(deltas))
 
     def gap(self, channel: Channel, gap: Gap) -> None:
         """The rendezvous could not keep what we did not read: start from a snapshot."""

@@ -45,6 +45,15 @@ class Event(_Message, frozen=True):
     text: str | None = None
 
 
+class Origin(_Message, frozen=True):
+    """Which message of a publisher facts come from, and what it sent to other rendezvous before."""
+
+    publisher: bytes
+    number: int
+    """Events are counted along: a message of facts has one number, an event its own."""
+    after: After = []
+
+
 class Test(_Message, frozen=True):
     """A condition beyond constants that one tuple decides: ``name`` says who understands ``source``."""
 
@@ -67,6 +76,7 @@ class Publish(_Message, tag=1, frozen=True):
     forwarded: bool = False
     unsure: bool = False
     """The publisher has lost or met peers of late, and may take the receiver for an holder that it is not: it is to look."""
+    origin: Origin | None = None
 
 
 class Flash(_Message, tag=2, frozen=True):
@@ -161,12 +171,16 @@ class Snapshot(_Message, tag=10, frozen=True):
 
 
 class Deltas(_Message, tag=11, frozen=True):
-    """Facts of a feed that came and went, in order; ``signs`` holds 1 or -1 for each."""
+    """Facts of a feed that came and went, in order; ``signs`` holds 1 or -1 for each. All of them are from one message."""
 
     feed: int
     sequence: int
     facts: list[Tuple]
     signs: list[int]
+    origin: Origin | None = None
+    """None for what no publisher has just said."""
+    more: bool = False
+    """More of the same message follows, by another feed."""
 
 
 class Happened(_Message, tag=12, frozen=True):

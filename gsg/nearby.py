@@ -88,7 +88,7 @@ class Nearby:
                     send(receiver, Happened(publisher, [event], [feeds], after))
         if held is not None:
             self._subscriber.inorder.hold(own, held)
-        self._rendezvous.passed(publisher, numbered[-1].number)
+        self._rendezvous.passing.passed(publisher, numbered[-1].number)
         # Whoever waits for these numbers is told now.
         if not self._rendezvous.quiet:
             for receiver, message in self._rendezvous.take():

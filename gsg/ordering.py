@@ -12,6 +12,9 @@ on the same link and after all that it forwarded. Held things leave by number.
 
 How far a way has come counts by arrival, whether what came is held or not, so two messages that name each other do not wait for
 each other to be delivered. Nothing is dropped here, and nothing waits for longer than ORDER_WAIT_S.
+
+Facts of several publishers come by one feed, and what happens to one fact must be delivered as the feed says it, whoever said it:
+what concerns the same fact of the same feed waits for what is held of it, also when it is late.
 """
 
 from __future__ import annotations
@@ -35,15 +38,14 @@ PUBLISHERS = 4_096
 Way: TypeAlias = Hashable
 """What brings things in order: a link from a rendezvous."""
 Payload = TypeVar("Payload")
-
-_GIVEN_UP = 1 << 64
-"""Further than any number: this way is not waited for until it brings something of the publisher."""
+Concerns: TypeAlias = tuple[Hashable, Sequence[Hashable]]
+"""A feed, and the facts of it that something changes."""
 
 
 class _Held(Generic[Payload]):
     """Something that waits."""
 
-    __slots__ = ("after", "number", "payload", "publisher", "since_s", "size", "way")
+    __slots__ = ("after", "behind", "blocking", "concerns", "done", "number", "payload", "publisher", "since_s", "size", "way")
 
     def __init__(self, publisher: bytes, number: int, way: Way, after: After, payload: Payload, size: int, since_s: float) -> None:
         self.publisher = publisher
@@ -53,6 +55,12 @@ class _Held(Generic[Payload]):
         self.payload = payload
         self.size = size
         self.since_s = since_s
+        self.concerns: Concerns | None = None
+        self.behind: list[_Held[Payload]] = []
+        """Those that concern the same facts and came before, and have another publisher or a later number."""
+        self.blocking: set[bytes] = set()
+        """Publishers of those that wait behind this one."""
+        self.done = False
 
 
 class _Stream(Generic[Payload]):
@@ -68,7 +76,7 @@ class _Stream(Generic[Payload]):
         self.wanted: dict[Way, int] = {}
         """The last number that something held waits for."""
         self.held: list[tuple[int, int, _Held[Payload]]] = []
-        """A heap by number, then by arrival."""
+        """A heap by number, then by arrival; the first is never done."""
 
 
 class Ordering(Generic[Payload]):
@@ -83,6 +91,10 @@ class Ordering(Generic[Payload]):
         """By publisher. Limit: PUBLISHERS, and those of which something is held."""
         self._oldest: OrderedDict[int, _Held[Payload]] = OrderedDict()
         """All that is held, by arrival. Limit: HELD, HELD_BYTES."""
+        self._of_feed: dict[Hashable, dict[int, _Held[Payload]]] = {}
+        """What is held that concerns facts, by feed and arrival."""
+        self._freed: list[bytes] = []
+        """Publishers of whom something has waited behind what was delivered."""
         self._bytes = 0
         self._arrivals = 0
         self.questions: list[tuple[Way, bytes, int]] = []
@@ -93,37 +105,59 @@ class Ordering(Generic[Payload]):
     def __len__(self) -> int:
         return len(self._oldest)
 
-    def passes(self, way: Way, publisher: bytes, last: int, after: After) -> bool:
-        """Something of a publisher arrives, up to a number: whether it may be delivered at once. If not, it is to be held."""
+    def passes(self, way: Way, publisher: bytes, last: int, after: After, *, more: bool = False) -> bool:
+        """Something of a publisher arrives, up to a number: whether it may be delivered at once. If not, it is to be held.
+
+        ``more`` of the last number is still to come by this way.
+        """
         stream = self._streams.pop(publisher, None)
         if stream is None:
             stream = _Stream()
             if len(self._streams) >= PUBLISHERS:
                 self._forget_one()
         self._streams[publisher] = stream
-        _has_come(stream, way, last)
+        _has_come(stream, way, last - more)
         return not stream.held and (not after or not self._outstanding(stream, way, last, after))
 
+    def conflicts(self, publisher: bytes, concerns: Concerns) -> bool:
+        """Whether something held of another publisher concerns the same facts."""
+        return bool(self._before(publisher, None, concerns))
+
     def hold(
-        self, now: float, way: Way, publisher: bytes, after: After, things: Sequence[tuple[int, Payload, int]]
+        self,
+        now: float,
+        way: Way,
+        publisher: bytes,
+        after: After,
+        things: Sequence[tuple[int, Payload, int]],
+        concerns: Concerns | None = None,
     ) -> list[Payload]:
         """Hold what did not pass: numbers, payloads and sizes in bytes, in order. Returns what is to be delivered now."""
         stream = self._streams[publisher]
         after = after[:NAMED]
+        come = stream.come.get(way, 0)
         for number, payload, size in things:
             self._arrivals += 1
+            # What is sent again, after a failure, keeps its place on its way: its number is an old one.
+            number = come if things[-1][0] < come else number
             held = _Held(publisher, number, way, after, payload, size, now)
+            if concerns is not None:
+                held.concerns = concerns
+                held.behind = self._before(publisher, number, concerns)
+                for other in held.behind:
+                    other.blocking.add(publisher)
+                self._of_feed.setdefault(concerns[0], {})[self._arrivals] = held
             heappush(stream.held, (number, self._arrivals, held))
             self._oldest[self._arrivals] = held
             self._bytes += size
         if things:
-            for other, number in self._outstanding(stream, way, things[-1][0], after):
-                stream.wanted[other] = max(number, stream.wanted.get(other, 0))
-                self._ask(publisher, stream, other)
+            for other_way, number in self._outstanding(stream, way, things[-1][0], after):
+                stream.wanted[other_way] = max(number, stream.wanted.get(other_way, 0))
+                self._ask(publisher, stream, other_way)
         delivered = self._ready(stream)
         while len(self._oldest) > HELD or self._bytes > HELD_BYTES:
-            delivered.extend(self._hurry(next(iter(self._oldest.values()))))
-        return delivered
+            self._hurry(next(iter(self._oldest.values())), delivered)
+        return self._settled(delivered)
 
     def passed(self, way: Way, publisher: bytes, number: int) -> list[Payload]:
         """A rendezvous says how far a publisher has come by it; returns what is to be delivered now."""
@@ -132,10 +166,10 @@ class Ordering(Generic[Payload]):
             return []
         asked = stream.asked.pop(way, 0)
         # It says less than it was asked for only where it will not say more.
-        _has_come(stream, way, number if number >= asked else _GIVEN_UP)
+        _has_come(stream, way, max(number, asked))
         if stream.held and stream.wanted.get(way, 0) > stream.come.get(way, 0):
             self._ask(publisher, stream, way)
-        return self._ready(stream)
+        return self._settled(self._ready(stream))
 
     def lost(self, way: Way) -> list[Payload]:
         """A link is gone, and is not to be waited for; returns what is to be delivered now."""
@@ -144,9 +178,8 @@ class Ordering(Generic[Payload]):
             stream.come.pop(way, None)
             stream.asked.pop(way, None)
             stream.wanted.pop(way, None)
-            if stream.held:
-                delivered.extend(self._ready(stream))
-        return delivered
+            delivered.extend(self._ready(stream))
+        return self._settled(delivered)
 
     @property
     def due_s(self) -> float | None:
@@ -162,8 +195,8 @@ class Ordering(Generic[Payload]):
             held = next(iter(self._oldest.values()))
             if now - held.since_s < ORDER_WAIT_S:
                 break
-            delivered.extend(self._hurry(held))
-        return delivered
+            self._hurry(held, delivered)
+        return self._settled(delivered)
 
     # --- one publisher ----------------------------------------------------------------------------------------------------
 
@@ -178,6 +211,21 @@ class Ordering(Generic[Payload]):
                     missing.append((other, needed))
         return missing
 
+    def _before(self, publisher: bytes, number: int | None, concerns: Concerns) -> list[_Held[Payload]]:
+        """What is held that concerns the same facts, came before, and would not go before by its number."""
+        feed, facts = concerns
+        held = self._of_feed.get(feed)
+        if not held:
+            return []
+        mine = set(facts)
+        return [
+            other
+            for other in held.values()
+            if (other.publisher != publisher or (number is not None and other.number > number))
+            and other.concerns is not None
+            and not mine.isdisjoint(other.concerns[1])
+        ]
+
     def _ask(self, publisher: bytes, stream: _Stream[Payload], way: Way) -> None:
         if way not in stream.asked:
             stream.asked[way] = stream.wanted[way]
@@ -188,29 +236,54 @@ class Ordering(Generic[Payload]):
         ready: list[Payload] = []
         while stream.held:
             number, arrival, held = stream.held[0]
-            if self._outstanding(stream, held.way, number, held.after):
+            if self._outstanding(stream, held.way, number, held.after) or not all(other.done for other in held.behind):
                 break
-            ready.append(self._take_out(stream, arrival))
+            ready.append(self._take_out(stream, arrival, held))
         return ready
 
-    def _hurry(self, late: _Held[Payload]) -> list[Payload]:
+    def _settled(self, delivered: list[Payload]) -> list[Payload]:
+        """Add what waited behind what is delivered."""
+        while self._freed:
+            freed = self._streams.get(self._freed.pop())
+            if freed is not None:
+                delivered.extend(self._ready(freed))
+        return delivered
+
+    def _hurry(self, late: _Held[Payload], delivered: list[Payload]) -> None:
         """Take out something, and all that comes before it, without what they wait for; that is not waited for any more."""
         stream = self._streams[late.publisher]
-        hurried: list[Payload] = []
         while stream.held and stream.held[0][0] <= late.number:
-            number, arrival, held = stream.held[0]
-            missing = self._outstanding(stream, held.way, number, held.after)
-            stream.come.update((way, _GIVEN_UP) for way, _ in missing)
-            self.late += bool(missing)
-            hurried.append(self._take_out(stream, arrival))
-        return hurried + self._ready(stream)
+            _, arrival, held = stream.held[0]
+            self._hurry_one(arrival, held, delivered)
+        delivered.extend(self._ready(stream))
 
-    def _take_out(self, stream: _Stream[Payload], arrival: int) -> Payload:
-        heappop(stream.held)
-        held = self._oldest.pop(arrival)
+    def _hurry_one(self, arrival: int, held: _Held[Payload], delivered: list[Payload]) -> None:
+        # What happened to one fact has one order, which is that of its feed: this is kept where the order of a publisher is not.
+        # It ends: who is behind another came after it.
+        for other_arrival, other in list(self._of_feed.get(held.concerns[0], {}).items()) if held.behind and held.concerns else ():
+            if other in held.behind and not other.done:
+                self._hurry_one(other_arrival, other, delivered)
+        stream = self._streams[held.publisher]
+        missing = self._outstanding(stream, held.way, held.number, held.after)
+        for way, number in missing:
+            _has_come(stream, way, number)
+        self.late += bool(missing)
+        delivered.append(self._take_out(stream, arrival, held))
+
+    def _take_out(self, stream: _Stream[Payload], arrival: int, held: _Held[Payload]) -> Payload:
+        held.done = True
+        del self._oldest[arrival]
         self._bytes -= held.size
+        while stream.held and stream.held[0][2].done:
+            heappop(stream.held)
         if not stream.held:
             stream.wanted.clear()
+        if held.concerns is not None:
+            of_feed = self._of_feed[held.concerns[0]]
+            del of_feed[arrival]
+            if not of_feed:
+                del self._of_feed[held.concerns[0]]
+            self._freed.extend(held.blocking)
         return held.payload
 
     def _forget_one(self) -> None:
@@ -221,7 +294,6 @@ class Ordering(Generic[Payload]):
 
 
 def _has_come(stream: _Stream[Payload], way: Way, number: int) -> None:
-    """A way has come to a number; one that was given up is heard of again."""
-    before = stream.come.get(way, 0)
-    if number > before or before == _GIVEN_UP:
+    """A way has come to a number, or what is missing up to there is not waited for any more."""
+    if number > stream.come.get(way, 0):
         stream.come[way] = number

@@ -8,8 +8,6 @@ uses one rendezvous names none, and nobody asks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from .messages import After, Passed
 from .posting import Subscriber
 
@@ -85,7 +83,7 @@ def _by_age(last: _Last) -> tuple[bool, float]:
 class Passing:
     """The rendezvous' side: the last number of each publisher that has been forwarded here, and who waits for a later one."""
 
-    __slots__ = ("_count", "_last", "_waiting")
+    __slots__ = ("_congested", "_count", "_last", "_waiting", "answers")
 
     def __init__(self) -> None:
         self._last: dict[bytes, int] = {}
@@ -93,9 +91,13 @@ class Passing:
         self._waiting: dict[bytes, dict[Subscriber, int]] = {}
         """By publisher: who waits for which number. Limit: WAITING together."""
         self._count = 0
+        self._congested: dict[Subscriber, list[Passed]] = {}
+        """Answers for those whose deltas are kept for now: they come after these."""
+        self.answers: list[tuple[Subscriber, Passed]] = []
+        """To be sent after everything that was forwarded."""
 
-    def passed(self, publisher: bytes, number: int) -> Iterable[tuple[Subscriber, Passed]]:
-        """Everything of a publisher up to this number has been forwarded: the answers that were waiting for it."""
+    def passed(self, publisher: bytes, number: int) -> None:
+        """Everything of a publisher up to this number has been forwarded: who waits for it is answered."""
         before = self._last.pop(publisher, None)
         if before is None and len(self._last) >= PUBLISHERS:
             del self._last[next(iter(self._last))]
@@ -103,25 +105,45 @@ class Passing:
         self._last[publisher] = number = number if before is None or number > before else before
         waiting = self._waiting.get(publisher)
         if waiting is None:
-            return ()
-        answered = [subscriber for subscriber, wanted in waiting.items() if wanted <= number]
-        for subscriber in answered:
+            return
+        for subscriber in [subscriber for subscriber, wanted in waiting.items() if wanted <= number]:
             self._leave(publisher, subscriber)
-        return [(subscriber, Passed(publisher, number)) for subscriber in answered]
+            self._answer(subscriber, Passed(publisher, number))
 
-    def asked(self, subscriber: Subscriber, publisher: bytes, number: int) -> Passed | None:
-        """Whether everything up to a number has passed: the answer, or None where it will come by :meth:`passed`."""
+    def asked(self, subscriber: Subscriber, publisher: bytes, number: int) -> None:
+        """A subscriber asks to be told when everything up to a number has passed."""
         last = self._last.get(publisher, 0)
         waiting = self._waiting.get(publisher, {})
         if last >= number or (self._count >= WAITING and subscriber not in waiting):
-            return Passed(publisher, last)
+            self._answer(subscriber, Passed(publisher, last))
+            return
         self._count += subscriber not in waiting
         waiting[subscriber] = number
         self._waiting[publisher] = waiting
-        return None
+
+    def _answer(self, subscriber: Subscriber, passed: Passed) -> None:
+        kept = self._congested.get(subscriber)
+        if kept is None:
+            self.answers.append((subscriber, passed))
+        else:
+            kept.append(passed)
+
+    def take(self) -> list[tuple[Subscriber, Passed]]:
+        """The answers that may be sent."""
+        answers, self.answers = self.answers, []
+        return answers
+
+    def hold(self, subscriber: Subscriber) -> None:
+        """Deltas for the subscriber are kept, so its answers are too; it has one question under way for each publisher."""
+        self._congested.setdefault(subscriber, [])
+
+    def unhold(self, subscriber: Subscriber) -> None:
+        """What was kept is about to be sent."""
+        self.answers.extend((subscriber, passed) for passed in self._congested.pop(subscriber, ()))
 
     def drop(self, subscriber: Subscriber) -> None:
         """The subscriber is gone, and its questions."""
+        self._congested.pop(subscriber, None)
         for publisher in [publisher for publisher, waiting in self._waiting.items() if subscriber in waiting]:
             self._leave(publisher, subscriber)
 

@@ -13,9 +13,11 @@ from typing import TypeAlias
 import rete
 
 from .demands import Demand, Path, constants_at
+from .errors import Refused
 from .features import Key, Template
-from .messages import Deltas, Gap, Message, Test, parts
+from .messages import Deltas, InsertCondition, Message, Origin, Test, parts
 from .model import Term, Tuple, Variable
+from .placement import NOWHERE
 
 Subscriber: TypeAlias = Hashable
 """Whoever a feed goes to: for a peer, the link to the subscriber's peer."""
@@ -50,8 +52,8 @@ class Feed:
     """One subscriber's share in one template."""
 
     __slots__ = (
-        "_facts",
-        "_signs",
+        "_kept",
+        "_runs",
         "congested",
         "gap",
         "loading",
@@ -76,45 +78,80 @@ class Feed:
         self.round = 0
         """Counts snapshots: one that is still being sent when another begins is given up."""
         self.gap = False
-        self._facts: list[Tuple] = []
-        self._signs: list[int] = []
+        self._kept = 0
+        self._runs: list[Run] = []
+        """What is kept, by the message of a publisher that it comes from."""
 
     @property
     def held(self) -> bool:
         """Whether deltas are kept here for now."""
         return self.loading or self.congested
 
-    def add(self, fact: Tuple, sign: int) -> bool:
-        """Keep a delta; whether it is the first since the last message."""
+    def add(self, fact: Tuple, sign: int, turn: int, origin: Origin | None) -> bool:
+        """Keep a delta of a message of a publisher, whose turn it is; whether it is the first delta since the last :meth:`take`."""
         if self.gap:
             return False
-        if len(self._facts) >= HELD_DELTAS and self.held:
+        if self._kept >= HELD_DELTAS and self.held:
             self.gap = True
-            self._facts, self._signs = [], []
+            self._kept, self._runs = 0, []
             return False
-        self._facts.append(fact)
-        self._signs.append(sign)
-        return len(self._facts) == 1
+        if not self._runs or self._runs[-1].turn != turn:
+            self._runs.append(Run(self, turn, origin))
+        run = self._runs[-1]
+        run.facts.append(fact)
+        run.signs.append(sign)
+        self._kept += 1
+        return self._kept == 1
 
-    def take(self) -> list[Message]:
-        """The messages for what was kept, if the feed may speak."""
+    def take(self) -> list[Run]:
+        """What was kept, if the feed may speak."""
         if self.held:
             return []
-        if self.gap:
-            return [Gap(self.number)]
-        messages: list[Message] = []
-        for part in parts(self._facts, DELTAS):
-            messages.append(Deltas(self.number, self.sequence, self._facts[part], self._signs[part]))
+        runs, self._kept, self._runs = self._runs, 0, []
+        return runs
+
+    def messages(self, run: Run, *, more: bool) -> Iterator[Message]:
+        """What was taken, for the subscriber, in the order in which it was kept; ``more`` of the same message follows by others."""
+        cut = list(parts(run.facts, DELTAS))
+        for part in cut:
+            last = part is cut[-1] and not more
+            yield Deltas(self.number, self.sequence, run.facts[part], run.signs[part], run.origin, not last)
             self.sequence += 1
-        self._facts, self._signs = [], []
-        return messages
 
     def restart(self) -> None:
         """Forget what was kept: a snapshot that includes it is about to be sent."""
         self.gap = False
         self.loading = True
         self.round += 1
-        self._facts, self._signs = [], []
+        self._kept, self._runs = 0, []
+
+
+class Run:
+    """What a feed keeps of one message of a publisher. ``turn`` counts those messages at the rendezvous."""
+
+    __slots__ = ("facts", "feed", "origin", "signs", "turn")
+
+    def __init__(self, feed: Feed, turn: int, origin: Origin | None) -> None:
+        self.feed = feed
+        self.turn = turn
+        self.origin = origin
+        self.facts: list[Tuple] = []
+        self.signs: list[int] = []
+
+
+def deltas(runs: Sequence[Run]) -> Iterator[tuple[Subscriber, Message]]:
+    """What was taken from feeds, in the order in which publishers said it, whichever feeds it goes by."""
+    if len(runs) > 1:
+        runs = sorted(runs, key=_turn)
+    last = {(run.feed.subscriber, run.turn): run for run in runs}
+    for run in runs:
+        subscriber = run.feed.subscriber
+        for message in run.feed.messages(run, more=last[subscriber, run.turn] is not run):
+            yield subscriber, message
+
+
+def _turn(run: Run) -> int:
+    return run.turn
 
 
 AnyFeed: TypeAlias = Feed | EventFeed
@@ -338,3 +375,24 @@ class Stand:
     def __iter__(self) -> Iterator[Posted]:
         for postings in self.table:
             yield from postings
+
+
+def anchor_key(asked: InsertCondition) -> Key | None:
+    """The key that the condition is posted under; None for everywhere. Raises Refused when the anchor is no constant of it."""
+    pattern = asked.template.pattern
+    arity = len(pattern)
+    if (not pattern and not asked.events_only) or any(not 0 <= first < later < arity for first, later in asked.template.same):
+        raise Refused(f"template {asked.template!r} has no positions, or repeats some that it does not have")
+    if any(type(constant) is Variable for constant in pattern):
+        raise Refused(f"template {asked.template!r} holds a variable; expected constants and nothing")
+    if asked.anchor == NOWHERE and not asked.template.anchors():
+        return None
+    return key_of(asked.template, asked.anchor)
+
+
+def key_of(template: Template, position: int) -> Key:
+    """The key of a position of a template. Raises Refused where it has no constant."""
+    constant = template.pattern[position] if 0 <= position < len(template.pattern) else None
+    if constant is None:
+        raise Refused(f"position {position} is no constant of template {template!r}; expected one of {template.anchors()}")
+    return (len(template.pattern), position, constant)

@@ -23,7 +23,7 @@ from .exchange import ANSWER_TIMEOUT_S, Answer, Channel, Exchange, answer_of
 from .features import positions
 from .holders import Holders
 from .interests import Interests
-from .messages import After, Done, Event, Flash, Message, Publish, size_bytes
+from .messages import After, Done, Event, Flash, Message, Origin, Publish, size_bytes
 from .model import Tuple
 from .passing import Sent
 from .placement import places_by_holder
@@ -47,6 +47,8 @@ class _Parcel:
     numbers: list[int] = field(default_factory=list)
     places: list[bytes] = field(default_factory=list)
     size_bytes: int = 0
+    last: int = 0
+    """Its number, or that of the last event in it."""
 
     def add_to(self, missed: dict[int, bytes]) -> None:
         """The parcel did not arrive."""
@@ -57,11 +59,8 @@ class _Parcel:
 class _Batch(Protocol):
     """What one call publishes."""
 
-    def begin(self, parcels: Sequence[_Parcel]) -> None:
-        """It is its turn to be sent."""
-
-    def last(self, parcel: _Parcel) -> int:
-        """The last number in a parcel; 0 where there are none."""
+    def begin(self, parcels: Sequence[_Parcel]) -> Sequence[_Parcel]:
+        """It is its turn to be sent. Returns the parcels that every one of them is to name, with their last numbers."""
 
     def message(self, parcel: _Parcel, request: int, after: After) -> Message:
         """A parcel as it travels."""
@@ -70,23 +69,24 @@ class _Batch(Protocol):
 class _Facts:
     """Facts that come or go."""
 
-    def __init__(self, sign: int, facts: Sequence[Tuple], versions: Versions, unsure: bool) -> None:
+    def __init__(self, publisher: Publisher, sign: int, facts: Sequence[Tuple], versions: Versions, unsure: bool) -> None:
+        self._publisher = publisher
         self._sign = sign
         self._facts = facts
         self._versions = versions
         self._unsure = unsure
 
-    def begin(self, parcels: Sequence[_Parcel]) -> None:
-        """Facts have no numbers."""
-
-    def last(self, parcel: _Parcel) -> int:
-        """There is none."""
-        return 0
+    def begin(self, parcels: Sequence[_Parcel]) -> Sequence[_Parcel]:
+        """Each message has a number, and names those before it only."""
+        for parcel in parcels:
+            parcel.last = self._publisher.number()
+        return ()
 
     def message(self, parcel: _Parcel, request: int, after: After) -> Message:
         """A Publish."""
         facts = [self._facts[number] for number in parcel.numbers]
-        return Publish(request, self._sign, facts, parcel.places, self._versions.latest, unsure=self._unsure)
+        origin = Origin(self._publisher.own_id, parcel.last, after)
+        return Publish(request, self._sign, facts, parcel.places, self._versions.latest, unsure=self._unsure, origin=origin)
 
 
 class _Events:
@@ -98,15 +98,13 @@ class _Events:
         self._unsure = unsure
         self._numbered: list[Event] | None = None
 
-    def begin(self, parcels: Sequence[_Parcel]) -> None:
-        """Give the numbers, once, however often the events are sent."""
+    def begin(self, parcels: Sequence[_Parcel]) -> Sequence[_Parcel]:
+        """Give the numbers, once, however often the events are sent. What is between those of one message went by others."""
         if self._numbered is None:
             self._numbered = self._publisher.numbered(self._events)
-
-    def last(self, parcel: _Parcel) -> int:
-        """The number of the last event in a parcel."""
-        assert self._numbered is not None, "begin() comes first"
-        return self._numbered[parcel.numbers[-1]].number
+        for parcel in parcels:
+            parcel.last = self._numbered[parcel.numbers[-1]].number
+        return parcels
 
     def message(self, parcel: _Parcel, request: int, after: After) -> Message:
         """A Flash."""
@@ -141,7 +139,7 @@ class Publisher:
         Raises BadTerm before anything is sent, PeerUnreachable or Refused when some were not acknowledged.
         """
         places = {number: bytes(positions(fact)) for number, fact in enumerate(facts)}
-        return await self._publish(facts, places, _Facts(sign, facts, self._versions, self._holders.unsure))
+        return await self._publish(facts, places, _Facts(self, sign, facts, self._versions, self._holders.unsure))
 
     async def events(self, events: Sequence[tuple[Tuple, str | None]], *, via: Sequence[int] | None = None) -> None:
         """Send events, each a tuple and the text it came as (None for none); returns once every rendezvous has forwarded them.
@@ -162,6 +160,11 @@ class Publisher:
         made = [Event(number, items, text) for number, (items, text) in enumerate(events, self._last + 1)]
         self._last += len(made)
         return made
+
+    def number(self) -> int:
+        """The number of a message of facts."""
+        self._last += 1
+        return self._last
 
     def passed_here(self, number: int) -> After:
         """Events up to this number go the short way: they are here. Returns what may have to come before them."""
@@ -199,9 +202,10 @@ class Publisher:
                 except PeerUnreachable as error:
                     problem = error
                     self._holders.failed(parcel.holder.id, error)
+                    self._sent.forget(parcel.holder.id)
                     parcel.add_to(missed)
                 else:
-                    self._sent.acknowledged(parcel.holder.id, batch.last(parcel), self._now())
+                    self._sent.acknowledged(parcel.holder.id, parcel.last, self._now())
             if not missed:
                 break
             if attempt == ATTEMPTS:
@@ -218,10 +222,8 @@ class Publisher:
         missed: dict[int, bytes] = {}
         problem: PeerUnreachable | None = None
         parcels = await self._parcels(tuples, sizes, places)
-        batch.begin(parcels)
-        for parcel in parcels:
-            if (number := batch.last(parcel)) > 0:
-                self._sent.sending(parcel.holder.id, number, self._now())
+        for parcel in batch.begin(parcels):
+            self._sent.sending(parcel.holder.id, parcel.last, self._now())
         for parcel in parcels:
             try:
                 channel = await self._exchange.channel(parcel.holder)
@@ -233,7 +235,9 @@ class Publisher:
                 self._sent.forget(parcel.holder.id)
                 parcel.add_to(missed)
                 continue
-            after = self._sent.others(parcel.holder.id, self._now())
+            now = self._now()
+            self._sent.sending(parcel.holder.id, parcel.last, now)
+            after = self._sent.others(parcel.holder.id, now)
             sent.append((parcel, channel, channel.ask(partial(batch.message, parcel, after=after))))
         return sent, missed, problem
 

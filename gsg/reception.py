@@ -99,7 +99,7 @@ class Reception:
                     else:
                         if message.forwarded:
                             self._handover.look_again()
-                        held = self._replication.hold(message.sign, message.facts, message.places, message.stamp)
+                        held = self._replication.hold(message.sign, message.facts, message.places, message.stamp, message.origin)
                     if held is not None:
                         self._outgoing.answer_when_held(channel, message.request, held)
                 case Replicate():
@@ -148,7 +148,7 @@ class Reception:
                 case Interested():
                     self._interests.told(channel, message)
                 case AskPassed():
-                    self._rendezvous.ask_passed(channel, message)
+                    self._rendezvous.passing.asked(channel, message.publisher, message.number)
                 case AskStatus():
                     channel.send(status_of(message.request, self._exchange, self._rendezvous, self._publisher, self._counters))
         except Refused as error:

@@ -23,11 +23,10 @@ from .demands import Demand
 from .entries import Entries
 from .errors import Refused
 from .features import HOME, Key, Template
-from .messages import After, AskPassed, Event, Happened, InsertCondition, Load, Message, Moved, Snapshot, Test, parts
-from .model import Term, Tuple, Variable
+from .messages import After, Event, Gap, Happened, InsertCondition, Load, Message, Moved, Origin, Snapshot, Test, parts
+from .model import Term, Tuple
 from .passing import Passing
-from .placement import NOWHERE
-from .posting import AnyFeed, EventFeed, Feed, Posted, Predicate, Stand, Subscriber
+from .posting import AnyFeed, EventFeed, Feed, Posted, Predicate, Stand, Subscriber, anchor_key, deltas, key_of
 
 CompileTest: TypeAlias = Callable[[Test], Predicate]
 """Turns a condition's test into a function of a tuple and the text that it came as. Raises Refused for one it does not know."""
@@ -59,7 +58,11 @@ class Rendezvous:
         """Keys that are others' by now, all of whose facts those have."""
         self._dirty: list[Feed] = []
         self._happened: list[tuple[Subscriber, Message]] = []
-        self._passing = Passing()
+        self.passing = Passing()
+        self._origin: Origin | None = None
+        """The message whose facts come or go."""
+        self._turn = 0
+        """How many there were."""
         self.matched = 0
         """Tuples forwarded to subscribers, since the start."""
         self.met = 0
@@ -69,12 +72,22 @@ class Rendezvous:
 
     # --- publishers -------------------------------------------------------------------------------------------------------
 
-    def publish(self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes], *, stamp: int = 0, as_holder: bool = True) -> int:
-        """Facts come (1) or go (-1) under their places; returns how many changed under their home.
+    def publish(
+        self,
+        sign: int,
+        facts: Sequence[Tuple],
+        places: Sequence[bytes],
+        *,
+        stamp: int = 0,
+        as_holder: bool = True,
+        origin: Origin | None = None,
+    ) -> int:
+        """Facts come (1) or go (-1) under their places, in the message ``origin``; returns how many changed under their home.
 
         ``stamp`` is the time of the change, later than all before (:mod:`gsg.versions`).
         ``as_holder=False``: for the sake of feeds that have not followed their key to its new holder yet.
         """
+        self._says(origin)
         changed_homes = 0
         change = self.held.enter if sign > 0 else self.held.leave
         for fact, positions in zip(facts, places, strict=True):
@@ -85,7 +98,15 @@ class Rendezvous:
                 if change(key, fact, stamp):
                     changed_homes += position == HOME
                     self._changed(key, fact, sign)
+        if origin is not None:
+            self.passing.passed(origin.publisher, origin.number)
         return changed_homes
+
+    def _says(self, origin: Origin | None) -> None:
+        """What changes from now on is what this message says; without one, it is news to this peer alone."""
+        if origin is not self._origin:
+            self._origin = origin
+            self._turn += 1
 
     def _changed(self, key: Key, fact: Tuple, sign: int) -> None:
         """Tell the feeds of a key."""
@@ -109,17 +130,7 @@ class Rendezvous:
                 happened.events.append(event)
                 happened.feeds.append(feeds)
         if events:
-            self.passed(publisher, events[-1].number)
-
-    def passed(self, publisher: bytes, number: int) -> None:
-        """Everything of a publisher up to this number has been forwarded: who asked is to be told."""
-        self._happened.extend(self._passing.passed(publisher, number))
-
-    def ask_passed(self, subscriber: Subscriber, asked: AskPassed) -> None:
-        """Tell a subscriber when a number of a publisher has passed, after all that it was sent before."""
-        passed = self._passing.asked(subscriber, asked.publisher, asked.number)
-        if passed is not None:
-            self._happened.append((subscriber, passed))
+            self.passing.passed(publisher, events[-1].number)
 
     def reached(self, event: Event, positions: Iterable[int] | None = None) -> dict[Subscriber, list[int]]:
         """Whom an event reaches, with the numbers of their feeds; under all of its positions where none are named."""
@@ -148,7 +159,7 @@ class Rendezvous:
                     for feed in posted.feeds:
                         if type(feed) is Feed:
                             self.matched += 1
-                            if feed.add(fact, sign):
+                            if feed.add(fact, sign, self._turn, self._origin):
                                 self._dirty.append(feed)
 
     def _reach(self, stand: Stand, event: Event, reached: dict[Subscriber, list[int]], shape: Tuple | None = None) -> None:
@@ -188,7 +199,7 @@ class Rendezvous:
         """The load at each position. Raises Refused for one that is no anchor of the template."""
         found = []
         for position in positions:
-            key = _key(template, position)
+            key = key_of(template, position)
             stand = self._stands.get(key)
             facts = len(self.held.under(key))
             found.append(Load(facts, 0, False) if stand is None else Load(facts, stand.size, stand.get(template, None) is not None))
@@ -199,7 +210,7 @@ class Rendezvous:
 
         Raises Refused when the request makes no sense, its test is unknown, or it is exclusive and the place is taken.
         """
-        key = _anchor_key(asked)
+        key = anchor_key(asked)
         of_subscriber = self._of_subscriber.get(subscriber)
         if of_subscriber is not None and asked.feed in of_subscriber:
             raise Refused(f"feed {asked.feed} is in use already; expected a new number")
@@ -267,12 +278,14 @@ class Rendezvous:
 
     def hold(self, subscriber: Subscriber) -> None:
         """The subscriber's link is congested: keep its deltas until :meth:`unhold`."""
+        self.passing.hold(subscriber)
         for feed in self._of_subscriber.get(subscriber, {}).values():
             if type(feed) is Feed:
                 feed.congested = True
 
     def unhold(self, subscriber: Subscriber) -> None:
         """The subscriber's link has room: its feeds may speak, except those whose snapshot is under way."""
+        self.passing.unhold(subscriber)
         for feed in self._of_subscriber.get(subscriber, {}).values():
             if type(feed) is Feed:
                 feed.congested = False
@@ -313,14 +326,14 @@ class Rendezvous:
 
     def drop(self, subscriber: Subscriber) -> None:
         """The subscriber is gone: its feeds end."""
-        self._passing.drop(subscriber)
+        self.passing.drop(subscriber)
         for number in list(self._of_subscriber.get(subscriber, ())):
             self.remove_condition(subscriber, number)
 
     @property
     def quiet(self) -> bool:
         """Whether nothing waits to be taken."""
-        return not self._dirty and not self._happened
+        return not self._dirty and not self._happened and not self.passing.answers
 
     def take(self) -> list[tuple[Subscriber, Message]]:
         """What is to be sent, in order; empty when nothing has happened since the last call."""
@@ -328,8 +341,10 @@ class Rendezvous:
         self._happened = []
         if self._dirty:
             dirty, self._dirty = self._dirty, []
-            for feed in dirty:
-                messages.extend((feed.subscriber, message) for message in feed.take())
+            messages.extend((feed.subscriber, Gap(feed.number)) for feed in dirty if feed.gap and not feed.held)
+            messages.extend(deltas([run for feed in dirty for run in feed.take()]))
+        # Last: they say that what comes before them is all.
+        messages.extend(self.passing.take())
         return messages
 
     # --- keys that change hands: gsg/handover.py decides, and finds the peers ----------------------------------------------
@@ -361,6 +376,7 @@ class Rendezvous:
 
     def take_over(self, signs: Sequence[int], facts: Sequence[Tuple], places: Sequence[bytes], stamps: Sequence[int]) -> None:
         """What another holder knows of keys that are ours too; per fact and key, the later stamp is right."""
+        self._says(None)
         entries = self.held
         for sign, fact, positions, stamp in zip(signs, facts, places, stamps, strict=True):
             for position in positions:
@@ -394,6 +410,7 @@ class Rendezvous:
         if key in self._stands:
             return
         self._moved.pop(key, None)
+        self._says(None)
         for fact in self.held.drop(key):
             self._changed(key, fact, -1)
 
@@ -428,23 +445,3 @@ class Rendezvous:
 _EVERYWHERE = (0, HOME, None)
 _ANY_ARITY: Tuple = ()
 """A template without positions asks for events of every arity; this is what it matches."""
-
-
-def _anchor_key(asked: InsertCondition) -> Key | None:
-    """The key that the condition is posted under; None for everywhere. Raises Refused when the anchor is no constant of it."""
-    pattern = asked.template.pattern
-    arity = len(pattern)
-    if (not pattern and not asked.events_only) or any(not 0 <= first < later < arity for first, later in asked.template.same):
-        raise Refused(f"template {asked.template!r} has no positions, or repeats some that it does not have")
-    if any(type(constant) is Variable for constant in pattern):
-        raise Refused(f"template {asked.template!r} holds a variable; expected constants and nothing")
-    if asked.anchor == NOWHERE and not asked.template.anchors():
-        return None
-    return _key(asked.template, asked.anchor)
-
-
-def _key(template: Template, position: int) -> Key:
-    constant = template.pattern[position] if 0 <= position < len(template.pattern) else None
-    if constant is None:
-        raise Refused(f"position {position} is no constant of template {template!r}; expected one of {template.anchors()}")
-    return (len(template.pattern), position, constant)

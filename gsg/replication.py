@@ -22,7 +22,7 @@ from .errors import GsgError, PeerUnreachable, Refused
 from .exchange import ANSWER_TIMEOUT_S, Answer, Channel, Exchange, Leaving, show
 from .features import Key
 from .holders import Holders
-from .messages import Done, Failed, NotHere, Replicate, parts
+from .messages import Done, Failed, NotHere, Origin, Replicate, parts
 from .model import Tuple
 from .rendezvous import Rendezvous
 from .versions import Versions
@@ -70,11 +70,11 @@ class Replication:
         self._versions = versions
         self._on_missed = on_missed
 
-    def hold(self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes], seen: int) -> Held:
+    def hold(self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes], seen: int, origin: Origin | None = None) -> Held:
         """Make a change here, now; ``seen`` is the latest stamp that the publisher knows of. Raises Refused for an absurd one."""
         self._versions.saw(seen)
         stamp = self._versions.next()
-        changed = self._rendezvous.publish(sign, facts, places, stamp=stamp)
+        changed = self._rendezvous.publish(sign, facts, places, stamp=stamp, origin=origin)
         if not self._holders.others():
             return Held(changed, stamp, None)
         # What the links have room for leaves in this turn of the loop, together with what the other messages of it cause.

@@ -18,7 +18,6 @@ from .exchange import Channel, Exchange
 from .features import Template
 from .feeds import RecentEvents
 from .holders import Holders
-from .inorder import InOrder
 from .intake import Intake, StartTask
 from .memories import Memory, OnEvent
 from .messages import Deltas, Event, Gap, Happened, Moved, Passed, Snapshot, Test
@@ -65,7 +64,8 @@ class Subscriber:
         self._entrance = Entrance(self._network)
         self._full_windows = FullWindows(self._network)
         self.intake = Intake(holders, exchange, on_change=self._network.change_memory, start_task=start_task, rule=rule)
-        self.inorder = InOrder(self.intake.ways, self.happened)
+        self.inorder = self.intake.inorder
+        self.inorder.on_happened = self.happened
         self._standing: dict[rete.Production, Standing] = {}
         self._recent = RecentEvents()
         self._expiry: asyncio.TimerHandle | None = None

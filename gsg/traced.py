@@ -16,7 +16,7 @@ from .holders import Holders
 from .intake import Intake
 from .interests import Interests
 from .memories import Memory
-from .messages import After, Event, InsertCondition, size_bytes
+from .messages import After, Event, InsertCondition, Origin, size_bytes
 from .model import Tuple
 from .placement import NOWHERE
 from .posting import AnyFeed, Posted, Subscriber
@@ -104,7 +104,16 @@ class TracedRendezvous(Rendezvous):
         self._publisher = own_id
         """Whose events pass."""
 
-    def publish(self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes], *, stamp: int = 0, as_holder: bool = True) -> int:
+    def publish(
+        self,
+        sign: int,
+        facts: Sequence[Tuple],
+        places: Sequence[bytes],
+        *,
+        stamp: int = 0,
+        as_holder: bool = True,
+        origin: Origin | None = None,
+    ) -> int:
         """As without tracing, fact by fact."""
         at_us = self._recorder.now_us()
         what = What.INSERT if sign > 0 else What.RETRACT
@@ -115,7 +124,7 @@ class TracedRendezvous(Rendezvous):
                 # Nothing of it is here: it was sorted out for others (handover.py).
                 continue
             met, matched = self.met, self.matched
-            changed = super().publish(sign, [fact], [positions], stamp=stamp, as_holder=as_holder)
+            changed = super().publish(sign, [fact], [positions], stamp=stamp, as_holder=as_holder, origin=origin)
             changed_homes += changed
             self._recorder.add(
                 Record(

@@ -15,7 +15,7 @@ from dht.simnet import SimNet, run
 from gsg.errors import BadTerm, PeerUnreachable, Refused
 from gsg.exchange import Channel, Exchange
 from gsg.features import Key, positions
-from gsg.messages import MAX_TUPLE_BYTES, Done, Failed, Flash, Message, Publish
+from gsg.messages import MAX_TUPLE_BYTES, Done, Failed, Flash, Message, Origin, Publish
 from gsg.model import Tuple
 from gsg.publisher import ATTEMPTS, Publisher
 from gsg.versions import Versions
@@ -91,8 +91,11 @@ def test_each_owner_gets_one_message_with_all_of_its_tuples_and_their_places() -
             changed = await publisher_of(us, holders).facts(1, [("a", "b", "c"), ("d", "e")])
 
         assert changed == 2
-        assert even.heard == [Publish(1, 1, [("a", "b", "c"), ("d", "e")], [b"\x00\x02", b"\x00"], 0)]
-        assert odd.heard == [Publish(1, 1, [("a", "b", "c"), ("d", "e")], [b"\x01", b"\x01"], 0)]
+        first = Origin(us.contact.id, 1_500_001)
+        second = Origin(us.contact.id, 1_500_002, [(even.contact.id, 1_500_001)])
+        facts: list[Tuple] = [("a", "b", "c"), ("d", "e")]
+        assert even.heard == [Publish(1, 1, facts, [b"\x00\x02", b"\x00"], 0, origin=first)]
+        assert odd.heard == [Publish(1, 1, facts, [b"\x01", b"\x01"], 0, origin=second)]
 
     run(main, seed=1)
 
@@ -153,7 +156,9 @@ def test_what_does_not_arrive_goes_to_the_next_holder(entered: Callable[[Place],
             assert await publisher_of(us, holders).facts(-1, [("a",)]) == 1
 
         assert holders.failures == [first.contact.id]
-        assert second.heard == [Publish(1, -1, [("a",)], [b"\x00"], 0)]
+        # Nobody is to wait for what may never have come to the first.
+        origin = Origin(us.contact.id, 1_500_002)
+        assert second.heard == [Publish(1, -1, [("a",)], [b"\x00"], 0, origin=origin)]
 
     run(main, seed=5)
 

@@ -14,7 +14,7 @@ import gsg.posting
 import rete
 from gsg.errors import Refused
 from gsg.features import Template
-from gsg.messages import Deltas, Event, Happened, Load, Snapshot
+from gsg.messages import Deltas, Event, Happened, Load, Origin, Passed, Snapshot
 from gsg.messages import Test as TupleTest  # a name that pytest does not take for a class of tests
 from gsg.model import Symbol, Term, Tuple, Variable
 from gsg.placement import NOWHERE
@@ -152,10 +152,45 @@ def test_templates_that_share_a_key_are_told_apart(place: Place) -> None:
     place.insert(A, ("c", ON, "c"), ("d", ON))
 
     assert [message for _, message in place.take()] == [
-        Deltas(1, 0, [A], [1]),
-        Deltas(2, 0, [("c", ON, "c")], [1]),
+        Deltas(1, 0, [A], [1], more=True),
+        Deltas(2, 0, [("c", ON, "c")], [1], more=True),
         Deltas(3, 0, [("d", ON)], [1]),
     ]
+
+
+def test_deltas_leave_in_the_order_in_which_they_were_said_whichever_feeds_they_go_by(place: Place) -> None:
+    place.follow("s", 1, X_ON_Y)
+    place.follow("s", 2, rete.Template(("b", None, None)), 0)
+    place.follow("t", 3, X_ON_Y)
+    said = [Origin(b"publisher", number, [(b"other", number - 1)]) for number in (1, 2, 3)]
+
+    place.rendezvous.passing.asked("s", b"publisher", 2)
+    place.rendezvous.publish(1, [A, B], [b"\x01", b"\x00\x01"], origin=said[0])
+    place.rendezvous.publish(-1, [B], [b"\x00\x01"], origin=said[1])
+    place.rendezvous.publish(-1, [A], [b"\x01"], origin=said[2])
+
+    assert [message for who, message in place.take() if who == "s"] == [
+        Deltas(1, 0, [A, B], [1, 1], said[0], more=True),
+        Deltas(2, 0, [B], [1], said[0]),
+        Deltas(1, 1, [B], [-1], said[1], more=True),
+        Deltas(2, 1, [B], [-1], said[1]),
+        Deltas(1, 2, [A], [-1], said[2]),
+        Passed(b"publisher", 2),
+    ]
+
+
+def test_who_is_congested_hears_what_has_passed_after_its_deltas(place: Place) -> None:
+    place.follow("s", 1, X_ON_Y)
+    place.rendezvous.hold("s")
+    said = Origin(b"publisher", 1)
+
+    place.rendezvous.passing.asked("s", b"publisher", 1)
+    place.rendezvous.publish(1, [A], [b"\x01"], origin=said)
+    assert place.take() == []
+    assert place.rendezvous.quiet
+    place.rendezvous.unhold("s")
+
+    assert place.take() == [("s", Deltas(1, 0, [A], [1], said)), ("s", Passed(b"publisher", 1))]
 
 
 def test_a_template_without_constants_meets_every_fact_at_its_home(place: Place) -> None:
