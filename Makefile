@@ -31,8 +31,8 @@ $(STAMP): pyproject.toml
 demo: $(STAMP) ## eight peers on this machine, from nothing to rows (ARGS=--keep leaves them running)
 	$(BIN)/python examples/demo.py $(ARGS)
 
-test: $(STAMP) ## the test suite, about five minutes
-	$(BIN)/python -m pytest
+test: $(STAMP) ## the test suite on all cores, minutes
+	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 check: $(STAMP) ## format, lint, types, import arrows
 	$(BIN)/ruff format --check .

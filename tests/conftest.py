@@ -15,6 +15,14 @@ settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whatever runs on Spark goes to one worker of pytest-xdist, with its one session."""
+    for item in items:
+        if "simulat" in item.path.as_posix():
+            item.add_marker(pytest.mark.xdist_group("spark"))
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     from simulations.spark import session
