@@ -15,6 +15,7 @@ from .handover import Handover
 from .interests import Interests
 from .messages import Happened, Message
 from .model import Tuple
+from .passages import SLICE_S, Passage
 from .posting import Subscriber as Receiver
 from .publisher import Publisher
 from .rendezvous import Rendezvous
@@ -47,8 +48,8 @@ class Nearby:
         self._handover = handover
         self._send = send
 
-    def flash(self, events: Sequence[tuple[Tuple, str | None]], via: Sequence[int] | None = None) -> bool:
-        """Pass events on, in order; False, and nothing done, when they have to go the long way."""
+    def flash(self, events: Sequence[tuple[Tuple, str | None]], via: Sequence[int] | None = None) -> Underway | None:
+        """Pass events on, in order, as far as one slice goes; None, and nothing done, when they have to go the long way."""
         if (
             self._handover.settling
             or self._publisher.sending
@@ -57,23 +58,31 @@ class Nearby:
             or not events
             or any(text is None or len(text) > MAX_TEXT for _, text in events)
         ):
-            return False
+            return None
         places: Sequence[Sequence[int] | None]
         if self._interests.alone:
             places = [via] * len(events)
         else:
             places, here = self._interests.places([items for items, _ in events], via)
             if not here:
-                return False
-        own, publisher, reached_by = self._own, self._publisher.own_id, self._rendezvous.reached
-        happened, send = self._subscriber.happened, self._send
+                return None
+        publisher = self._publisher.own_id
         numbered = self._publisher.numbered(events)
-        after = self._publisher.passed_here(numbered[-1].number)
-        passes = self._subscriber.inorder.passes(own, publisher, numbered[-1].number, after)
+        last = numbered[-1].number
+        after = self._publisher.passed_here(last)
+        underway = Underway(self, Passage(self._rendezvous, publisher, numbered, places, after), last, len(events))
+        underway.go_on()
+        return underway
+
+    def pass_on(self, underway: Underway) -> None:
+        """Match what one slice has time for, and tell whom it concerns."""
+        own, passage = self._own, underway.passage
+        publisher, after, happened, send = passage.publisher, passage.after, self._subscriber.happened, self._send
         # What was sent to other rendezvous before these may come back to this peer: its own subscribers hear of that first.
+        passes = self._subscriber.inorder.passes(own, publisher, underway.last, after)
         held = None if passes else Happened(publisher, [], [], after)
-        for event, positions in zip(numbered, places, strict=True):
-            for receiver, feeds in reached_by(event, positions).items():
+        for event, reached in passage.slice(SLICE_S):
+            for receiver, feeds in reached.items():
                 if receiver is own:
                     if held is not None:
                         held.events.append(event)
@@ -88,10 +97,33 @@ class Nearby:
                     send(receiver, Happened(publisher, [event], [feeds], after))
         if held is not None:
             self._subscriber.inorder.hold(own, held)
-        self._rendezvous.passing.passed(publisher, numbered[-1].number)
-        # Whoever waits for these numbers is told now.
-        if not self._rendezvous.quiet:
-            for receiver, message in self._rendezvous.take():
-                send(receiver, message)
-        self._publisher.published += len(events)
-        return True
+        if passage.done:
+            self._rendezvous.passing.passed(publisher, underway.last)
+            self._publisher.published += underway.count
+            # Whoever waits for these numbers is told now.
+            if not self._rendezvous.quiet:
+                for receiver, message in self._rendezvous.take():
+                    send(receiver, message)
+
+
+class Underway:
+    """Events that a door has handed over: passed on by one slice after the other, whenever their owner calls for the next."""
+
+    __slots__ = ("_nearby", "count", "last", "passage")
+
+    def __init__(self, nearby: Nearby, passage: Passage, last: int, count: int) -> None:
+        self._nearby = nearby
+        self.passage = passage
+        self.last = last
+        """Their last number."""
+        self.count = count
+
+    @property
+    def done(self) -> bool:
+        """Whether all of them were passed on."""
+        return self.passage.done
+
+    def go_on(self) -> bool:
+        """Pass more of them on; whether that was all."""
+        self._nearby.pass_on(self)
+        return self.passage.done

@@ -44,7 +44,7 @@ from .messages import (
     Test,
 )
 from .model import Tuple
-from .nearby import Nearby
+from .nearby import Nearby, Underway
 from .outgoing import Outgoing
 from .placement import Anchor
 from .predicates import compile_test
@@ -174,6 +174,8 @@ class Peer:
             self._publisher,
             self.counters,
         )
+        # In a simulated network a slice takes no time: what happens there depends on nothing but its seed.
+        self._rendezvous.clock = asyncio.get_running_loop().time
         await self._group.__aenter__()
         self._open = True
         try:
@@ -221,6 +223,7 @@ class Peer:
     async def _stop(self) -> None:
         self._open = False
         self._subscriber.stop()
+        self._reception.stop()
         for task in list(self._running):
             task.cancel()
         try:
@@ -327,8 +330,11 @@ class Peer:
         """Events with the text that they came as; ``via`` limits the positions whose rendezvous they go by."""
         await self._opened().events(events, via=via)
 
-    def flash_here(self, events: Sequence[tuple[Tuple, str | None]], *, via: Sequence[int] | None = None) -> bool:
-        """Like :meth:`flash`, at once; False, and nothing done, where others are concerned: await :meth:`flash` then."""
+    def flash_here(self, events: Sequence[tuple[Tuple, str | None]], *, via: Sequence[int] | None = None) -> Underway | None:
+        """Like :meth:`flash`, at once: call for more slices until it is done, in turn with others.
+
+        None, and nothing done, where others are concerned: await :meth:`flash` then.
+        """
         self._opened()
         return self._nearby.flash(events, via)
 
@@ -356,6 +362,7 @@ class Peer:
         self._rendezvous.drop(channel)
         self._interests.lost(channel)
         self._told.lost(channel)
+        self._reception.lost(channel)
         if self._open:
             self._publisher.lost(channel)
             self._subscriber.broken(channel)

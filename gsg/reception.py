@@ -48,6 +48,7 @@ from .repair import Repair
 from .replication import Replication
 from .status import Counters, status_of
 from .subscriber import Subscriber
+from .transit import Transit
 
 log = logging.getLogger(__name__)
 
@@ -82,12 +83,23 @@ class Reception:
         self._told = told
         self._publisher = publisher
         self._counters = counters
+        self._transit = Transit(rendezvous, outgoing, self.message)
+
+    def lost(self, channel: Channel) -> None:
+        """A link is gone, and with it what it has brought and was not begun."""
+        self._transit.lost(channel)
+
+    def stop(self) -> None:
+        """The peer stops."""
+        self._transit.stop()
 
     def message(self, channel: Channel, message: Message) -> None:
         """Carry out what another peer asks, or this one of itself. Raises PeerMisbehaved for what ends the link."""
         try:
             if self._handover.leaving and (isinstance(message, Replicate) or getattr(message, "forwarded", False)):
                 channel.send(NotHere(message.request, self._contact, leaves=True))  # type: ignore[union-attr]  # all three have it
+                return
+            if isinstance(message, (Flash, Publish)) and self._transit.waits(channel, message):
                 return
             match message:
                 case Publish():
@@ -114,11 +126,10 @@ class Reception:
                     check_places([event.items for event in message.events], message.places)
                     if not message.forwarded and (message.unsure or self._handover.settling):
                         done = self._handover.flash(channel, message)
+                        if done is not None:
+                            self._outgoing.answer(channel, done)
                     else:
-                        self._rendezvous.flash(message.publisher, message.events, message.places, message.after)
-                        done = Done(message.request)
-                    if done is not None:
-                        self._outgoing.answer(channel, done)
+                        self._transit.flash(channel, message, partial(self._outgoing.answer, channel, Done(message.request)))
                 case AskRanges():
                     channel.send(self._repair.ranges_differ(channel, message))
                 case AskKeys():

@@ -14,7 +14,9 @@ what it gets; ``Subscriber`` handles are opaque to it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import inf
 from typing import TypeAlias
 
 import dht
@@ -25,6 +27,7 @@ from .errors import Refused
 from .features import HOME, Key, Template
 from .messages import After, Event, Gap, Happened, InsertCondition, Load, Message, Moved, Origin, Snapshot, Test, parts
 from .model import Term, Tuple
+from .passages import Passage, Reached, Reaching
 from .passing import Passing
 from .posting import AnyFeed, EventFeed, Feed, Posted, Predicate, Stand, Subscriber, anchor_key, deltas, key_of
 
@@ -42,7 +45,9 @@ COMPILED_TESTS = 10_000
 class Rendezvous:
     """Facts and templates by key, and the feeds that join them."""
 
-    def __init__(self, compile_test: CompileTest) -> None:
+    def __init__(self, compile_test: CompileTest, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clock = clock
+        """Seconds, by which slices of matching end; they never go back."""
         self._compile_test = compile_test
         self.held = Entries()
         self._stands: dict[Key, Stand] = {}
@@ -118,25 +123,32 @@ class Rendezvous:
 
     def flash(self, publisher: bytes, events: Sequence[Event], places: Sequence[bytes], after: After | None = None) -> None:
         """Events pass under their places: matched, forwarded, not kept. They follow the deltas of what was published before."""
+        if events:
+            self.pass_on(Passage(self, publisher, events, places, after), inf)
+            self.passing.passed(publisher, events[-1].number)
+
+    def pass_on(self, passage: Passage, for_s: float) -> bool:
+        """Forward what a slice of a passage brings; whether that was the last one."""
         if self._dirty:
             self._happened = self.take()
         gathered: dict[Subscriber, Happened] = {}
-        for event, positions in zip(events, places, strict=True):
-            for subscriber, feeds in self.reached(event, positions).items():
+        for event, reached in passage.slice(for_s):
+            for subscriber, feeds in reached.items():
                 happened = gathered.get(subscriber)
                 if happened is None or len(happened.events) * len(feeds) >= HAPPENED_FEEDS:
-                    happened = gathered[subscriber] = Happened(publisher, [], [], after or [])
+                    happened = gathered[subscriber] = Happened(passage.publisher, [], [], passage.after)
                     self._happened.append((subscriber, happened))
                 happened.events.append(event)
                 happened.feeds.append(feeds)
-        if events:
-            self.passing.passed(publisher, events[-1].number)
+        return passage.done
 
-    def reached(self, event: Event, positions: Iterable[int] | None = None) -> dict[Subscriber, list[int]]:
-        """Whom an event reaches, with the numbers of their feeds; under all of its positions where none are named."""
+    def reach(
+        self, publisher: bytes, event: Event, positions: Iterable[int] | None = None, ends_s: float = inf
+    ) -> Reached | Reaching:
+        """Whom an event reaches, under all of its positions where none are named; what is to go on, where that takes too long."""
         items = event.items
         arity = len(items)
-        reached: dict[Subscriber, list[int]] = {}
+        meeting: list[Posted] = []
         in_use = self._in_use.get(arity)
         if in_use is not None:
             for position in in_use:
@@ -144,12 +156,51 @@ class Rendezvous:
                     # A variable is no key's constant.
                     stand = self._stands.get((arity, position, items[position]))
                     if stand is not None:
-                        self._reach(stand, event, reached)
+                        for postings in stand.table.matching(items):
+                            meeting.extend(postings.meeting(items))
         if self._everywhere.size and (positions is None or HOME in positions):
-            self._reach(self._everywhere, event, reached)
-            self._reach(self._everywhere, event, reached, _ANY_ARITY)
-        self.matched += len(reached)
+            for shape in (items, _ANY_ARITY):
+                for postings in self._everywhere.table.matching(shape):
+                    meeting.extend(postings.meeting(items))
+        reached: Reached = {}
+        rest = iter(meeting)
+        met = self._meet(event, rest, reached, ends_s)
+        # What is not asked for any more when the next slice comes has no feeds then.
+        if waiting := list(rest):
+            return Reaching(publisher, event, positions, reached, met, waiting)
+        self._has_reached(publisher, event, positions, reached, met)
         return reached
+
+    def go_on(self, reaching: Reaching, ends_s: float) -> bool:
+        """Look at more of what an event meets; whether that was all."""
+        reaching.met += self._meet(reaching.event, reaching.rest, reaching.reached, ends_s)
+        if waiting := list(reaching.rest):
+            reaching.rest = iter(waiting)
+            return False
+        self._has_reached(reaching.publisher, reaching.event, reaching.positions, reaching.reached, reaching.met)
+        return True
+
+    def _meet(self, event: Event, rest: Iterator[Posted], reached: Reached, ends_s: float) -> int:
+        """Try one after the other until the time is over; how many the event passed."""
+        items, text, clock = event.items, event.text, self.clock
+        met = 0
+        for posted in rest:
+            if posted.test is None or self._passes(posted, items, text):
+                met += 1
+                for feed in posted.feeds:
+                    numbers = reached.get(feed.subscriber)
+                    if numbers is None:
+                        reached[feed.subscriber] = [feed.number]
+                    else:
+                        numbers.append(feed.number)
+            if clock() >= ends_s:
+                break
+        return met
+
+    def _has_reached(self, publisher: bytes, event: Event, positions: Iterable[int] | None, reached: Reached, met: int) -> None:
+        """All that an event meets was looked at."""
+        self.met += met
+        self.matched += len(reached)
 
     def _feed(self, stand: Stand, fact: Tuple, sign: int) -> None:
         for postings in stand.table.matching(fact):
@@ -161,18 +212,6 @@ class Rendezvous:
                             self.matched += 1
                             if feed.add(fact, sign, self._turn, self._origin):
                                 self._dirty.append(feed)
-
-    def _reach(self, stand: Stand, event: Event, reached: dict[Subscriber, list[int]], shape: Tuple | None = None) -> None:
-        for postings in stand.table.matching(event.items if shape is None else shape):
-            for posted in postings.meeting(event.items):
-                if posted.test is None or self._passes(posted, event.items, event.text):
-                    self.met += 1
-                    for feed in posted.feeds:
-                        numbers = reached.get(feed.subscriber)
-                        if numbers is None:
-                            reached[feed.subscriber] = [feed.number]
-                        else:
-                            numbers.append(feed.number)
 
     def _passes(self, posted: Posted, items: Tuple, text: str | None) -> bool:
         try:

@@ -16,8 +16,9 @@ from .holders import Holders
 from .intake import Intake
 from .interests import Interests
 from .memories import Memory
-from .messages import After, Event, InsertCondition, Origin, size_bytes
+from .messages import Event, InsertCondition, Origin, size_bytes
 from .model import Tuple
+from .passages import Reached
 from .placement import NOWHERE
 from .posting import AnyFeed, Posted, Subscriber
 from .publisher import Publisher
@@ -68,7 +69,7 @@ class Tracing(Untraced):
 
     def rendezvous(self, compile_test: CompileTest) -> Rendezvous:
         """What holds facts and templates, traced."""
-        return TracedRendezvous(compile_test, self._recorder, self._own_id)
+        return TracedRendezvous(compile_test, self._recorder)
 
     def publisher(self, own_id: bytes, holders: Holders, exchange: Exchange, interests: Interests, versions: Versions) -> Publisher:
         """What publishes, traced."""
@@ -95,14 +96,11 @@ class Tracing(Untraced):
 
 
 class TracedRendezvous(Rendezvous):
-    """Whatever comes to this peer as rendezvous; ``own_id`` is its id, and its subscribers are channels."""
+    """Whatever comes to this peer as rendezvous; its subscribers are channels."""
 
-    def __init__(self, compile_test: CompileTest, recorder: Recorder, own_id: bytes) -> None:
+    def __init__(self, compile_test: CompileTest, recorder: Recorder) -> None:
         super().__init__(compile_test)
         self._recorder = recorder
-        self._own_id = own_id
-        self._publisher = own_id
-        """Whose events pass."""
 
     def publish(
         self,
@@ -141,18 +139,9 @@ class TracedRendezvous(Rendezvous):
             )
         return changed_homes
 
-    def flash(self, publisher: bytes, events: Sequence[Event], places: Sequence[bytes], after: After | None = None) -> None:
+    def _has_reached(self, publisher: bytes, event: Event, positions: Iterable[int] | None, reached: Reached, met: int) -> None:
         """As without tracing."""
-        self._publisher = publisher
-        try:
-            super().flash(publisher, events, places, after)
-        finally:
-            self._publisher = self._own_id
-
-    def reached(self, event: Event, positions: Iterable[int] | None = None) -> dict[Subscriber, list[int]]:
-        """As without tracing."""
-        met = self.met
-        reached = super().reached(event, positions)
+        super()._has_reached(publisher, event, positions, reached, met)
         there = list(positions_of(event.items) if positions is None else positions)
         if there:
             self._recorder.add(
@@ -162,13 +151,12 @@ class TracedRendezvous(Rendezvous):
                     Role.RENDEZVOUS,
                     event.items,
                     positions=there,
-                    source=_name(self._publisher),
+                    source=_name(publisher),
                     number=_number(event.number),
-                    matched=self.met - met,
+                    matched=met,
                     forwarded=len(reached),
                 )
             )
-        return reached
 
     def insert_condition(self, subscriber: Subscriber, asked: InsertCondition) -> AnyFeed:
         """As without tracing."""

@@ -8,8 +8,7 @@ is known from the paper, the manual and recordings.
 Read `terms.py` first, then follow a notification: `lines.py`, `commands.py`, `flat.py` or `syntax.py`, `covers.py` with `goals.py`
 beneath it; `demands.py` is how a subscription is found before it is tested.
 `session.py` is one connection, `handshake.py` how it begins, `dialect.py` all that differs between the paper and the server 1.14.
-`budget.py` and `failures.py` are what goals may cost together, `hosts.py`, `turns.py` and `counts.py` what a door looks up, lets
-wait and counts.
+`hosts.py`, `turns.py`, `failures.py` and `counts.py` are what a door looks up, lets wait and counts.
 What goes beyond Pedro is in `extensions.py`, `arrivals.py`, `hearing.py` and `trust.py`; `admin.py` is the original's own.
 """
 

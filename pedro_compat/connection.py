@@ -1,7 +1,7 @@
 """One client of the door: its commands carried out in order, one answer each, and what is delivered to it.
 
     received ──> turn: many lines at once ──> nothing left: read on
-                   │                     └──> RUN lines done: the next turn, after others had theirs
+                   │                     └──> RUN lines done, or a slice of what takes long: the next turn, after others had theirs
                    └── a command that waits for other peers ──> a task, until there is none; nothing is read meanwhile
 
 A turn neither waits nor starts a task. Runs of lines that travel alike are matched together, deliveries are written, then answers.
@@ -20,6 +20,7 @@ from gsg.features import Template
 from gsg.memories import Memory
 from gsg.messages import Event, Test
 from gsg.model import Tuple
+from gsg.nearby import Underway
 from gsg.peer import Peer
 from gsg.placement import NOWHERE
 
@@ -108,6 +109,8 @@ class Connection:
         """Whether there is to be another turn; no line is looked at before."""
         self._unread_answers = False
         self._paused = False
+        self._matching: tuple[Underway, int] | None = None
+        """Lines that take long to match, and how many: they go on in each turn, and no other is looked at before they are done."""
         self._at_once = 1
         """Lines that are matched together: one, until it is known what that costs."""
 
@@ -149,7 +152,7 @@ class Connection:
     def _turn(self) -> None:
         """Carry out what needs no waiting; then read on, or have another turn, or wait in a task."""
         self._turn_waits = False
-        if not self._open:
+        if not self._open and self._matching is None:
             return
         try:
             step = self._carry_out_run()
@@ -160,7 +163,10 @@ class Connection:
         if step is not None:
             self._working = True
             self._door.start(self._work(step))
-        elif (self.session.has_lines or self._put_back is not None) and self._open and not self._unread_answers:
+        elif self._matching is not None or (
+            (self.session.has_lines or self._put_back is not None) and self._open and not self._unread_answers
+        ):
+            # What was begun is finished, also when its client has left meanwhile.
             self._turn_waits = True
             self._door.turns.wait(self._turn)
         self._read_or_pause()
@@ -198,6 +204,7 @@ class Connection:
     def _failed(self) -> None:
         """A defect of ours: it ends this connection, whose answers would be out of step, and nobody else's."""
         log.exception("a pedro connection failed")
+        self._matching = None
         self.cut_off()
         self.leave()
 
@@ -215,6 +222,9 @@ class Connection:
 
     def _carry_out_run(self) -> Step | None:
         """The next lines, in order; what has to be awaited before one goes on, or None when this turn's share is done."""
+        if self._matching is not None:
+            self._match_on(*self._matching)
+            return None
         run: list[Said] = []
         run_via: Via = None
         clock = asyncio.get_running_loop().time
@@ -247,7 +257,7 @@ class Connection:
                     self._put_back = command
                     return _Far(run, run_via)
                 run = []
-                if self._at_once < RUN // 16 or clock() > ends_s:
+                if self._matching is not None or self._at_once < RUN // 16 or clock() > ends_s:
                     self._put_back = command
                     return None
             run.append(said)
@@ -257,17 +267,28 @@ class Connection:
         return None
 
     def _flash(self, run: list[Said], via: Via) -> bool:
-        """Match what was said here and answer it; False where it has to travel."""
+        """Match what was said here and answer it, or begin to; False where it has to travel."""
         clock = asyncio.get_running_loop().time
         before, began_s = self._door.outboxes.delivered, clock()
-        if self._under_way or not self._peer.flash_here(self._told(_Far(run, via)), via=via):
+        underway = None if self._under_way else self._peer.flash_here(self._told(_Far(run, via)), via=via)
+        if underway is None:
             self._at_once = RUN  # the longer the run, the fewer the journeys
             return False
+        if not underway.done:
+            self._matching = underway, len(run)
+            self._at_once = 1
+            return True
         self._answers.append(b"1\n" * len(run))
         caused = self._door.outboxes.delivered - before
         in_time = TURN_S * len(run) / max(clock() - began_s, 1e-6)
         self._at_once = max(1, min(RUN, DELIVERIES * len(run) // max(caused, 1), int(in_time)))
         return True
+
+    def _match_on(self, underway: Underway, count: int) -> None:
+        """Match more of what takes long, and answer it when all of it is done."""
+        if underway.go_on():
+            self._matching = None
+            self._answers.append(acknowledgement(1) * count)
 
     def _told(self, said: _Far) -> list[Said]:
         """What was said, and to the admin what it is to hear of it."""

@@ -30,5 +30,4 @@ def goal_counts(failures: Failures) -> list[Count]:
     return [
         Count("pedro_goals_mistyped", failures.type_faults),
         Count("pedro_goals_exhausted", failures.exhausted),
-        Count("pedro_goals_starved", failures.starved),
     ]

@@ -18,7 +18,6 @@ from gsg.features import Template
 from gsg.messages import Count
 from gsg.model import MAX_ARITY, Symbol, Tuple
 
-from .budget import FREE_STEPS, Account, Budget
 from .counts import goal_counts
 from .demands import demands_of
 from .dialect import DIALECTS, PAPER, Dialect
@@ -81,10 +80,10 @@ class Subscription:
                 continue
             self._arguments.append((position, argument))
 
-    def covers(self, term: Term, steps: int = MAX_STEPS) -> bool:
-        """Whether the notification unifies with the head and the body then holds, in at most so many steps."""
+    def covers(self, term: Term) -> bool:
+        """Whether the notification unifies with the head and the body then holds, in at most MAX_STEPS."""
         head, work = self.head, self.work
-        work.steps = steps
+        work.steps = MAX_STEPS
         if type(head) is tuple and (type(term) is not tuple or len(term) != len(head) or term[0] != head[0]):
             return False
         try:
@@ -97,10 +96,7 @@ class Subscription:
             self.failures.type_faults += 1
             return False
         except Exhausted:
-            if steps < MAX_STEPS and work.steps < 0:
-                self.failures.starve(self.source)
-            else:
-                self.failures.exhausted += 1
+            self.failures.exhaust(self.source)
             return False
         finally:
             if work.trail:
@@ -186,14 +182,12 @@ def _template(functor: str, arity: int) -> Template:
 class CoverTest:
     """The test of one subscription, for tuples; what :func:`compile_test` makes."""
 
-    __slots__ = ("_account", "demands", "subscription")
+    __slots__ = ("demands", "subscription")
 
     def __init__(self, subscription: Subscription) -> None:
         self.subscription = subscription
         self.demands = demands_of(subscription.head, subscription.body)
         """What a rendezvous may look for before it asks."""
-        self._account: Account | None = None
-        """There is one as soon as the test has cost more than is free."""
 
     def __call__(self, items: Tuple, line: str | None = None) -> bool:
         """Whether the tuple is covered; ``line`` is the notification as it was sent, where it came through Pedro's door."""
@@ -204,22 +198,7 @@ class CoverTest:
         """Whether a notification is covered that was read already."""
         if type(term) is tuple and term[0] in COMMANDS:
             return False
-        subscription = self.subscription
-        granted = MAX_STEPS if _budget.is_full else _budget.grant(self._account)
-        covered = subscription.covers(term, granted)
-        left = subscription.work.steps
-        if granted - left > FREE_STEPS:
-            self._cost(granted, left)
-        return covered
-
-    def _cost(self, granted: int, left: int) -> None:
-        if self._account is None:
-            self._account = Account()
-        _budget.pay(self._account, granted - max(left, 0))
-
-
-_budget = Budget(time.monotonic)
-"""One for the process, because what is shared is its processor."""
+        return self.subscription.covers(term)
 
 
 def compile_test(source: str) -> CoverTest:

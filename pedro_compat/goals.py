@@ -255,7 +255,12 @@ def _splitstring(arguments: list[Term], dialect: Dialect, work: Work) -> Instruc
         cost = 1 + len(text) // BYTES_PER_STEP
         for place in places:
             work.spend(cost)
-            if unify(front, text[:place], work) and unify(back, text[place:], work):
+            if type(known) is Var and type(known_end) is Var and known is not known_end:
+                # As unify has it, for what takes any text: most are split so, at each place in turn.
+                work.bind(known, text[:place])
+                work.bind(known_end, text[place:])
+                yield
+            elif unify(front, text[:place], work) and unify(back, text[place:], work):
                 yield
             work.undo(height)
 

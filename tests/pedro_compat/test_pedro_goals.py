@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
+
 import pytest
 from pedro_replay import covered, subscription
 
-from pedro_compat import PAPER, V1_14, BadSubscription, parse
+from pedro_compat import PAPER, V1_14, BadSubscription, CoverTest, parse
+from pedro_compat.failures import WARN_EVERY_S, Failures
 
 DIALECTS = pytest.mark.parametrize("dialect", [PAPER, V1_14], ids=["paper", "1.14"])
 
@@ -329,3 +332,39 @@ DEEP_BODIES = {
 @pytest.mark.parametrize(("body", "expected"), DEEP_BODIES.values(), ids=DEEP_BODIES.keys())
 def test_body_may_nest_deeply(body, expected):
     assert covered(f"n(X),{body}", "n(1)", PAPER) is expected
+
+
+ONCE_AND_AGAIN = {
+    "two splits of a string, as in the manual": (
+        'f(S),(splitstring(S,_,S2),splitstring(S2,"hello",_))',
+        f'f("{"a" * 945}hello")',
+    ),
+    "every pair of two lists (paper 5.1)": (
+        "f(L),not((member(X,L),not((member(Y,L),Y = X))))",
+        f"f([{','.join(f'a{number}' for number in range(60))}])",
+    ),
+    "the last of 200": ("f(L),(member(X,L),X > 198)", f"f([{','.join(map(str, range(200)))}])"),
+}
+
+
+@pytest.mark.parametrize(("head", "line"), ONCE_AND_AGAIN.values(), ids=ONCE_AND_AGAIN.keys())
+def test_goal_holds_however_often_it_is_tried_at_once(head, line):
+    test, said = CoverTest(subscription(head, PAPER)), parse(line)
+
+    assert all(test.of_term(said) for _ in range(200))
+
+
+def test_want_of_steps_is_logged_now_and_then_with_the_subscription(caplog):
+    now_s = [100.0]
+    caplog.set_level(logging.WARNING)
+    failures = Failures(lambda: now_s[0])
+
+    for _ in range(3):
+        failures.exhaust(lambda: "paper covers(f(V0),true)")
+    now_s[0] += WARN_EVERY_S
+    failures.exhaust(lambda: "1.14 covers(g,true)")
+
+    assert [record.getMessage() for record in caplog.records] == [
+        "goals of Pedro subscriptions need more steps than one may take: 1 matches failed; the last of paper covers(f(V0),true)",
+        "goals of Pedro subscriptions need more steps than one may take: 4 matches failed; the last of 1.14 covers(g,true)",
+    ]

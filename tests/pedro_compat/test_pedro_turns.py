@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from pedro_doors import doors
+from pedro_wire import WireClient
 
 from pedro_compat.turns import Turns
 
@@ -102,3 +103,42 @@ async def test_client_that_left_while_its_turn_waited_has_none() -> None:
 
         assert 0 < answered.count(b"\n") < 10_000
         assert ack.written == answered
+
+
+COSTLY = "subscribe(f(L),(member(X,L),X > {0}),{0})"
+
+
+async def test_line_that_takes_long_to_match_holds_up_its_client_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with doors(1) as [(_, door)]:
+        subscriber = await WireClient.connect(door.port)
+        for number in range(50):
+            await subscriber.send(COSTLY.format(number))
+        monkeypatch.setattr("gsg.nearby.SLICE_S", -1.0)
+        slow, other = Socket(), Socket()
+        costly, beside = door.connection(Socket(), slow), door.connection(Socket(), other)
+
+        costly.received(b"f([60,61])\nf([70])\n")
+        beside.received(b"g(1)\n")
+        at_once = slow.written, other.written
+        await rounds(150)
+
+        assert at_once == (b"", b"1\n")
+        assert slow.written == b"1\n1\n"
+        await subscriber.send("nothing")
+        assert subscriber.delivered() == [f"{number} f([{said}])" for said in ("60,61", "70") for number in reversed(range(50))]
+
+
+async def test_line_whose_matching_was_begun_is_delivered_though_its_client_has_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with doors(1) as [(_, door)]:
+        subscriber = await WireClient.connect(door.port)
+        for number in range(20):
+            await subscriber.send(COSTLY.format(number))
+        monkeypatch.setattr("gsg.nearby.SLICE_S", -1.0)
+        connection = door.connection(Socket(), Socket())
+        connection.received(b"f([60])\n")
+
+        connection.leave()
+        await rounds(30)
+        await subscriber.send("nothing")
+
+        assert subscriber.delivered() == [f"{number} f([60])" for number in reversed(range(20))]

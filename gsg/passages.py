@@ -1,0 +1,87 @@
+"""Events on their way through a rendezvous: matched in order, in slices of time, so that none keeps others waiting.
+
+One event may meet very many templates whose tests take long. What is not matched when a slice is over goes on in the next one,
+after others had their turn. An event is told when all of it is matched, and the next one is not begun before, so whoever hears of
+them hears of them in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from .messages import After, Event
+from .posting import Posted, Subscriber
+
+if TYPE_CHECKING:
+    from .rendezvous import Rendezvous
+
+SLICE_S = 0.005
+"""How long one slice takes, about: one test more is begun before it is over, and a test is bounded by whoever compiles it."""
+
+Reached: TypeAlias = "dict[Subscriber, list[int]]"
+"""Whom an event reaches, with the numbers of their feeds."""
+
+
+class Reaching:
+    """One event whose slice was over before all that it meets was looked at."""
+
+    __slots__ = ("event", "met", "positions", "publisher", "reached", "rest")
+
+    def __init__(
+        self, publisher: bytes, event: Event, positions: Iterable[int] | None, reached: Reached, met: int, rest: Iterable[Posted]
+    ) -> None:
+        self.publisher = publisher
+        self.event = event
+        self.positions = positions
+        self.reached = reached
+        self.met = met
+        self.rest = iter(rest)
+
+
+class Passage:
+    """Some events of one publisher; ``after`` is what is to be told before them (:mod:`gsg.passing`)."""
+
+    __slots__ = ("_at", "_events", "_places", "_reaching", "_rendezvous", "after", "done", "publisher")
+
+    def __init__(
+        self,
+        rendezvous: Rendezvous,
+        publisher: bytes,
+        events: Sequence[Event],
+        places: Sequence[Sequence[int] | None],
+        after: After | None = None,
+    ) -> None:
+        self._rendezvous = rendezvous
+        self._events = events
+        self._places = places
+        self._at = 0
+        self._reaching: Reaching | None = None
+        self.publisher = publisher
+        self.after: After = after or []
+        self.done = not events
+        """Whether all of them have passed."""
+
+    def slice(self, for_s: float) -> Iterator[tuple[Event, Reached]]:
+        """The events that are matched until the time is over: at least one test is made, or one event matched."""
+        rendezvous, events = self._rendezvous, self._events
+        clock = rendezvous.clock
+        ends_s = clock() + for_s
+        while not self.done:
+            at = self._at
+            event = events[at]
+            reaching = self._reaching
+            if reaching is None:
+                found = rendezvous.reach(self.publisher, event, self._places[at], ends_s)
+                if isinstance(found, Reaching):
+                    self._reaching = found
+                    return
+            elif rendezvous.go_on(reaching, ends_s):
+                found, self._reaching = reaching.reached, None
+            else:
+                return
+            self._at = at = at + 1
+            self.done = at == len(events)
+            yield event, found
+            if clock() >= ends_s:
+                return

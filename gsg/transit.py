@@ -1,0 +1,119 @@
+"""Events that came by links and take long to match: each link's have their slice in turn, so that nobody waits for all of them.
+
+What a link brings for the rendezvous while its events are under way waits behind them, because it was published later. It is not
+answered meanwhile, so it is bounded by what its publishers send without waiting for an answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable
+from typing import TypeAlias
+
+from .errors import PeerMisbehaved
+from .exchange import Channel
+from .messages import Flash, Message
+from .outgoing import Outgoing
+from .passages import SLICE_S, Passage
+from .rendezvous import Rendezvous
+
+log = logging.getLogger(__name__)
+
+Done: TypeAlias = Callable[[], None]
+"""Called when all events of a message have been forwarded."""
+OnMessage: TypeAlias = Callable[[Channel, Message], None]
+
+
+class _Link:
+    """What one link has brought: the events under way, and what waits behind them."""
+
+    __slots__ = ("done", "flash", "passage", "waiting")
+
+    def __init__(self, passage: Passage, flash: Flash, done: Done) -> None:
+        self.passage: Passage | None = passage
+        self.flash = flash
+        self.done = done
+        self.waiting: deque[Message] = deque()
+
+
+class Transit:
+    """The events under way at one rendezvous; ``on_message`` carries out what has waited."""
+
+    def __init__(self, rendezvous: Rendezvous, outgoing: Outgoing, on_message: OnMessage) -> None:
+        self._rendezvous = rendezvous
+        self._outgoing = outgoing
+        self._on_message = on_message
+        self._links: dict[Channel, _Link] = {}
+        """Those whose events are under way, the next one first."""
+        self._due: asyncio.Handle | None = None
+
+    def waits(self, channel: Channel, message: Message) -> bool:
+        """Whether a message is kept until the events before it have passed."""
+        link = self._links.get(channel)
+        if link is None or link.passage is None:
+            return False
+        link.waiting.append(message)
+        return True
+
+    def flash(self, channel: Channel, flash: Flash, done: Done) -> None:
+        """Events have come: matched now as far as one slice goes, the rest in turn; then ``done()``."""
+        passage = Passage(self._rendezvous, flash.publisher, flash.events, flash.places, flash.after)
+        if self._rendezvous.pass_on(passage, SLICE_S):
+            self._passed(flash, done)
+            return
+        link = self._links.get(channel)
+        if link is None:
+            self._links[channel] = _Link(passage, flash, done)
+        else:
+            link.passage, link.flash, link.done = passage, flash, done
+        if self._due is None:
+            self._due = asyncio.get_running_loop().call_soon(self._go_on)
+
+    def lost(self, channel: Channel) -> None:
+        """A link is gone: whoever sent by it sends again what was not answered."""
+        self._links.pop(channel, None)
+
+    def stop(self) -> None:
+        """The peer stops."""
+        self._links.clear()
+        if self._due is not None:
+            self._due.cancel()
+            self._due = None
+
+    def _go_on(self) -> None:
+        """One slice for the link whose turn it is."""
+        self._due = None
+        channel = next(iter(self._links), None)
+        if channel is None:
+            return
+        link = self._links[channel] = self._links.pop(channel)
+        assert link.passage is not None, "between slices something is under way"
+        try:
+            passed = self._rendezvous.pass_on(link.passage, SLICE_S)
+        except Exception:
+            # A defect of ours must not keep the others waiting; whoever sent the events hears no answer, and sends them again.
+            log.exception("events were not passed on")
+            link.passage = None
+        else:
+            if passed:
+                link.passage = None
+                self._passed(link.flash, link.done)
+        try:
+            # What takes long again takes the place of what has passed, and the others wait on.
+            while link.waiting and link.passage is None:
+                self._on_message(channel, link.waiting.popleft())
+        except PeerMisbehaved as error:
+            channel.abort(str(error))
+            link.waiting.clear()
+        if link.passage is None and self._links.get(channel) is link:
+            del self._links[channel]
+        self._outgoing.flush()
+        if self._links and self._due is None:
+            self._due = asyncio.get_running_loop().call_soon(self._go_on)
+
+    def _passed(self, flash: Flash, done: Done) -> None:
+        if flash.events:
+            self._rendezvous.passing.passed(flash.publisher, flash.events[-1].number)
+        done()

@@ -1,0 +1,240 @@
+"""Events that take long to match go on in slices: in order, whole, and others have their turn between."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Hashable
+from itertools import count
+
+import pytest
+from peers import quiet, rendezvous, simulate
+from place import compile_test, everywhere
+
+import dht
+import rete
+from dht.simnet import SimNet
+from gsg import Peer
+from gsg.exchange import Channel
+from gsg.messages import Event, Flash, Happened, InsertCondition, Message, Publish
+from gsg.messages import Test as TupleTest  # a name that pytest does not take for a class of tests
+from gsg.model import Symbol
+from gsg.outgoing import Outgoing
+from gsg.passages import Passage
+from gsg.rendezvous import Rendezvous
+from gsg.transit import Transit
+
+SAY = Symbol("say")
+SAID = rete.Template((SAY, None))
+
+
+class Clock:
+    """Each look at it takes a second."""
+
+    def __init__(self) -> None:
+        self._now_s = count()
+
+    def __call__(self) -> float:
+        return next(self._now_s)
+
+
+def listening(templates: int, one: Hashable = "s", other: Hashable = "t") -> Rendezvous:
+    """A rendezvous where so many ask for ``say(Text)``, the n-th for texts of more than n letters, in time that passes."""
+    made = Rendezvous(compile_test, Clock())
+    for number in range(templates):
+        asked = InsertCondition(1, number, SAID, 0, TupleTest("longer", str(number)), events_only=True)
+        made.insert_condition(one if number % 2 else other, asked)
+    return made
+
+
+def passage(at: Rendezvous, *texts: str) -> Passage:
+    events = [Event(number, (SAY, text)) for number, text in enumerate(texts, 1)]
+    return Passage(at, b"publisher", events, [everywhere(event.items) for event in events])
+
+
+def told(at: Rendezvous) -> list[tuple[str, int, list[int]]]:
+    """Who is told of which event, and by which feeds, in order."""
+    return [
+        (str(who), event.number, feeds)
+        for who, message in at.take()
+        if isinstance(message, Happened)
+        for event, feeds in zip(message.events, message.feeds, strict=True)
+    ]
+
+
+def test_slices_come_to_what_one_go_comes_to() -> None:
+    sliced, whole = listening(20), listening(20)
+
+    slices = 1
+    going_on = passage(sliced, "a" * 9, "b", "c" * 15)
+    while not sliced.pass_on(going_on, 3):
+        slices += 1
+    whole.pass_on(passage(whole, "a" * 9, "b", "c" * 15), float("inf"))
+
+    assert slices > 15
+    expected = [("s", 1, [1, 3, 5, 7]), ("s", 3, [1, 3, 5, 7, 9, 11, 13])]
+    expected += [("t", 1, [0, 2, 4, 6, 8]), ("t", 2, [0]), ("t", 3, [0, 2, 4, 6, 8, 10, 12, 14])]
+    assert sorted(told(whole)) == expected
+    assert [one for one in told(sliced) if one[0] == "t"] == expected[2:]
+    assert (sliced.met, sliced.matched) == (whole.met, whole.matched) == (25, 5)
+
+
+def test_nothing_is_told_of_an_event_before_all_of_it_is_matched() -> None:
+    at = listening(20)
+    going_on = passage(at, "a" * 30)
+
+    assert not at.pass_on(going_on, 3)
+
+    assert told(at) == []
+    assert at.matched == 0
+
+
+def test_slice_that_has_no_time_makes_one_test_all_the_same() -> None:
+    at = listening(5)
+    going_on = passage(at, "abc")
+
+    slices = [at.pass_on(going_on, 0) for _ in range(5)]
+
+    assert slices == [False] * 4 + [True]
+
+
+def test_who_leaves_between_slices_is_not_told_and_who_comes_does_not_hinder() -> None:
+    at = listening(10)
+    going_on = passage(at, "a" * 30)
+    at.pass_on(going_on, 3)
+
+    at.drop("s")
+    at.insert_condition("new", InsertCondition(1, 1, SAID, 0, TupleTest("longer", "0"), events_only=True))
+    while not at.pass_on(going_on, 3):
+        pass
+
+    assert {who: feeds[-1] for who, _, feeds in told(at)}["t"] == 8
+    assert at.feeds() == 6
+
+
+# --- whole peers ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def _one_test_a_slice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gsg.transit.SLICE_S", -1.0)
+    monkeypatch.setattr("gsg.nearby.SLICE_S", -1.0)
+
+
+async def listeners(peer: Peer, functor: Symbol, count: int, heard: list[object]) -> None:
+    """So many, each with a test of its own that holds."""
+    for number in range(count):
+        await peer.listen(
+            rete.Template((functor, None)),
+            lambda event, note: heard.append((event.items[1], note)),
+            anchor=0,
+            test=TupleTest("pedro", f"paper covers({functor}(X),not(X = {number + 10_000}))"),
+            note=number,
+        )
+
+
+@pytest.mark.usefixtures("_one_test_a_slice")
+def test_events_by_a_link_are_told_in_order_and_whole_and_facts_after_them() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        at = rendezvous(peers, 2, 0, SAY)
+        publisher = next(peer for peer in peers if peer is not at)
+        subscriber = next(peer for peer in peers if peer is not at and peer is not publisher)
+        heard: list[object] = []
+        await listeners(subscriber, SAY, 20, heard)
+        done: list[str] = []
+
+        async def say(what: str) -> None:
+            await publisher.notify([(SAY, number) for number in range(5)])
+            done.append(what)
+
+        await asyncio.gather(say("first"), say("second"))
+        await quiet()
+
+        assert heard == [(number, note) for _ in range(2) for number in range(5) for note in reversed(range(20))]
+        assert done == ["first", "second"]
+
+    simulate(work, seed=4)
+
+
+# --- links in turn -------------------------------------------------------------------------------------------------------------
+
+
+class Line(Channel):
+    """A way to a peer of which only the name counts."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(dht.Contact(name.encode().ljust(20), name, 1))
+
+    def send(self, message: Message) -> None:
+        pass
+
+    @property
+    def congested(self) -> bool:
+        return False
+
+    async def drained(self, limit_s: float | None = None) -> None:
+        pass
+
+    def abort(self, reason: str) -> None:
+        pass
+
+
+class Served:
+    """What happened in the end, in order."""
+
+    def __init__(self, templates: int) -> None:
+        self.order: list[str] = []
+        self.at = listening(templates, Line("one"), Line("two"))
+        self.transit = Transit(self.at, Outgoing(self.at, lambda work: work.close()), self.message)
+
+    def message(self, channel: Channel, message: Message) -> None:
+        if self.transit.waits(channel, message):
+            return
+        if isinstance(message, Flash):
+            name = f"{channel.contact.host} {message.request}"
+            self.transit.flash(channel, message, lambda: self.order.append(name))
+        else:
+            self.order.append(f"{channel.contact.host} {type(message).__name__}")
+
+    def flash(self, channel: Channel, request: int, events: int) -> None:
+        made = [Event(number, (SAY, "a")) for number in range(events)]
+        self.message(channel, Flash(request, b"p", made, [everywhere(event.items) for event in made]))
+
+    async def all(self) -> list[str]:
+        for _ in range(1_000):
+            await asyncio.sleep(0)
+        return self.order
+
+
+@pytest.mark.usefixtures("_one_test_a_slice")
+async def test_links_have_their_slices_in_turn_and_each_its_order() -> None:
+    served, flood, other = Served(5), Line("flood"), Line("other")
+
+    served.flash(flood, 1, 20)
+    served.flash(flood, 2, 1)
+    served.message(flood, Publish(3, 1, [], [], 0))
+    served.flash(other, 1, 1)
+    order = await served.all()
+
+    assert order == ["other 1", "flood 1", "flood 2", "flood Publish"]
+
+
+@pytest.mark.usefixtures("_one_test_a_slice")
+async def test_what_a_lost_link_has_brought_is_left_to_whoever_sends_it_again() -> None:
+    served, lost, other = Served(5), Line("lost"), Line("other")
+
+    served.flash(lost, 1, 20)
+    served.flash(lost, 2, 1)
+    served.flash(other, 1, 2)
+    served.transit.lost(lost)
+
+    assert await served.all() == ["other 1"]
+
+
+@pytest.mark.usefixtures("_one_test_a_slice")
+async def test_peer_that_stops_matches_no_more() -> None:
+    served = Served(5)
+
+    served.flash(Line("a"), 1, 20)
+    served.transit.stop()
+
+    assert await served.all() == []
