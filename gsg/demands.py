@@ -7,7 +7,8 @@ section 1). The rule that makes it right, and is tested as a property:
     If tuple t can match condition c, then for each demand of c the constants of t along its path hold one that is demanded,
     or a variable stands in the way: it may be bound to anything.
 
-A path is a position in the tuple, then one in a compound there, and so on; MEMBER stands for every item of a list.
+A path is a position in the tuple, then one in a compound there, and so on; MEMBER stands for every item of a list, and WHOLE, at
+the end of a path, for the compound or list that stands there as one constant, however large.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ Path: TypeAlias = tuple[int, ...]
 
 MEMBER = -1
 """The step to the items of a list, all of them."""
+WHOLE = -2
+"""The step to a compound or list as a whole."""
 MAX_STEPS = 6
 """Longest path. What lies deeper is left to the condition's test."""
 MAX_CONSTANTS = 64
@@ -44,6 +47,9 @@ def constants_at(items: Tuple, path: Path) -> Iterable[Term] | None:
         return ()
     found: list[Term] = [items[first]]
     for step in path[1:]:
+        if step == WHOLE:
+            whole = [value for value in found if type(value) is Compound or type(value) is List or type(value) is Variable]
+            return whole if all(map(is_one_constant, whole)) else None
         inner: list[Term] = []
         for value in found:
             kind = type(value)
@@ -62,3 +68,20 @@ def constants_at(items: Tuple, path: Path) -> Iterable[Term] | None:
         if type(value) is Variable:
             return None
     return found
+
+
+def is_one_constant(term: Term) -> bool:
+    """Whether a term equals what matches it, and nothing else: it holds no variable, and is written in one way only."""
+    pending = [term]
+    while pending:
+        item = pending.pop()
+        if type(item) is Compound:
+            pending.extend(item.items)
+        elif type(item) is List:
+            # What follows the bar may be a list again, which another writes without a bar.
+            if item.tail is not None:
+                return False
+            pending.extend(item.items)
+        elif type(item) is Variable:
+            return False
+    return True

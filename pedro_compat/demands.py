@@ -1,8 +1,9 @@
 """What a subscription demands of a notification, so that it is found by a look-up and not by trying (:mod:`gsg.demands`).
 
 A constant of the head must stand where it stands there, also inside compounds and lists: ``bid(lot(123),P)`` demands ``lot`` and
-123. So must one that the goal asks for in every solution: ``X = kitchen``, ``member(X, [a,b])`` and ``member(type = T, L)`` demand
-something at the places that the head gives X and L. Of two alternatives, what both demand at the same place.
+123, and an argument without variables, however large, as one constant. So must one that the goal asks for in every solution:
+``X = kitchen``, ``member(X, [a,b])`` and ``member(type = T, L)`` demand something at the places that the head gives X and L. Of two
+alternatives, what both demand at the same place.
 
 Demanding too little costs time, demanding too much would lose notifications: whatever is not understood here demands nothing.
 """
@@ -12,17 +13,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from gsg.demands import MAX_CONSTANTS, MAX_STEPS, MEMBER, Demand, Path
+from gsg.demands import MAX_CONSTANTS, MAX_STEPS, MEMBER, WHOLE, Demand, Path
 from gsg.model import MAX_ARITY, Symbol
 from gsg.model import Term as GsgTerm
 
-from .terms import COMMA, CONS, Term, Var, is_cons, text_of
+from .terms import COMMA, CONS, NIL, Term, Var, is_cons, text_of
 from .tuples import to_tuple
 
 MAX_DEMANDS = 16
 """So many are looked at, the first ones."""
 MAX_GOALS = 64
 """So many goals of a conjunction are looked at."""
+MAX_NESTING = 60
+"""Deepest argument that is demanded as one constant: what a tuple nests deeper than 64 levels stands there in another form."""
 MAX_ALTERNATIVES = 8
 """Deepest nesting of alternatives that is looked into."""
 
@@ -53,6 +56,10 @@ def _constants(term: Term, base: Path, places: _Places | None) -> Iterator[tuple
     pending: list[tuple[Term, Path]] = [(term, base)]
     while pending:
         item, path = pending.pop()
+        if type(item) is tuple and len(path) == 1:
+            whole = _whole(item)
+            if whole is not None:
+                yield (*path, WHOLE), whole
         if type(item) is Var:
             if places is not None:
                 places.setdefault(item, []).append(path)
@@ -98,6 +105,30 @@ def _constant(term: Term) -> GsgTerm | None:
     if type(term) is str or type(term) is bytes or type(term) is int or type(term) is float:
         return to_tuple(("f", term))[1]
     return None
+
+
+def _whole(term: Term) -> GsgTerm | None:
+    """The constant of the space that an argument is as a whole; None where it equals something that is written otherwise there."""
+    pending: list[tuple[Term, int]] = [(term, 0)]
+    while pending:
+        item, depth = pending.pop()
+        if type(item) is tuple:
+            if depth > MAX_NESTING:
+                return None
+            # A list nests in its tails, and stands in a tuple as one level.
+            if is_cons(item):
+                while type(item) is tuple and is_cons(item):
+                    pending.append((item[1], depth + 1))
+                    item = item[2]
+                if item != NIL:
+                    return None
+            elif not _is_plain(item, (0,)):
+                return None
+            else:
+                pending.extend((argument, depth + 1) for argument in item[1:])
+        elif _constant(item) is None:
+            return None
+    return to_tuple(("f", term))[1]
 
 
 def _of_goal(goal: Term, places: _Places, depth: int) -> _Found:

@@ -18,9 +18,9 @@ from .terms import COMMA, NIL, NOTHING, SYMBOL_CHARACTERS, Frozen, Term, Var, ma
 MAX_INTEGER_DIGITS = 4_200
 """Longest integer in a line; Python refuses to convert texts of more than 4,300 digits, because that takes quadratic time."""
 
-MAX_TOKENS = 10_000
+MAX_TOKENS = 5_000
 """Tokens, and escaped characters, of a line that a door takes. What a line costs goes by them, not by its bytes: so many are read
-in 20 to 40 ms and made a subscription in twice that (docs/pedro.md), during which nobody else is served."""
+and made a subscription in about 50 ms at most (docs/pedro.md), during which nobody else is served."""
 
 _NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
 _QUOTES = r"""'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+\""""

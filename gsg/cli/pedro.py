@@ -35,7 +35,7 @@ _OPTIONS = [
         default=1024,
         show_default=True,
         metavar="BYTES",
-        help="A line of a Pedro client is shorter than this; whatever its length, one of more than 10,000 tokens is refused.",
+        help="A line of a Pedro client is shorter than this; whatever its length, one of more than 5,000 tokens is refused.",
     ),
     click.option("--pedro-admin", metavar="HOST", help="Where the client called admin hears everything. [default: nowhere]"),
     click.option(

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pedro_terms import SPACE_TUPLES
 
-from gsg.demands import MEMBER, constants_at
+from gsg.demands import MEMBER, WHOLE, constants_at
 from gsg.features import Template
 from gsg.messages import Test as TupleTest  # a name that pytest does not take for a class of tests
 from gsg.model import Literal, Symbol, term
@@ -67,7 +67,47 @@ A, B, KITCHEN = Symbol("a"), Symbol("b"), Symbol("kitchen")
 def test_constants_that_are_demanded_are_found(subscription, demanded):
     found = demands(subscription)
 
-    assert {path: constants for path, constants in found.items() if path != (0,) or subscription[0].isupper()} == demanded
+    inside = {path: constants for path, constants in found.items() if WHOLE not in path}
+    assert {path: constants for path, constants in inside.items() if path != (0,) or subscription[0].isupper()} == demanded
+
+
+@pytest.mark.parametrize(
+    ("subscription", "wholes"),
+    [
+        ("bid(lot(123),[a,g(b)],P)", {1: "lot(123)", 2: "[a,g(b)]"}),
+        ("f(X,[]),X = g([1,2.5])", {1: "g([1,2.5])"}),
+        (f"f({'g(' * 60}a{')' * 60})", {1: f"{'g(' * 60}a{')' * 60}"}),
+        (f"f({'g(' * 62}a{')' * 62})", {}),
+        (f"f([{'a,' * 500}b])", {1: f"[{'a,' * 500}b]"}),
+        ("f(g(X),g(_),[a|T],[a|b],a,1)", {}),
+        ("f(g(0.0),[-0.0])", {}),
+        ("f(g('$iri'(\"http://x\")),'$blank'(\"b\"))", {}),
+    ],
+)
+def test_argument_without_variables_is_demanded_as_one_constant(subscription, wholes):
+    found = {path[0]: constants for path, constants in demands(subscription).items() if WHOLE in path}
+
+    assert found == {position: {to_tuple(("f", parse(text)))[1]} for position, text in wholes.items()}
+
+
+DIFFERING = {
+    "at the end of a long list": "mu([" + "a," * 400 + "{0}])",
+    "in the midst of a list": "mu([" + "a," * 20 + "{0}" + ",a" * 20 + "])",
+    "deep inside": "f(" * 40 + "{0}" + ")" * 40,
+}
+
+
+@pytest.mark.parametrize("head", DIFFERING.values(), ids=DIFFERING.keys())
+def test_heads_that_differ_in_one_constant_somewhere_are_found_by_it(head):
+    stand, tests = posted([(head.format(number), "true") for number in range(300)], PAPER)
+
+    def met(said):
+        return meeting(stand, to_tuple(parse(head.format(said))))
+
+    # Only the first few are borne under a constant that all have.
+    assert max(len(met(said)) for said in (17, 299, "nothing")) < 40
+    assert any(tests[one].of_term(parse(head.format(299))) for one in met(299))
+    assert len(met("X")) == 300
 
 
 def test_a_literal_made_by_hand_does_not_stand_for_the_term_that_it_holds():

@@ -35,7 +35,7 @@ CHEAP = {
 @DIALECTS
 @pytest.mark.parametrize("line", COSTLY.values(), ids=COSTLY.keys())
 def test_line_of_too_many_tokens_is_refused_unread(dialect, line):
-    assert decode(line, dialect) == Bad("a line of more than 10000 tokens and escaped characters; say it in several")
+    assert decode(line, dialect) == Bad(f"a line of more than {MAX_TOKENS} tokens and escaped characters; say it in several")
 
 
 @DIALECTS
