@@ -58,6 +58,8 @@ class Joining:
         self._look_around = look_around
         self._living = living
         self._written: list[Address] = []
+        self.changed = False
+        """Whether peers came or went since the book was written: a peer that is killed is to find its way back by it."""
         self._hurried_s = self._looked_s = float("-inf")
         # Limit: one for each address of the book, each ends with its call's last timeout.
         self._calling: set[Address] = set()
@@ -120,6 +122,8 @@ class Joining:
         while True:
             await asyncio.sleep(self._period_s)
             now = self._now()
+            if self.changed:
+                self._start(self.save())
             if not self._living() and now - self._hurried_s >= ALONE_S:
                 self._hurried_s = now
                 self.book.hurry(now)
@@ -144,6 +148,7 @@ class Joining:
 
     async def save(self) -> None:
         """Write the book: the living first. What goes wrong is logged, since the peer itself is well."""
+        self.changed = False
         if self._path is None:
             return
         addresses = list(dict.fromkeys([*self._living(), *self.book.addresses()]))[:MAX_ADDRESSES]

@@ -314,6 +314,7 @@ class Overlay:
         self._asking.router.add(contact)
         returned = self._watching.answered(contact, incarnation)
         if known != contact:
+            self._joining.changed = True
             if known is not None:
                 self._joining.book.add(known.address, asyncio.get_running_loop().time())
             self._joining.book.remove(contact.address)
@@ -337,6 +338,7 @@ class Overlay:
     def _forget(self, contact: Contact) -> None:
         self._asking.router.remove(contact.id)
         self.regions.forget(contact.id)
+        self._joining.changed = True
         self._joining.book.add(contact.address, asyncio.get_running_loop().time())
         self._nearest_changed()
         self._tell(self.on_event, PeerDied(contact))

@@ -309,6 +309,20 @@ def test_a_peer_whose_join_failed_enters_when_its_seed_is_there(tmp_path: Path) 
     assert (known_early, known_seed) == (seed, early)
 
 
+def test_a_book_has_whoever_was_met_a_moment_ago(tmp_path: Path) -> None:
+    async def main(net: SimNet) -> tuple[str, str]:
+        async with (
+            Overlay(random_id(net.rng()), net.host(), PORT, rng=net.rng(), book=tmp_path / "book") as first,
+            Overlay(random_id(net.rng()), net.host(), PORT, rng=net.rng()) as second,
+        ):
+            await second.join([first.contact.address])
+            await asyncio.sleep(2.5)
+            return (tmp_path / "book").read_text(), second.contact.host
+
+    book, second = run(main, seed=33)
+    assert book == f'["{second}",{PORT}]\n'
+
+
 def test_a_book_that_cannot_be_written_is_said_and_harms_nobody(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     async def main(net: SimNet) -> int:
         async with (
