@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .errors import (
+    BadData,
     BadQuery,
     BadTerm,
     BadText,
@@ -41,6 +42,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "IRI",
+    "BadData",
     "BadQuery",
     "BadTerm",
     "BadText",

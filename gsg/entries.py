@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, KeysView
+from typing import TypeAlias
 
 from .features import HOME, Key
 from .model import Tuple
+
+Mark: TypeAlias = tuple[int, int, int]
+"""What is known of a fact under one of its keys: the position, 1 (it is there) or -1 (it went), and the stamp."""
 
 TOMBSTONE_S = 3600
 """How long it is remembered that a fact went. A peer that was cut off for longer may bring back what was retracted meanwhile."""
@@ -25,7 +29,7 @@ _NOTHING: dict[Tuple, int] = {}
 class Entries:
     """Facts by key. Stamps are in microseconds (:mod:`gsg.versions`)."""
 
-    __slots__ = ("_facts", "_gone", "_order", "forgotten", "remembering")
+    __slots__ = ("_facts", "_gone", "_order", "forgotten", "remembering", "touched")
 
     def __init__(self) -> None:
         self._facts: dict[Key, dict[Tuple, int]] = {}
@@ -36,9 +40,13 @@ class Entries:
         """Whether there are tombstones: from when a second peer is known, as one alone has nobody to tell."""
         self.forgotten = 0
         """Tombstones that went before their time, for want of room."""
+        self.touched: dict[Tuple, None] | None = None
+        """Where facts are noted of which something changes (:mod:`gsg.journal`); None where nobody keeps them."""
 
     def enter(self, key: Key, fact: Tuple, stamp: int) -> bool:
         """The fact is there from now on; whether it was not."""
+        if self.touched is not None:
+            self.touched[fact] = None
         if self._gone and key in self._gone:
             self._unbury(key, fact)
         facts = self._facts.get(key)
@@ -51,6 +59,8 @@ class Entries:
 
     def leave(self, key: Key, fact: Tuple, stamp: int) -> bool:
         """The fact is not there from now on; whether it was."""
+        if self.touched is not None:
+            self.touched[fact] = None
         if self.remembering:
             self._gone.setdefault(key, {})[fact] = stamp
             self._order.append((stamp, key, fact))
@@ -86,6 +96,9 @@ class Entries:
 
     def drop(self, key: Key) -> dict[Tuple, int]:
         """Forget a key altogether; the facts that were under it."""
+        if self.touched is not None:
+            self.touched.update(dict.fromkeys(self._facts.get(key, _NOTHING)))
+            self.touched.update(dict.fromkeys(self._gone.get(key, _NOTHING)))
         self._gone.pop(key, None)
         return self._facts.pop(key, _NOTHING)
 
@@ -99,6 +112,8 @@ class Entries:
         if self._gone.get(key, _NOTHING).get(fact) != stamp:
             return 0  # it has come back since, or gone again
         self._unbury(key, fact)
+        if self.touched is not None:
+            self.touched[fact] = None
         return 1
 
     def _unbury(self, key: Key, fact: Tuple) -> None:
@@ -106,6 +121,39 @@ class Entries:
         gone.pop(fact, None)
         if not gone:
             del self._gone[key]
+
+    # --- what is kept on disk (gsg/journal.py) ----------------------------------------------------------------------------
+
+    def marks(self, fact: Tuple) -> list[Mark]:
+        """All that is known of a fact here."""
+        arity = len(fact)
+        marks = []
+        for position, constant in enumerate(fact):
+            key = (arity, position, constant)
+            stamp = self._facts.get(key, _NOTHING).get(fact)
+            if stamp is not None:
+                marks.append((position, 1, stamp))
+            elif self._gone and (stamp := self._gone.get(key, _NOTHING).get(fact)) is not None:
+                marks.append((position, -1, stamp))
+        return marks
+
+    def restore(self, rows: Iterable[tuple[Tuple, list[Mark]]]) -> int:
+        """Facts that were here before this peer was last stopped; the latest of their stamps. :meth:`restored` follows the last."""
+        latest = 0
+        for fact, marks in rows:
+            for position, sign, stamp in marks:
+                key = (len(fact), position, fact[position])
+                if sign > 0:
+                    self._facts.setdefault(key, {})[fact] = stamp
+                else:
+                    self._gone.setdefault(key, {})[fact] = stamp
+                    self._order.append((stamp, key, fact))
+                latest = max(latest, stamp)
+        return latest
+
+    def restored(self) -> None:
+        """Everything is back: tombstones go in the order of their age again."""
+        self._order = deque(sorted(self._order, key=_stamp))
 
     def keys(self) -> KeysView[Key]:
         """The keys under which there are facts."""
@@ -129,3 +177,7 @@ class Entries:
 
     def __contains__(self, key: object) -> bool:
         return key in self._facts
+
+
+def _stamp(tombstone: tuple[int, Key, Tuple]) -> int:
+    return tombstone[0]

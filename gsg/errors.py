@@ -8,6 +8,7 @@
     │   ├── Unsupported         understood, and refused by name
     │   ├── TooManyTokens       a subscription would hold more than it may: how many tokens, and the limit
     │   ├── Overrun             the reader was too slow: events were dropped, and how many
+    │   ├── BadData             the data directory of a peer cannot be used: damaged, newer, in use, or not to be written to
     │   └── DoorClosed          a door could not be opened, or was used after it was closed
     └── RemoteError         another peer or the network failed
         ├── PeerUnreachable     nobody answers at that address
@@ -88,6 +89,10 @@ class Overrun(LocalError):
 
 class Unsupported(LocalError):
     """The request is understood and this version does not do it."""
+
+
+class BadData(LocalError):
+    """The data directory of a peer cannot be used: it is damaged, newer than this version, in use, or not to be written to."""
 
 
 class DoorClosed(LocalError):

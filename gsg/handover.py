@@ -333,6 +333,9 @@ class Handover:
             log.info("keys not handed over to %s: %s", show(holder), error)
             if isinstance(error, PeerUnreachable):
                 self._holders.failed(holder.id, error)
+            else:
+                # It lives and takes nothing for now, as when its disk is full: to ask again at once would be in vain.
+                await asyncio.sleep(SWEEP_S)
             return False
         return True
 

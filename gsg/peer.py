@@ -28,13 +28,14 @@ import dht
 from . import model
 from .anchors import rule_of
 from .backlog import LIMIT
-from .errors import DoorClosed, PeerUnreachable, RemoteError, reason
+from .errors import BadData, DoorClosed, PeerUnreachable, RemoteError, reason
 from .exchange import Channel, Exchange, show
 from .features import Template
 from .handover import Handover
 from .holders import Holders
 from .inspection import Inspection
 from .interests import Interests, Told
+from .keeping import Keeping, Unkept
 from .languages import Delete, Insert, Notify, parse_query, parse_script
 from .live import LiveSubscription
 from .memories import Memory, OnEvent
@@ -51,6 +52,7 @@ from .predicates import compile_test
 from .publisher import Publisher
 from .query import MAX_TOKENS, Query
 from .reception import Reception
+from .rendezvous import Rendezvous
 from .repair import Repair
 from .replication import Replication
 from .status import Counters
@@ -73,6 +75,8 @@ class Peer:
     enter the overlay by, none for the first peer. Entering raises DoorClosed when the port is taken, PeerUnreachable when nobody
     answers at the addresses to join. ``trace`` is a folder for a record of what comes here (gsg/trace.py), which needs the
     extra ``sim``; ``anchor`` the rule by which anchors are chosen: rarest, predicate or random (gsg/placement.py).
+    ``data`` is the directory in which its id, its facts and the addresses of other peers are kept; without it, nothing outlives the
+    peer. Entering raises BadData for a directory that cannot be used.
     ``rng`` and ``clock`` (seconds since any moment that peers agree on) are handed in by tests.
     """
 
@@ -82,6 +86,7 @@ class Peer:
         join: Sequence[tuple[str, int]] = (),
         *,
         peer_id: bytes | None = None,
+        data: str | Path | None = None,
         trace: str | Path | None = None,
         anchor: str = Anchor.RAREST,
         rng: Random | None = None,
@@ -93,13 +98,18 @@ class Peer:
         self._join = tuple(join)
         self._listen = listen
         self._rng = rng
+        self._wanted_id = peer_id
         self._id = dht.random_id(rng) if peer_id is None else peer_id
+        self._keeping = Unkept() if data is None else Keeping(Path(data))
         self._endpoint: dht.Endpoint
-        self._tracing = Untraced() if trace is None else Tracing(Path(trace), self._id, clock)
-        self._rendezvous = self._tracing.rendezvous(compile_test)
+        self._trace = trace
+        self._tracing = Untraced()
+        self._rendezvous: Rendezvous
         self._rule = rule_of(anchor)
         self.counters = Counters()
         """What the doors of this peer count, for :meth:`status`."""
+        self.resumed_facts = 0
+        """Facts that were in the data directory when the peer was started."""
         self._group = asyncio.TaskGroup()
         self._running: set[asyncio.Task[None]] = set()
         """Tasks of this peer: one per feed under repair, snapshot under way or congested link; leaving cancels them."""
@@ -111,7 +121,7 @@ class Peer:
         self._replication: Replication
         self._handover: Handover
         self._repair: Repair
-        self._outgoing = Outgoing(self._rendezvous, self._start_task)
+        self._outgoing: Outgoing
         self._interests: Interests
         self._told: Told
         self._reception: Reception
@@ -119,11 +129,19 @@ class Peer:
         self._subscriptions: Subscriptions
 
     async def __aenter__(self) -> Self:
-        self._endpoint = await self._make_endpoint()
         try:
-            await self._endpoint.__aenter__()
-        except dht.LocalError as error:
-            raise DoorClosed(str(error)) from None
+            self._id = await self._keeping.open(self._wanted_id) or self._id
+            self._tracing = Untraced() if self._trace is None else Tracing(Path(self._trace), self._id, self._clock)
+            self._rendezvous = self._tracing.rendezvous(compile_test)
+            self._outgoing = Outgoing(self._rendezvous, self._start_task)
+            await self._keeping.resume(self._rendezvous.held, self._versions)
+            self.resumed_facts = self._rendezvous.facts()
+            # Higher in each life of this peer, however often it is started, and whatever its clock says.
+            life = max(self._keeping.past.life + 1, int(self._clock() * 1000))
+            self._endpoint = await self._open_endpoint(life)
+        except BaseException:
+            await self._keeping.close()
+            raise
         self._exchange = Exchange(
             self.contact,
             on_message=lambda channel, message: self._reception.message(channel, message),
@@ -138,7 +156,13 @@ class Peer:
         self._tracing.follow(self._subscriber.intake)
         self._subscriptions = Subscriptions(self._subscriber)
         self._replication = Replication(
-            self.contact, self._holders, self._exchange, self._rendezvous, self._versions, lambda peer: self._handover.missed(peer)
+            self.contact,
+            self._holders,
+            self._exchange,
+            self._rendezvous,
+            self._versions,
+            self._keeping,
+            lambda peer: self._handover.missed(peer),
         )
         self._handover = Handover(
             self.contact,
@@ -176,11 +200,14 @@ class Peer:
         )
         # In a simulated network a slice takes no time: what happens there depends on nothing but its seed.
         self._rendezvous.clock = asyncio.get_running_loop().time
+        self.counters.add(self._keeping.counts)
         await self._group.__aenter__()
         self._open = True
         try:
+            await self._keeping.begin(self._id, life, self.contact.port)
+            self._start_task(self._keeping.run())
             self._tracing.start()
-            await self._endpoint.overlay.join(self._join)
+            await self._enter_overlay()
         except BaseException as error:
             await self._stop()
             if isinstance(error, dht.DhtError):
@@ -189,8 +216,34 @@ class Peer:
         self._start_task(self._repair.run())
         return self
 
-    async def _make_endpoint(self) -> dht.Endpoint:
+    async def _enter_overlay(self) -> None:
+        try:
+            await self._endpoint.overlay.join(self._join)
+        except dht.JoinFailed as error:
+            if not self._keeping.resumed:
+                raise
+            # All peers may have been stopped, and this be the first that is back: nobody else could ever be.
+            log.warning("%s; going on alone with what is in %s, and calling again", error, self._keeping.book)
+
+    async def _open_endpoint(self, life: int) -> dht.Endpoint:
+        """Listen: where a free port will do, at that of the last life, by which others remember us."""
         host, port = self._listen
+        for number in dict.fromkeys((port or self._keeping.past.port, port)):
+            endpoint = await self._make_endpoint(host, number, life)
+            try:
+                await endpoint.__aenter__()
+            except dht.AddressInUse as error:
+                if number == port:
+                    raise DoorClosed(str(error)) from None
+            except (dht.BadBook, dht.BookUnreadable) as error:
+                raise BadData(f"{self._keeping.book}: {error}") from None
+            except dht.LocalError as error:
+                raise DoorClosed(str(error)) from None
+            else:
+                return endpoint
+        raise AssertionError("the last port was tried")
+
+    async def _make_endpoint(self, host: str, port: int, life: int) -> dht.Endpoint:
         try:
             # Peers are known by address: a name is looked up once, here.
             found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -207,8 +260,8 @@ class Peer:
             on_lost_link=lambda link, why: self._exchange.lost(link, why),
             on_discovered=self._peer_discovered,
             on_lost_peer=self._peer_lost,
-            # Higher in each life of this peer, however often it is started.
-            incarnation=max(0, int(self._clock() * 1000)),
+            book=self._keeping.book,
+            incarnation=life,
         )
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -231,7 +284,10 @@ class Peer:
             await self._group.__aexit__(None, None, None)
         finally:
             self._tracing.stop()
-            await self._endpoint.__aexit__(None, None, None)
+            try:
+                await self._endpoint.__aexit__(None, None, None)
+            finally:
+                await self._keeping.close()
 
     @property
     def contact(self) -> dht.Contact:
@@ -395,6 +451,8 @@ class Peer:
         task = self._group.create_task(_logging_failure(work))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
+        # A task that is cancelled before its first step never came to await its work.
+        task.add_done_callback(lambda _: work.close())
 
 
 async def _logging_failure(work: Coroutine[None, None, None]) -> None:

@@ -120,8 +120,7 @@ class Reception:
                         raise Refused("changes in columns of different lengths; expected a sign and a stamp for each fact")
                     if any(abs(sign) != 1 for sign in message.signs):
                         raise Refused("a change with a sign that is neither 1 nor -1")
-                    self._replication.take(message)
-                    self._outgoing.answer(channel, Done(message.request))
+                    self._outgoing.answer_when_held(channel, message.request, self._replication.take(message))
                 case Flash():
                     check_places([event.items for event in message.events], message.places)
                     if not message.forwarded and (message.unsure or self._handover.settling):

@@ -22,6 +22,7 @@ from .errors import GsgError, PeerUnreachable, Refused
 from .exchange import ANSWER_TIMEOUT_S, Answer, Channel, Exchange, Leaving, show
 from .features import Key
 from .holders import Holders
+from .keeping import Unkept
 from .messages import Done, Failed, NotHere, Origin, Replicate, parts
 from .model import Tuple
 from .rendezvous import Rendezvous
@@ -48,7 +49,7 @@ class Held:
     """How many facts changed under their position 0."""
     stamp: int
     everywhere: Callable[[], Awaitable[None]] | None
-    """Waits until the other holders have it; raises PeerUnreachable. None where there are none."""
+    """Waits until our disk and the other holders have it; raises PeerUnreachable or Refused. None where there are none of them."""
 
 
 class Replication:
@@ -61,6 +62,7 @@ class Replication:
         exchange: Exchange,
         rendezvous: Rendezvous,
         versions: Versions,
+        keeping: Unkept,
         on_missed: Callable[[bytes], None],
     ) -> None:
         self._own = own.id
@@ -68,24 +70,38 @@ class Replication:
         self._exchange = exchange
         self._rendezvous = rendezvous
         self._versions = versions
+        self._keeping = keeping
         self._on_missed = on_missed
 
     def hold(self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes], seen: int, origin: Origin | None = None) -> Held:
-        """Make a change here, now; ``seen`` is the latest stamp that the publisher knows of. Raises Refused for an absurd one."""
+        """Make a change here, now; ``seen`` is the latest stamp that the publisher knows of.
+
+        Raises Refused for an absurd one, and where the disk does not take changes.
+        """
+        self._keeping.check()
         self._versions.saw(seen)
         stamp = self._versions.next()
         changed = self._rendezvous.publish(sign, facts, places, stamp=stamp, origin=origin)
+        kept = self._keeping.kept()
         if not self._holders.others():
-            return Held(changed, stamp, None)
+            return Held(changed, stamp, kept)
         # What the links have room for leaves in this turn of the loop, together with what the other messages of it cause.
         sent, _ = self._send(sign, facts, self._copies(facts, places) or {}, stamp)
-        return Held(changed, stamp, lambda: self._until_held(sign, facts, places, stamp, sent))
 
-    def take(self, message: Replicate) -> None:
+        async def everywhere() -> None:
+            await self._until_held(sign, facts, places, stamp, sent)
+            if kept is not None:
+                await kept()
+
+        return Held(changed, stamp, everywhere)
+
+    def take(self, message: Replicate) -> Held:
         """Another holder tells of changes. Raises Refused."""
+        self._keeping.check()
         if message.stamps:
             self._versions.saw(max(message.stamps))
         self._rendezvous.take_over(message.signs, message.facts, message.places, message.stamps)
+        return Held(0, 0, self._keeping.kept())
 
     # --- the other holders ------------------------------------------------------------------------------------------------
 

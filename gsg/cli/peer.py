@@ -43,6 +43,12 @@ collector walked it over and over, which cost 1.6 times the mean (notes: matchin
     help="The HTTP door for gsg publish, subscribe and status; 'none' for none.",
 )
 @click.option(
+    "--data",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Keep the peer's id, its facts and the addresses of others there: it resumes them when it starts again.",
+)
+@click.option(
     "--trace",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
@@ -62,6 +68,7 @@ def command(
     joins: tuple[str, ...],
     http: str,
     pedro: str | None,
+    data: Path | None,
     trace: Path | None,
     anchor: str,
     verbose: int,
@@ -72,6 +79,7 @@ def command(
     \b
     The first peer of an overlay:   gsg peer
     One more on the same machine:   gsg peer --listen :0 --http :0 --join 127.0.0.1:8471
+    One that outlives a restart:    gsg peer --data DIR
     """
     logging.basicConfig(
         level=(logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)],
@@ -98,6 +106,7 @@ def command(
             None if http == "none" else parse_address(http, option="--http", example=DEFAULT_HTTP),
             pedro_address,
             options,
+            data=data,
             trace=trace,
             anchor=anchor,
         )
@@ -111,6 +120,7 @@ async def _serve(
     pedro: tuple[str, int] | None,
     pedro_options: PedroOptions,
     *,
+    data: Path | None,
     trace: Path | None,
     anchor: str,
 ) -> None:
@@ -130,9 +140,13 @@ async def _serve(
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, asked_to_stop)
     async with contextlib.AsyncExitStack() as doors:
-        peer = await doors.enter_async_context(Peer(listen, joins, trace=trace, anchor=anchor))
+        peer = await doors.enter_async_context(Peer(listen, joins, data=data, trace=trace, anchor=anchor))
         contact = peer.contact
         click.echo(f"peer {contact.id.hex()[:12]} listens on {contact.host}:{contact.port}")
+        if data is None:
+            click.echo("nothing is kept on disk: facts last as long as a peer that holds them; --data DIR keeps them")
+        else:
+            click.echo(f"data in {data}: {peer.resumed_facts:,} facts resumed")
         if http is not None:
             from ..http.door import HttpDoor
 

@@ -166,7 +166,10 @@ def test_a_tuple_that_is_refused_was_not_published(tmp_path: Path) -> None:
 
 
 def test_a_peer_without_a_trace_has_the_plain_rendezvous() -> None:
-    assert type(Peer()._rendezvous) is Rendezvous
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        assert type(peers[0]._rendezvous) is Rendezvous
+
+    simulate(work, seed=37, size=1)
 
 
 @pytest.mark.parametrize(("rule", "position"), [("predicate", 1), ("rarest", 0), ("random", None)])

@@ -453,10 +453,47 @@ def test_a_peer_writes_what_came_to_it_and_finishes_the_trace_when_it_stops(tmp_
     (part,) = (tmp_path / "trace").iterdir()
     rows = parquet.read_table(part).to_pylist()
     assert f"trace in {tmp_path / 'trace'}\n" in said
+    assert "nothing is kept on disk: facts last as long as a peer that holds them; --data DIR keeps them\n" in said
     assert published.exit_code == 0
     assert [row["what"] for row in rows] == ["start", *["insert"] * 6, "stop"]
     assert [row["role"] for row in rows[1:-1]] == ["publisher"] * 3 + ["rendezvous"] * 3
     assert rows[1]["terms"] == '[[2,"x:0"],[2,"x:traced"],[2,"x:o"]]'
+
+
+def test_a_peer_says_what_it_keeps_and_resumes_it_after_a_kill(tmp_path: Path) -> None:
+    said = []
+    for _ in range(2):
+        with subprocess.Popen(
+            peer_command("--listen", ":0", "--http", ":0", "--data", str(tmp_path / "data")), stdout=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stdout is not None
+            said.append("".join(iter(process.stdout.readline, "ready; Ctrl-C stops\n")))
+            url = re.search(r"door at (\S+)", said[-1])[1]  # type: ignore[index]  # it says so
+            published = CliRunner(env={"GSG_PEER": url}).invoke(main, ["publish", "--format", "nt", "-"], input=triples("kept", 3))
+            process.kill()
+        assert published.exit_code == 0
+
+    assert f"data in {tmp_path / 'data'}: 0 facts resumed\n" in said[0]
+    assert f"data in {tmp_path / 'data'}: 3 facts resumed\n" in said[1]
+    assert said[0].splitlines()[0] == said[1].splitlines()[0]
+
+
+def test_data_that_cannot_be_kept_ends_a_peer_with_a_message(tmp_path: Path) -> None:
+    (tmp_path / "peer.sqlite3").write_text("something else, which is long enough to be a header of SQLite" * 10)
+
+    ended = subprocess.run(
+        peer_command("--listen", ":0", "--http", "none", "--data", str(tmp_path)),
+        capture_output=True,
+        text=True,
+        timeout=END_S,
+        check=False,
+    )
+
+    assert ended.returncode == 2
+    assert ended.stderr == (
+        f"gsg: {tmp_path}/peer.sqlite3 is damaged: file is not a database; "
+        "move the directory away to start the peer empty, and others give it what they hold\n"
+    )
 
 
 def test_a_trace_that_cannot_be_written_ends_a_peer_with_a_message(tmp_path: Path) -> None:

@@ -1,0 +1,193 @@
+"""A peer's data directory: one SQLite file in WAL mode that this process alone has open, and the address book beside it.
+
+    DIR/peer.sqlite3     self: what the peer is, by name; facts: each with its marks (position, 1 or -1, stamp) as msgpack
+    DIR/addresses        where other peers were last (dht/book_file.py)
+
+Everything here blocks, and belongs into the thread of :mod:`gsg.keeping`. A transaction is on disk when :meth:`Disk.commit`
+returns: SQLite has called fsync on its log by then (https://www.sqlite.org/wal.html, ``synchronous=FULL``).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from .entries import Mark
+from .errors import BadData, reason
+from .journal import Batch
+from .model import Tuple
+
+FILE, BOOK = "peer.sqlite3", "addresses"
+FORMAT = 1
+"""The version of the file: a greater one was written by a later version of this package, and is refused."""
+APPLICATION = 0x67736770
+"""``gsgp``: tells a peer's file from other SQLite files."""
+SYNCHRONOUS = "FULL"
+READ_ROWS = 10_000
+"""Rows that are read at once."""
+CHECKPOINT_PAGES = 4_000
+"""The log is folded into the file when it has so many pages of 4 KiB. Each fold costs two more calls of fsync."""
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode_fact: msgspec.msgpack.Decoder[Tuple] = msgspec.msgpack.Decoder(Tuple)
+_decode_marks: msgspec.msgpack.Decoder[list[Mark]] = msgspec.msgpack.Decoder(list[Mark])
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What a peer knows of itself from before; ``peer`` is its id, and ``life`` counts its starts, at least."""
+
+    peer: bytes | None = None
+    life: int = 0
+    port: int = 0
+    clock: int = 0
+
+
+class Disk:
+    """One data directory. Raises BadData, which names the file, for what it cannot use; :meth:`commit` raises sqlite3.Error."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / FILE
+        self._connection: sqlite3.Connection | None = None
+
+    @property
+    def book(self) -> Path:
+        """The file of the address book."""
+        return self.path.with_name(BOOK)
+
+    def open(self) -> Past:
+        """Open the directory, or make it, for this process alone; what the peer was."""
+        try:
+            # For this user alone: facts may be nobody else's business.
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise BadData(
+                f"cannot keep data in {self.path.parent}: {reason(error)}; expected a folder, or a place for one"
+            ) from None
+        try:
+            self._connection = connection = sqlite3.connect(self.path, timeout=0, isolation_level=None, check_same_thread=False)
+            # Held from the first reading on until the process ends, however it ends.
+            connection.execute("PRAGMA locking_mode=EXCLUSIVE")
+            is_new = self._check_format(connection)
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute(f"PRAGMA synchronous={SYNCHRONOUS}")
+            connection.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
+            if is_new:
+                self._make_tables(connection)
+            return self._past(connection)
+        except sqlite3.Error as error:
+            self.close()
+            raise self._refused(error) from None
+        except BadData:
+            self.close()
+            raise
+
+    def _refused(self, error: sqlite3.Error) -> BadData:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            return BadData(f"{self.path} is in use by another peer; stop that one, or give each peer a directory of its own")
+        if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+            return self._damaged(str(error))
+        return BadData(f"{self.path} cannot be used: {error}; expected a directory that this user may write to, with room")
+
+    def _damaged(self, problem: str) -> BadData:
+        return BadData(
+            f"{self.path} is damaged: {problem}; move the directory away to start the peer empty, and others give it what they hold"
+        )
+
+    def _check_format(self, connection: sqlite3.Connection) -> bool:
+        """Whether the file is new. Raises BadData for one that is not ours to read, and leaves it as it is."""
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        if not tables and not application:
+            return True
+        if application != APPLICATION:
+            raise BadData(f"{self.path} is a database of something else; expected a directory of a gsg peer, or an empty one")
+        if version > FORMAT:
+            raise BadData(
+                f"{self.path} has format {version}, and this version reads up to {FORMAT}; "
+                "start the peer with the version of gsg that wrote it, or a later one"
+            )
+        return False
+
+    @staticmethod
+    def _make_tables(connection: sqlite3.Connection) -> None:
+        with _transaction(connection):
+            connection.execute("CREATE TABLE self (name TEXT PRIMARY KEY, value) WITHOUT ROWID")
+            connection.execute("CREATE TABLE facts (fact BLOB PRIMARY KEY, marks BLOB NOT NULL) WITHOUT ROWID")
+            connection.execute(f"PRAGMA application_id={APPLICATION}")
+            connection.execute(f"PRAGMA user_version={FORMAT}")
+
+    def _past(self, connection: sqlite3.Connection) -> Past:
+        said = dict(connection.execute("SELECT name, value FROM self"))
+        try:
+            return msgspec.convert(said, Past)
+        except msgspec.ValidationError as error:
+            raise self._damaged(str(error)) from None
+
+    def facts(self) -> Iterator[list[tuple[Tuple, list[Mark]]]]:
+        """All facts with their marks, READ_ROWS at a time."""
+        try:
+            rows = self._opened.execute("SELECT fact, marks FROM facts")
+            while some := rows.fetchmany(READ_ROWS):
+                yield [self._row(fact, marks) for fact, marks in some]
+        except sqlite3.Error as error:
+            raise self._refused(error) from None
+
+    def _row(self, fact: object, marks: object) -> tuple[Tuple, list[Mark]]:
+        try:
+            items, known = _decode_fact.decode(fact), _decode_marks.decode(marks)  # type: ignore[arg-type]  # else TypeError
+        except (msgspec.MsgspecError, TypeError, RecursionError, UnicodeDecodeError) as error:
+            raise self._damaged(f"a row is no fact ({error})") from None
+        if any(not 0 <= position < len(items) or abs(sign) != 1 or stamp < 0 for position, sign, stamp in known):
+            raise self._damaged("a row has marks that its fact cannot have")
+        return items, known
+
+    def begin(self, past: Past) -> None:
+        """A new life of the peer begins. Raises BadData."""
+        try:
+            with _transaction(self._opened) as connection:
+                rows = (("peer", past.peer), ("life", past.life), ("port", past.port), ("clock", past.clock))
+                connection.executemany("REPLACE INTO self VALUES (?, ?)", rows)
+        except sqlite3.Error as error:
+            raise self._refused(error) from None
+
+    def commit(self, batch: Batch) -> None:
+        """Write a batch; it is on disk on return. Raises sqlite3.Error, and nothing of it is written."""
+        rows = [(_encode(fact), _encode(marks)) for fact, marks in batch.rows if marks]
+        gone = [(_encode(fact),) for fact, marks in batch.rows if not marks]
+        with _transaction(self._opened) as connection:
+            connection.executemany("REPLACE INTO facts VALUES (?, ?)", rows)
+            connection.executemany("DELETE FROM facts WHERE fact = ?", gone)
+            connection.execute("REPLACE INTO self VALUES ('clock', ?)", (batch.clock,))
+
+    def close(self) -> None:
+        """Others may open the directory."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with contextlib.suppress(sqlite3.Error):  # what was committed is in the log
+                connection.close()
+
+    @property
+    def _opened(self) -> sqlite3.Connection:
+        if self._connection is None:
+            raise sqlite3.ProgrammingError("the data directory is closed")
+        return self._connection
+
+
+@contextlib.contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield connection
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise

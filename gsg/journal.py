@@ -1,0 +1,82 @@
+"""What has changed and is not on disk yet, without I/O: changes are noted, batches come out, in the order of the changes.
+
+    entries touch facts ──> waiting ──take──> a batch, being written ──written──> on disk
+                               ^──────────────failed──────┘
+
+A batch says of each fact how it stands now, not what happened to it: writing one twice changes nothing, and a fact that changes
+often while the disk is busy is written once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+
+from .entries import Entries, Mark
+from .model import Tuple
+from .versions import Versions
+
+BATCH_FACTS = 10_000
+"""Facts in one batch: gathering it keeps the peer for some ten milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What is to be on disk, as one transaction."""
+
+    rows: list[tuple[Tuple, list[Mark]]]
+    """Facts, each with all that is known of it here; with nothing, it is to be forgotten."""
+    clock: int
+    """The latest time that was given or seen (:mod:`gsg.versions`)."""
+
+
+class Journal:
+    """The changes of a peer's entries. One batch is being written at a time."""
+
+    def __init__(self, entries: Entries, versions: Versions) -> None:
+        self._entries = entries
+        self._versions = versions
+        self._waiting: dict[Tuple, None] = {}
+        """Facts that have changed, those that wait for the longest first. Whoever makes changes looks at :attr:`waiting` before."""
+        entries.touched = self._waiting
+        self._writing: Batch | None = None
+        self._taken = 0
+        self.on_disk = 0
+        """How many facts of batches are on disk: a mark no greater than this is reached."""
+
+    @property
+    def waiting(self) -> int:
+        """Facts that have changed and are in no batch yet."""
+        return len(self._waiting)
+
+    def mark(self) -> int:
+        """What :attr:`on_disk` is when all that has changed until now is there."""
+        return self._taken + len(self._waiting)
+
+    def take(self) -> Batch | None:
+        """What to write next, at most BATCH_FACTS facts, until :meth:`written` or :meth:`failed`; None for nothing."""
+        assert self._writing is None, "one batch at a time"
+        facts = list(islice(self._waiting, BATCH_FACTS))
+        if not facts:
+            return None
+        for fact in facts:
+            del self._waiting[fact]
+        self._taken += len(facts)
+        self._writing = Batch([(fact, self._entries.marks(fact)) for fact in facts], self._versions.latest)
+        return self._writing
+
+    def written(self) -> None:
+        """The batch is on disk."""
+        self._writing = None
+        self.on_disk = self._taken
+
+    def failed(self) -> None:
+        """The batch is not on disk, or nobody knows: its facts wait again, before all others. Marks given before are void."""
+        if self._writing is None:
+            return
+        batch, self._writing = self._writing, None
+        later = dict(self._waiting)
+        self._waiting.clear()
+        self._waiting.update((fact, None) for fact, _ in batch.rows)
+        self._waiting.update(later)
+        self._taken = self.on_disk

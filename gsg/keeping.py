@@ -1,0 +1,245 @@
+"""Group commit: what has changed is on disk before it is acknowledged, one transaction and one fsync for all that came meanwhile.
+
+    open ──> good ──a write fails──> failing: changes are refused with the reason ──a try every RETRY_S succeeds──> good ──> closed
+
+The loop never waits for the disk: the writing is a thread's (:mod:`gsg.disk`), and what to write is the journal's
+(:mod:`gsg.journal`). A change whose write failed stays in memory and in the journal, unacknowledged, and is written when the disk
+takes it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import sqlite3
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from .disk import Disk, Past
+from .entries import TOMBSTONE_S, Entries
+from .errors import BadData, Refused
+from .journal import Journal
+from .messages import Count
+from .versions import Versions
+
+log = logging.getLogger(__name__)
+
+WAITING_FACTS = 100_000
+"""Changed facts that wait for the disk; beyond, changes are refused until it has caught up."""
+RETRY_S = 1.0
+"""How often a disk that failed is tried again."""
+LOOK_S = 1.0
+"""How long changes that nobody waits for may lie: keys that were dropped, tombstones that were forgotten."""
+
+Returned = TypeVar("Returned")
+
+
+class Unkept:
+    """The memory of a peer without a data directory: there is none."""
+
+    book: Path | None = None
+    """The file of the address book."""
+    past = Past()
+    """What the peer was when it was last started."""
+    resumed = False
+    """Whether it has lived before."""
+
+    async def open(self, wanted: bytes | None) -> bytes | None:
+        """The id that the peer had before; ``wanted`` is the one that it is to have, if that matters."""
+        return wanted
+
+    async def resume(self, entries: Entries, versions: Versions) -> None:
+        """Put back what was there before, and keep it from now on."""
+
+    async def begin(self, peer: bytes, life: int, port: int) -> None:
+        """The peer is about to enter the overlay as this."""
+
+    async def run(self) -> None:
+        """What goes on meanwhile."""
+
+    async def close(self) -> None:
+        """The peer has stopped."""
+
+    def check(self) -> None:
+        """Raise Refused where no change can be kept now."""
+
+    def kept(self) -> Callable[[], Awaitable[None]] | None:
+        """Waits until all that has changed so far is kept, or raises Refused. None where there is nothing to wait for."""
+        return None
+
+    def counts(self) -> Iterable[Count]:
+        """For ``gsg status``."""
+        return ()
+
+
+class Keeping(Unkept):
+    """The memory of a peer with a data directory."""
+
+    def __init__(self, folder: Path) -> None:
+        self._disk = Disk(folder)
+        self.book = self._disk.book
+        self._journal: Journal
+        # One thread, so that what is written is written in order; it ends with close().
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="gsg disk")
+        self._wake = asyncio.Event()
+        self._waiters: deque[tuple[int, asyncio.Future[str]]] = deque()
+        """Marks of the journal, ascending, and what tells that they are reached: "" or why not. Bounded by WAITING_FACTS."""
+        self._failing = ""
+        self._is_open = self._keeps = False
+        self._writes = self._facts = self._failures = self._refused = 0
+
+    async def _in_thread(self, work: Callable[[], Returned]) -> Returned:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    async def open(self, wanted: bytes | None) -> bytes | None:
+        """Open the directory. Raises BadData."""
+        self.past = past = await self._in_thread(self._disk.open)
+        self._is_open = True
+        if past.peer is None:
+            return wanted
+        if wanted is not None and wanted != past.peer:
+            raise BadData(
+                f"{self._disk.path} is the memory of peer {past.peer.hex()[:12]}, and this is to be {wanted.hex()[:12]}; "
+                "give each peer a directory of its own"
+            )
+        self.resumed = True
+        return past.peer
+
+    async def resume(self, entries: Entries, versions: Versions) -> None:
+        """As in Unkept. Raises BadData."""
+        # Others may have what goes now, also while this peer is alone.
+        entries.remembering = entries.remembering or self.resumed
+        latest = self.past.clock
+        facts = self._disk.facts()
+        while some := await self._in_thread(lambda: next(facts, None)):
+            latest = max(latest, entries.restore(some))
+        entries.restored()
+        versions.latest = max(versions.latest, latest)
+        away_s = versions.now_us() / 1_000_000 - latest / 1_000_000
+        if latest and away_s > TOMBSTONE_S:
+            log.warning(
+                "the last change in %s is %.1f hours old: what others retracted since, and more than %g hours ago, may come back "
+                "with it; where others have all facts, start this peer with an empty directory",
+                self._disk.path,
+                away_s / 3600,
+                TOMBSTONE_S / 3600,
+            )
+        self._journal = Journal(entries, versions)
+        self._keeps = True
+        entries.forget_before(versions.now_us() - TOMBSTONE_S * 1_000_000)
+
+    async def begin(self, peer: bytes, life: int, port: int) -> None:
+        """Write down who the peer is, before anybody hears of it. Raises BadData."""
+        self.past = Past(peer, life, port, self.past.clock)
+        await self._in_thread(lambda: self._disk.begin(self.past))
+
+    async def run(self) -> None:
+        """Write what has changed, group after group, until cancelled."""
+        while True:
+            if not self._journal.waiting:
+                self._wake.clear()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(LOOK_S):
+                        await self._wake.wait()
+            await self._write()
+            if self._failing:
+                await asyncio.sleep(RETRY_S)
+
+    async def _write(self) -> None:
+        """Write one batch, if there is anything to write; who waits for it is told."""
+        batch = self._journal.take()
+        if batch is None:
+            return
+        try:
+            await self._in_thread(lambda: self._disk.commit(batch))
+        except (sqlite3.Error, OSError) as error:
+            self._failed(str(error))
+        except BaseException:
+            self._journal.failed()
+            raise
+        else:
+            self._journal.written()
+            self._writes += 1
+            self._facts += len(batch.rows)
+            if self._failing:
+                self._failing = ""
+                log.warning("%s is written to again; changes are taken", self._disk.path)
+            while self._waiters and self._waiters[0][0] <= self._journal.on_disk:
+                _tell(self._waiters.popleft()[1], "")
+
+    def _failed(self, problem: str) -> None:
+        self._journal.failed()
+        self._failures += 1
+        if not self._failing:
+            log.error(
+                "%s cannot be written: %s; changes are refused until it can, which is tried every %g s",
+                self._disk.path,
+                problem,
+                RETRY_S,
+            )
+        self._failing = f"its disk failed ({problem}); nothing is acknowledged there until it recovers"
+        for _, waiter in self._waiters:
+            _tell(waiter, self._failing)
+        self._waiters.clear()
+
+    def check(self) -> None:
+        """Raise Refused where the disk fails, or does not keep up."""
+        if self._failing:
+            self._refused += 1
+            raise Refused(self._failing)
+        if self._journal.waiting >= WAITING_FACTS:
+            self._refused += 1
+            raise Refused(f"{self._journal.waiting} changes wait for its disk already; publish more slowly")
+
+    def kept(self) -> Callable[[], Awaitable[None]] | None:
+        """As in Unkept."""
+        mark = self._journal.mark()
+        if mark <= self._journal.on_disk:
+            return None
+        if not self._waiters or self._waiters[-1][0] < mark:
+            self._waiters.append((mark, asyncio.get_running_loop().create_future()))
+            self._wake.set()
+        waiter = self._waiters[-1][1]
+
+        async def wait() -> None:
+            # Shielded, as others wait for the same.
+            if problem := await asyncio.shield(waiter):
+                raise Refused(problem)
+
+        return wait
+
+    async def close(self) -> None:
+        """Write what is left, and let the directory go."""
+        if self._is_open:
+            while self._keeps and self._journal.waiting and not self._failing:
+                await self._write()
+            if self._keeps and self._journal.waiting:
+                log.error("%d changed facts are not in %s: %s", self._journal.waiting, self._disk.path, self._failing)
+            self._is_open = False
+            await self._in_thread(self._disk.close)
+        self._thread.shutdown(wait=False)
+
+    def abandon(self) -> None:
+        """Write no more, as when the power fails."""
+        self._is_open = False
+        self._disk.close()
+        self._thread.shutdown(wait=False)
+
+    def counts(self) -> Iterable[Count]:
+        """For ``gsg status``."""
+        return (
+            Count("disk_writes", self._writes),
+            Count("disk_facts_written", self._facts),
+            Count("disk_failures", self._failures),
+            Count("disk_refused", self._refused),
+            Count("disk_waiting", self._journal.waiting),
+        )
+
+
+def _tell(waiter: asyncio.Future[str], problem: str) -> None:
+    if not waiter.done():
+        waiter.set_result(problem)

@@ -1,0 +1,165 @@
+"""A data directory: what is committed comes back, and what cannot be used is refused by name."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gsg.disk import FORMAT, Disk, Past
+from gsg.entries import Mark
+from gsg.errors import BadData
+from gsg.journal import Batch
+from gsg.model import IRI, BlankNode, Compound, List, Literal, Symbol, Tuple, fact
+
+KINDS: list[Tuple] = [
+    fact(("a", 1, 1.0, True)),
+    fact((Symbol("a"), IRI("x:a"), BlankNode("a"))),
+    (Literal("a", language="en"), Literal("1"), "", -(2**63)),
+    (Compound((Symbol("f"), "x", 1)), List(("a",))),
+]
+MARKS: list[Mark] = [(0, 1, 2**53), (1, -1, 3)]
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Disk]:
+    disk = Disk(tmp_path / "new" / "data")
+    yield disk
+    disk.close()
+
+
+def facts(disk: Disk) -> dict[Tuple, list[Mark]]:
+    return {items: marks for some in disk.facts() for items, marks in some}
+
+
+def sql(path: Path, *statements: str) -> None:
+    with sqlite3.connect(path) as connection:
+        for statement in statements:
+            connection.execute(statement)
+    connection.close()
+
+
+def test_what_is_committed_comes_back(disk: Disk) -> None:
+    assert disk.open() == Past()
+    disk.begin(Past(b"me", 3, 7400, 1))
+    disk.commit(Batch([(items, MARKS) for items in KINDS], clock=9))
+    disk.close()
+
+    assert disk.open() == Past(b"me", 3, 7400, 9)
+    assert facts(disk) == dict.fromkeys(KINDS, MARKS)
+
+
+def test_what_is_forgotten_is_gone(disk: Disk) -> None:
+    disk.open()
+    disk.commit(Batch([(items, MARKS) for items in KINDS], clock=9))
+
+    disk.commit(Batch([(KINDS[0], []), (KINDS[1], [(0, 1, 5)])], clock=10))
+
+    assert facts(disk) == {KINDS[1]: [(0, 1, 5)], KINDS[2]: MARKS, KINDS[3]: MARKS}
+
+
+def test_a_batch_is_written_whole_or_not_at_all(disk: Disk) -> None:
+    disk.open()
+    disk._opened.execute("PRAGMA max_page_count=8")
+
+    with pytest.raises(sqlite3.OperationalError, match="full"):
+        disk.commit(Batch([(("x" * 3_000, number), MARKS) for number in range(20)], clock=1))
+
+    assert facts(disk) == {}
+    disk.commit(Batch([(("x",), [(0, 1, 1)])], clock=1))
+    assert facts(disk) == {("x",): [(0, 1, 1)]}
+
+
+def test_a_directory_belongs_to_one_peer_at_a_time(disk: Disk) -> None:
+    disk.open()
+
+    with pytest.raises(BadData, match=r"peer.sqlite3 is in use by another peer; stop that one"):
+        Disk(disk.path.parent).open()
+
+    disk.close()
+    again = Disk(disk.path.parent)
+    again.open()
+    again.close()
+
+
+def test_a_file_of_a_later_version_is_refused(disk: Disk) -> None:
+    disk.open()
+    disk.close()
+    sql(disk.path, f"PRAGMA user_version={FORMAT + 1}")
+
+    with pytest.raises(BadData, match=rf"peer.sqlite3 has format {FORMAT + 1}, and this version reads up to {FORMAT}"):
+        disk.open()
+
+
+def test_a_database_of_something_else_is_refused_and_left_alone(disk: Disk) -> None:
+    disk.path.parent.mkdir(parents=True)
+    sql(disk.path, "CREATE TABLE theirs (x)")
+    before = disk.path.read_bytes()
+
+    with pytest.raises(BadData, match=r"peer.sqlite3 is a database of something else"):
+        disk.open()
+
+    assert disk.path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [b"no database at all, and long enough to have a header of one hundred bytes, which SQLite looks at first" * 9, None],
+    ids=["no database", "torn pages"],
+)
+def test_a_damaged_file_is_refused_by_name(disk: Disk, damage: bytes | None) -> None:
+    disk.open()
+    disk.commit(Batch([(("x" * 500, number), MARKS) for number in range(100)], clock=1))
+    disk.close()
+    whole = disk.path.read_bytes()
+    disk.path.write_bytes(damage or whole[:4096] + b"\xff" * (len(whole) - 4096))
+
+    with pytest.raises(BadData, match=r"peer.sqlite3 is damaged: .*; move the directory away"):
+        disk.open()
+
+
+@pytest.mark.parametrize(
+    "row",
+    ["x'c1', x'90'", "'text', x'90'", "x'9101', x'91930501cd0100'", "x'9101', x'9193000501'", "x'9101', x'91930001ff'"],
+    ids=["no msgpack", "no bytes", "a position that it has not", "no sign", "a stamp before time"],
+)
+def test_a_row_that_cannot_be_is_damage(disk: Disk, row: str) -> None:
+    disk.open()
+    disk._opened.execute(f"INSERT INTO facts VALUES ({row})")
+
+    with pytest.raises(BadData, match=r"peer.sqlite3 is damaged: a row"):
+        facts(disk)
+
+
+def test_nonsense_about_the_peer_itself_is_damage(disk: Disk) -> None:
+    disk.open()
+    disk._opened.execute("INSERT INTO self VALUES ('life', 'nine')")
+    disk.close()
+
+    with pytest.raises(BadData, match=r"peer.sqlite3 is damaged: Expected `int`"):
+        disk.open()
+
+
+def test_a_place_where_no_folder_can_be_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(BadData, match=r"cannot keep data in .*below: not a directory; expected a folder, or a place for one"):
+        Disk(tmp_path / "file" / "below").open()
+
+
+def test_what_may_not_be_written_is_refused_at_once(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
+    disk.open()
+    disk.close()
+    # As root, which tests may run as, no file is protected from us: SQLite is told.
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda path, **how: connect(f"file:{path}?mode=ro", uri=True, **how))
+
+    with pytest.raises(BadData, match=r"peer.sqlite3 cannot be used: .*; expected a directory that this user may write to"):
+        disk.open()
+
+
+def test_a_closed_directory_takes_nothing(disk: Disk) -> None:
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        disk.commit(Batch([], clock=1))

@@ -1,0 +1,126 @@
+"""What has changed and is not on disk yet: each fact once, as it stands, in the order of the changes."""
+
+from __future__ import annotations
+
+import pytest
+
+import gsg.journal
+from gsg.entries import Entries
+from gsg.features import Key
+from gsg.journal import Batch, Journal
+from gsg.model import Tuple
+from gsg.versions import Versions
+
+A, B = ("a", 1), ("b", 2)
+
+
+def key(fact: Tuple, position: int = 0) -> Key:
+    return (len(fact), position, fact[position])
+
+
+@pytest.fixture
+def entries() -> Entries:
+    entries = Entries()
+    entries.remembering = True
+    return entries
+
+
+@pytest.fixture
+def journal(entries: Entries) -> Journal:
+    versions = Versions(lambda: 0)
+    versions.latest = 7
+    return Journal(entries, versions)
+
+
+def test_a_batch_says_how_each_fact_stands(entries: Entries, journal: Journal) -> None:
+    entries.enter(key(A), A, 1)
+    entries.enter(key(A, 1), A, 1)
+    entries.leave(key(A, 1), A, 2)
+    entries.enter(key(B), B, 3)
+
+    assert journal.take() == Batch([(A, [(0, 1, 1), (1, -1, 2)]), (B, [(0, 1, 3)])], clock=7)
+    journal.written()
+    assert journal.take() is None
+
+
+def test_what_is_forgotten_is_written_as_such(entries: Entries, journal: Journal) -> None:
+    entries.enter(key(A), A, 1)
+    entries.leave(key(B), B, 2)
+    journal.take()
+    journal.written()
+
+    entries.drop(key(A))
+    entries.forget_before(3)
+
+    assert journal.take() == Batch([(A, []), (B, [])], clock=7)
+
+
+def test_a_dropped_key_takes_its_tombstones_along(entries: Entries, journal: Journal) -> None:
+    entries.leave(key(B), B, 2)
+    journal.take()
+    journal.written()
+
+    entries.drop(key(B))
+
+    assert journal.take() == Batch([(B, [])], clock=7)
+
+
+def test_a_mark_is_reached_when_all_before_it_is_on_disk(
+    entries: Entries, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gsg.journal, "BATCH_FACTS", 1)
+    entries.enter(key(A), A, 1)
+    first = journal.mark()
+    entries.enter(key(B), B, 2)
+    second = journal.mark()
+    assert journal.on_disk < first < second
+
+    journal.take()
+    journal.written()
+    assert first <= journal.on_disk < second
+
+    journal.take()
+    assert journal.on_disk < journal.mark() == second
+    journal.written()
+    assert journal.mark() == journal.on_disk == second
+
+
+def test_a_batch_that_failed_comes_again_as_things_stand_then(entries: Entries, journal: Journal) -> None:
+    entries.enter(key(A), A, 1)
+    journal.take()
+    entries.enter(key(B), B, 2)
+    entries.leave(key(A), A, 3)
+
+    journal.failed()
+
+    assert journal.waiting == 2
+    assert journal.take() == Batch([(A, [(0, -1, 3)]), (B, [(0, 1, 2)])], clock=7)
+    journal.written()
+    assert journal.mark() == journal.on_disk
+
+
+def test_a_failure_without_a_batch_is_nothing(entries: Entries, journal: Journal) -> None:
+    entries.enter(key(A), A, 1)
+
+    journal.failed()
+
+    assert journal.waiting == 1
+
+
+def test_entries_come_back_as_their_batches_said(entries: Entries, journal: Journal) -> None:
+    for stamp, fact in ((5, A), (2, B), (4, ("c", 3))):
+        entries.enter(key(fact), fact, stamp)
+        entries.leave(key(fact, 1), fact, stamp + 1)
+    batch = journal.take()
+    assert batch is not None
+
+    again = Entries()
+    latest = again.restore(batch.rows)
+    again.restored()
+
+    assert latest == 6
+    for feature in entries.known_keys():
+        assert again.history(feature) == entries.history(feature)
+    # The oldest tombstone goes first, in whatever order they came back.
+    again.forget_before(4)
+    assert [again.stamp_of(key(fact, 1), fact) for fact in (A, B, ("c", 3))] == [6, -1, 5]
