@@ -74,6 +74,7 @@ class Channel(ABC):
         except (PeerUnreachable, Refused) as error:
             del self.pending[number]
             future.set_exception(error)
+            future.exception()  # as in broken(): whoever asks several may give up at the first that fails
         return future
 
     @abstractmethod
@@ -291,9 +292,9 @@ async def answer_of(channel: Channel, future: asyncio.Future[Answer], wanted: ty
         async with asyncio.timeout(ANSWER_TIMEOUT_S):
             answer = await future
     except TimeoutError:
-        if not future.cancelled():
-            raise
-        raise PeerUnreachable(f"{show(channel.contact)} did not answer within {ANSWER_TIMEOUT_S:.0f} s") from None
+        if future.cancelled():
+            raise PeerUnreachable(f"{show(channel.contact)} did not answer within {ANSWER_TIMEOUT_S:.0f} s") from None
+        answer = future.result()  # it came in the last moment
     if isinstance(answer, Failed):
         raise Refused(f"{show(channel.contact)} refused: {answer.reason}")
     if isinstance(answer, NotHere):

@@ -24,7 +24,7 @@ import dht
 
 from . import features
 from .errors import GsgError, PeerUnreachable
-from .exchange import ANSWER_TIMEOUT_S, Channel, Exchange, answer_of, show
+from .exchange import ANSWER_TIMEOUT_S, Answer, Channel, Exchange, answer_of, show
 from .features import Key
 from .holders import REPLICAS, UNSURE_S, Holders
 from .intake import StartTask
@@ -55,6 +55,8 @@ KEYS_PER_TURN = 500
 
 Parcels: TypeAlias = dict[dht.Contact, tuple[list[int], list[bytes]]]
 """For each other holder: numbers of tuples, and the positions that are its own."""
+Sending: TypeAlias = "tuple[Channel, asyncio.Future[Answer]] | PeerUnreachable"
+"""A request that was sent and its answer, or why it was not."""
 
 
 class Handover:
@@ -230,7 +232,7 @@ class Handover:
         instead: Callable[[list[int], list[bytes]], Awaitable[Done]],
     ) -> None:
         """Pass on what is others', then answer. Where an holder has gone already, we are next: it is carried out here."""
-        sent: list[tuple[dht.Contact, list[int], list[bytes], Awaitable[Done]]] = []
+        sent: list[tuple[dht.Contact, list[int], list[bytes], Sending]] = []
         async with self._forwarding:
             for holder, (numbers, theirs) in parcels.items():
                 sent.append((holder, numbers, theirs, await self._send(holder, make(numbers, theirs))))
@@ -238,7 +240,9 @@ class Handover:
         try:
             for holder, numbers, theirs, answer in sent:
                 try:
-                    done = await answer
+                    if isinstance(answer, PeerUnreachable):
+                        raise answer
+                    done = await answer_of(*answer, Done)
                 except GsgError as error:
                     log.info("kept what belongs to %s: %s", show(holder), error)
                     if isinstance(error, PeerUnreachable):
@@ -255,13 +259,13 @@ class Handover:
         self._flush()
         channel.send(Done(request, changed, stamp))
 
-    async def _send(self, holder: dht.Contact, make: Callable[[int], Message]) -> Awaitable[Done]:
-        """Send a request; the result is its answer, or raises why there is none."""
+    async def _send(self, holder: dht.Contact, make: Callable[[int], Message]) -> Sending:
+        """Send a request, whose answer is to come; or the reason why there will be none."""
         try:
             channel = await self._exchange.channel(holder)
         except PeerUnreachable as error:
-            return _raising(error)
-        return answer_of(channel, channel.ask(make), Done)
+            return error
+        return channel, channel.ask(make)
 
     # --- keys that change hands -------------------------------------------------------------------------------------------
 
@@ -423,10 +427,6 @@ def gained(key: bytes, holders: Sequence[bytes], newcomers: set[bytes], dead: se
     if leaving:
         new.add(holders[-1])
     return new
-
-
-async def _raising(error: PeerUnreachable) -> Done:
-    raise error
 
 
 def _replicate(history: list[tuple[int, Tuple, int]], places: list[bytes], request: int) -> Message:

@@ -19,7 +19,7 @@ from typing import TypeAlias
 import dht
 
 from .errors import GsgError, PeerUnreachable, Refused
-from .exchange import ANSWER_TIMEOUT_S, Answer, Channel, Exchange, Leaving, show
+from .exchange import Answer, Channel, Exchange, Leaving, show
 from .features import Key
 from .holders import Holders
 from .keeping import Unkept
@@ -32,13 +32,17 @@ STRAGGLER_S = 0.5
 """How long a holder may keep the others waiting when a majority has answered."""
 ATTEMPTS = 4
 """How often a change is sent to the holders there are, before its publisher is told that they do not have it."""
+HOLDERS_TIMEOUT_S = 20.0
+"""How long holders may take in all. Shorter than ANSWER_TIMEOUT_S: else their primary were taken for dead by its publisher."""
 CHUNK_FACTS = 1_000
 
 Copy: TypeAlias = tuple[list[int], list[bytes]]
 Copies: TypeAlias = dict[dht.Contact, Copy]
 """For each other holder: numbers of facts, and the positions under which it holds them."""
-Sent: TypeAlias = "dict[dht.Contact, list[asyncio.Future[Answer]]]"
-"""The answers that are to come from each."""
+Sent: TypeAlias = "dict[dht.Contact, tuple[Copy, list[asyncio.Future[Answer]]]]"
+"""What each was told, and the answers that are to come from it."""
+Have: TypeAlias = dict[bytes, dict[int, bytes]]
+"""By the id of each holder that has confirmed: numbers of facts, and the positions under which it has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +140,7 @@ class Replication:
             if channel is None or channel.congested:
                 rest[holder] = copy
             else:
-                sent[holder] = _ask(channel, sign, facts, copy, stamp)
+                sent[holder] = copy, _ask(channel, sign, facts, copy, stamp)
         return sent, rest
 
     async def _send_rest(self, sign: int, facts: Sequence[Tuple], copies: Copies, stamp: int, sent: Sent) -> GsgError | None:
@@ -153,7 +157,7 @@ class Replication:
             except PeerUnreachable as error:
                 self._holders.failed(holder.id, error)
                 return error
-            sent[holder] = _ask(channel, sign, facts, copy, stamp)
+            sent[holder] = copy, _ask(channel, sign, facts, copy, stamp)
             return None
 
         problems = await asyncio.gather(*(tell(holder, copy) for holder, copy in copies.items()))
@@ -162,6 +166,8 @@ class Replication:
     async def _until_held(self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes], stamp: int, sent: Sent) -> None:
         """Wait until enough have the change; where too many have died, those who hold the keys in their place are told."""
         problem: GsgError | None = None
+        loop = asyncio.get_running_loop()
+        deadline_s = loop.time() + HOLDERS_TIMEOUT_S
         for _ in range(ATTEMPTS):
             copies = self._copies(facts, places)
             if copies is None:
@@ -169,59 +175,68 @@ class Replication:
                 copies = self._copies(facts, places)
             if copies is None:
                 continue
-            more, rest = self._send(sign, facts, {holder: copy for holder, copy in copies.items() if holder not in sent}, stamp)
-            sent |= more
+            # Who holds more of the keys than it was told of, as others have died, is told again.
+            untold = {holder: copy for holder, copy in copies.items() if holder not in sent or sent[holder][0] != copy}
+            more, rest = self._send(sign, facts, untold, stamp)
+            sent = {holder: told for holder, told in sent.items() if holder not in rest} | more
             problem = await self._send_rest(sign, facts, rest, stamp, sent)
-            confirmed, problem = await self._confirmed(sent, problem)
-            if len(confirmed) >= len(copies):
+            confirmed, problem = await self._confirmed(facts, places, sent, problem, deadline_s)
+            if all(holder.id in confirmed for holder in copies):
                 return
             if self._is_enough(facts, places, confirmed):
                 self._look_after(copies, sent, confirmed)
                 return
-            sent = {holder: answers for holder, answers in sent.items() if holder.id in confirmed}
+            sent = {holder: told for holder, told in sent.items() if holder.id in confirmed}
+            if loop.time() >= deadline_s:
+                break
         raise PeerUnreachable(f"{len(facts)} facts are not at enough holders of their keys: {problem or 'those are not known'}")
 
-    async def _confirmed(self, sent: Sent, problem: GsgError | None) -> tuple[set[bytes], GsgError | None]:
-        """Who has confirmed; whoever is slow is not waited for when all others have answered and STRAGGLER_S are over."""
-        waits = [answer for answers in sent.values() for answer in answers if not answer.done()]
+    async def _confirmed(
+        self, facts: Sequence[Tuple], places: Sequence[bytes], sent: Sent, problem: GsgError | None, deadline_s: float
+    ) -> tuple[Have, GsgError | None]:
+        """Who has confirmed what; those who are slow are not waited for when STRAGGLER_S are over and the others are enough."""
+        loop = asyncio.get_running_loop()
+        waits = {answer for _, answers in sent.values() for answer in answers if not answer.done()}
         if waits:
-            await asyncio.wait(waits, timeout=STRAGGLER_S)
-        if sum(not all(answer.done() for answer in answers) for answers in sent.values()) > 1:
-            await asyncio.wait(waits, timeout=ANSWER_TIMEOUT_S)
-        confirmed = set()
-        for holder, answers in sent.items():
+            _, waits = await asyncio.wait(waits, timeout=STRAGGLER_S)
+        while waits and (left_s := deadline_s - loop.time()) > 0 and not self._is_enough(facts, places, _have(sent)):
+            _, waits = await asyncio.wait(waits, timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
+        for holder, (_, answers) in sent.items():
             try:
-                if all(answer.done() and _is_done(holder, answer.result()) for answer in answers):
-                    confirmed.add(holder.id)
+                for answer in answers:
+                    if answer.done():
+                        _check(holder, answer.result())
             except GsgError as error:
                 problem = error
                 if isinstance(error, PeerUnreachable):
                     self._holders.failed(holder.id, error)
-        return confirmed, problem
+        return _have(sent), problem
 
-    def _look_after(self, copies: Copies, sent: Sent, confirmed: set[bytes]) -> None:
+    def _look_after(self, copies: Copies, sent: Sent, confirmed: Have) -> None:
         """The holders that did not confirm: those that were not told, or whose links break, have to be told all over."""
         for holder in copies:
             if holder.id in confirmed:
                 continue
-            answers = sent.get(holder)
-            if answers is None:
+            if holder not in sent:
                 self._on_missed(holder.id)
                 continue
-            for answer in answers:
+            for answer in sent[holder][1]:
                 answer.add_done_callback(partial(self._came_late, holder))
 
     def _came_late(self, holder: dht.Contact, answer: asyncio.Future[Answer]) -> None:
         if answer.cancelled() or answer.exception() is not None or not isinstance(answer.result(), Done):
             self._on_missed(holder.id)
 
-    def _is_enough(self, facts: Sequence[Tuple], places: Sequence[bytes], confirmed: set[bytes]) -> bool:
+    def _is_enough(self, facts: Sequence[Tuple], places: Sequence[bytes], confirmed: Have) -> bool:
         """Whether each key has the change at a majority of the holders that it has by now."""
-        for key in _keys(facts, places):
-            holders = self._holders.all_of(key)
-            have = sum(holder.id in confirmed or holder.id == self._own for holder in holders)
-            if not holders or have < len(holders) // 2 + 1:
-                return False
+        for number, (fact, there) in enumerate(zip(facts, places, strict=True)):
+            for position in there:
+                holders = self._holders.all_of((len(fact), position, fact[position]))
+                have = sum(
+                    holder.id == self._own or position in confirmed.get(holder.id, _NOTHING).get(number, b"") for holder in holders
+                )
+                if not holders or have < len(holders) // 2 + 1:
+                    return False
         return True
 
 
@@ -236,12 +251,20 @@ def _ask(channel: Channel, sign: int, facts: Sequence[Tuple], copy: Copy, stamp:
     return [channel.ask(make(part)) for part in parts(theirs, CHUNK_FACTS)]
 
 
-def _is_done(holder: dht.Contact, answer: Answer) -> bool:
+def _check(holder: dht.Contact, answer: Answer) -> None:
     if isinstance(answer, NotHere):
         raise Leaving(f"{show(holder)} is about to stop")
     if isinstance(answer, Failed):
         raise Refused(f"{show(holder)} refused: {answer.reason}")
-    return isinstance(answer, Done)
+
+
+def _have(sent: Sent) -> Have:
+    """What those have that confirmed all they were told."""
+    return {holder.id: dict(zip(*copy, strict=True)) for holder, (copy, answers) in sent.items() if all(map(_is_done, answers))}
+
+
+def _is_done(answer: asyncio.Future[Answer]) -> bool:
+    return answer.done() and not answer.cancelled() and answer.exception() is None and isinstance(answer.result(), Done)
 
 
 def _keys(facts: Sequence[Tuple], places: Sequence[bytes]) -> list[Key]:
@@ -249,3 +272,4 @@ def _keys(facts: Sequence[Tuple], places: Sequence[bytes]) -> list[Key]:
 
 
 _BYTE = [bytes((position,)) for position in range(256)]
+_NOTHING: dict[int, bytes] = {}

@@ -11,6 +11,7 @@ from peers import Reader, guest_of, quiet, simulate
 import dht
 from dht.simnet import SimNet
 from gsg import Peer, Space, Symbol
+from gsg.errors import Refused
 from gsg.features import Key, key
 from gsg.holders import REPLICAS
 
@@ -147,3 +148,67 @@ def test_what_is_acknowledged_while_peers_die_and_come_is_the_answer(seed: int) 
                     assert (await guest.subscribe(text)).rows() == yardstick.rows(), text
 
     simulate(work, seed=100 + seed, size=10)
+
+
+def test_two_holders_that_die_in_the_middle_of_a_publish_have_successors_before_it_is_acknowledged() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        # One peer is the primary of both keys, and of the four others two hold each key with it.
+        names = [str(number) for number in range(100)]
+        pairs = (
+            (first, second, closest(peers, (2, 0, first)), closest(peers, (2, 1, second))) for first in names for second in names
+        )
+        first, second, (primary, *dying), _ = next(
+            pair for pair in pairs if set(pair[2]) & set(pair[3]) == {pair[2][0]} == {pair[3][0]}
+        )
+        alive = [peer for peer in peers if peer not in dying]
+        await primary.insert([(first, "else"), ("else", second)])
+        for peer in dying:
+            net.crash(peer.contact.host, quietly=True)
+
+        await primary.insert([(first, second)])
+
+        for peer in alive:
+            assert (first, second) in peer._rendezvous.held.under((2, 0, first))
+
+    simulate(work, seed=2, size=5)
+
+
+def test_a_holder_that_reads_nothing_keeps_nobody_waiting_when_the_other_one_is_slow() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        primary, slow, still = closest(peers, (1, 0, "x"))
+        await primary.insert([("x",)])
+        for peer in (slow, still):
+            for link in peer._endpoint.links.all():
+                link.pause_reading()
+        began_s = net.loop.time()
+        for link in slow._endpoint.links.all():
+            net.loop.call_later(2.0, link.resume_reading)
+
+        await primary.retract([("x",)])
+
+        assert 2 < net.loop.time() - began_s < 5
+        assert not slow._rendezvous.held.under((1, 0, "x"))
+        for link in still._endpoint.links.all():
+            link.resume_reading()
+
+    simulate(work, seed=6, size=3)
+
+
+def test_a_publisher_hears_from_the_primary_that_the_other_holders_do_not_read() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        primary, *still = closest(peers, (1, 0, "x"))
+        publisher = next(peer for peer in peers if peer not in (primary, *still))
+        await publisher.insert([("x",)])
+        for peer in still:
+            for link in peer._endpoint.links.all():
+                link.pause_reading()
+
+        with pytest.raises(Refused, match="1 facts are not at enough holders"):
+            await publisher.retract([("x",)])
+
+        assert publisher._exchange.channel_now(primary.contact) is not None
+        for peer in still:
+            for link in peer._endpoint.links.all():
+                link.resume_reading()
+
+    simulate(work, seed=7, size=4)
