@@ -68,6 +68,10 @@ class Lives:
         if lose_disk:
             self._disks[number] += 1
 
+    async def stop(self, number: int) -> None:
+        """A peer is stopped in order."""
+        await self.peers.pop(number).__aexit__(None, None, None)
+
     async def end(self) -> None:
         """Kill those that are left."""
         for number in list(self.peers):

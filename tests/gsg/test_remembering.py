@@ -125,6 +125,31 @@ def test_all_peers_die_at_once_and_all_rows_are_as_before(tmp_path: Path) -> Non
     live(work, tmp_path, seed=4, size=5)
 
 
+@pytest.mark.parametrize("at_once", [False, True], ids=["one after another", "at once"])
+def test_all_peers_are_stopped_in_order_and_all_rows_are_as_before(at_once: bool, tmp_path: Path) -> None:
+    async def work(lives: Lives) -> None:
+        space = Space()
+        facts: list[Tuple] = [(f"{number}", ON, f"{number % 7}") for number in range(30)]
+        space.insert(facts)
+        await lives.peers[0].insert(facts)
+        await lives.peers[0].retract(facts[:10])
+        space.retract(facts[:10])
+
+        numbers = list(lives.peers)
+        if at_once:
+            await asyncio.gather(*(lives.stop(number) for number in numbers))
+        else:
+            for number in numbers:
+                await lives.stop(number)
+        for number in reversed(numbers):
+            await lives.start(number)
+        await asyncio.sleep(MENDED_S)
+
+        await agrees(lives, space)
+
+    live(work, tmp_path, seed=23, size=4)
+
+
 @pytest.mark.parametrize("survivor", range(3))
 def test_each_holder_has_what_was_acknowledged_on_disk(survivor: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def work(lives: Lives) -> None:
