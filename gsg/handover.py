@@ -118,6 +118,11 @@ class Handover:
         self._settled_at_s = max(self._settled_at_s, asyncio.get_running_loop().time() + MENDING_S)
         self._look()
 
+    def strays(self) -> None:
+        """Something is here under keys that are others', as when a holder told us late: it is handed over, and dropped here."""
+        self._settled_at_s = max(self._settled_at_s, asyncio.get_running_loop().time() + MENDING_S)
+        self._look()
+
     def _look(self) -> None:
         self._again.set()
         if not self._working and not self.leaving:

@@ -68,7 +68,11 @@ class Repair:
         while True:
             await asyncio.sleep(COMPARE_S)
             if self._holders.others() and not self._handover.leaving:
-                await self.round()
+                try:
+                    await self.round()
+                except Exception:
+                    # A defect that one round brings out is no reason for there to be no more rounds.
+                    log.exception("a round of repair was not finished")
 
     async def round(self) -> None:
         """Compare with everybody once."""
@@ -83,12 +87,15 @@ class Repair:
         """Compute all digests; the peers that hold something with us."""
         ranges: dict[dht.Contact, Ranges] = {}
         digests: dict[Key, int] = {}
+        strays = False
         for keys in _chunks(self._held.known_keys(), KEYS_PER_TURN):
             for each in keys:
                 digest = digests[each] = self._held.digest(each)
                 holders = self._holders.all_of(each)
                 if not any(holder.id == self._own for holder in holders):
-                    continue  # hand-over sees to it
+                    # Nobody tells us what happens to it: it would grow old here, and be fed to templates without constants.
+                    strays = strays or bool(holders)
+                    continue
                 point = point_of(key(*each))
                 for holder in holders:
                     if holder.id != self._own:
@@ -99,6 +106,8 @@ class Repair:
                         if digest:
                             of_holder[point >> 56] = (of_holder[point >> 56] + scattered(point ^ digest, 0)) & _MASK
             await asyncio.sleep(0)
+        if strays:
+            self._handover.strays()
         self._before, self._digests = self._digests, digests
         self._ranges = {contact.id: of_holder for contact, of_holder in ranges.items()}
         return list(ranges)

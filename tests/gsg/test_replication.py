@@ -13,7 +13,8 @@ from dht.simnet import SimNet
 from gsg import Peer, Space, Symbol
 from gsg.errors import Refused
 from gsg.features import Key, key
-from gsg.holders import REPLICAS
+from gsg.holders import REPLICAS, UNSURE_S
+from gsg.messages import Done, Replicate
 
 ON = Symbol("on")
 MENDED_S = 30.0
@@ -212,3 +213,21 @@ def test_a_publisher_hears_from_the_primary_that_the_other_holders_do_not_read()
                 link.resume_reading()
 
     simulate(work, seed=7, size=4)
+
+
+def test_what_a_peer_is_told_that_does_not_hold_its_key_goes_to_the_holders() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        feature: Key = (1, 0, "x")
+        stranger = next(peer for peer in peers if peer not in closest(peers, feature))
+        teller = next(peer for peer in peers if peer is not stranger)
+        await asyncio.sleep(2 * UNSURE_S)  # until nobody looks for keys that have changed hands
+
+        await teller._exchange.ask(
+            stranger.contact, lambda request: Replicate(request, [1], [("x",)], [b"\0"], [teller._versions.next()]), Done
+        )
+        await asyncio.sleep(MENDED_S)
+
+        assert feature not in stranger._rendezvous.held
+        assert where(peers, feature) == closest(peers, feature)
+
+    simulate(work, seed=9, size=6)
