@@ -361,9 +361,8 @@ def test_what_is_acknowledged_while_peers_die_and_come_back_is_the_answer(seed: 
             facts: list[Tuple] = [(rng.choice("abcdef"), ON, rng.choice("abcdef")) for _ in range(8)]
             for sign, some, same in ((1, facts, space.insert), (-1, facts[:3], space.retract)):
                 same(some)
-                publishing = asyncio.create_task(until_acknowledged(lives, sign, some, rng))
-                # Two at once, in the middle of it, and back at any time; what one of them has lost, others have.
-                await asyncio.sleep(rng.uniform(0, 0.3))
+                await until_acknowledged(lives, sign, some, rng)
+                # Two at once, just after it, and back at any time; what one of them has lost, others have.
                 victims = rng.sample(sorted(lives.peers)[1:], 2) if rng.random() < 0.7 else []
                 lost = rng.choice(victims) if victims and rng.random() < 0.4 else None
                 for victim in victims:
@@ -371,7 +370,6 @@ def test_what_is_acknowledged_while_peers_die_and_come_back_is_the_answer(seed: 
                 await asyncio.sleep(rng.choice([0.0, 1.0, 10.0]))
                 for victim in victims:
                     await lives.start(victim, join=[lives.peers[0].contact.address] if victim == lost else None)
-                await publishing
                 if lost is not None:
                     await asyncio.sleep(MENDED_S)
         await asyncio.sleep(2 * MENDED_S)
