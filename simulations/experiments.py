@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from .balance import Counter, Outcome, in_one_thread, run, save
 from .errors import BadParameter
+from .findings import made
 from .loads import spread_of
 from .ownership import prefixes_of
 from .plan import make_plan, peer_ids
@@ -66,6 +67,7 @@ def balance(
     peers = peer_ids(request.peers or PEERS, request.seed) if ids is None else prefixes_of(ids)
     asked = request.subscriptions or SUBSCRIPTIONS
     subscriptions = workload.subscriptions(asked, mix, request.seed)
+    made(out)
     count = counter()
     outcomes = []
     for strategy in strategies:

@@ -42,10 +42,18 @@ class Findings:
 
 
 def made(folder: Path) -> Path:
-    """A folder for results, made if it is not there. Raises BadParameter, before a run rather than after it."""
+    """A folder for results, made if it is not there, without those of an earlier run; other files stay.
+
+    Raises BadParameter, before a run rather than after it, where it cannot be written to.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "configuration.json").touch()
+        configuration = folder / "configuration.json"
+        if configuration.exists():
+            # An earlier run's: whatever of it this one does not write would be taken for its own.
+            for stale in [*folder.glob("*.parquet"), folder / "summary.json", folder / "report.html"]:
+                stale.unlink(missing_ok=True)
+        configuration.touch()
     except OSError as error:
         raise BadParameter(f"cannot write to {folder}: {(error.strerror or str(error)).lower()}") from None
     return folder

@@ -9,11 +9,14 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -86,9 +89,26 @@ def session(
     for key, value in settings.items():
         builder = builder.config(key, value)
     try:
-        return builder.getOrCreate()
+        with _undisturbed():
+            return builder.getOrCreate()
     except Exception as error:  # py4j and Spark raise kinds of their own, which are not ours to show
         raise NoSpark(f"Spark does not start on {master}: {str(error).splitlines()[0][:300]}") from None
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Ctrl-C waits until Spark has started: a Java that nobody has heard of yet would stay behind for ever."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    pressed: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if pressed:
+        raise KeyboardInterrupt
 
 
 def java_home() -> Path:

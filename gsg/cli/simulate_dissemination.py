@@ -51,6 +51,8 @@ def command(
         from simulations.findings import numbers
 
         hop = numbers(hop_ms, "--hop-ms", float)
+        if hop[0] > hop[-1]:
+            raise click.UsageError(f"--hop-ms {hop_ms}: the least is above the most; expected LEAST,MOST such as 100,500")
         request = DisseminationRequest(
             agents=numbers(peers, "--peers", int),
             views=numbers(views, "--views", int),

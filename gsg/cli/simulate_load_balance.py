@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Who would carry which load, strategy by strategy.")
 @click.option("--peers", type=int, help="How many peers. [default: 1000, or those that traced]")
-@click.option("--tuples", default=1_000_000, show_default=True, help="How many synthetic tuples.")
+@click.option("--tuples", type=int, help="How many synthetic tuples. [default: 1000000]")
 @click.option(
     "--events", type=click.Path(path_type=Path), help="Take the tuples of a file: .nt, .tsv, .jsonl (also .gz) or .parquet."
 )
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 @click.option("--seed", default=1, show_default=True, help="The same seed gives the same result, however it is run.")
 @click.option("--out", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Where results and report go.")
 @click.option("--master", default="local[*]", show_default=True, help="Spark's master; 'given' under spark-submit.")
-@click.option("--partitions", type=int, help="Into how many parts tuples are cut. [default: one for each core]")
+@click.option("--partitions", type=click.IntRange(min=1), help="Into how many parts tuples are cut. [default: one for each core]")
 @click.option("--engine", type=click.Choice(["spark", "numpy"]), default="spark", show_default=True, help="numpy: in one thread.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document instead of the table.")
 def command(
     peers: int | None,
-    tuples: int,
+    tuples: int | None,
     events: Path | None,
     trace: Path | None,
     subscriptions: int | None,
@@ -64,12 +64,14 @@ def command(
     Without --strategy all standard ones are compared. DIR gets what each peer carries (Parquet), the numbers and the run's
     configuration (JSON), and report.html, which needs no network to be read.
     """
+    if tuples is not None and (events or trace):
+        raise click.UsageError(f"--tuples {tuples} is for synthetic tuples; those of {events or trace} are as many as there are")
     with mistakes_told():
         from simulations.experiments import BalanceRequest
 
         request = BalanceRequest(
             peers=peers,
-            tuples=tuples,
+            tuples=1_000_000 if tuples is None else tuples,
             events=None if events is None else str(events),
             trace=None if trace is None else str(trace),
             subscriptions=subscriptions,
@@ -82,6 +84,8 @@ def command(
         )
         outcomes, malformed = _run(request, master, partitions, engine, out)
     if as_json:
+        if malformed:
+            click.echo(f"gsg: {malformed}", err=True)
         click.echo(json.dumps([outcome.summary() for outcome in outcomes], indent=2))
         return
     from .simulate_tables import BALANCE_LEGEND, balance_table

@@ -22,7 +22,9 @@ _SWEEP_OPTIONS = (
     click.option("--seed", default=1, show_default=True, help="The same seed gives the same result, however it is run."),
     click.option("--out", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Where results and report go."),
     click.option("--master", default="local[*]", show_default=True, help="Spark's master; 'given' under spark-submit."),
-    click.option("--partitions", type=int, help="Into how many tasks the runs are put. [default: one for each run]"),
+    click.option(
+        "--partitions", type=click.IntRange(min=1), help="Into how many tasks the runs are put. [default: one for each run]"
+    ),
     click.option(
         "--engine", type=click.Choice(["spark", "numpy"]), default="spark", show_default=True, help="numpy: in one thread."
     ),

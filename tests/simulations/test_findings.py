@@ -86,3 +86,15 @@ def test_a_seed_has_its_range() -> None:
     check_seed(0)
     with pytest.raises(BadParameter, match="seed -1; expected 0 to 9223372036854775807"):
         check_seed(-1)
+
+
+def test_results_of_an_earlier_run_are_replaced_and_other_files_stay(tmp_path: Path) -> None:
+    (tmp_path / "mine.parquet").touch()
+    made(tmp_path)
+    assert (tmp_path / "mine.parquet").exists()
+    (tmp_path / "rarest.parquet").touch()
+    (tmp_path / "thesis.tex").touch()
+
+    made(tmp_path)
+
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["configuration.json", "thesis.tex"]
