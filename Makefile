@@ -44,7 +44,7 @@ soak: $(STAMP) ## random queries and histories, random lines at the Pedro door, 
 	$(BIN)/python tests/conformance/soak.py $(ARGS)
 	$(BIN)/python tests/pedro_compat/soak.py
 	$(BIN)/python -m benchmarks.films --peers 8
-	$(BIN)/python -m benchmarks.prediction
+	$(BIN)/python -m benchmarks.prediction --every 4
 
 bench: $(STAMP) ## the matcher beside CLIPS, py_rete and pyoxigraph, all film data through eight peers, Pedro's door (minutes)
 	@if command -v uv >/dev/null 2>&1; then uv pip install -q --python $(BIN)/python -e '.[bench]'; \
