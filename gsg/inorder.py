@@ -53,6 +53,7 @@ class InOrder:
                 try:
                     self.on_happened(channel, publisher, event, feeds)
                 except Exception:
+                    # A defect of ours in one listener must not keep the others waiting.
                     log.exception("an event was not carried out")
         else:
             self.hold(channel, message)

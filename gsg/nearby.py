@@ -91,7 +91,7 @@ class Nearby:
                     try:
                         happened(own, publisher, event, feeds)
                     except Exception:
-                        # As in Peer._message: a defect of ours in one listener must not keep the others waiting, nor the publisher.
+                        # A defect of ours in one listener must not keep the others waiting, nor the publisher.
                         log.exception("an event was not carried out")
                 else:
                     send(receiver, Happened(publisher, [event], [feeds], after))
