@@ -1,7 +1,7 @@
 """The sockets of a simulated network: what asyncio's transports promise to protocols, over memory.
 
-A stream holds at most WINDOW_BYTES between a writer and the other side's protocol; while the reader is paused the rest stays in the
-writer's transport, which then pauses its protocol, as TCP's window does.
+A stream holds at most ``net.window_bytes`` between a writer and the other side's protocol; while the reader is paused the rest
+stays in the writer's transport, which then pauses its protocol, as TCP's window does.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Stream(asyncio.Transport):
         self._buffer: deque[bytes] = deque()
         self._buffered = 0
         self._in_window = 0
-        # Under way to us, with the time of arrival, then arrived and not yet read. Bounded by WINDOW_BYTES together.
+        # Under way to us, with the time of arrival, then arrived and not yet read. Bounded by the window together.
         self._wire: deque[tuple[float, bytes]] = deque()
         self._inbox: deque[bytes] = deque()
         self._writing_paused = False
@@ -165,9 +165,9 @@ class Stream(asyncio.Transport):
     def _pump(self) -> None:
         other = self.other
         assert other is not None
-        while self._buffer and self._in_window < WINDOW_BYTES:
+        while self._buffer and self._in_window < self.net.window_bytes:
             piece = self._buffer.popleft()
-            space = WINDOW_BYTES - self._in_window
+            space = self.net.window_bytes - self._in_window
             if len(piece) > space:
                 self._buffer.appendleft(piece[space:])
                 piece = piece[:space]
@@ -222,6 +222,10 @@ class Stream(asyncio.Transport):
             except Exception as error:
                 self.net.loop.call_exception_handler({"message": "data_received failed", "exception": error})
                 self.abort()
+
+    def loses_what_is_under_way(self) -> None:
+        """The other end is gone while the network is cut: nobody sends again what did not arrive."""
+        self._wire.clear()
 
     def _refuse(self) -> None:
         """Bytes came to an end that is closed: the sender is told, as TCP does; its own end is no news."""

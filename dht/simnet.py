@@ -22,7 +22,7 @@ from random import Random
 from typing import Any, TypeVar
 
 from ._simloop import SimLoop, Stalled
-from ._simsockets import Datagrams, Stream
+from ._simsockets import WINDOW_BYTES, Datagrams, Stream
 from .errors import Address
 
 __all__ = ["SimNet", "Stalled", "run"]
@@ -81,14 +81,17 @@ class SimServer(asyncio.AbstractServer):
 class SimNet:
     """The hosts and what goes on between them.
 
-    ``latency_s`` is the range that each message's delay is drawn from, in seconds; ``loss`` the share of datagrams that vanish.
-    Both may be changed at any time. Hosts that a partition does not name reach everybody.
+    ``latency_s`` is the range that each message's delay is drawn from, in seconds; ``loss`` the share of datagrams that vanish,
+    ``duplication`` the share that arrive twice; they overtake each other as their delays have it. ``window_bytes`` is what one
+    direction of a stream holds on its way. All may be changed at any time. Hosts that a partition does not name reach everybody.
     """
 
     def __init__(self, seed: int, *, latency_s: tuple[float, float] = (0.005, 0.05), loss: float = 0.0) -> None:
         self.seed = seed
         self.latency_s = latency_s
         self.loss = loss
+        self.duplication = 0.0
+        self.window_bytes = WINDOW_BYTES
         self.names: dict[str, str] = {}
         """Host names that resolve, with their address."""
         self.counts: Counter[str] = Counter()
@@ -105,6 +108,7 @@ class SimNet:
         self._streams: dict[Stream, None] = {}
         self._held_back: dict[Stream, None] = {}
         self._down: set[str] = set()
+        self._stalled: set[str] = set()
         self._group: dict[str, int] = {}
 
     # What tests order
@@ -136,6 +140,17 @@ class SimNet:
             if stream in self._streams and {stream.local[0], stream.remote[0]} == {a, b}:
                 stream.was_reset()
 
+    def stall(self, host: str) -> None:
+        """The host reads nothing from its streams, as a program that is busy: what is sent to it fills the windows."""
+        self.note("stall", host)
+        self._stalled.add(host)
+
+    def read_on(self, host: str) -> None:
+        """It reads again."""
+        self.note("read on", host)
+        self._stalled.discard(host)
+        self._let_go()
+
     def crash(self, host: str, *, quietly: bool = False) -> None:
         """The host stops: its sockets are gone, others' connections to it are reset; ``quietly``, as when its power fails, they
         are not.
@@ -151,7 +166,11 @@ class SimNet:
         for stream in list(self._streams):
             if stream.local[0] == host and stream in self._streams:
                 stream.was_reset()
-                if not quietly and stream.other is not None:
+                if stream.other is None:
+                    continue
+                if quietly:
+                    stream.other.loses_what_is_under_way()
+                else:
                     self.loop.call_later(self.delay_s(), stream.other.was_reset)
 
     def restart(self, host: str) -> None:
@@ -197,7 +216,7 @@ class SimNet:
 
     def holds_back(self, stream: Stream) -> bool:
         """Whether what is under way to a stream cannot arrive now; it will be asked to try again."""
-        if self.separated(stream.local[0], stream.remote[0]):
+        if stream.local[0] in self._stalled or self.separated(stream.local[0], stream.remote[0]):
             self._held_back[stream] = None
             return True
         return False
@@ -208,8 +227,10 @@ class SimNet:
             self.loop.call_later(self.delay_s(), stream.arrive)
 
     def reset(self, stream: Stream) -> None:
-        """Tell a stream that its other end is gone."""
-        if not self.separated(stream.local[0], stream.remote[0]):
+        """Tell a stream that its other end is gone: what was under way from there is not sent again."""
+        if self.separated(stream.local[0], stream.remote[0]):
+            stream.loses_what_is_under_way()
+        else:
             self.loop.call_later(self.delay_s(), stream.was_reset)
 
     def gone(self, stream: Stream) -> None:
@@ -224,6 +245,8 @@ class SimNet:
             self.note("datagram lost", sender.local, target, len(data))
             return
         self.loop.call_later(self.delay_s(), self._deliver, sender.local, data, target)
+        if self.duplication and self._rng.random() < self.duplication:
+            self.loop.call_later(self.delay_s(), self._deliver, sender.local, data, target)
 
     def _deliver(self, source: Address, data: bytes, target: Address) -> None:
         endpoint = self._datagrams.get(target)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, KeysView
+from itertools import chain
 from typing import TypeAlias
 
 from .features import HOME, Key
@@ -159,9 +160,9 @@ class Entries:
         """The keys under which there are facts."""
         return self._facts.keys()
 
-    def known_keys(self) -> set[Key]:
-        """The keys under which there are facts, or were."""
-        return self._facts.keys() | self._gone.keys()
+    def known_keys(self) -> KeysView[Key]:
+        """The keys under which there are facts, or were: in one order whatever their hashes are, so that a run is repeatable."""
+        return dict.fromkeys(chain(self._facts, self._gone)).keys()
 
     def at_home(self) -> Iterable[Tuple]:
         """The facts under the key of their position 0."""

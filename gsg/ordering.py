@@ -58,7 +58,7 @@ class _Held(Generic[Payload]):
         self.concerns: Concerns | None = None
         self.behind: list[_Held[Payload]] = []
         """Those that concern the same facts and came before, and have another publisher or a later number."""
-        self.blocking: set[bytes] = set()
+        self.blocking: dict[bytes, None] = {}
         """Publishers of those that wait behind this one."""
         self.done = False
 
@@ -145,7 +145,7 @@ class Ordering(Generic[Payload]):
                 held.concerns = concerns
                 held.behind = self._before(publisher, number, concerns)
                 for other in held.behind:
-                    other.blocking.add(publisher)
+                    other.blocking[publisher] = None
                 self._of_feed.setdefault(concerns[0], {})[self._arrivals] = held
             heappush(stream.held, (number, self._arrivals, held))
             self._oldest[self._arrivals] = held

@@ -111,7 +111,7 @@ class Peer:
         self.resumed_facts = 0
         """Facts that were in the data directory when the peer was started."""
         self._group = asyncio.TaskGroup()
-        self._running: set[asyncio.Task[None]] = set()
+        self._running: dict[asyncio.Task[None], None] = {}
         """Tasks of this peer: one per feed under repair, snapshot under way or congested link; leaving cancels them."""
         self._open = False
         self._exchange: Exchange
@@ -449,8 +449,8 @@ class Peer:
             work.close()
             return
         task = self._group.create_task(_logging_failure(work))
-        self._running.add(task)
-        task.add_done_callback(self._running.discard)
+        self._running[task] = None
+        task.add_done_callback(lambda done: self._running.pop(done, None))
         # A task that is cancelled before its first step never came to await its work.
         task.add_done_callback(lambda _: work.close())
 

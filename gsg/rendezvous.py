@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from math import inf
 from typing import TypeAlias
 
@@ -390,7 +391,7 @@ class Rendezvous:
 
     def all_keys(self) -> list[Key]:
         """The keys that have facts or templates here, or had facts that went."""
-        return list(self.held.known_keys() | self._stands.keys())
+        return list(dict.fromkeys(chain(self.held.known_keys(), self._stands)))
 
     def holds(self, key: Key) -> bool:
         """Whether there are facts or templates under a key."""

@@ -174,3 +174,57 @@ def test_the_share_of_datagrams_that_vanish_is_the_one_asked_for() -> None:
         return net.counts["datagram lost"] / 2000
 
     assert run(main, seed=1, loss=0.25) == pytest.approx(0.25, abs=0.04)
+
+
+def test_the_share_of_datagrams_that_arrive_twice_is_the_one_asked_for() -> None:
+    async def main(net: SimNet) -> float:
+        a, b = net.host(), net.host()
+        sender, _ = await net.bind_datagrams(asyncio.DatagramProtocol, (a, 1))
+        await net.bind_datagrams(asyncio.DatagramProtocol, (b, 1))
+        net.duplication = 0.25
+        for _ in range(2000):
+            sender.sendto(b"x", (b, 1))
+        await asyncio.sleep(1)
+        return net.counts["datagram"] / 2000
+
+    assert run(main, seed=1) == pytest.approx(1.25, abs=0.04)
+
+
+def test_a_host_that_stalls_reads_nothing_until_it_reads_on() -> None:
+    async def main(net: SimNet) -> tuple[bool, bytes]:
+        here, there = net.host(), net.host()
+        async with await echo(net, there):
+            reader, writer = await asyncio.open_connection(there, 80, local_addr=(here, 0))
+            net.stall(there)
+            writer.write(b"hello")
+            answer = asyncio.ensure_future(reader.readexactly(5))
+            await asyncio.sleep(100)
+            held = not answer.done()
+            net.read_on(there)
+            arrived = await answer
+            writer.close()
+            return held, arrived
+
+    assert run(main, seed=1) == (True, b"hello")
+
+
+def test_what_was_under_way_in_a_cut_network_is_not_sent_again_by_who_has_gone() -> None:
+    async def main(net: SimNet) -> bytes:
+        here, there = net.host(), net.host()
+        read = bytearray()
+
+        class Reader(asyncio.Protocol):
+            def data_received(self, data: bytes) -> None:
+                read.extend(data)
+
+        await net.listen(Reader, there, 80)
+        transport, _ = await net.loop.create_connection(asyncio.Protocol, there, 80, local_addr=(here, 0))
+        net.partition([[here], [there]])
+        transport.write(b"hello")
+        transport.abort()
+        await asyncio.sleep(1)
+        net.heal()
+        await asyncio.sleep(1)
+        return bytes(read)
+
+    assert run(main, seed=1) == b""

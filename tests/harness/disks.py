@@ -1,0 +1,95 @@
+"""Disks in memory for peers of the simulated network: what was committed outlives a crash, and nothing else does."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from typing import TypeVar
+
+from gsg.disk import Past
+from gsg.entries import Mark
+from gsg.journal import Batch
+from gsg.keeping import Keeping
+from gsg.model import Tuple
+
+SLOWEST_S = 0.03
+"""How long writing may take, and hearing that it was written as long again."""
+
+Returned = TypeVar("Returned")
+
+
+class SimDisk:
+    """Stands for :class:`gsg.disk.Disk`. The platters are what is there when another one is opened at the same path."""
+
+    def __init__(self, platters: Platters, path: Path) -> None:
+        self.path = path
+        self.book: Path | None = None
+        self._platters = platters
+        self._open = False
+
+    def open(self) -> Past:
+        """What the peer was."""
+        self._open = True
+        return self._platters.past
+
+    def begin(self, past: Past) -> None:
+        """What the peer is."""
+        self._check()
+        self._platters.past = past
+
+    def facts(self) -> Iterator[list[tuple[Tuple, list[Mark]]]]:
+        """All facts."""
+        yield list(self._platters.facts.items())
+
+    def commit(self, batch: Batch) -> None:
+        """Written, all of it or nothing."""
+        self._check()
+        if self._platters.full:
+            raise sqlite3.OperationalError("database or disk is full")
+        for fact, marks in batch.rows:
+            if marks:
+                self._platters.facts[fact] = marks
+            else:
+                self._platters.facts.pop(fact, None)
+        past = self._platters.past
+        self._platters.past = Past(past.peer, past.life, past.port, batch.clock)
+
+    def close(self) -> None:
+        """Nothing is written any more."""
+        self._open = False
+
+    def _check(self) -> None:
+        if not self._open:
+            raise sqlite3.ProgrammingError("the disk is gone")
+
+
+class Platters:
+    """What one disk holds."""
+
+    def __init__(self) -> None:
+        self.past = Past()
+        self.facts: dict[Tuple, list[Mark]] = {}
+        self.full = False
+
+
+class SlowKeeping(Keeping):
+    """A memory on such a disk, which takes a while in the network's time."""
+
+    def __init__(self, platters: Platters, folder: Path, rng: Random) -> None:
+        super().__init__(folder)
+        disk = SimDisk(platters, folder)
+        self._disk = disk  # type: ignore[assignment]  # it does what a disk does
+        self.book = None
+        self._rng = rng
+
+    async def _in_thread(self, work: Callable[[], Returned]) -> Returned:
+        if self._keeps:
+            await asyncio.sleep(self._rng.uniform(0.0, SLOWEST_S))
+        done = work()
+        if self._keeps:
+            # A peer that dies here has written what nobody knows of.
+            await asyncio.sleep(self._rng.uniform(0.0, SLOWEST_S))
+        return done

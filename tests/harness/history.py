@@ -1,0 +1,65 @@
+"""What came of one run: what clients did and saw, and what lay where in the end. Plain records, for :mod:`verdict`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from gsg import Row
+from gsg.model import Tuple
+
+Answer = Counter[str]
+"""Rows as text, each with how often it holds."""
+
+
+@dataclass
+class Published:
+    """One thing that a client published. ``ended_s`` is when it was acknowledged; None where nobody knows whether it happened."""
+
+    client: str
+    sign: int
+    """1 for facts that come, -1 for facts that go, 0 for events."""
+    tuples: tuple[Tuple, ...]
+    begun_s: float
+    ended_s: float | None = None
+    attempts: int = 0
+
+
+@dataclass
+class Session:
+    """One subscription at one peer, from its first answer on."""
+
+    client: str
+    query: str
+    peer: int
+    begun_s: float
+    whole_s: float | None = None
+    """When its first answer was complete."""
+    ended_s: float | None = None
+    """When it was closed, or its peer died; None for one that stood to the end."""
+    changes: list[tuple[float, int, str]] = field(default_factory=list)
+    """When what came: 1, -1 or 0 for an event, and the row."""
+    rows: Answer | None = None
+    """The answer at the end, as the subscription has it."""
+
+
+@dataclass
+class History:
+    """All of one run."""
+
+    published: list[Published] = field(default_factory=list)
+    sessions: list[Session] = field(default_factory=list)
+    asked_after: dict[str, Answer] = field(default_factory=dict)
+    """By query, what a new subscription was told when everything was over."""
+    missing: list[str] = field(default_factory=list)
+    """Facts that did not lie at all holders of their keys in the end, or lay there although they had gone."""
+    troubled: list[tuple[float, float]] = field(default_factory=list)
+    """When faults were at work."""
+    failures: list[str] = field(default_factory=list)
+    """What peers logged as defects of their own."""
+    digest: str = ""
+
+
+def text_of(row: Row) -> str:
+    """A row as text: its values."""
+    return " ".join(str(value) for value in row.values())

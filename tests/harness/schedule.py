@@ -1,0 +1,240 @@
+"""What happens in one run of the harness, drawn from a seed: what clients do and what goes wrong, each at its time. Pure.
+
+    python tests/harness/schedule.py 7        prints the run of seed 7
+
+A run has a few rounds. In each something goes wrong while clients go on, and then there is time for what is promised to be true
+again. The faults of one round stay within what DESIGN section 5 promises to survive: at most LOST peers are away or without their
+disk at a time, and they are back, or others have taken their place, before the next ones go.
+
+A fact belongs to one client: its first term names it. So what is true in the end follows from what each client did last, and
+queries join over the facts of all.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from random import Random
+from typing import TypeAlias
+
+from gsg.model import Symbol, Term, Tuple
+
+PEERS = 16
+CLIENTS = ("A", "B", "C", "D")
+LOST = 2
+"""Peers that may be away or forget at once: all but one of a key's holders."""
+ROUNDS = 2
+BEGIN_S = 8.0
+"""Until all peers know each other."""
+TROUBLE_S = 16.0
+"""How long clients work in each round, while something goes wrong."""
+MENDING_S = 30.0
+"""Without faults, after each round."""
+ON, BY, RANG = Symbol("on"), Symbol("by"), Symbol("rang")
+NODES = "abc"
+"""The nodes of each client: Aa, Ab, ..., so few that facts come and go."""
+TEXTS = {
+    "pairs": "(?x, on, ?y)",
+    "chains": "(?x, on, ?y), (?y, by, ?z)",
+    "lonely": "(?x, on, ?y), NOT { (?y, by, ?x) }",
+    "all": "(?x, ?p, ?y)",
+    "of Aa": "(Aa, ?p, ?y)",
+    "rings": "(rang, ?who, ?n)",
+}
+"""Standing queries by name."""
+PEER_FAULTS = ("crash", "crash", "restart", "forget", "leave", "partition", "clock", "join")
+LINK_FAULTS = ("cut", "loss", "slow", "stall", "double", "disk")
+
+
+@dataclass(frozen=True)
+class Insert:
+    """Make facts true."""
+
+    facts: tuple[Tuple, ...]
+
+
+@dataclass(frozen=True)
+class Retract:
+    """Make facts untrue."""
+
+    facts: tuple[Tuple, ...]
+
+
+@dataclass(frozen=True)
+class Notify:
+    """Publish events, each with a number that is the client's next."""
+
+    events: tuple[Tuple, ...]
+
+
+@dataclass(frozen=True)
+class Subscribe:
+    """Ask a standing query of this name."""
+
+    query: str
+
+
+@dataclass(frozen=True)
+class Unsubscribe:
+    """End the oldest subscription to this query, if there is one."""
+
+    query: str
+
+
+@dataclass(frozen=True)
+class Reconnect:
+    """Go to another peer, and ask there for what was asked for."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Something goes wrong: what it is, the peers that it concerns by number, and how much of it or for how long."""
+
+    kind: str
+    peers: tuple[int, ...] = ()
+    amount: float = 0.0
+
+
+Deed: TypeAlias = Insert | Retract | Notify | Subscribe | Unsubscribe | Reconnect
+
+
+@dataclass(frozen=True)
+class Done:
+    """A client does something: not before this time, and not before what it did last has ended."""
+
+    at_s: float
+    client: str
+    deed: Deed
+
+
+@dataclass(frozen=True)
+class Happens:
+    """A fault at its time."""
+
+    at_s: float
+    fault: Fault
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """One run."""
+
+    seed: int
+    homes: dict[str, int]
+    """By client the number of the peer that it is at in the beginning."""
+    deeds: tuple[Done, ...]
+    faults: tuple[Happens, ...]
+    ends_s: float
+
+    def lines(self) -> list[str]:
+        """The run as text, in the order of time."""
+        moments = sorted([*self.deeds, *self.faults], key=lambda each: each.at_s)
+        return [f"{one.at_s:7.2f} {f'{one.client}: {one.deed}' if isinstance(one, Done) else one.fault}" for one in moments]
+
+
+@dataclass
+class _Client:
+    """What has been drawn for one client."""
+
+    name: str
+    true: dict[Tuple, None] = field(default_factory=dict)
+    rung: int = 0
+    asked: list[str] = field(default_factory=list)
+
+
+def schedule(seed: int, *, without: frozenset[str] = frozenset()) -> Schedule:
+    """The run of a seed, without faults of the kinds named."""
+    rng = Random(f"harness {seed}")
+    homes = dict(zip(CLIENTS, rng.sample(range(PEERS), len(CLIENTS)), strict=True))
+    clients = [_Client(name) for name in CLIENTS]
+    deeds: list[Done] = []
+    faults: list[Happens] = []
+    for client in clients:
+        for query in rng.sample(sorted(TEXTS), 2) + (["rings"] if rng.random() < 0.5 else []):
+            deeds.append(Done(BEGIN_S, client.name, Subscribe(query)))
+            client.asked.append(query)
+    begins_s = BEGIN_S + 2.0
+    for _ in range(ROUNDS):
+        for client in clients:
+            at_s = begins_s
+            while at_s < begins_s + TROUBLE_S:
+                deeds.append(Done(round(at_s, 3), client.name, _deed(client, rng)))
+                at_s += rng.expovariate(1.6)
+        faults += [one for one in _faults(rng, begins_s) if one.fault.kind not in without]
+        begins_s += TROUBLE_S + MENDING_S
+    return Schedule(seed, homes, tuple(deeds), tuple(sorted(faults, key=lambda one: one.at_s)), begins_s)
+
+
+def _deed(client: _Client, rng: Random) -> Deed:
+    chance = rng.random()
+    if chance < 0.50 or (chance < 0.75 and not client.true):
+        facts = tuple(dict.fromkeys(_fact(client, rng) for _ in range(rng.choice((1, 1, 2, 4)))))
+        client.true.update(dict.fromkeys(facts))
+        return Insert(facts)
+    if chance < 0.75:
+        gone = tuple(rng.sample(list(client.true), min(len(client.true), rng.choice((1, 1, 2)))))
+        for fact in gone:
+            del client.true[fact]
+        return Retract(gone)
+    if chance < 0.91:
+        rung = range(client.rung, client.rung + rng.choice((1, 1, 3)))
+        client.rung = rung.stop
+        return Notify(tuple((RANG, client.name, number) for number in rung))
+    if chance < 0.94 and len(client.asked) < 5:
+        client.asked.append(rng.choice(sorted(TEXTS)))
+        return Subscribe(client.asked[-1])
+    if chance < 0.97 and len(client.asked) > 1:
+        query = rng.choice(client.asked)
+        client.asked.remove(query)
+        return Unsubscribe(query)
+    return Reconnect()
+
+
+def _fact(client: _Client, rng: Random) -> Tuple:
+    end: Term = rng.choice(CLIENTS) + rng.choice(NODES)
+    return (client.name + rng.choice(NODES), rng.choice((ON, BY)), end)
+
+
+def _faults(rng: Random, begins_s: float) -> list[Happens]:
+    """What goes wrong in one round: something about peers, and some things about what is between them."""
+    found: list[Happens] = []
+
+    def add(kind: str, *peers: int, after_s: float, amount: float = 0.0) -> None:
+        found.append(Happens(round(begins_s + after_s, 3), Fault(kind, peers, round(amount, 3))))
+
+    kind = rng.choice(PEER_FAULTS)
+    when_s = rng.uniform(1.0, TROUBLE_S - 4.0)
+    some = rng.sample(range(PEERS), LOST)
+    if kind == "partition":
+        apart = rng.sample(range(PEERS), rng.choice((1, 4, 6)))
+        add("partition", *apart, after_s=1.0)
+        add("heal", after_s=1.0 + rng.choice((1.0, 6.0, TROUBLE_S - 2.0)))
+    elif kind == "clock":
+        add("clock", some[0], after_s=when_s, amount=rng.choice((-7200.0, -60.0, 60.0, 7200.0)))
+    elif kind == "join":
+        add("join", after_s=when_s)
+    elif kind == "leave":
+        add("leave", some[0], after_s=when_s)
+        add("start", some[0], after_s=when_s + rng.uniform(0.5, 4.0))
+    else:
+        for number in some[: rng.choice((1, LOST, LOST))]:
+            add(kind, number, after_s=when_s + rng.choice((0.0, 0.0, 0.3)))
+            add("start", number, after_s=when_s + rng.choice((0.5, 2.0, 3.5)))
+    for kind in rng.sample(LINK_FAULTS, rng.choice((0, 1, 2))):
+        when_s = rng.uniform(0.0, TROUBLE_S - 4.0)
+        lasts_s = rng.uniform(1.0, 4.0)
+        if kind == "cut":
+            for _ in range(rng.choice((1, 4, 12))):
+                add("cut", *rng.sample(range(PEERS), 2), after_s=when_s + rng.uniform(0.0, lasts_s))
+        elif kind == "stall":
+            add("stall", rng.randrange(PEERS), after_s=when_s, amount=rng.choice((1.0, 4.0, 8.0)))
+        elif kind == "disk":
+            add("disk", rng.randrange(PEERS), after_s=when_s, amount=lasts_s)
+        else:
+            add(kind, after_s=when_s, amount={"loss": 0.1, "slow": 0.4, "double": 0.2}[kind])
+            add(kind, after_s=when_s + lasts_s)
+    return found
+
+
+if __name__ == "__main__":
+    print(*schedule(int(sys.argv[1])).lines(), sep="\n")

@@ -1,0 +1,185 @@
+"""Whether a run kept what DESIGN section 5 promises: histories in, violations out, as text. Pure.
+
+The yardstick is one plain :class:`gsg.Space` that holds what must be true in the end: of each fact what its client did last, where
+that was acknowledged; where nobody knows whether it happened, what the world shows afterwards counts, for everybody alike.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import groupby
+from math import inf
+
+from history import Answer, History, Published, Session, text_of
+from schedule import ON, TEXTS
+
+from gsg import Space
+from gsg.model import Tuple
+
+UNDISTURBED_S = 0.4
+"""A publish that takes longer was sent again."""
+DELIVERED_S = 1.0
+"""So long after its acknowledgement an event has arrived."""
+SHOWN = 6
+"""Rows that a violation names."""
+
+
+def violations(history: History, *, strict: bool = False) -> list[str]:
+    """Everything that is not as promised; empty for a good run. ``strict``: also what faults excuse (see :func:`excused`)."""
+    if strict:
+        history = replace(history, troubled=[])
+    found = [f"a peer failed: {failure}" for failure in history.failures]
+    found += [f"not at its holders: {missing}" for missing in history.missing]
+    true, unknown = final_facts(history.published)
+    shown = history.asked_after["all"]
+    for fact in unknown:
+        if row_of(fact) in shown:
+            true[fact] = None
+    with Space() as space:
+        space.insert(true)
+        for query, answer in history.asked_after.items():
+            found += differences(f"{query}, asked at the end", answer, answer_in(space, query))
+        for session in history.sessions:
+            found += of_session(session, history, space)
+    return found
+
+
+def final_facts(published: Iterable[Published]) -> tuple[dict[Tuple, None], dict[Tuple, None]]:
+    """The facts that are true in the end, and those of which nobody knows."""
+    true: dict[Tuple, None] = {}
+    unknown: dict[Tuple, None] = {}
+    for one in published:
+        for fact in one.tuples if one.sign else ():
+            true.pop(fact, None)
+            unknown.pop(fact, None)
+            if one.ended_s is None:
+                unknown[fact] = None
+            elif one.sign > 0:
+                true[fact] = None
+    return true, unknown
+
+
+def row_of(fact: Tuple) -> str:
+    """A fact as a row of the query for all of them."""
+    return f"{fact[0]} {fact[1]} {fact[2]}"
+
+
+def answer_in(space: Space, query: str) -> Answer:
+    """What the yardstick answers."""
+    with space.subscribe(TEXTS[query]) as subscription:
+        return Counter({text_of(row): times for row, times in subscription.rows().items()})
+
+
+def differences(what: str, answer: Answer, right: Answer) -> Iterator[str]:
+    """Rows that are lost or invented."""
+    for kind, rows in (("lost", right - answer), ("invented", answer - right)):
+        if rows:
+            yield f"{what}: {kind} {', '.join(sorted(rows)[:SHOWN])}"
+
+
+def of_session(session: Session, history: History, space: Space) -> Iterator[str]:
+    """What one subscriber was told."""
+    name = f"{session.query} of {session.client} at peer {session.peer} from {session.begun_s:.2f}"
+    held: Counter[str] = Counter()
+    for at_s, sign, row in session.changes:
+        if not sign:
+            continue
+        held[row] += sign
+        if held[row] not in (0, 1):
+            yield f"{name}: at {at_s:.2f} {row} is there {held[row]} times"
+    if session.rows is not None:
+        right = answer_in(space, session.query)
+        yield from differences(f"{name}, as it says", session.rows, right)
+        yield from differences(f"{name}, as it told", +held, right)
+    if session.query == "pairs" or session.query == "all":
+        yield from changes_explained(name, session, history)
+    if session.query in ("rings", "all"):
+        yield from events_in_order(name, session, history)
+
+
+def changes_explained(name: str, session: Session, history: History) -> Iterator[str]:
+    """Each change of a fact has its cause, in the order in which the fact's client published. Those of one moment come together,
+    as a subscriber that is brought up to date is told of several at once."""
+    causes: dict[tuple[str, int], list[int]] = defaultdict(list)
+    doings = [one for one in history.published if one.sign]
+    for number, one in enumerate(doings):
+        for fact in one.tuples:
+            if session.query == "all" or fact[1] == ON:
+                row = row_of(fact) if session.query == "all" else f"{fact[0]} {fact[2]}"
+                causes[row, one.sign].append(number)
+                if interrupted(one):
+                    causes[row, -one.sign].append(number)
+    come: dict[str, int] = defaultdict(lambda: -1)
+    of_row: dict[str, int] = {}
+    for at_s, group in groupby(session.changes, key=lambda change: change[0]):
+        reached: dict[str, int] = {}
+        for _, sign, row in group:
+            if not sign:
+                continue
+            client = row[0]
+            known = [number for number in causes[row, sign] if doings[number].begun_s <= at_s]
+            before = of_row.get(row, -1)
+            later = [number for number in known if number > before or (number == before and interrupted(doings[number]))]
+            if not later:
+                yield f"{name}: at {at_s:.2f} {'-+'[sign > 0]} {row} was not published"
+                continue
+            in_order = [number for number in later if number >= come[client]]
+            if not in_order and not (session.query == "all" and excused(history, doings[later[-1]].begun_s, at_s)):
+                yield (
+                    f"{name}: at {at_s:.2f} {'-+'[sign > 0]} {row} of {doings[later[-1]].begun_s:.2f} comes after what was "
+                    f"published at {doings[come[client]].begun_s:.2f}"
+                )
+            of_row[row] = (in_order or later)[0]
+            reached[client] = max(of_row[row], reached.get(client, -1))
+        for client, number in reached.items():
+            come[client] = max(come[client], number)
+
+
+def excused(history: History, begun_s: float, seen_s: float) -> bool:
+    """Whether a fault was at work between a publish and what was seen of it.
+
+    What is held to then all the same: nothing is lost for good, nothing invented, nothing repeated, and rows of a template that
+    lies at one rendezvous keep the order. Not yet: events that are on their way, and the order of rows that several peers feed.
+    """
+    return any(begins_s <= seen_s and begun_s <= ends_s for begins_s, ends_s in history.troubled)
+
+
+def interrupted(one: Published) -> bool:
+    """Whether it was tried again: what was seen of it may go until it is there for good."""
+    return one.ended_s is None or one.attempts > 1 or one.ended_s - one.begun_s > UNDISTURBED_S
+
+
+def events_in_order(name: str, session: Session, history: History) -> Iterator[str]:
+    """No event twice, none before another of the same client that was published earlier, none that was never published."""
+    row_of_event = row_of if session.query == "all" else lambda event: f"{event[1]} {event[2]}"
+    published: dict[str, Published] = {}
+    number_of: dict[str, tuple[str, int]] = {}
+    for one in history.published:
+        for event in one.tuples if not one.sign else ():
+            row = row_of_event(event)
+            published[row] = one
+            number_of[row] = (str(event[1]), int(event[2]))  # type: ignore[call-overload]
+    seen: dict[str, float] = {}
+    last: dict[str, int] = {}
+    for at_s, sign, row in session.changes:
+        if sign:
+            continue
+        if row in seen:
+            yield f"{name}: at {at_s:.2f} ! {row} came again, after {seen[row]:.2f}"
+            continue
+        seen[row] = at_s
+        if row not in published or published[row].begun_s > at_s:
+            yield f"{name}: at {at_s:.2f} ! {row} was not published"
+            continue
+        client, number = number_of[row]
+        if number < last.get(client, -1) and not excused(history, published[row].begun_s, at_s):
+            yield f"{name}: at {at_s:.2f} ! {row} comes after number {last[client]}"
+        last[client] = max(number, last.get(client, -1))
+    ends_s = session.ended_s or inf
+    for row, one in published.items():
+        if row not in seen and one.ended_s is not None and session.whole_s is not None:
+            delivered_s = one.ended_s + DELIVERED_S
+            if session.whole_s <= one.begun_s and delivered_s < ends_s and not excused(history, one.begun_s, delivered_s):
+                yield f"{name}: ! {row}, published at {one.begun_s:.2f} and acknowledged at {one.ended_s:.2f}, did not come"

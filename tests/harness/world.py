@@ -1,0 +1,402 @@
+"""Carries out a schedule: real peers over the simulated network and clock, clients at them, and faults. Returns the history."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterator
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any, TypeVar
+
+import pytest
+from disks import Platters, SlowKeeping
+from history import Answer, History, Published, Session, text_of
+from schedule import (
+    BEGIN_S,
+    PEERS,
+    TEXTS,
+    Deed,
+    Done,
+    Fault,
+    Insert,
+    Notify,
+    Reconnect,
+    Retract,
+    Schedule,
+    Subscribe,
+    Unsubscribe,
+)
+
+import gsg.posting
+from dht.simnet import SimNet, run
+from gsg import GsgError, LiveSubscription, Peer, Row
+from gsg.features import key, positions
+from gsg.holders import REPLICAS
+from gsg.model import show
+
+PORT = 7400
+LATENCY_S = (0.002, 0.02)
+WINDOW_BYTES = 4_096
+"""What a stream holds on its way: little, so that who does not read is felt."""
+PATIENCE_S = 90.0
+"""How long a client tries to do one thing."""
+CLOCKS_APART_S = 5.0
+RECONNECT_S = 0.3
+SETTLED_S = 12.0
+"""After a fault, until everybody has noticed."""
+
+T = TypeVar("T")
+
+
+class Gone(Exception):
+    """The client's peer died while it did something."""
+
+
+class Client:
+    """Somebody at a peer, who does one thing after the other, and goes to another peer where that one dies."""
+
+    def __init__(self, world: World, name: str, home: int, rng: Random) -> None:
+        self.name = name
+        self.home: int | None = home
+        self._world = world
+        self._rng = rng
+        self._wanted: list[str] = []
+        """Queries, oldest first."""
+        self._sessions: dict[int, tuple[Session, LiveSubscription]] = {}
+        """By place in _wanted; those that stand."""
+        self._work: asyncio.Task[Any] | None = None  # Any: whatever it is at
+        self._numbers: list[int] = []
+        self._asked = 0
+
+    async def live(self, deeds: list[Done]) -> None:
+        """Do it all."""
+        for done in deeds:
+            await asyncio.sleep(max(0.0, done.at_s - self._now()))
+            await self._ensure()
+            await self._do(done.deed)
+        await self._ensure()
+
+    def lose_peer(self, number: int) -> None:
+        """A peer died."""
+        if self.home == number:
+            self.home = None
+            for session, _ in self._sessions.values():
+                session.ended_s = self._now()
+            self._sessions.clear()
+            if self._work is not None:
+                self._work.cancel()
+
+    async def finish(self) -> None:
+        """Everything is over: put down what each subscription has."""
+        await self._ensure()
+        for session, live in self._sessions.values():
+            session.rows = answer_of(live)
+
+    def _now(self) -> float:
+        return self._world.net.loop.time()
+
+    async def _call(self, work: Callable[[Peer], Coroutine[Any, Any, T]]) -> T:  # Any: as coroutines have it
+        """Ask the peer something. Raises Gone when it dies meanwhile, or is dead."""
+        peer = None if self.home is None else self._world.peers.get(self.home)
+        if peer is None:
+            raise Gone
+        task = self._work = asyncio.get_running_loop().create_task(work(peer))
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if task.cancelled():
+                raise Gone from None
+            raise
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.wait([task])
+            self._work = None
+
+    async def _do(self, deed: Deed) -> None:
+        match deed:
+            case Insert():
+                await self._publish(Published(self.name, 1, deed.facts, self._now()))
+            case Retract():
+                await self._publish(Published(self.name, -1, deed.facts, self._now()))
+            case Notify():
+                await self._publish(Published(self.name, 0, deed.events, self._now()))
+            case Subscribe():
+                self._asked += 1
+                self._wanted.append(deed.query)
+                self._numbers.append(self._asked)
+            case Unsubscribe():
+                if deed.query in self._wanted:
+                    place = self._wanted.index(deed.query)
+                    del self._wanted[place]
+                    await self._close(self._numbers.pop(place))
+            case Reconnect():
+                for number in list(self._sessions):
+                    await self._close(number)
+                self.home = None
+        await self._ensure()
+
+    async def _publish(self, published: Published) -> None:
+        """Until it is acknowledged; an event is sent once, since it would be another one."""
+        self._world.history.published.append(published)
+        gives_up_s = self._now() + PATIENCE_S
+        while published.ended_s is None and self._now() < gives_up_s:
+            published.attempts += 1
+            try:
+                await self._call(partial(_publish, published))
+            except (GsgError, Gone, TimeoutError):
+                if not published.sign:
+                    return
+                await asyncio.sleep(RECONNECT_S)
+                await self._ensure()
+            else:
+                published.ended_s = self._now()
+
+    async def _close(self, number: int) -> None:
+        if number in self._sessions:
+            session, live = self._sessions.pop(number)
+            session.ended_s = self._now()
+            await live.close()
+
+    async def _ensure(self) -> None:
+        """At a peer, with all subscriptions standing."""
+        while True:
+            if self.home is None:
+                self.home = self._rng.choice(sorted(self._world.peers))
+            for number, query in zip(self._numbers, self._wanted, strict=True):
+                if number not in self._sessions and self.home is not None:
+                    await self._subscribe(number, query, self.home)
+            if self.home is not None and all(number in self._sessions for number in self._numbers):
+                return
+            await asyncio.sleep(RECONNECT_S)
+
+    async def _subscribe(self, number: int, query: str, home: int) -> None:
+        session = Session(self.name, query, home, self._now())
+
+        def heard(sign: int, row: Row) -> None:
+            if session.ended_s is None:
+                session.changes.append((self._now(), int(sign), text_of(row)))
+
+        try:
+            live = await self._call(lambda peer: peer.subscribe(TEXTS[query], callback=heard))
+        except (GsgError, Gone, TimeoutError):
+            return
+        session.whole_s = self._now()
+        self._world.history.sessions.append(session)
+        self._sessions[number] = session, live
+
+
+class World:
+    """The peers of one run by number, and what befalls them."""
+
+    def __init__(self, net: SimNet, plan: Schedule) -> None:
+        self.net = net
+        self.history = History()
+        self.peers: dict[int, Peer] = {}
+        """Those that run, and take clients."""
+        self._plan = plan
+        self._rng = Random(f"world {plan.seed}")
+        self._hosts: list[str] = []
+        self._disks: list[Platters] = []
+        self._ahead_s: list[float] = []
+        self._gone: dict[int, asyncio.Event] = {}
+        """By number of a peer that was stopped: set when it has."""
+
+    async def run(self) -> History:
+        """All of it."""
+        for number in range(PEERS):
+            self._add()
+            await self._start(number)
+        await asyncio.sleep(max(0.0, BEGIN_S - self.net.loop.time()))
+        clients = [Client(self, name, home, Random(f"{name} {self._plan.seed}")) for name, home in self._plan.homes.items()]
+        self._clients = clients
+        async with asyncio.TaskGroup() as group:
+            for client in clients:
+                group.create_task(client.live([done for done in self._plan.deeds if done.client == client.name]))
+            for happens in self._plan.faults:
+                await asyncio.sleep(max(0.0, happens.at_s - self.net.loop.time()))
+                self.history.troubled.append((happens.at_s, happens.at_s + happens.fault.amount + SETTLED_S))
+                group.create_task(self._carry_out(happens.fault))
+        await asyncio.sleep(max(0.0, self._plan.ends_s - self.net.loop.time()))
+        await self._look_at_the_end()
+        return self.history
+
+    def _add(self) -> None:
+        self._hosts.append(self.net.host())
+        self._disks.append(Platters())
+        self._ahead_s.append(self._rng.uniform(0.0, CLOCKS_APART_S))
+
+    async def _start(self, number: int) -> None:
+        friends = self._rng.sample(sorted(self.peers), min(2, len(self.peers)))
+        folder = Path(f"/nowhere/{number}")
+        peer = Peer(
+            (self._hosts[number], PORT),
+            [(self._hosts[friend], PORT) for friend in friends],
+            rng=self.net.rng(),
+            clock=lambda: self.net.loop.time() + self._ahead_s[number],
+        )
+        peer._keeping = SlowKeeping(self._disks[number], folder, self.net.rng())
+        self.peers[number] = await peer.__aenter__()
+
+    async def _carry_out(self, fault: Fault) -> None:
+        net = self.net
+        hosts = [self._hosts[number] for number in fault.peers]
+        match fault.kind:
+            case "crash" | "restart" | "forget":
+                # A crash is of the machine, of which nobody hears; the others are of the program.
+                (number,) = fault.peers
+                await self._kill(number, quietly=fault.kind == "crash")
+                if fault.kind == "forget":
+                    self._disks[number] = Platters()
+            case "start":
+                (number,) = fault.peers
+                await self._gone[number].wait()
+                await self._start(number)
+            case "leave":
+                (number,) = fault.peers
+                peer = self.peers.pop(number)
+                gone = self._gone[number] = asyncio.Event()
+                self._tell_clients(number)
+                await peer.__aexit__(None, None, None)
+                gone.set()
+            case "join":
+                self._add()
+                await self._start(len(self._hosts) - 1)
+            case "partition":
+                net.partition([hosts, [host for host in self._hosts if host not in hosts]])
+            case "heal":
+                net.heal()
+            case "clock":
+                self._ahead_s[fault.peers[0]] += fault.amount
+            case "cut":
+                net.cut(*hosts)
+            case "loss":
+                net.loss = fault.amount
+            case "double":
+                net.duplication = fault.amount
+            case "slow":
+                net.latency_s = (LATENCY_S[0], fault.amount or LATENCY_S[1])
+            case "stall":
+                net.stall(hosts[0])
+                await asyncio.sleep(fault.amount)
+                net.read_on(hosts[0])
+            case "disk":
+                platters = self._disks[fault.peers[0]]
+                platters.full = True
+                await asyncio.sleep(fault.amount)
+                platters.full = False
+            case _:
+                raise AssertionError(f"nobody knows how to carry out {fault.kind}")
+
+    def _tell_clients(self, number: int) -> None:
+        for client in self._clients:
+            client.lose_peer(number)
+
+    async def _kill(self, number: int, *, quietly: bool) -> None:
+        peer = self.peers.pop(number)
+        gone = self._gone[number] = asyncio.Event()
+        self._tell_clients(number)
+        keeping = peer._keeping
+        assert isinstance(keeping, SlowKeeping)
+        keeping.abandon()
+        host = self._hosts[number]
+        self.net.crash(host, quietly=quietly)
+        await peer.__aexit__(ConnectionError, None, None)
+        self.net.restart(host)
+        gone.set()
+
+    async def _look_at_the_end(self) -> None:
+        for client in self._clients:
+            await client.finish()
+        anybody = self.peers[self._rng.choice(sorted(self.peers))]
+        for query, text in TEXTS.items():
+            live = await anybody.subscribe(text)
+            self.history.asked_after[query] = answer_of(live)
+            await live.close()
+        self.history.digest = self.net.digest
+        self.history.missing = self._missing()
+        for peer in self.peers.values():
+            peer._keeping.abandon()  # type: ignore[attr-defined]  # it has a disk
+        self.net.partition([[host] for host in self._hosts])
+        for peer in list(self.peers.values()):
+            self.net.crash(peer.contact.host)
+            await peer.__aexit__(ConnectionError, None, None)
+
+    def _missing(self) -> list[str]:
+        """Facts that lie where they should not, or do not where they should, by what all peers hold together."""
+        ids = {peer.contact.id: peer for peer in self.peers.values()}
+        facts = {
+            fact: None
+            for peer in ids.values()
+            for feature in list(peer._rendezvous.held.keys())
+            for fact in peer._rendezvous.held.under(feature)
+        }
+        found = []
+        for fact in facts:
+            for position in positions(fact):
+                feature = (len(fact), position, fact[position])
+                point = int.from_bytes(key(*feature), "big")
+                holders = sorted(ids, key=lambda id: int.from_bytes(id, "big") ^ point)[:REPLICAS]
+                have = [fact in ids[id]._rendezvous.held.under(feature) for id in holders]
+                if len(set(have)) > 1:
+                    found.append(f"{show(fact)} lies under position {position} at {sum(have)} of {REPLICAS} holders")
+        return found
+
+
+async def _publish(published: Published, peer: Peer) -> None:
+    match published.sign:
+        case 0:
+            await peer.notify(published.tuples)
+        case 1:
+            await peer.insert(published.tuples)
+        case _:
+            await peer.retract(published.tuples)
+
+
+def answer_of(live: LiveSubscription) -> Answer:
+    """What a subscription has, as text."""
+    return Counter({text_of(row): times for row, times in live.rows().items()})
+
+
+@contextlib.contextmanager
+def _surroundings() -> Iterator[list[str]]:
+    """Small limits, so that they are met; and what peers log of their own defects."""
+    failures: list[str] = []
+
+    class Failures(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if record.exc_info:
+                failures.append(self.format(record))
+
+    logger = logging.getLogger("gsg")
+    handler = Failures(logging.ERROR)
+    level, propagate = logger.level, logger.propagate
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gsg.posting, "HELD_DELTAS", 8)
+        logger.addHandler(handler)
+        logger.propagate = False
+        logger.setLevel(logging.ERROR)
+        try:
+            yield failures
+        finally:
+            logger.removeHandler(handler)
+            logger.propagate = propagate
+            logger.setLevel(level)
+
+
+def history_of(plan: Schedule) -> History:
+    """Carry out a schedule."""
+
+    async def main(net: SimNet) -> History:
+        net.window_bytes = WINDOW_BYTES
+        return await World(net, plan).run()
+
+    with _surroundings() as failures:
+        history = run(main, seed=plan.seed, latency_s=LATENCY_S)
+    history.failures = failures
+    return history
