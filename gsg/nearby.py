@@ -50,15 +50,11 @@ class Nearby:
 
     def flash(self, events: Sequence[tuple[Tuple, str | None]], via: Sequence[int] | None = None) -> Underway | None:
         """Pass events on, in order, as far as one slice goes; None, and nothing done, when they have to go the long way."""
-        if (
-            self._handover.settling
-            or self._publisher.sending
-            or self._own.queued
-            or not self._rendezvous.quiet
-            or not events
-            or any(text is None or len(text) > MAX_TEXT for _, text in events)
-        ):
+        if not events or self._handover.settling or self._publisher.sending or self._own.queued or not self._rendezvous.quiet:
             return None
+        for _, text in events:
+            if text is None or len(text) > MAX_TEXT:
+                return None
         places: Sequence[Sequence[int] | None]
         if self._interests.alone:
             places = [via] * len(events)
@@ -66,20 +62,20 @@ class Nearby:
             places, here = self._interests.places([items for items, _ in events], via)
             if not here:
                 return None
-        publisher = self._publisher.own_id
-        numbered = self._publisher.numbered(events)
+        publisher = self._publisher
+        numbered = publisher.numbered(events)
         last = numbered[-1].number
-        after = self._publisher.passed_here(last)
-        underway = Underway(self, Passage(self._rendezvous, publisher, numbered, places, after), last, len(events))
-        underway.go_on()
+        after = publisher.passed_here(last)
+        underway = Underway(self, Passage(self._rendezvous, publisher.own_id, numbered, places, after), last, len(events))
+        self.pass_on(underway)
         return underway
 
     def pass_on(self, underway: Underway) -> None:
         """Match what one slice has time for, and tell whom it concerns."""
-        own, passage = self._own, underway.passage
-        publisher, after, happened, send = passage.publisher, passage.after, self._subscriber.happened, self._send
+        own, passage, subscriber = self._own, underway.passage, self._subscriber
+        publisher, after = passage.publisher, passage.after
         # What was sent to other rendezvous before these may come back to this peer: its own subscribers hear of that first.
-        passes = self._subscriber.inorder.passes(own, publisher, underway.last, after)
+        passes = subscriber.inorder.passes(own, publisher, underway.last, after)
         held = None if passes else Happened(publisher, [], [], after)
         for event, reached in passage.slice(SLICE_S):
             for receiver, feeds in reached.items():
@@ -89,27 +85,29 @@ class Nearby:
                         held.feeds.append(feeds)
                         continue
                     try:
-                        happened(own, publisher, event, feeds)
+                        subscriber.happened(own, publisher, event, feeds)
                     except Exception:
                         # A defect of ours in one listener must not keep the others waiting, nor the publisher.
                         log.exception("an event was not carried out")
                 else:
-                    send(receiver, Happened(publisher, [event], [feeds], after))
+                    self._send(receiver, Happened(publisher, [event], [feeds], after))
         if held is not None:
-            self._subscriber.inorder.hold(own, held)
+            subscriber.inorder.hold(own, held)
         if passage.done:
-            self._rendezvous.passing.passed(publisher, underway.last)
+            underway.done = True
+            rendezvous = self._rendezvous
+            rendezvous.passing.passed(publisher, underway.last)
             self._publisher.published += underway.count
             # Whoever waits for these numbers is told now.
-            if not self._rendezvous.quiet:
-                for receiver, message in self._rendezvous.take():
-                    send(receiver, message)
+            if not rendezvous.quiet:
+                for receiver, message in rendezvous.take():
+                    self._send(receiver, message)
 
 
 class Underway:
     """Events that a door has handed over: passed on by one slice after the other, whenever their owner calls for the next."""
 
-    __slots__ = ("_nearby", "count", "last", "passage")
+    __slots__ = ("_nearby", "count", "done", "last", "passage")
 
     def __init__(self, nearby: Nearby, passage: Passage, last: int, count: int) -> None:
         self._nearby = nearby
@@ -117,13 +115,10 @@ class Underway:
         self.last = last
         """Their last number."""
         self.count = count
-
-    @property
-    def done(self) -> bool:
+        self.done = False
         """Whether all of them were passed on."""
-        return self.passage.done
 
     def go_on(self) -> bool:
         """Pass more of them on; whether that was all."""
         self._nearby.pass_on(self)
-        return self.passage.done
+        return self.done

@@ -7,7 +7,7 @@ them hears of them in order.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from .messages import After, Event
@@ -29,14 +29,14 @@ class Reaching:
     __slots__ = ("event", "met", "positions", "publisher", "reached", "rest")
 
     def __init__(
-        self, publisher: bytes, event: Event, positions: Iterable[int] | None, reached: Reached, met: int, rest: Iterable[Posted]
+        self, publisher: bytes, event: Event, positions: Iterable[int] | None, reached: Reached, met: int, rest: list[Posted]
     ) -> None:
         self.publisher = publisher
         self.event = event
         self.positions = positions
         self.reached = reached
         self.met = met
-        self.rest = iter(rest)
+        self.rest = rest
 
 
 class Passage:
@@ -62,26 +62,28 @@ class Passage:
         self.done = not events
         """Whether all of them have passed."""
 
-    def slice(self, for_s: float) -> Iterator[tuple[Event, Reached]]:
+    def slice(self, for_s: float) -> list[tuple[Event, Reached]]:
         """The events that are matched until the time is over: at least one test is made, or one event matched."""
-        rendezvous, events = self._rendezvous, self._events
-        clock = rendezvous.clock
+        rendezvous, events, places = self._rendezvous, self._events, self._places
+        clock, publisher = rendezvous.clock, self.publisher
         ends_s = clock() + for_s
-        while not self.done:
-            at = self._at
+        matched: list[tuple[Event, Reached]] = []
+        at = self._at
+        reaching = self._reaching
+        if reaching is not None:
+            if not rendezvous.go_on(reaching, ends_s):
+                return matched
+            self._reaching = None
+            matched.append((events[at], reaching.reached))
+            at += 1
+        while at < len(events) and (not matched or clock() < ends_s):
             event = events[at]
-            reaching = self._reaching
-            if reaching is None:
-                found = rendezvous.reach(self.publisher, event, self._places[at], ends_s)
-                if isinstance(found, Reaching):
-                    self._reaching = found
-                    return
-            elif rendezvous.go_on(reaching, ends_s):
-                found, self._reaching = reaching.reached, None
-            else:
-                return
-            self._at = at = at + 1
-            self.done = at == len(events)
-            yield event, found
-            if clock() >= ends_s:
-                return
+            found = rendezvous.reach(publisher, event, places[at], ends_s)
+            if type(found) is Reaching:
+                self._reaching = found
+                break
+            matched.append((event, found))  # type: ignore[arg-type]  # no Reaching: it has reached all
+            at += 1
+        self._at = at
+        self.done = at == len(events)
+        return matched

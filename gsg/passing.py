@@ -59,6 +59,17 @@ class Sent:
         if last is not None and number >= last.acknowledged:
             last.acknowledged, last.acknowledged_s = number, now
 
+    def passed(self, rendezvous: bytes, number: int, now: float) -> After:
+        """What goes up to this number was forwarded as it was sent; returns what it has to say of the others."""
+        last = self._last.get(rendezvous)
+        if last is None or number < last.number:
+            self.sending(rendezvous, number, now)
+            self.acknowledged(rendezvous, number, now)
+        else:
+            last.number = last.acknowledged = number
+            last.acknowledged_s = now
+        return self.others(rendezvous, now)
+
     def forget(self, rendezvous: bytes) -> None:
         """The rendezvous cannot be reached: nobody is to wait for what went there."""
         self._last.pop(rendezvous, None)

@@ -168,10 +168,7 @@ class Publisher:
 
     def passed_here(self, number: int) -> After:
         """Events up to this number go the short way: they are here. Returns what may have to come before them."""
-        now = self._now()
-        self._sent.sending(self.own_id, number, now)
-        self._sent.acknowledged(self.own_id, number, now)
-        return self._sent.others(self.own_id, now)
+        return self._sent.passed(self.own_id, number, self._now())
 
     def lost(self, channel: Channel) -> None:
         """A link is gone: what went by it and was not acknowledged is sent again, late, and nobody is to wait for it."""

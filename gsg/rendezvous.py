@@ -15,7 +15,7 @@ what it gets; ``Subscriber`` handles are opaque to it.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from math import inf
 from typing import TypeAlias
@@ -147,45 +147,48 @@ class Rendezvous:
         self, publisher: bytes, event: Event, positions: Iterable[int] | None = None, ends_s: float = inf
     ) -> Reached | Reaching:
         """Whom an event reaches, under all of its positions where none are named; what is to go on, where that takes too long."""
-        items = event.items
-        arity = len(items)
-        meeting: list[Posted] = []
-        in_use = self._in_use.get(arity)
-        if in_use is not None:
-            for position in in_use:
-                if positions is None or position in positions:
-                    # A variable is no key's constant.
-                    stand = self._stands.get((arity, position, items[position]))
-                    if stand is not None:
-                        for postings in stand.table.matching(items):
-                            meeting.extend(postings.meeting(items))
-        if self._everywhere.size and (positions is None or HOME in positions):
-            for shape in (items, _ANY_ARITY):
-                for postings in self._everywhere.table.matching(shape):
-                    meeting.extend(postings.meeting(items))
+        meeting = self._meeting(event.items, positions)
         reached: Reached = {}
-        rest = iter(meeting)
-        met = self._meet(event, rest, reached, ends_s)
+        met, looked_at = self._meet(event, meeting, reached, ends_s)
         # What is not asked for any more when the next slice comes has no feeds then.
-        if waiting := list(rest):
-            return Reaching(publisher, event, positions, reached, met, waiting)
+        if looked_at < len(meeting):
+            return Reaching(publisher, event, positions, reached, met, meeting[looked_at:])
         self._has_reached(publisher, event, positions, reached, met)
         return reached
 
     def go_on(self, reaching: Reaching, ends_s: float) -> bool:
         """Look at more of what an event meets; whether that was all."""
-        reaching.met += self._meet(reaching.event, reaching.rest, reaching.reached, ends_s)
-        if waiting := list(reaching.rest):
-            reaching.rest = iter(waiting)
+        met, looked_at = self._meet(reaching.event, reaching.rest, reaching.reached, ends_s)
+        reaching.met += met
+        if looked_at < len(reaching.rest):
+            del reaching.rest[:looked_at]
             return False
         self._has_reached(reaching.publisher, reaching.event, reaching.positions, reaching.reached, reaching.met)
         return True
 
-    def _meet(self, event: Event, rest: Iterator[Posted], reached: Reached, ends_s: float) -> int:
-        """Try one after the other until the time is over; how many the event passed."""
+    def _meeting(self, items: Tuple, positions: Iterable[int] | None) -> list[Posted]:
+        """What is posted that a tuple may pass, under these of its positions."""
+        arity = len(items)
+        meeting: list[Posted] = []
+        for position in self._in_use.get(arity, ()):
+            if positions is None or position in positions:
+                # A variable is no key's constant.
+                stand = self._stands.get((arity, position, items[position]))
+                if stand is not None:
+                    for postings in stand.table.matching(items):
+                        meeting.extend(postings.meeting(items))
+        if self._everywhere.size and (positions is None or HOME in positions):
+            for shape in (items, _ANY_ARITY):
+                for postings in self._everywhere.table.matching(shape):
+                    meeting.extend(postings.meeting(items))
+        return meeting
+
+    def _meet(self, event: Event, meeting: Sequence[Posted], reached: Reached, ends_s: float) -> tuple[int, int]:
+        """Try one after the other until the time is over: how many the event passed, and how many were tried."""
         items, text, clock = event.items, event.text, self.clock
-        met = 0
-        for posted in rest:
+        met = tried = 0
+        for posted in meeting:
+            tried += 1
             if posted.test is None or self._passes(posted, items, text):
                 met += 1
                 for feed in posted.feeds:
@@ -194,9 +197,9 @@ class Rendezvous:
                         reached[feed.subscriber] = [feed.number]
                     else:
                         numbers.append(feed.number)
-            if clock() >= ends_s:
+            if tried < len(meeting) and clock() >= ends_s:
                 break
-        return met
+        return met, tried
 
     def _has_reached(self, publisher: bytes, event: Event, positions: Iterable[int] | None, reached: Reached, met: int) -> None:
         """All that an event meets was looked at."""
@@ -216,9 +219,7 @@ class Rendezvous:
 
     def _passes(self, posted: Posted, items: Tuple, text: str | None) -> bool:
         try:
-            predicate = posted.predicate
-            if predicate is None:
-                predicate = self._compiled.get(posted)
+            predicate = posted.predicate or self._compiled.get(posted)
             if predicate is None:
                 assert posted.test is not None, "without a test everything passes"
                 predicate = self._compile_test(posted.test)

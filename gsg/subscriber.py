@@ -168,8 +168,18 @@ class Subscriber:
 
     def happened(self, channel: Channel, publisher: bytes, event: Event, feeds: Sequence[int]) -> None:
         """It is the turn of an event that some feeds match: listeners hear, and it joins with the facts of this moment, once."""
-        memories = [memory for number in feeds if (memory := self.intake.of_feed(channel, number)) is not None]
-        if len(memories) > 1:
+        of_feed = self.intake.of_feed
+        if len(feeds) == 1:
+            # Nearly always, so it is made short.
+            only = of_feed(channel, feeds[0])
+            if only is None:
+                return
+            if only.on_event is not None and only.recent is None:
+                only.on_event(event, only.note)
+                return
+            memories = [only]
+        else:
+            memories = [memory for number in feeds if (memory := of_feed(channel, number)) is not None]
             # Newest first, those without constants last: the order in which Pedro serves its subscriptions (facts, section 3).
             memories.sort(key=_pedro_order)
         joins = False

@@ -102,17 +102,23 @@ def decode(line: str | None, dialect: Dialect) -> Command:
         return Bad("a line that is too long, blank, or holds NUL, CR or bytes that are no UTF-8")
     if has_too_many_tokens(line):
         return Bad(f"a line of more than {MAX_TOKENS} tokens and escaped characters; say it in several")
-    plain = flat.compound(line)
+    plain = plain_notification(line, dialect)
     if plain is not None:
-        term, items = plain
-        if term[0] not in COMMANDS and len(items) <= MAX_ARITY:
-            remember(line, term, dialect)
-            return Notify(term, items, line)
-    elif line.startswith("p2pmsg"):
+        return Notify(*plain, line)
+    if line.startswith("p2pmsg"):
         known = _plain_message(line, dialect)
         if known is not None:
             return known
     return _read(line, dialect)
+
+
+def plain_notification(line: str, dialect: Dialect) -> tuple[Term, Tuple] | None:
+    """The term and the tuple of a notification that is plain, as most are, in one pass; None for what takes :func:`decode`."""
+    plain = None if has_too_many_tokens(line) else flat.compound(line)
+    if plain is None or plain[0][0] in COMMANDS or len(plain[1]) > MAX_ARITY:
+        return None
+    remember(line, plain[0], dialect)
+    return plain
 
 
 def decode_extended(line: str, dialect: Dialect) -> Command | None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import NamedTuple, Protocol, TypeAlias
 
 from gsg.errors import BadTerm, GsgError, LocalError
@@ -73,7 +73,7 @@ class Surroundings(Protocol):
 class _Far(NamedTuple):
     """A run that others have to hear of."""
 
-    run: list[Said]
+    run: Sequence[Said]
     via: Via
 
 
@@ -225,15 +225,47 @@ class Connection:
         if self._matching is not None:
             self._match_on(*self._matching)
             return None
+        clock = self._door.turns.clock
+        ends_s = clock() + TURN_S
+        left = RUN
+        while left > 0 and clock() <= ends_s:
+            run, via = self._next_run(min(left, self._at_once), ends_s)
+            if run:
+                left -= len(run)
+                if not self._flash(run, via):
+                    return _Far(run, via)
+                if self._matching is not None or self._at_once <= len(run) < RUN:
+                    # It takes long, or causes much: others have their turn.
+                    break
+                continue
+            command = self._next_command()
+            if command is None:
+                break
+            if self._under_way:
+                # What comes before it is done first.
+                self._put_back = command
+                return _nothing
+            left -= 1
+            step = self._carry_out(command)
+            if step is not None:
+                return step
+        return None
+
+    def _next_command(self) -> Command | None:
+        command, self._put_back = self._put_back, None
+        return command or self.session.next_command()
+
+    def _next_run(self, most: int, ends_s: float) -> tuple[Sequence[Said], Via]:
+        """The next lines that travel alike, at most so many, in time; none where a command comes first."""
+        if self._put_back is None:
+            plain = self.session.notifications(most)
+            if plain:
+                return plain, None
+        clock = self._door.turns.clock
         run: list[Said] = []
         run_via: Via = None
-        clock = asyncio.get_running_loop().time
-        ends_s = clock() + TURN_S
-        for _ in range(RUN):
-            if clock() > ends_s:
-                break
-            command = self._put_back or self.session.next_command()
-            self._put_back = None
+        while len(run) < most and (not run or clock() <= ends_s):
+            command = self._next_command()
             if command is None:
                 break
             via: Via = None
@@ -242,35 +274,22 @@ class Connection:
             elif type(command) is P2P and (addressed := self._addressed(command)) is not None:
                 said, via = addressed
             else:
-                if run or self._under_way:
-                    # What comes before it is done first.
-                    self._put_back = command
-                    if not run:
-                        return _nothing
-                    break
-                step = self._carry_out(command)
-                if step is not None:
-                    return step
-                continue
-            if run and (via != run_via or len(run) >= self._at_once):
-                if not self._flash(run, run_via):
-                    self._put_back = command
-                    return _Far(run, run_via)
-                run = []
-                if self._matching is not None or self._at_once < RUN // 16 or clock() > ends_s:
-                    self._put_back = command
-                    return None
+                self._put_back = command
+                break
+            if run and via != run_via:
+                self._put_back = command
+                break
             run.append(said)
             run_via = via
-        if run and not self._flash(run, run_via):
-            return _Far(run, run_via)
-        return None
+        return run, run_via
 
-    def _flash(self, run: list[Said], via: Via) -> bool:
+    def _flash(self, run: Sequence[Said], via: Via) -> bool:
         """Match what was said here and answer it, or begin to; False where it has to travel."""
-        clock = asyncio.get_running_loop().time
-        before, began_s = self._door.outboxes.delivered, clock()
-        underway = None if self._under_way else self._peer.flash_here(self._told(_Far(run, via)), via=via)
+        if self._under_way:
+            return False
+        outboxes = self._door.outboxes
+        before = outboxes.delivered
+        underway = self._peer.flash_here(run if via is None else self._told(_Far(run, via)), via=via)
         if underway is None:
             self._at_once = RUN  # the longer the run, the fewer the journeys
             return False
@@ -279,9 +298,9 @@ class Connection:
             self._at_once = 1
             return True
         self._answers.append(b"1\n" * len(run))
-        caused = self._door.outboxes.delivered - before
-        in_time = TURN_S * len(run) / max(clock() - began_s, 1e-6)
-        self._at_once = max(1, min(RUN, DELIVERIES * len(run) // max(caused, 1), int(in_time)))
+        # These took no more than a slice of matching: twice as many may go together, unless each line causes much.
+        caused = (outboxes.delivered - before) // len(run)
+        self._at_once = min(RUN, 2 * self._at_once, DELIVERIES // caused or 1) if caused else min(RUN, 2 * self._at_once)
         return True
 
     def _match_on(self, underway: Underway, count: int) -> None:
@@ -290,7 +309,7 @@ class Connection:
             self._matching = None
             self._answers.append(acknowledgement(1) * count)
 
-    def _told(self, said: _Far) -> list[Said]:
+    def _told(self, said: _Far) -> Sequence[Said]:
         """What was said, and to the admin what it is to hear of it."""
         admin_host = self._door.admin_host
         return said.run if said.via is None or admin_host is None else with_overheard(said.run, admin_host)

@@ -58,6 +58,7 @@ class Subscription:
         code = compile_goal(body, dialect, self.work)
         self._code: list[Instruction] = code
         self._tests: list[Test] | None = [test for _, test in code] if all(what == TEST for what, _ in code) else None
+        self._shape: tuple[Term, int] | None = (head[0], len(head)) if type(head) is tuple else None
         self._arguments: list[tuple[int, Term]] = []
         self._firsts: list[tuple[int, Var]] = []
         self._constants: list[tuple[int, type, Term]] = []
@@ -82,16 +83,20 @@ class Subscription:
 
     def covers(self, term: Term) -> bool:
         """Whether the notification unifies with the head and the body then holds, in at most MAX_STEPS."""
-        head, work = self.head, self.work
-        work.steps = MAX_STEPS
-        if type(head) is tuple and (type(term) is not tuple or len(term) != len(head) or term[0] != head[0]):
+        shape = self._shape
+        if shape is not None and (type(term) is not tuple or term[0] != shape[0] or len(term) != shape[1]):
             return False
+        work = self.work
+        work.steps = MAX_STEPS
         try:
             if not self._unifies(term, work):
                 return False
             if self._tests is None:
                 return solve(self._code, work)
-            return all(test() for test in self._tests)
+            for test in self._tests:  # noqa: SIM110  # all() and its generator take as long as a test
+                if not test():
+                    return False
+            return True
         except TypeFault:
             self.failures.type_faults += 1
             return False
@@ -105,11 +110,11 @@ class Subscription:
                 variable.ref = None
 
     def _unifies(self, term: Term, work: Work) -> bool:
-        head = self.head
-        if type(head) is Var:
-            work.bind(head, term)
-            return True
-        if type(head) is not tuple:
+        if self._shape is None:
+            head = self.head
+            if type(head) is Var:
+                work.bind(head, term)
+                return True
             return unify(head, term, work)
         assert type(term) is tuple
         for position, kind, value in self._constants:
@@ -121,7 +126,10 @@ class Subscription:
                 return False
         for position, variable in self._firsts:
             variable.ref = term[position]
-        return all(unify(argument, term[position], work) for position, argument in self._arguments)
+        for position, argument in self._arguments:  # noqa: SIM110  # as above
+            if not unify(argument, term[position], work):
+                return False
+        return True
 
     def source(self) -> str:
         """The text from which :func:`compile_test` makes this test: the same one whatever the variables are called."""
@@ -182,23 +190,31 @@ def _template(functor: str, arity: int) -> Template:
 class CoverTest:
     """The test of one subscription, for tuples; what :func:`compile_test` makes."""
 
-    __slots__ = ("demands", "subscription")
+    __slots__ = ("_covers", "_read", "_shuts_out_commands", "demands", "subscription")
 
     def __init__(self, subscription: Subscription) -> None:
+        head = subscription.head
         self.subscription = subscription
-        self.demands = demands_of(subscription.head, subscription.body)
+        self.demands = demands_of(head, subscription.body)
         """What a rendezvous may look for before it asks."""
+        self._covers = subscription.covers
+        self._read = _read_lines[subscription.dialect.name]
+        self._shuts_out_commands = type(head) is tuple and head[0] not in COMMANDS
 
     def __call__(self, items: Tuple, line: str | None = None) -> bool:
         """Whether the tuple is covered; ``line`` is the notification as it was sent, where it came through Pedro's door."""
-        term = _notification(items, line, self.subscription.dialect)
-        return term is not None and self.of_term(term)
+        term = None if line is None else self._read.get(line)
+        if term is None:
+            term = _notification(items, line, self.subscription.dialect)
+            if term is None:
+                return False
+        return self._covers(term) if self._shuts_out_commands else self.of_term(term)
 
     def of_term(self, term: Term) -> bool:
         """Whether a notification is covered that was read already."""
         if type(term) is tuple and term[0] in COMMANDS:
             return False
-        return self.subscription.covers(term)
+        return self._covers(term)
 
 
 def compile_test(source: str) -> CoverTest:

@@ -70,7 +70,20 @@ def compile_goal(body: Term, dialect: Dialect, work: Work) -> list[Instruction]:
             else:
                 slots += 1
                 pending.extend(reversed(parts))
-    return [(what, operand.at if type(operand) is _Label else operand) for what, operand in code]
+    code = [(what, operand.at if type(operand) is _Label else operand) for what, operand in code]
+    if code and code[-1][0] == CHOOSE:
+        # Nothing comes after it that could ask for another solution.
+        code[-1] = TEST, _any_of(code[-1][1])
+    return code
+
+
+def _any_of(choices: Choices) -> Test:
+    def test() -> bool:
+        for _ in choices():
+            return True
+        return False
+
+    return test
 
 
 def _control(goal: Term, slot: int) -> list[tuple[str, Any]] | None:

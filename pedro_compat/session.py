@@ -13,10 +13,27 @@ from collections import deque
 
 import msgspec
 
+from gsg.model import Tuple
+
 from .admin import ADMIN
-from .commands import P2P, Bad, Command, Deregister, Notify, Register, Subscribe, Unsubscribe, decode, decode_extended
+from .commands import (
+    P2P,
+    Bad,
+    Command,
+    Deregister,
+    Notify,
+    Register,
+    Subscribe,
+    Unsubscribe,
+    decode,
+    decode_extended,
+    plain_notification,
+)
 from .dialect import PAPER, Dialect
 from .lines import DEFAULT_SIZE, LineReader
+
+TOGETHER_CHARACTERS = 16 * 1024
+"""Characters of notifications that are read without a look at the clock, and the line that passes them: milliseconds."""
 
 
 class Session:
@@ -59,6 +76,25 @@ class Session:
     def receive(self, data: bytes) -> None:
         """Take bytes from the data socket."""
         self._lines.extend(self._reader.feed(data))
+
+    def notifications(self, most: int) -> list[tuple[Tuple, str]]:
+        """The notifications that come next, as far as they are plain, with their lines: at most so many, and TOGETHER_CHARACTERS.
+
+        Each is answered 1. What comes after them, or instead, is the next command.
+        """
+        lines, dialect, left = self._lines, self.dialect, TOGETHER_CHARACTERS
+        together: list[tuple[Tuple, str]] = []
+        while lines and len(together) < most and left > 0:
+            line = lines[0]
+            if line is None:
+                break
+            plain = plain_notification(line, dialect)
+            if plain is None:
+                break
+            left -= len(line)
+            together.append((plain[1], line))
+            lines.popleft()
+        return together
 
     def next_command(self) -> Command | None:
         """The next command, or ``None`` when more bytes are needed."""

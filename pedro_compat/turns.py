@@ -7,6 +7,7 @@ served as it comes, waits for one such turn and not for one of each client that 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Callable
 
@@ -17,9 +18,11 @@ TURN_S = 0.01
 class Turns:
     """Those of one door, first come, first served. Bounded by its clients, each of which waits for one turn at most."""
 
-    __slots__ = ("_due", "_waiting")
+    __slots__ = ("_due", "_waiting", "clock")
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clock = clock
+        """Seconds as they go by within a turn: an event loop's time may stand still until it comes round."""
         self._waiting: deque[Callable[[], None]] = deque()
         self._due = False
         """Whether the loop was told already."""
@@ -32,15 +35,14 @@ class Turns:
             asyncio.get_running_loop().call_soon(self._go)
 
     def _go(self) -> None:
-        loop = asyncio.get_running_loop()
-        ends_s = loop.time() + TURN_S
+        ends_s = self.clock() + TURN_S
         try:
             # A client that has more again waits behind the others, and for the next time.
             for _ in range(len(self._waiting)):
                 self._waiting.popleft()()
-                if loop.time() >= ends_s:
+                if self.clock() >= ends_s:
                     break
         finally:
             self._due = bool(self._waiting)
             if self._due:
-                loop.call_soon(self._go)
+                asyncio.get_running_loop().call_soon(self._go)
