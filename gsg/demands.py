@@ -64,10 +64,7 @@ def constants_at(items: Tuple, path: Path) -> Iterable[Term] | None:
             elif kind is Variable:
                 return None
         found = inner
-    for value in found:
-        if type(value) is Variable:
-            return None
-    return found
+    return None if Variable in map(type, found) else found
 
 
 def is_one_constant(term: Term) -> bool:

@@ -173,8 +173,8 @@ class Intake:
 
     def of_feed(self, channel: Channel, number: int) -> Memory | None:
         """The memory that a feed keeps; None when the feed has ended."""
-        source = self._source(channel, number)
-        return None if source is None else source.memory
+        source = self._sources.get(number)
+        return source.memory if source is not None and source.channel is channel else None
 
     def ways(self, peer: bytes) -> Collection[Channel]:
         """The channels by which a peer feeds this one now."""

@@ -48,7 +48,7 @@ class Nearby:
         self._handover = handover
         self._send = send
 
-    def flash(self, events: Sequence[tuple[Tuple, str | None]], via: Sequence[int] | None = None) -> Underway | None:
+    def flash(self, events: Sequence[tuple[Tuple, str | None]], via: Sequence[int] | None = None) -> Passage | None:
         """Pass events on, in order, as far as one slice goes; None, and nothing done, when they have to go the long way."""
         if not events or self._handover.settling or self._publisher.sending or self._own.queued or not self._rendezvous.quiet:
             return None
@@ -64,18 +64,16 @@ class Nearby:
                 return None
         publisher = self._publisher
         numbered = publisher.numbered(events)
-        last = numbered[-1].number
-        after = publisher.passed_here(last)
-        underway = Underway(self, Passage(self._rendezvous, publisher.own_id, numbered, places, after), last, len(events))
-        self.pass_on(underway)
-        return underway
+        passage = Passage(self._rendezvous, publisher.own_id, numbered, places, publisher.passed_here(numbered[-1].number))
+        self.pass_on(passage)
+        return passage
 
-    def pass_on(self, underway: Underway) -> None:
-        """Match what one slice has time for, and tell whom it concerns."""
-        own, passage, subscriber = self._own, underway.passage, self._subscriber
-        publisher, after = passage.publisher, passage.after
+    def pass_on(self, passage: Passage) -> None:
+        """Match what one slice has time for, and tell whom it concerns; to be called until the passage is done."""
+        own, subscriber = self._own, self._subscriber
+        publisher, after, last = passage.publisher, passage.after, passage.events[-1].number
         # What was sent to other rendezvous before these may come back to this peer: its own subscribers hear of that first.
-        passes = subscriber.inorder.passes(own, publisher, underway.last, after)
+        passes = subscriber.inorder.passes(own, publisher, last, after)
         held = None if passes else Happened(publisher, [], [], after)
         for event, reached in passage.slice(SLICE_S):
             for receiver, feeds in reached.items():
@@ -94,31 +92,10 @@ class Nearby:
         if held is not None:
             subscriber.inorder.hold(own, held)
         if passage.done:
-            underway.done = True
             rendezvous = self._rendezvous
-            rendezvous.passing.passed(publisher, underway.last)
-            self._publisher.published += underway.count
+            rendezvous.passing.passed(publisher, last)
+            self._publisher.published += len(passage.events)
             # Whoever waits for these numbers is told now.
             if not rendezvous.quiet:
                 for receiver, message in rendezvous.take():
                     self._send(receiver, message)
-
-
-class Underway:
-    """Events that a door has handed over: passed on by one slice after the other, whenever their owner calls for the next."""
-
-    __slots__ = ("_nearby", "count", "done", "last", "passage")
-
-    def __init__(self, nearby: Nearby, passage: Passage, last: int, count: int) -> None:
-        self._nearby = nearby
-        self.passage = passage
-        self.last = last
-        """Their last number."""
-        self.count = count
-        self.done = False
-        """Whether all of them were passed on."""
-
-    def go_on(self) -> bool:
-        """Pass more of them on; whether that was all."""
-        self._nearby.pass_on(self)
-        return self.done

@@ -42,7 +42,7 @@ class Reaching:
 class Passage:
     """Some events of one publisher; ``after`` is what is to be told before them (:mod:`gsg.passing`)."""
 
-    __slots__ = ("_at", "_events", "_places", "_reaching", "_rendezvous", "after", "done", "publisher")
+    __slots__ = ("_at", "_places", "_reaching", "_rendezvous", "after", "done", "events", "publisher")
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Passage:
         after: After | None = None,
     ) -> None:
         self._rendezvous = rendezvous
-        self._events = events
+        self.events = events
         self._places = places
         self._at = 0
         self._reaching: Reaching | None = None
@@ -64,7 +64,7 @@ class Passage:
 
     def slice(self, for_s: float) -> list[tuple[Event, Reached]]:
         """The events that are matched until the time is over: at least one test is made, or one event matched."""
-        rendezvous, events, places = self._rendezvous, self._events, self._places
+        rendezvous, events, places = self._rendezvous, self.events, self._places
         clock, publisher = rendezvous.clock, self.publisher
         ends_s = clock() + for_s
         matched: list[tuple[Event, Reached]] = []

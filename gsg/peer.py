@@ -45,8 +45,9 @@ from .messages import (
     Test,
 )
 from .model import Tuple
-from .nearby import Nearby, Underway
+from .nearby import Nearby
 from .outgoing import Outgoing
+from .passages import Passage
 from .placement import Anchor
 from .predicates import compile_test
 from .publisher import Publisher
@@ -386,13 +387,18 @@ class Peer:
         """Events with the text that they came as; ``via`` limits the positions whose rendezvous they go by."""
         await self._opened().events(events, via=via)
 
-    def flash_here(self, events: Sequence[tuple[Tuple, str | None]], *, via: Sequence[int] | None = None) -> Underway | None:
-        """Like :meth:`flash`, at once: call for more slices until it is done, in turn with others.
+    def flash_here(self, events: Sequence[tuple[Tuple, str | None]], *, via: Sequence[int] | None = None) -> Passage | None:
+        """Like :meth:`flash`, at once: call :meth:`flash_on` until the passage is done, in turn with others.
 
         None, and nothing done, where others are concerned: await :meth:`flash` then.
         """
         self._opened()
         return self._nearby.flash(events, via)
+
+    def flash_on(self, passage: Passage) -> bool:
+        """One slice more of events that :meth:`flash_here` has begun to pass on; whether that was the last one."""
+        self._nearby.pass_on(passage)
+        return passage.done
 
     async def listen(
         self,

@@ -307,12 +307,12 @@ class Postings:
             if constants is None:
                 met.extend(_all(buckets))
                 continue
-            found: dict[Posted, None] = {}
-            for constant in constants:
-                bucket = buckets.get(constant)
-                if bucket is not None:
-                    found.update(dict.fromkeys(_of(bucket)))
-            met.extend(found)
+            found = [bucket for constant in constants if (bucket := buckets.get(constant)) is not None]
+            if len(found) == 1:
+                met.extend(_of(found[0]))
+            elif found:
+                # One may demand several of the constants.
+                met.extend({posted: None for bucket in found for posted in _of(bucket)})
         return met
 
     def _chosen(self, demands: Sequence[Demand]) -> Demand | None:

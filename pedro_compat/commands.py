@@ -114,7 +114,7 @@ def decode(line: str | None, dialect: Dialect) -> Command:
 
 def plain_notification(line: str, dialect: Dialect) -> tuple[Term, Tuple] | None:
     """The term and the tuple of a notification that is plain, as most are, in one pass; None for what takes :func:`decode`."""
-    plain = None if has_too_many_tokens(line) else flat.compound(line)
+    plain = None if len(line) > MAX_TOKENS and has_too_many_tokens(line) else flat.compound(line)
     if plain is None or plain[0][0] in COMMANDS or len(plain[1]) > MAX_ARITY:
         return None
     remember(line, plain[0], dialect)

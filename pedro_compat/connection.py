@@ -20,7 +20,7 @@ from gsg.features import Template
 from gsg.memories import Memory
 from gsg.messages import Event, Test
 from gsg.model import Tuple
-from gsg.nearby import Underway
+from gsg.passages import Passage
 from gsg.peer import Peer
 from gsg.placement import NOWHERE
 
@@ -48,6 +48,7 @@ RUNS_UNDER_WAY = 8
 """Runs of one client that travel at the same time; one more waits for the oldest to be answered."""
 MAX_SUBSCRIPTIONS = 100_000
 """Subscriptions of one client; one more is answered 0."""
+OK = acknowledgement(1)
 Step: TypeAlias = "Callable[[], Awaitable[None]] | _Far"
 """What has to be waited for before the next line is looked at."""
 Said: TypeAlias = tuple[Tuple, "str | None"]
@@ -109,8 +110,10 @@ class Connection:
         """Whether there is to be another turn; no line is looked at before."""
         self._unread_answers = False
         self._paused = False
-        self._matching: tuple[Underway, int] | None = None
-        """Lines that take long to match, and how many: they go on in each turn, and no other is looked at before they are done."""
+        self._matching: Passage | None = None
+        """Lines that take long to match: they go on in each turn, and no other is looked at before they are done."""
+        self._count = 0
+        """How many lines those are."""
         self._at_once = 1
         """Lines that are matched together: one, until it is known what that costs."""
 
@@ -119,9 +122,10 @@ class Connection:
     def received(self, data: bytes) -> None:
         """Bytes have come on the data socket."""
         self.session.receive(data)
-        if not self._working and not self._turn_waits and not self._unread_answers:
+        if self._working or self._turn_waits or self._unread_answers:
+            self._read_or_pause()
+        else:
             self._turn()
-        self._read_or_pause()
 
     def answers_unread(self, unread: bool) -> None:
         """The client leaves its answers unread: it is not read from either, and the others do not notice."""
@@ -154,10 +158,11 @@ class Connection:
         self._turn_waits = False
         if not self._open and self._matching is None:
             return
+        self._door.outboxes.turn_begins()
         try:
             step = self._carry_out_run()
             self._speak()
-        except Exception:
+        except Exception:  # whatever it is: one client's lines must not end the door
             self._failed()
             return
         if step is not None:
@@ -179,7 +184,7 @@ class Connection:
                 if step is None:
                     step = self._carry_out_run()
                 if isinstance(step, _Far):
-                    under_way.append((self._door.start(self._peer.flash(self._told(step), via=step.via)), len(step.run)))
+                    under_way.append((self._door.start(self._peer.flash(self._told(*step), via=step.via)), len(step.run)))
                     step = None
                     if len(under_way) >= RUNS_UNDER_WAY:
                         await self._answer_oldest()
@@ -193,7 +198,7 @@ class Connection:
                     step = None
                 self._speak()
                 self._read_or_pause()
-        except Exception:
+        except Exception:  # as in _turn
             self._failed()
         finally:
             under_way.clear()
@@ -205,6 +210,7 @@ class Connection:
         """A defect of ours: it ends this connection, whose answers would be out of step, and nobody else's."""
         log.exception("a pedro connection failed")
         self._matching = None
+        self._door.outboxes.flush()
         self.cut_off()
         self.leave()
 
@@ -223,7 +229,7 @@ class Connection:
     def _carry_out_run(self) -> Step | None:
         """The next lines, in order; what has to be awaited before one goes on, or None when this turn's share is done."""
         if self._matching is not None:
-            self._match_on(*self._matching)
+            self._match_on(self._matching)
             return None
         clock = self._door.turns.clock
         ends_s = clock() + TURN_S
@@ -237,7 +243,9 @@ class Connection:
                 if self._matching is not None or self._at_once <= len(run) < RUN:
                     # It takes long, or causes much: others have their turn.
                     break
-                continue
+                if self.session.has_lines or self._put_back is not None:
+                    continue
+                break
             command = self._next_command()
             if command is None:
                 break
@@ -289,30 +297,30 @@ class Connection:
             return False
         outboxes = self._door.outboxes
         before = outboxes.delivered
-        underway = self._peer.flash_here(run if via is None else self._told(_Far(run, via)), via=via)
-        if underway is None:
+        passage = self._peer.flash_here(self._told(run, via), via=via)
+        if passage is None:
             self._at_once = RUN  # the longer the run, the fewer the journeys
             return False
-        if not underway.done:
-            self._matching = underway, len(run)
+        if not passage.done:
+            self._matching, self._count = passage, len(run)
             self._at_once = 1
             return True
-        self._answers.append(b"1\n" * len(run))
+        self._answers.append(OK * len(run))
         # These took no more than a slice of matching: twice as many may go together, unless each line causes much.
         caused = (outboxes.delivered - before) // len(run)
         self._at_once = min(RUN, 2 * self._at_once, DELIVERIES // caused or 1) if caused else min(RUN, 2 * self._at_once)
         return True
 
-    def _match_on(self, underway: Underway, count: int) -> None:
+    def _match_on(self, passage: Passage) -> None:
         """Match more of what takes long, and answer it when all of it is done."""
-        if underway.go_on():
+        if self._peer.flash_on(passage):
             self._matching = None
-            self._answers.append(acknowledgement(1) * count)
+            self._answers.append(OK * self._count)
 
-    def _told(self, said: _Far) -> Sequence[Said]:
+    def _told(self, run: Sequence[Said], via: Via) -> Sequence[Said]:
         """What was said, and to the admin what it is to hear of it."""
         admin_host = self._door.admin_host
-        return said.run if said.via is None or admin_host is None else with_overheard(said.run, admin_host)
+        return run if via is None or admin_host is None else with_overheard(run, admin_host)
 
     def _carry_out(self, command: Command) -> Step | None:
         """Carry out and answer what is no notification; returns what has to be awaited for that."""

@@ -25,7 +25,7 @@ from .errors import SHOWN_CHARACTERS, BadLine, BadSubscription
 from .failures import Failures
 from .goals import TEST, Instruction, Test, compile_goal, solve
 from .syntax import MAX_TOKENS, has_too_many_tokens, parse
-from .terms import Term, Var, is_cons, text_of
+from .terms import Compound, Term, Var, is_cons, text_of
 from .tuples import from_tuple
 from .unification import MAX_STEPS, Exhausted, TypeFault, Work, unify
 from .writing import NumberedNames, write
@@ -89,7 +89,10 @@ class Subscription:
         work = self.work
         work.steps = MAX_STEPS
         try:
-            if not self._unifies(term, work):
+            if shape is None:
+                if not self._whole_unifies(term, work):
+                    return False
+            elif not self._arguments_unify(term, work):  # type: ignore[arg-type]  # the shape says that it is a compound
                 return False
             if self._tests is None:
                 return solve(self._code, work)
@@ -109,14 +112,13 @@ class Subscription:
             for _, variable in self._firsts:
                 variable.ref = None
 
-    def _unifies(self, term: Term, work: Work) -> bool:
-        if self._shape is None:
-            head = self.head
-            if type(head) is Var:
-                work.bind(head, term)
-                return True
-            return unify(head, term, work)
-        assert type(term) is tuple
+    def _whole_unifies(self, term: Term, work: Work) -> bool:
+        if type(self.head) is Var:
+            work.bind(self.head, term)
+            return True
+        return unify(self.head, term, work)
+
+    def _arguments_unify(self, term: Compound, work: Work) -> bool:
         for position, kind, value in self._constants:
             found = term[position]
             if type(found) is not kind:
@@ -126,7 +128,7 @@ class Subscription:
                 return False
         for position, variable in self._firsts:
             variable.ref = term[position]
-        for position, argument in self._arguments:  # noqa: SIM110  # as above
+        for position, argument in self._arguments:  # noqa: SIM110  # as in covers()
             if not unify(argument, term[position], work):
                 return False
         return True

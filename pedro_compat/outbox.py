@@ -40,17 +40,18 @@ class Outboxes:
         self._filled.append(outbox)
         if not self._waiting:
             self._waiting = True
-            asyncio.get_running_loop().call_soon(self._turn_ends)
+            asyncio.get_running_loop().call_soon(self.flush)
+
+    def turn_begins(self) -> None:
+        """Whoever has the turn calls :meth:`flush` at its end, so the event loop need not."""
+        self._waiting = True
 
     def flush(self) -> None:
         """Write everything that was delivered so far."""
+        self._waiting = False
         filled, self._filled = self._filled, []
         for outbox in filled:
             outbox.write()
-
-    def _turn_ends(self) -> None:
-        self._waiting = False
-        self.flush()
 
 
 class Outbox:
