@@ -284,17 +284,16 @@ async def served(kind: str) -> AsyncIterator[tuple[int, int]]:
             config.write_text(f"listener {port} 127.0.0.1\nallow_anonymous true\nmax_queued_messages 0\n")
             command = ["mosquitto", "-c", str(config)]
         quiet = subprocess.PIPE if kind == "relay" else subprocess.DEVNULL
-        process = subprocess.Popen(command, stdout=quiet, stderr=None if kind == "relay" else quiet, text=True)
+        process = await asyncio.create_subprocess_exec(*command, stdout=quiet, stderr=None if kind == "relay" else quiet)
         try:
-            if kind == "relay":
-                assert process.stdout is not None
-                port = int(process.stdout.readline())
+            if process.stdout is not None:
+                port = int(await process.stdout.readline())
             else:
                 await _until_it_listens(port)
             yield process.pid, port
         finally:
             process.kill()
-            process.communicate()
+            await process.wait()
 
 
 def _free_port() -> int:

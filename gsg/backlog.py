@@ -43,6 +43,11 @@ class Backlog:
 
     def popleft(self) -> Change | None:
         """The oldest difference, or None. Raises Overrun once after events were lost."""
+        oldest = self.take(1)
+        return oldest[0] if oldest else None
+
+    def take(self, most: int) -> list[Change]:
+        """The oldest differences, at most so many. Raises Overrun once after events were lost."""
         if self._lost_events:
             lost, self._lost_events = self._lost_events, 0
             raise Overrun(
@@ -50,12 +55,14 @@ class Backlog:
                 "rows that are state are complete: go on reading, read faster, or subscribe with a higher limit",
                 lost=lost,
             )
-        if self._changes is None:
-            return None
-        oldest = self._changes.popleft()
-        if not self._changes:
+        kept = self._changes
+        if kept is None:
+            return []
+        if len(kept) <= most:
             self._changes = None
-        return oldest
+            return list(kept)
+        popleft = kept.popleft
+        return [popleft() for _ in range(most)]
 
     def _merge(self, kept: deque[Change]) -> None:
         sums: dict[Row, int] = {}

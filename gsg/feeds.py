@@ -10,6 +10,7 @@ changed meanwhile. Deltas that come before the snapshot is whole belong to an ol
 
 from __future__ import annotations
 
+from collections import deque
 from enum import Enum
 from typing import TypeAlias
 
@@ -100,22 +101,36 @@ RECENT_PUBLISHERS = 4_096
 class RecentEvents:
     """Which events were seen: the same event arrives by every rendezvous that has a matching template."""
 
-    __slots__ = ("_by_publisher",)
+    __slots__ = ("_by_publisher", "_latest", "_numbers", "_order")
 
     def __init__(self) -> None:
-        self._by_publisher: dict[bytes, dict[int, None]] = {}
+        self._by_publisher: dict[bytes, tuple[set[int], deque[int]]] = {}
+        """Limit: RECENT_PUBLISHERS. The numbers of each, and their order; limit: RECENT_EVENTS."""
+        self._latest: bytes | None = None
+        """The last publisher, who is mostly the next one too."""
+        self._numbers: set[int] = set()
+        self._order: deque[int] = deque()
 
     def is_new(self, publisher: bytes, number: int) -> bool:
         """Whether the event was not seen before; it is from now on."""
+        if publisher != self._latest:
+            self._turn_to(publisher)
+        numbers = self._numbers
+        if number in numbers:
+            return False
+        numbers.add(number)
+        order = self._order
+        order.append(number)
+        if len(order) > RECENT_EVENTS:
+            numbers.discard(order.popleft())
+        return True
+
+    def _turn_to(self, publisher: bytes) -> None:
         seen = self._by_publisher.pop(publisher, None)
         if seen is None:
-            seen = {}
+            seen = (set(), deque())
             if len(self._by_publisher) >= RECENT_PUBLISHERS:
                 del self._by_publisher[next(iter(self._by_publisher))]
         self._by_publisher[publisher] = seen
-        if number in seen:
-            return False
-        seen[number] = None
-        if len(seen) > RECENT_EVENTS:
-            del seen[next(iter(seen))]
-        return True
+        self._latest = publisher
+        self._numbers, self._order = seen

@@ -19,8 +19,8 @@ from .ordering import ORDER_WAIT_S, Ordering
 
 log = logging.getLogger(__name__)
 
-OnHappened: TypeAlias = Callable[[Channel, bytes, Event, Sequence[int]], None]
-"""Hears of an event in its turn: the channel that it came by, its publisher, and the feeds that it matches."""
+OnHappened: TypeAlias = Callable[[Channel, bytes, Sequence[Event], Sequence[Sequence[int]]], None]
+"""Hears of events in their turn: the channel that they came by, their publisher, and the feeds that each matches."""
 
 _NOBODY = Origin(b"", 0)
 """Of what no publisher has just said: it waits for nothing but what concerns the same facts."""
@@ -49,12 +49,7 @@ class InOrder:
         if not events:
             return
         if self._ordering.passes(channel, publisher, events[-1].number, message.after):
-            for event, feeds in zip(events, message.feeds, strict=True):
-                try:
-                    self.on_happened(channel, publisher, event, feeds)
-                except Exception:
-                    # A defect of ours in one listener must not keep the others waiting.
-                    log.exception("an event was not carried out")
+            self.on_happened(channel, publisher, events, message.feeds)
         else:
             self.hold(channel, message)
 
@@ -64,7 +59,7 @@ class InOrder:
         things = [
             (
                 event.number,
-                partial(self.on_happened, channel, publisher, event, feeds),
+                partial(self.on_happened, channel, publisher, [event], [feeds]),
                 size_bytes(event.items) + len(event.text or "") + 8 * len(feeds),
             )
             for event, feeds in zip(message.events, message.feeds, strict=True)
@@ -138,5 +133,5 @@ class InOrder:
         self._go_on(turn)
 
 
-def _unheard(channel: Channel, publisher: bytes, event: Event, feeds: Sequence[int]) -> None:
+def _unheard(channel: Channel, publisher: bytes, events: Sequence[Event], feeds: Sequence[Sequence[int]]) -> None:
     """Nobody listens yet."""

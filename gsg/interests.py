@@ -215,11 +215,19 @@ class Interests:
         here = True
         of_peer, own, holder_of = self._of_peer, self._own, self._holders.now
         in_use: dict[int, Sequence[int]] = {}
+        known: dict[tuple[int, int, Term], bytes] = {}
+        """Where events go that have one candidate: a stream of them has the same constant there."""
         for items in events:
             arity = len(items)
             candidates = in_use.get(arity) if via is None else via
             if candidates is None:
                 candidates = in_use[arity] = self._candidates(arity)
+            if len(candidates) == 1:
+                feature = (arity, candidates[0], items[candidates[0]])
+                found = known.get(feature)
+                if found is not None:
+                    places.append(found)
+                    continue
             there = b""
             for position in candidates:
                 constant = items[position]
@@ -233,6 +241,8 @@ class Interests:
                         continue
                     here = False
                 there += _BYTE[position]
+            if len(candidates) == 1:
+                known[feature] = there
             places.append(there)
         return places, here
 

@@ -83,10 +83,7 @@ class LiveSubscription:
         if self._overrun is not None:
             overrun, self._overrun = self._overrun, None
             raise overrun
-        taken: list[Change] = []
-        while len(taken) < most and (change := self._backlog.popleft()) is not None:
-            taken.append(change)
-        return taken
+        return self._backlog.take(most)
 
     async def close(self) -> None:
         """End the subscription: nothing more comes, not even what was not read. Closing twice is allowed."""

@@ -393,6 +393,14 @@ def size_bytes(items: Tuple) -> int:
     return size
 
 
+def fit_together(tuples: Sequence[Tuple], most_bytes: int) -> bool:
+    """Whether all of them together have at most so many bytes as encoded, so that none has to be looked at by itself."""
+    try:
+        return len(encode(tuples)) <= most_bytes
+    except (UnicodeEncodeError, RecursionError):
+        return False  # size_bytes says which one cannot be encoded
+
+
 def parts(facts: Sequence[Tuple], most: int) -> Iterator[slice]:
     """Slices that cut tuples into messages: at most so many in each, and little more than PART_BYTES."""
     begin = filled = 0

@@ -300,9 +300,14 @@ def fact(items: Iterable[object]) -> Tuple:
     """
     if type(items) is tuple and items and len(items) <= MAX_ARITY and _AS_THEY_ARE.issuperset(map(type, items)):
         for item in items:
-            if type(item) is not str and type(astuple(item)[0]) is not str:
+            kind = type(item)
+            if kind is int:
+                if not INT_MIN <= item <= INT_MAX:
+                    break
+            elif kind is not str and type(astuple(item)[0]) is not str:
                 _named(item)
-        return items
+        else:
+            return items
     made = event(items)
     for item in made:
         if type(item) in _NESTED and not is_ground(item):
@@ -320,8 +325,8 @@ def event(items: Iterable[object]) -> Tuple:
     return made
 
 
-_AS_THEY_ARE = frozenset((str, Symbol, IRI, BlankNode))
-"""Kinds of which every value is a term already: most tuples pass without a look at each item."""
+_AS_THEY_ARE = frozenset((str, int, Symbol, IRI, BlankNode))
+"""Kinds of which nearly every value is a term already: most tuples stay as they are."""
 _NESTED = frozenset((Variable, Compound, List))
 
 

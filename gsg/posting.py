@@ -160,7 +160,7 @@ AnyFeed: TypeAlias = Feed | EventFeed
 class Posted:
     """A template under one anchor, with the test that goes with it, and its feeds."""
 
-    __slots__ = ("_demanded", "_more", "_one", "anchor", "path", "predicate", "template", "test")
+    __slots__ = ("_demanded", "_more", "_one", "_reached", "anchor", "path", "predicate", "template", "test")
 
     def __init__(self, template: Template, test: Test | None, anchor: Key | None) -> None:
         self.template = template
@@ -173,6 +173,7 @@ class Posted:
         self.predicate: Predicate | None = None
         """Its test, compiled, where every tuple under the template is tested; else the rendezvous compiles it when it is met."""
         self._one: AnyFeed | None = None
+        self._reached: dict[Subscriber, list[int]] | None = None
         self._more: dict[AnyFeed, None] | None = None
         """All feeds, where there are several: a dict for each of very many subscriptions would be most of what they take."""
 
@@ -186,8 +187,17 @@ class Posted:
         self.path = path
         self._demanded = constants[0] if len(constants) == 1 else constants
 
+    def reached(self) -> dict[Subscriber, list[int]]:
+        """Whom a tuple reaches that it meets alone, with the numbers of their feeds; not to be changed."""
+        if self._reached is None:
+            self._reached = {}
+            for feed in self.feeds:
+                self._reached.setdefault(feed.subscriber, []).append(feed.number)
+        return self._reached
+
     def add(self, feed: AnyFeed) -> None:
         """One feed more."""
+        self._reached = None
         if self._one is None and self._more is None:
             self._one = feed
             return
@@ -198,6 +208,7 @@ class Posted:
 
     def remove(self, feed: AnyFeed) -> None:
         """One feed fewer."""
+        self._reached = None
         if self._more is None:
             self._one = None
         else:
@@ -338,9 +349,11 @@ def _all(buckets: dict[Term, _Bucket]) -> dict[Posted, None]:
 class Stand:
     """What is posted under one key: templates by look-up, and under each what its tests demand."""
 
-    __slots__ = ("key", "size", "table")
+    __slots__ = ("key", "size", "sole", "table")
 
     def __init__(self, key: Key | None) -> None:
+        self.sole: Posted | None = None
+        """What is posted here, where it is alone and every tuple under the key meets it."""
         self.key = key
         """None for everywhere."""
         self.table: rete.TemplateTable[Postings] = rete.TemplateTable()
@@ -361,6 +374,7 @@ class Stand:
         posted = Posted(template, test, self.key)
         postings.post(posted, demands)
         self.size += 1
+        self._look()
         return posted
 
     def remove(self, posted: Posted) -> None:
@@ -371,6 +385,14 @@ class Stand:
         if not postings:
             self.table.remove(posted.template)
         self.size -= 1
+        self._look()
+
+    def _look(self) -> None:
+        self.sole = None
+        if self.size == 1 and self.key is not None:
+            [only] = self
+            if only.test is None and not only.template.same and only.template.anchors() == (self.key[1],):
+                self.sole = only
 
     def __iter__(self) -> Iterator[Posted]:
         for postings in self.table:

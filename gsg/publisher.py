@@ -23,7 +23,7 @@ from .exchange import ANSWER_TIMEOUT_S, Answer, Channel, Exchange, answer_of
 from .features import positions
 from .holders import Holders
 from .interests import Interests
-from .messages import After, Done, Event, Flash, Message, Origin, Publish, size_bytes
+from .messages import After, Done, Event, Flash, Message, Origin, Publish, fit_together, size_bytes
 from .model import Tuple
 from .passing import Sent
 from .placement import places_by_holder
@@ -184,9 +184,11 @@ class Publisher:
         return self._sending.locked()
 
     async def _publish(self, tuples: Sequence[Tuple], places: Places, batch: _Batch, texts: Sequence[int] | None = None) -> int:
-        sizes = [size_bytes(items) for items in tuples]
-        if texts is not None:
-            sizes = [size + 4 * text for size, text in zip(sizes, texts, strict=True)]
+        sizes: Sequence[int] | None = None
+        if len(tuples) > CHUNK_TUPLES or not fit_together(tuples, CHUNK_BYTES - 4 * sum(texts or ())):
+            sizes = [size_bytes(items) for items in tuples]
+            if texts is not None:
+                sizes = [size + 4 * text for size, text in zip(sizes, texts, strict=True)]
         changed = 0
         for attempt in range(1, ATTEMPTS + 1):
             async with self._sending:
@@ -212,7 +214,7 @@ class Publisher:
         return changed
 
     async def _send(
-        self, tuples: Sequence[Tuple], sizes: Sequence[int], places: Places, batch: _Batch
+        self, tuples: Sequence[Tuple], sizes: Sequence[int] | None, places: Places, batch: _Batch
     ) -> tuple[list[InFlight], dict[int, bytes], PeerUnreachable | None]:
         """Send all parcels: what was sent, what could not be, and why."""
         sent: list[InFlight] = []
@@ -238,14 +240,17 @@ class Publisher:
             sent.append((parcel, channel, channel.ask(partial(batch.message, parcel, after=after))))
         return sent, missed, problem
 
-    async def _parcels(self, tuples: Sequence[Tuple], sizes: Sequence[int], places: Places) -> list[_Parcel]:
-        """The messages to send, in order for each holder."""
+    async def _parcels(self, tuples: Sequence[Tuple], sizes: Sequence[int] | None, places: Places) -> list[_Parcel]:
+        """The messages to send, in order for each holder. Without ``sizes`` all tuples together fit into one message."""
         features = [
             [(len(items), position, items[position]) for position in there]
             for number, there in places.items()
             for items in (tuples[number],)
         ]
-        holders = await self._holders.of(feature for some in features for feature in some)
+        # Events go by few features, facts by all of theirs.
+        holders = await self._holders.of({feature for some in features for feature in some})
+        if sizes is None and len(holders) and all(len(there) == 1 for there in places.values()):
+            return _parcels_of_one(places, [holders[some[0]] for some in features])
         done: list[_Parcel] = []
         filling: dict[bytes, _Parcel] = {}
         for (number, there), some in zip(places.items(), features, strict=True):
@@ -257,7 +262,21 @@ class Publisher:
                     parcel = filling[holder_id] = _Parcel(holder)
                 parcel.numbers.append(number)
                 parcel.places.append(positions_there)
+                if sizes is None:
+                    continue
                 parcel.size_bytes += sizes[number]
                 if len(parcel.numbers) >= CHUNK_TUPLES or parcel.size_bytes >= CHUNK_BYTES:
                     done.append(filling.pop(holder_id))
         return done + list(filling.values())
+
+
+def _parcels_of_one(places: Places, holders: Sequence[dht.Contact]) -> list[_Parcel]:
+    """The messages where each tuple goes to one holder, and all of them fit into one message."""
+    filling: dict[bytes, _Parcel] = {}
+    for (number, there), holder in zip(places.items(), holders, strict=True):
+        parcel = filling.get(holder.id)
+        if parcel is None:
+            parcel = filling[holder.id] = _Parcel(holder)
+        parcel.numbers.append(number)
+        parcel.places.append(there)
+    return list(filling.values())

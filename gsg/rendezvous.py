@@ -147,7 +147,17 @@ class Rendezvous:
         self, publisher: bytes, event: Event, positions: Iterable[int] | None = None, ends_s: float = inf
     ) -> Reached | Reaching:
         """Whom an event reaches, under all of its positions where none are named; what is to go on, where that takes too long."""
-        meeting = self._meeting(event.items, positions)
+        items = event.items
+        in_use = self._in_use.get(len(items))
+        if in_use is not None and len(in_use) == 1 and not self._everywhere.size:
+            [position] = in_use
+            if positions is None or position in positions:
+                stand = self._stands.get((len(items), position, items[position]))
+                if stand is not None and (sole := stand.sole) is not None:
+                    whom = sole.reached()
+                    self._has_reached(publisher, event, positions, whom, 1)
+                    return whom
+        meeting = self._meeting(items, positions)
         reached: Reached = {}
         met, looked_at = self._meet(event, meeting, reached, ends_s)
         # What is not asked for any more when the next slice comes has no feeds then.

@@ -45,11 +45,11 @@ class Row(Mapping[str, "Term | float"]):
         ``names`` may be shared by all rows of a query.
         """
         made = cls.__new__(cls)
-        bound = tuple(value for value in terms if value is not None)
-        if len(bound) != len(terms):
+        if None in terms:
             names = tuple(name for name, value in zip(names, terms, strict=True) if value is not None)
+            terms = tuple(value for value in terms if value is not None)
         made._names = names
-        made._terms = bound
+        made._terms = terms  # type: ignore[assignment]  # none of them is None any more
         made._hash = 0
         return made
 

@@ -7,6 +7,7 @@ when the snapshots of all its memories are whole, so that its first rows are its
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
@@ -26,9 +27,13 @@ from .placement import NOWHERE, Anchor
 from .query import Entrance, Query, alphas, too_many_tokens
 from .windows import FullWindows, windowed
 
+log = logging.getLogger(__name__)
+
 OnRows: TypeAlias = Callable[[list[tuple[Tuple, int]]], None]
 OnEnd: TypeAlias = Callable[[TooManyTokens], None]
 OnFull: TypeAlias = Callable[[Overrun], None]
+Flashed: TypeAlias = dict[rete.Production, list[tuple[Tuple, int]]]
+"""The rows that events made for their moment, and that are still to be told."""
 FromRendezvous: TypeAlias = Deltas | Gap | Happened | Moved | Passed | Snapshot
 
 
@@ -65,7 +70,7 @@ class Subscriber:
         self._full_windows = FullWindows(self._network)
         self.intake = Intake(holders, exchange, on_change=self._network.change_memory, start_task=start_task, rule=rule)
         self.inorder = self.intake.inorder
-        self.inorder.on_happened = self.happened
+        self.inorder.on_happened = self.happened_all
         self._standing: dict[rete.Production, Standing] = {}
         self._recent = RecentEvents()
         self._expiry: asyncio.TimerHandle | None = None
@@ -166,8 +171,25 @@ class Subscriber:
         self.intake.broken(channel)
         self.inorder.lost(channel)
 
+    def happened_all(self, channel: Channel, publisher: bytes, events: Sequence[Event], feeds: Sequence[Sequence[int]]) -> None:
+        """It is the turn of events: as :meth:`happened` for each of them, but each query hears of its rows at once."""
+        gathered: Flashed = {}
+        for event, numbers in zip(events, feeds, strict=True):
+            try:
+                self._happened(channel, publisher, event, numbers, gathered)
+            except Exception:
+                # A defect of ours in one listener must not keep the others waiting.
+                log.exception("an event was not carried out")
+        self._tell_flashed(gathered)
+
     def happened(self, channel: Channel, publisher: bytes, event: Event, feeds: Sequence[int]) -> None:
         """It is the turn of an event that some feeds match: listeners hear, and it joins with the facts of this moment, once."""
+        gathered: Flashed = {}
+        self._happened(channel, publisher, event, feeds, gathered)
+        if gathered:
+            self._tell_flashed(gathered)
+
+    def _happened(self, channel: Channel, publisher: bytes, event: Event, feeds: Sequence[int], gathered: Flashed) -> None:
         of_feed = self.intake.of_feed
         if len(feeds) == 1:
             # Nearly always, so it is made short.
@@ -189,10 +211,29 @@ class Subscriber:
             elif memory.recent is None or memory.recent.is_new(publisher, event.number):
                 memory.on_event(event, memory.note)
         if joins and self._recent.is_new(publisher, event.number):
-            for production, rows in self._network.notify(event.items, self._now()):
-                self._standing[production].flashed(rows)
-            self._tell_full_windows()
-            self._expire_later()
+            if self._network.has_windows:
+                # What a window tells has its place between the rows of one event and those of the next.
+                self._tell_flashed(gathered)
+                gathered.update(self._network.notify(event.items, self._now()))
+                self._tell_flashed(gathered)
+                self._tell_full_windows()
+                self._expire_later()
+                return
+            for production, rows in self._network.flash(event.items):
+                known = gathered.get(production)
+                if known is None:
+                    gathered[production] = rows
+                else:
+                    known += rows
+
+    def _tell_flashed(self, gathered: Flashed) -> None:
+        """Each query hears of the rows that events made for their moment."""
+        for production, rows in gathered.items():
+            # Whoever heard of rows before may have ended the others.
+            standing = self._standing.get(production)
+            if standing is not None:
+                standing.flashed(rows)
+        gathered.clear()
 
     def _tell_full_windows(self) -> None:
         for spec, overrun in self._full_windows.take().items():

@@ -70,7 +70,8 @@ class Subscriptions:
         made = Subscribed(next(self._numbers), asked)
 
         def flashed(rows: list[tuple[Tuple, int]]) -> None:
-            live.deliver((Sign.EVENT, Row.of(names, values)) for values, weight in rows for _ in range(weight))
+            row_of, event = Row.of, Sign.EVENT
+            live.deliver([(event, row_of(names, values)) for values, weight in rows for _ in range(weight)])
 
         def rows_now() -> Counter[Row]:
             assert made.standing is not None, "the subscription is handed out with its first answer"

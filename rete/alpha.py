@@ -89,7 +89,7 @@ class AlphaMemories:
     is looked up once, and tested for those that it could belong to.
     """
 
-    __slots__ = ("_by_feed", "_open", "_plain", "_sifted", "matching")
+    __slots__ = ("_by_feed", "_open", "_plain", "_sifted", "_windows", "matching")
 
     def __init__(self, *, by_feed: bool) -> None:
         self._by_feed = by_feed
@@ -98,6 +98,8 @@ class AlphaMemories:
         """By the shape that their templates have when constants are put back."""
         self._sifted = 0
         """How many memories there are with tests and without window."""
+        self._windows = 0
+        """How many with a window."""
         self.matching: Callable[[Fact], list[AlphaMemory]]
         """The memories of facts that a tuple belongs to."""
         self._choose_matching()
@@ -125,6 +127,7 @@ class AlphaMemories:
         made = WindowMemory(narrow, narrow.window) if narrow.window is not None else AlphaMemory(narrow)
         plain.narrowed[spec.tests, spec.window] = made
         self._sifted += spec.window is None
+        self._windows += spec.window is not None
         self._choose_matching()
         return made
 
@@ -140,6 +143,7 @@ class AlphaMemories:
         if spec.narrows:
             del plain.narrowed[spec.tests, spec.window]
             self._sifted -= spec.window is None
+            self._windows -= spec.window is not None
             self._choose_matching()
         if plain.indexes or plain.narrowed:
             return
@@ -160,6 +164,11 @@ class AlphaMemories:
         for memory in tuple(found):
             found += memory.sifting(fact)
         return found
+
+    @property
+    def has_windows(self) -> bool:
+        """Whether any memory has a window."""
+        return self._windows > 0
 
     def windows(self, event: Fact) -> list[WindowMemory]:
         """The memories of events that the tuple belongs to."""

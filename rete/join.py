@@ -37,7 +37,7 @@ class Receiver(Protocol):
 class Node(ABC):
     """What joins, negations and roots have in common: children, and a level for the order of activation."""
 
-    __slots__ = ("children", "emit", "held", "level", "limit", "meter", "shared")
+    __slots__ = ("children", "emit", "ends", "held", "level", "limit", "meter", "shared")
 
     keeps_columns: ClassVar[bool] = False
     """Whether each token that it emits begins with all columns of a token of its first input."""
@@ -53,6 +53,8 @@ class Node(ABC):
         self.children: list[Receiver] = []
         self.shared: dict[Hashable, Node] = {}
         """Children that further queries may join by an equal spec, or by an operator's key."""
+        self.ends: tuple[Any, ...] = ()  # Any: ends of queries (rete/production.py), which know this module
+        """Its children, where all of them are ends of queries: what it emits goes no further."""
         self.emit: Any = self._emit_to_all  # Any: one child's bound method stands here, which saves a call per token
 
     def add_child(self, child: Receiver) -> None:
@@ -67,6 +69,7 @@ class Node(ABC):
 
     def _choose_emit(self) -> None:
         self.emit = self.children[0].left if len(self.children) == 1 else self._emit_to_all
+        self.ends = tuple(self.children) if all(getattr(child, "is_end", False) for child in self.children) else ()
 
     def _emit_to_all(self, token: Token, weight: int) -> None:
         for child in self.children:
@@ -82,6 +85,7 @@ class Node(ABC):
         """Pass nothing on any more: it is about to be taken away."""
         self.limit = MUTED
         self.emit = _nobody
+        self.ends = ()
 
     def parents(self) -> list[Node]:
         """The nodes that feed it."""

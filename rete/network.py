@@ -41,6 +41,7 @@ from .operator import Operator, places_of
 from .parameters import Instance, Parameters
 from .production import ChainEnd, Collector, Listener, Production, Row
 from .scope import parameters
+from .straight import straight_rows
 
 FactsOf: TypeAlias = Callable[[AlphaSpec], Iterable[Fact]]
 
@@ -259,9 +260,9 @@ class Network:
         the conditions that have no window, per query; listeners are not told of those. ``now`` are seconds on the clock of
         :meth:`expire`, which is done first.
         """
-        self.expire(now)
-        memories = self._memories.windows(event)
-        if memories:
+        if self._expiries:
+            self.expire(now)
+        if self._memories.has_windows and (memories := self._memories.windows(event)):
             for memory in memories:
                 memory.events.append((now, event))
             self._activate(memories, event, 1)
@@ -286,6 +287,11 @@ class Network:
                 heappush(expiries, (expires, next(self._numbers), memory))
         self._settle()
 
+    @property
+    def has_windows(self) -> bool:
+        """Whether a query has a window, or an event that was in one is still to leave it."""
+        return self._memories.has_windows or bool(self._expiries)
+
     def next_expiry(self) -> float | None:
         """When :meth:`expire` should be called next; None while no window of time has an event. It may be found that nothing has
         to be done then: windows that nobody asks for any more are forgotten at their time."""
@@ -293,9 +299,10 @@ class Network:
 
     def flash(self, event: Fact) -> list[tuple[Production, list[tuple[Row, int]]]]:
         """The half of :meth:`notify` that leaves no trace: what conditions without window make of an event."""
-        memories = self._memories.matching(event)
-        if not memories:
+        if not (memories := self._memories.matching(event)):
             return []
+        if (straight := straight_rows(memories, event)) is not None:
+            return straight
         self._activate(memories, event, 1)
         appeared = list(self._taken())
         self._activate(memories, event, -1)

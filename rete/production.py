@@ -67,16 +67,19 @@ class Production(Collector):
 class ChainEnd(Production):
     """A query that ends a chain of nodes by itself."""
 
-    __slots__ = ("_dirty", "_row_of", "node")
+    __slots__ = ("_dirty", "node", "row_of")
+
+    is_end = True
 
     def __init__(self, node: Node, select: Places, listener: Listener, dirty: list[Collector]) -> None:
         super().__init__(listener)
         self.node = node
-        self._row_of = columns(select)
+        self.row_of = columns(select)
+        """The row of a token."""
         self._dirty = dirty
 
     def left(self, token: Token, weight: int) -> None:
-        row = self._row_of(token)
+        row = self.row_of(token)
         pending = self.pending
         if pending is None:
             self.pending = {row: weight}
@@ -106,5 +109,5 @@ class ChainEnd(Production):
         """The rows that hold now; computed from the joins, which already hold all that it takes."""
         rows: Counter[Row] = Counter()
         for token, weight in self.node.replay():
-            rows[self._row_of(token)] += weight
+            rows[self.row_of(token)] += weight
         return rows

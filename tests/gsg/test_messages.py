@@ -14,7 +14,7 @@ import dht
 import rete
 from gsg.errors import PeerMisbehaved
 from gsg.features import Template
-from gsg.messages import PART_BYTES, Gap, Message, Moved, NotHere, decode, encode, parts
+from gsg.messages import PART_BYTES, Gap, Message, Moved, NotHere, decode, encode, fit_together, parts
 from gsg.model import IRI, BlankNode, Compound, List, Literal, Symbol, Term, Tuple, Variable
 
 names = st.text(max_size=3)
@@ -162,3 +162,9 @@ def test_half_a_message_is_misbehaviour(message: Message, data: st.DataObject) -
 def test_what_is_no_message_is_misbehaviour(payload: bytes) -> None:
     with pytest.raises(PeerMisbehaved, match=rf"a frame of {len(payload)} bytes is no message of this protocol: "):
         decode(payload)
+
+
+def test_tuples_fit_together_where_all_of_them_are_short_enough_and_can_be_encoded() -> None:
+    assert fit_together([("a", "b")] * 10, 100)
+    assert not fit_together([("a", "b" * 20)] * 10, 100)
+    assert not fit_together([("\ud800",)], 100)

@@ -428,3 +428,50 @@ def test_an_event_meets_exactly_the_templates_that_it_matches(condition: rete.Co
     place.flash(event)
 
     assert bool(place.take()) == template.matches(event)
+
+
+def happened(place: Place) -> list[tuple[str, list[list[int]]]]:
+    """To whom events went, and the feeds of each."""
+    return [(who, message.feeds) for who, message in place.take() if isinstance(message, Happened)]
+
+
+def test_events_reach_whoever_stands_under_their_key_alone_and_then_those_that_come_and_stay(place: Place) -> None:
+    place.follow("s", 1)
+    place.flash(A, B)
+    assert happened(place) == [("s", [[1], [1]])]
+
+    place.follow("t", 7)
+    place.follow("s", 2)
+    place.flash(A)
+    assert happened(place) == [("s", [[1, 2]]), ("t", [[7]])]
+
+    place.rendezvous.remove_condition("s", 1)
+    place.flash(A)
+    assert happened(place) == [("t", [[7]]), ("s", [[2]])]
+
+
+@pytest.mark.parametrize(
+    ("template", "options"),
+    [
+        pytest.param(rete.Template(("a", ON, None)), {}, id="another constant"),
+        pytest.param(rete.Template((None, ON, None), ((0, 2),)), {}, id="two places alike"),
+        pytest.param(X_ON_Y, {"test": TupleTest("longer", "5")}, id="a test"),
+    ],
+)
+def test_what_stands_alone_under_a_key_and_asks_for_more_is_asked(
+    place: Place, template: Template, options: dict[str, object]
+) -> None:
+    place.follow("s", 1, template, **options)
+
+    place.flash(B)
+
+    assert happened(place) == []
+
+
+def test_what_stands_everywhere_hears_of_events_beside_what_stands_alone_under_their_key(place: Place) -> None:
+    place.follow("s", 1)
+    place.follow("t", 2, ANYTHING, NOWHERE)
+
+    place.flash(A)
+
+    assert sorted(happened(place)) == [("s", [[1]]), ("t", [[2]])]

@@ -302,3 +302,13 @@ def test_what_a_query_held_is_free_when_it_goes_without_waiting_for_the_cyclic_c
         assert (before, during > before) == (sys.getrefcount(held), True)
     finally:
         gc.enable()
+
+
+def test_an_event_of_two_equal_conditions_gives_its_row_once_for_each_query() -> None:
+    world = World("a q")
+    first, second = world.watch(group("?x p")), world.watch(group("?x p"))
+    joined = world.watch(group("?x p", "?x q"))
+
+    assert world.flash("a p") == {watch.production: {("a",): 1} for watch in (first, second, joined)}
+    assert world.flash("b p") == {watch.production: {("b",): 1} for watch in (first, second)}
+    assert [watch.rows for watch in (first, second, joined)] == [{}, {}, {}]
