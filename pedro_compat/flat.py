@@ -17,7 +17,7 @@ from gsg.model import term as gsg_term
 from .terms import NAME, Compound, Term, make_list
 
 REMEMBERED = 8_192
-"""Atoms whose term is remembered, as they stand in lines; at the limit all are forgotten."""
+"""Atoms, and as many lists and compounds, whose term is remembered, as they stand in lines; at the limit all are forgotten."""
 REMEMBERED_CHARACTERS = 64
 """Longest of them."""
 
@@ -39,6 +39,7 @@ _MESSAGE = re.compile(
 )
 
 _atoms: dict[str, tuple[str, Symbol]] = {}
+_nested: dict[str, tuple[Term, GsgTerm]] = {}
 
 
 def compound(line: str) -> tuple[Compound, Tuple] | None:
@@ -48,44 +49,63 @@ def compound(line: str) -> tuple[Compound, Tuple] | None:
         return None
     functor, arguments = found.groups()
     atom = _atoms.get(functor) or _atom(functor)
-    if "(" in arguments or "[" in arguments:
-        return _read(atom, _EACH.findall(arguments))
-    return _read(atom, arguments.split(","))
-
-
-def _read(atom: tuple[str, Symbol], arguments: list[str]) -> tuple[Compound, Tuple]:
-    atoms = _atoms
     terms: list[Term] = [atom[0]]
     items: list[GsgTerm] = [atom[1]]
+    _read(_EACH.findall(arguments) if "(" in arguments or "[" in arguments else arguments.split(","), terms, items)
+    return tuple(terms), tuple(items)
+
+
+def _read(arguments: list[str], terms: list[Term], items: list[GsgTerm]) -> None:
+    """Append what the arguments are."""
+    atoms = _atoms
+    known: tuple[Term, GsgTerm] | None
     for argument in arguments:
         known = atoms.get(argument)
         if known is None:
             text = argument.strip(" \t")
-            if text[-1] == ")":
-                functor, _, inside = text[:-1].partition("(")
-                term, inner = _read(atoms.get(functor) or _atom(functor), inside.split(","))
-                terms.append(term)
-                items.append(GsgCompound(inner))
-                continue
-            if text[-1] == "]":
-                term, inner = _read(atom, text[1:-1].split(","))
-                terms.append(make_list(term[1:]))
-                items.append(List(inner[1:]))
-                continue
-            if text >= "a":
+            first = text[0]
+            if first >= "a" and text[-1] != ")":
                 known = _atom(argument)
-            elif text[0] == '"':
+            elif first == '"':
                 terms.append(text[1:-1].encode())
                 items.append(text[1:-1])
                 continue
-            else:
-                number = float(text) if "." in text else int(text)
+            elif first == "[" or first >= "a":
+                known = _nested.get(text) or _nest(text)
+            elif "." in text:
+                number = float(text)
                 terms.append(number)
-                items.append(gsg_term(number) if type(number) is float else number)  # type: ignore[arg-type]  # an int
+                items.append(gsg_term(number))
+                continue
+            else:
+                whole = int(text)
+                terms.append(whole)
+                items.append(whole)
                 continue
         terms.append(known[0])
         items.append(known[1])
-    return tuple(terms), tuple(items)
+
+
+def _nest(text: str) -> tuple[Term, GsgTerm]:
+    """A list or a compound inside of a line; a short one is remembered, because agents say the same ones again and again."""
+    terms: list[Term] = []
+    items: list[GsgTerm] = []
+    made: tuple[Term, GsgTerm]
+    if text[0] == "[":
+        _read(text[1:-1].split(","), terms, items)
+        made = make_list(terms), List(tuple(items))
+    else:
+        functor, _, inside = text[:-1].partition("(")
+        atom = _atoms.get(functor) or _atom(functor)
+        terms.append(atom[0])
+        items.append(atom[1])
+        _read(inside.split(","), terms, items)
+        made = tuple(terms), GsgCompound(tuple(items))
+    if len(text) <= REMEMBERED_CHARACTERS:
+        if len(_nested) >= REMEMBERED:
+            _nested.clear()
+        _nested[text] = made
+    return made
 
 
 def message_addresses(line: str) -> str | None:

@@ -64,26 +64,13 @@ def compile_goal(body: Term, dialect: Dialect, work: Work) -> list[Instruction]:
         else:
             parts = _control(item, slots)
             if parts is None:
-                instruction = _simple(item, dialect, work)
+                instruction = _simple(item, dialect, work, last=not pending)
                 if instruction is not None:
                     code.append(instruction)
             else:
                 slots += 1
                 pending.extend(reversed(parts))
-    code = [(what, operand.at if type(operand) is _Label else operand) for what, operand in code]
-    if code and code[-1][0] == CHOOSE:
-        # Nothing comes after it that could ask for another solution.
-        code[-1] = TEST, _any_of(code[-1][1])
-    return code
-
-
-def _any_of(choices: Choices) -> Test:
-    def test() -> bool:
-        for _ in choices():
-            return True
-        return False
-
-    return test
+    return [(what, operand.at if type(operand) is _Label else operand) for what, operand in code]
 
 
 def _control(goal: Term, slot: int) -> list[tuple[str, Any]] | None:
@@ -114,7 +101,8 @@ def _control(goal: Term, slot: int) -> list[tuple[str, Any]] | None:
     return [("emit", (TRY, other)), ("goal", left), *otherwise]
 
 
-def _simple(goal: Term, dialect: Dialect, work: Work) -> Instruction | None:
+def _simple(goal: Term, dialect: Dialect, work: Work, *, last: bool) -> Instruction | None:
+    """The instruction of a goal without goals in it; ``last``: nothing comes after it that could ask for another solution."""
     if goal == "true":
         return None
     if goal == "fail":
@@ -125,6 +113,8 @@ def _simple(goal: Term, dialect: Dialect, work: Work) -> Instruction | None:
         if (name, len(arguments)) in dialect.goals:
             if name in _COMPARISONS:
                 return TEST, _comparison(name, arguments[0], arguments[1], dialect, work)
+            if last and name == "member" and type(arguments[0]) in (str, bytes, int, float):
+                return TEST, _is_member(arguments[0], arguments[1], work)
             return _BUILDERS[name](arguments, dialect, work)
         raise BadSubscription(
             f"{name[:SHOWN_CHARACTERS]}/{len(arguments)} is no goal of Pedro {dialect.name}; see section 5 of its manual"
@@ -197,6 +187,26 @@ def _member(arguments: list[Term], dialect: Dialect, work: Work) -> Instruction:
             cell = dereferenced(cell[2])
 
     return CHOOSE, choices
+
+
+def _is_member(wanted: Term, members: Term, work: Work) -> Test:
+    """As :func:`_member` for a constant, up to its first solution."""
+    kind = type(wanted)
+
+    def test() -> bool:
+        cell = members
+        while True:
+            while type(cell) is Var and cell.ref is not None:
+                cell = cell.ref
+            if type(cell) is not tuple or not is_cons(cell):
+                return False
+            work.spend(1)
+            item = cell[1]
+            if (type(item) is kind and item == wanted) or (type(item) is Var and unify(wanted, item, work)):
+                return True
+            cell = cell[2]
+
+    return test
 
 
 def _split(arguments: list[Term], dialect: Dialect, work: Work) -> Instruction:
