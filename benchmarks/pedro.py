@@ -3,7 +3,8 @@
     .venv/bin/python -m benchmarks.pedro [--quick] [--json] [--only WORD]
 
 The floor is a bare asyncio line relay in the same run (`pedro_relay.py`): what Python takes to read lines, answer and pass them on
-without looking at them. Every answer and every delivery is compared byte by byte; a wrong one ends the run with status 1. What is
+without looking at them. The bare door beside it (`pedro_bare.py`) also parses and matches; what the original reaches today is
+reckoned from it. Every answer and every delivery is compared byte by byte; a wrong one ends the run with status 1. What is
 wanted is what the original server reached on such a machine, times the factor of the plan (`docs/benchmarks.md`).
 """
 
@@ -20,6 +21,7 @@ from dataclasses import asdict, dataclass
 from statistics import median
 
 from benchmarks.machine import machine
+from benchmarks.pedro_bare import ORIGINAL_SHARE
 from benchmarks.pedro_wire import Wire, WrongDelivery, dial, pump, read_line, resident_bytes, round_trips
 from gsg.holders import UNSURE_S
 from gsg.processes import PeerProcess, peers
@@ -60,6 +62,7 @@ class Figure:
     unit: str
     floor: float = 0.0
     original: float = 0.0
+    note: str = ""
 
     @property
     def good(self) -> bool:
@@ -122,9 +125,9 @@ def measure(case: Case, sending_port: int, receiving_port: int, count: int) -> t
 
 
 @contextmanager
-def relay() -> Iterator[int]:
-    """The floor, in a process of its own; gives its port."""
-    process = subprocess.Popen([sys.executable, "-m", "benchmarks.pedro_relay"], stdout=subprocess.PIPE, text=True)
+def running(module: str) -> Iterator[int]:
+    """A server of this folder, in a process of its own; gives its port."""
+    process = subprocess.Popen([sys.executable, "-m", module], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         yield int(process.stdout.readline())
@@ -136,7 +139,7 @@ def relay() -> Iterator[int]:
 def floors(case: Case, count: int) -> tuple[float, float]:
     """The rate of the relay for the same lines, and its round trip in seconds: medians of as many runs."""
     rates = []
-    with relay() as port:
+    with running("benchmarks.pedro_relay") as port:
         connections = []
         for _ in range(3):
             connections.append(dial(port))
@@ -154,6 +157,15 @@ def floors(case: Case, count: int) -> tuple[float, float]:
     return median(rates), trip
 
 
+def bare_door(case: Case, count: int) -> float:
+    """The rate of the bare door for the same lines."""
+    with running("benchmarks.pedro_bare") as port:
+        rates, sender, receiver = measure(case, port, port, count)
+        sender.close()
+        receiver.close()
+    return median(rates)
+
+
 async def one_peer(case: Case, count: int) -> list[Figure]:
     """A case at one peer, with memory where there are very many subscriptions and the round trip where there is one."""
     figures = []
@@ -167,8 +179,15 @@ async def one_peer(case: Case, count: int) -> list[Figure]:
             figures.append(Figure("memory of a subscription", 1, (after - before) / len(case.others), 1_000, "B"))
         if not case.others and not case.registered:
             line = lines(case, 1, 0)[0]
-            times = [median(round_trips(sender, line, ROUND_TRIPS)) for _ in range(RUNS)]
-            figures.append(Figure("round trip with its answer", 1, median(times) * 1e6, 100, "µs", trip * 1e6, 46))
+            trips = [median(round_trips(sender, line, ROUND_TRIPS)) for _ in range(RUNS)]
+            bare = bare_door(case, count)
+            today = bare * ORIGINAL_SHARE
+            figures[
+                0
+            ].note = (
+                f"  bare door {bare:,.0f}/s: so the original today {today:,.0f}/s, and {figures[0].reached / today:.2f} times it"
+            )
+            figures.append(Figure("round trip with its answer", 1, median(trips) * 1e6, 100, "µs", trip * 1e6, 46))
         sender.close()
         receiver.close()
     return figures
@@ -198,7 +217,7 @@ def show(figure: Figure) -> str:
     mark = "reached" if figure.good else "MISSED"
     return (
         f"{figure.peers} peer{'s' * (figure.peers > 1):1}  {figure.name:36} {figure.reached:9,.0f}{figure.unit:3}"
-        f" wanted {figure.wanted:9,.0f}{figure.unit:3} {mark:7}{beside}"
+        f" wanted {figure.wanted:9,.0f}{figure.unit:3} {mark:7}{beside}{figure.note}"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from itertools import count
 
 import pytest
 from pedro_doors import doors
@@ -51,6 +52,24 @@ async def test_who_has_more_waits_behind_the_others() -> None:
     await rounds(10)
 
     assert served == ["a", "b", "a", "b", "a"]
+
+
+async def test_turns_end_by_a_clock_that_goes_on_where_the_event_loop_is_told_the_time_once_a_round(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pedro_compat.turns.TURN_S", 2.5)
+    loop = asyncio.get_running_loop()
+    standing_still = loop.time()
+    monkeypatch.setattr(loop, "time", lambda: standing_still)
+    turns, served = Turns(count().__next__), []
+    for number in range(5):
+        turns.wait(lambda number=number: served.append(number))
+
+    await rounds(1)
+    served.append("other")
+    await rounds(1)
+
+    assert served == [0, 1, 2, "other", 3, 4]
 
 
 async def test_turn_that_fails_takes_no_other_with_it() -> None:
