@@ -182,11 +182,8 @@ async def one_peer(case: Case, count: int) -> list[Figure]:
             trips = [median(round_trips(sender, line, ROUND_TRIPS)) for _ in range(RUNS)]
             bare = bare_door(case, count)
             today = bare * ORIGINAL_SHARE
-            figures[
-                0
-            ].note = (
-                f"  bare door {bare:,.0f}/s: so the original today {today:,.0f}/s, and {figures[0].reached / today:.2f} times it"
-            )
+            beside = f"{figures[0].reached / today:.2f} times it"
+            figures[0].note = f"  bare door {bare:,.0f}/s: the original today about {today:,.0f}/s, and this {beside}"
             figures.append(Figure("round trip with its answer", 1, median(trips) * 1e6, 100, "µs", trip * 1e6, 46))
         sender.close()
         receiver.close()
@@ -195,12 +192,12 @@ async def one_peer(case: Case, count: int) -> list[Figure]:
 
 async def several_peers(options: argparse.Namespace, count: int, alone: dict[str, float]) -> AsyncIterator[Figure]:
     """Every case that was measured at one peer, with the publisher at one peer and the subscriber at another."""
-    async with peers(PEERS, pedro=True) as running:
+    async with peers(PEERS, pedro=True) as overlay:
         if not options.quick:
             # Until then every peer takes each key for one that may just be changing hands, and sends what nobody may want.
             await asyncio.sleep(UNSURE_S + SETTLED_S)
         for case in chosen(options):
-            rates, sender, receiver = measure(case, _port(running[0]), _port(running[-1]), count)
+            rates, sender, receiver = measure(case, _port(overlay[0]), _port(overlay[-1]), count)
             sender.close()
             receiver.close()
             yield Figure(case.name, PEERS, median(rates), alone[case.name] / 2, "/s")
