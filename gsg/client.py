@@ -18,7 +18,7 @@ from websockets.asyncio.client import connect as websocket_connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
 
 from . import model
-from .backlog import LIMIT
+from .backlog import LIMIT, Overflow, overflow_of
 from .errors import DoorClosed, GsgError, LocalError, Overrun, PeerMisbehaved, PeerUnreachable
 from .explanations import Holding, Plan, Why, WhyNot
 from .http.protocol import (
@@ -223,12 +223,14 @@ class Client:
         *,
         limit: int = LIMIT,
         max_tokens: int = MAX_TOKENS,
+        overflow: str = Overflow.RESYNC,
     ) -> LiveSubscription:
         """A standing query; returns when its first answer is complete. See :meth:`gsg.Peer.subscribe`."""
+        choice = overflow_of(overflow)
         number = next(self._numbers)
         stream = self._streams[number] = _Stream(text)
         try:
-            await self._ask(Subscribe(number, text, language, limit, max_tokens), Subscribed)
+            await self._ask(Subscribe(number, text, language, limit, max_tokens, choice), Subscribed)
             await stream.complete.wait()
             if stream.error is not None and not stream.up_to_date:
                 raise stream.error
@@ -243,6 +245,11 @@ class Client:
             if self._lost is None:
                 await self._forget(number)
 
+        def full() -> None:
+            self._streams.pop(number, None)
+            if self._lost is None:
+                self._group.create_task(self._forget(number))
+
         subscription = LiveSubscription(
             stream.names,
             rows_now=lambda: Counter(stream.rows),
@@ -251,6 +258,8 @@ class Client:
             limit=limit,
             warnings=stream.warnings,
             number=stream.number,
+            overflow=choice,
+            on_full=full,
         )
         stream.begin(subscription)
         return subscription

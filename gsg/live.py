@@ -7,7 +7,7 @@ import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 
-from .backlog import LIMIT, Backlog
+from .backlog import LIMIT, Backlog, Overflow
 from .errors import GsgError, Overrun
 from .rows import Change, Row
 from .subscription import Callback, tell
@@ -34,6 +34,8 @@ class LiveSubscription:
         limit: int = LIMIT,
         warnings: tuple[str, ...] = (),
         number: int = 0,
+        overflow: Overflow = Overflow.RESYNC,
+        on_full: Callable[[], None] = lambda: None,
     ) -> None:
         self.variables = variables
         """The names of a row, in order of appearance."""
@@ -46,17 +48,27 @@ class LiveSubscription:
         self._rows_now = rows_now
         self._on_close = on_close
         self._callback = callback
-        self._backlog = Backlog(limit)
+        self._overflow = overflow
+        self._on_full = on_full
+        """Called when the subscription has ended because nobody read it, with ``overflow="error"``."""
+        self._backlog = Backlog(limit, overflow)
         self._news: asyncio.Event | None = None
         """There while somebody waits."""
         self._ended = False
         self._closed = False
         self._error: GsgError | None = None
         self._overrun: Overrun | None = None
+        self._lost_before = 0
+        """What was lost on the way here."""
 
     def rows(self) -> Counter[Row]:
         """The rows that hold now, each with how often (more than once only where wildcards hide the difference)."""
         return Counter() if self._closed else self._rows_now()
+
+    @property
+    def lost(self) -> int:
+        """How many differences were dropped because they were not read in time."""
+        return self._lost_before + self._backlog.lost
 
     @property
     def pending(self) -> int:
@@ -88,6 +100,7 @@ class LiveSubscription:
     async def close(self) -> None:
         """End the subscription: nothing more comes, not even what was not read. Closing twice is allowed."""
         self._closed = True
+        self._lost_before = self.lost
         self._backlog = Backlog()
         self._error = self._overrun = None
         if not self._ended:
@@ -106,6 +119,9 @@ class LiveSubscription:
             return
         if self._callback is None:
             self._backlog.extend(changes)
+            if self._backlog.full and not self._ended:
+                self.ended(self._backlog.overrun())
+                self._on_full()
             self._wake()
             return
         self.failures += tell(self._callback, changes, self.variables)
@@ -118,6 +134,20 @@ class LiveSubscription:
             lost = overrun.lost + (0 if self._overrun is None else self._overrun.lost)
             self._overrun = Overrun(str(overrun), lost=lost)
             self._wake()
+
+    def missed(self, overrun: Overrun) -> None:
+        """For the maker of the subscription: events were not kept on their way here, as nobody took them in time."""
+        self._lost_before += overrun.lost
+        if self._overflow is not Overflow.ERROR:
+            self.dropped(overrun)
+        elif not self._ended:
+            self.ended(overrun)
+            self._on_full()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing more will come; what has come can still be read."""
+        return self._ended
 
     def ended(self, error: GsgError | None) -> None:
         """For the maker of the subscription: nothing more will come, because of ``error`` if there is one."""

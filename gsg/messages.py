@@ -3,7 +3,7 @@
     publisher  -> rendezvous    Publish, Flash                      answered by Done or Failed
     subscriber -> rendezvous    AskLoads, InsertCondition,          answered by Loads; Done, then Snapshot...; Failed; NotHere
                                 RemoveCondition, Resume
-    rendezvous -> subscriber    Snapshot, Deltas, Happened, Gap, Moved
+    rendezvous -> subscriber    Snapshot, Deltas, Happened, Gap, Missed, Moved
     subscriber -> rendezvous    AskPassed                           answered by Passed, after all that was forwarded before
     holder      -> holder         Replicate                           answered by Done or Failed
     holder      -> holder         AskRanges, AskKeys                  answered by Differ
@@ -216,6 +216,13 @@ class Gap(_Message, tag=13, frozen=True):
     feed: int
 
 
+class Missed(_Message, tag=32, frozen=True):
+    """So many events that this feed matches were not kept, because the link could not take them. What comes now came after."""
+
+    feed: int
+    events: int
+
+
 class Replicate(_Message, tag=18, frozen=True):
     """You hold these facts' keys too: they came (sign 1), or went (-1), at their stamps.
 
@@ -343,6 +350,7 @@ Message: TypeAlias = (
     | Deltas
     | Happened
     | Gap
+    | Missed
     | Replicate
     | AskRanges
     | AskKeys

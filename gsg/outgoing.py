@@ -1,4 +1,11 @@
-"""What leaves a rendezvous: snapshots at the pace of each link, events, deltas, and answers after what they answer for."""
+"""What leaves a rendezvous: snapshots at the pace of each link, events, deltas, and answers after what they answer for.
+
+A link that takes no more is *held*: its feeds keep their deltas, and its events are kept here, both within bounds. Beyond, deltas
+become a gap, after which the subscriber asks for a snapshot when it has read up to there: from then on it is the subscriber that
+sets the pace. Events beyond are counted, and the count is told in their place. Nobody else waits for a link that is held.
+
+    taking ──congested──> held ──drained──> what was kept, then Missed and Gap ──> taking
+"""
 
 from __future__ import annotations
 
@@ -9,7 +16,8 @@ from collections.abc import Awaitable, Callable
 from .errors import GsgError, PeerUnreachable, Refused
 from .exchange import Channel
 from .intake import StartTask
-from .messages import Done, Failed, Message, Snapshot
+from .kept import Kept
+from .messages import Count, Done, Failed, Happened, Message, Snapshot
 from .posting import AnyFeed, Feed, Subscriber
 from .rendezvous import Rendezvous
 from .replication import Held
@@ -23,7 +31,10 @@ class Outgoing:
     def __init__(self, rendezvous: Rendezvous, start_task: StartTask) -> None:
         self._rendezvous = rendezvous
         self._start_task = start_task
-        self._congested: set[Channel] = set()
+        self._held: dict[Channel, Kept] = {}
+        """Links that take no more now, and their events. Bounded by the links, and each as Kept says."""
+        self._times_held = 0
+        self._missed = 0
         self._done: list[tuple[Channel, Done]] = []
         """Answers to publishers, due at the end of the read under way."""
         self._resuming: dict[Feed, Channel] = {}
@@ -88,6 +99,18 @@ class Outgoing:
     def send(self, subscriber: Subscriber, message: Message) -> None:
         """One message to whom it concerns; who takes no more for now is held."""
         assert isinstance(subscriber, Channel)
+        if self._held and isinstance(message, Happened) and (kept := self._held.get(subscriber)) is not None:
+            kept.add(message)
+            return
+        self._put(subscriber, message)
+        if subscriber.congested and subscriber not in self._held:
+            self._held[subscriber] = Kept()
+            self._times_held += 1
+            self._rendezvous.hold(subscriber)
+            self._start_task(self._release(subscriber))
+
+    @staticmethod
+    def _put(subscriber: Channel, message: Message) -> None:
         try:
             subscriber.send(message)
         except PeerUnreachable:
@@ -95,16 +118,27 @@ class Outgoing:
         except Refused as error:
             log.error("%s", error)
             subscriber.abort(str(error))
-            return
-        if subscriber.congested and subscriber not in self._congested:
-            self._congested.add(subscriber)
-            self._rendezvous.hold(subscriber)
-            self._start_task(self._release(subscriber))
 
     async def _release(self, subscriber: Channel) -> None:
+        kept = self._held[subscriber]
         try:
-            await subscriber.drained()
+            while True:
+                await subscriber.drained()
+                while not subscriber.congested and (message := kept.next()) is not None:
+                    self._put(subscriber, message)
+                if not subscriber.congested:
+                    break
         finally:
-            self._congested.discard(subscriber)
+            self._missed += kept.missed
+            del self._held[subscriber]
         self._rendezvous.unhold(subscriber)
         self.flush()
+
+    def counts(self) -> list[Count]:
+        """What slow readers have cost them, for ``gsg status``."""
+        missed = self._missed + sum(kept.missed for kept in self._held.values())
+        return [
+            Count("links_held", self._times_held),
+            Count("events_missed_by_slow_links", missed),
+            Count("gaps_of_slow_links", self._rendezvous.gaps),
+        ]

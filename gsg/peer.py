@@ -27,7 +27,7 @@ import dht
 
 from . import model
 from .anchors import rule_of
-from .backlog import LIMIT
+from .backlog import LIMIT, Overflow, overflow_of
 from .errors import BadData, DoorClosed, PeerUnreachable, RemoteError, reason
 from .exchange import Channel, Exchange, show
 from .features import Template
@@ -201,7 +201,8 @@ class Peer:
         )
         # In a simulated network a slice takes no time: what happens there depends on nothing but its seed.
         self._rendezvous.clock = asyncio.get_running_loop().time
-        self.counters.add(self._keeping.counts)
+        for read in (self._keeping.counts, self._outgoing.counts, self._subscriptions.counts):
+            self.counters.add(read)
         await self._group.__aenter__()
         self._open = True
         try:
@@ -338,15 +339,17 @@ class Peer:
         *,
         limit: int = LIMIT,
         max_tokens: int = MAX_TOKENS,
+        overflow: str = Overflow.RESYNC,
         client: str = "",
     ) -> LiveSubscription:
         """A standing query; returns when its first answer is complete. Its rows come first, as ``+`` differences.
 
+        ``overflow`` says what happens when ``limit`` differences are unread: resync, drop_oldest or error (gsg/backlog.py).
         It may hold ``max_tokens``, rows of its answer included; beyond, it ends alone with TooManyTokens. ``client`` says for
         whom it is. Raises BadText or BadQuery for a query that cannot be, Unsupported for an unknown language, PeerUnreachable
         when a rendezvous does not answer.
         """
-        asked = Asked(parse_query(text, language), text, language, client, max_tokens)
+        asked = Asked(parse_query(text, language), text, language, client, max_tokens, overflow_of(overflow))
         self._opened()
         return await self._subscriptions.add(asked, callback, limit=limit)
 

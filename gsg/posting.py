@@ -15,7 +15,7 @@ import rete
 from .demands import Demand, Path, constants_at
 from .errors import Refused
 from .features import Key, Template
-from .messages import Deltas, InsertCondition, Message, Origin, Test, parts
+from .messages import Deltas, InsertCondition, Message, Origin, Test, encode, parts
 from .model import Term, Tuple, Variable
 from .placement import NOWHERE
 
@@ -27,8 +27,9 @@ Predicate: TypeAlias = Callable[[Tuple, "str | None"], bool]
 DELTAS = 10_000
 """Deltas in one message."""
 HELD_DELTAS = 20_000
-"""Deltas kept for a feed whose subscriber cannot take them now. Beyond, they are dropped and the feed is marked with a gap: the
-subscriber is told, and gets a fresh snapshot when it asks."""
+HELD_BYTES = 8 * 1024 * 1024
+"""Deltas kept for a feed whose subscriber cannot take them now, and their bytes as encoded. Beyond, they are dropped and the feed
+is marked with a gap: the subscriber is told, and gets a fresh snapshot when it asks."""
 MAX_PATHS = 32
 """Paths in use under one template: each costs every tuple a look-up. Beyond, what demands another one is tested every time."""
 CROWDED = 8
@@ -53,6 +54,7 @@ class Feed:
 
     __slots__ = (
         "_kept",
+        "_kept_bytes",
         "_runs",
         "congested",
         "gap",
@@ -79,6 +81,8 @@ class Feed:
         """Counts snapshots: one that is still being sent when another begins is given up."""
         self.gap = False
         self._kept = 0
+        self._kept_bytes = 0
+        """Of what was kept while held; what is about to be sent is not looked at."""
         self._runs: list[Run] = []
         """What is kept, by the message of a publisher that it comes from."""
 
@@ -91,10 +95,12 @@ class Feed:
         """Keep a delta of a message of a publisher, whose turn it is; whether it is the first delta since the last :meth:`take`."""
         if self.gap:
             return False
-        if self._kept >= HELD_DELTAS and self.held:
-            self.gap = True
-            self._kept, self._runs = 0, []
-            return False
+        if self.held:
+            self._kept_bytes += len(encode(fact))
+            if self._kept >= HELD_DELTAS or self._kept_bytes > HELD_BYTES:
+                self.gap = True
+                self._kept, self._kept_bytes, self._runs = 0, 0, []
+                return False
         if not self._runs or self._runs[-1].turn != turn:
             self._runs.append(Run(self, turn, origin))
         run = self._runs[-1]
@@ -107,7 +113,7 @@ class Feed:
         """What was kept, if the feed may speak."""
         if self.held:
             return []
-        runs, self._kept, self._runs = self._runs, 0, []
+        runs, self._kept, self._kept_bytes, self._runs = self._runs, 0, 0, []
         return runs
 
     def messages(self, run: Run, *, more: bool) -> Iterator[Message]:
@@ -123,7 +129,7 @@ class Feed:
         self.gap = False
         self.loading = True
         self.round += 1
-        self._kept, self._runs = 0, []
+        self._kept, self._kept_bytes, self._runs = 0, 0, []
 
 
 class Run:

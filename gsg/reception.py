@@ -30,6 +30,7 @@ from .messages import (
     Interested,
     Loads,
     Message,
+    Missed,
     Moved,
     NotHere,
     Passed,
@@ -133,7 +134,7 @@ class Reception:
                     channel.send(self._repair.ranges_differ(channel, message))
                 case AskKeys():
                     channel.send(self._repair.keys_differ(message))
-                case Deltas() | Happened() | Snapshot() | Gap() | Moved() | Passed():
+                case Deltas() | Happened() | Snapshot() | Gap() | Missed() | Moved() | Passed():
                     self._subscriber.received(channel, message)
                 case AskLoads():
                     channel.send(Loads(message.request, self._rendezvous.loads(message.template, message.positions)))

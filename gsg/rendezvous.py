@@ -73,6 +73,8 @@ class Rendezvous:
         """Tuples forwarded to subscribers, since the start."""
         self.met = 0
         """Templates that tuples matched and whose tests they passed, since the start."""
+        self.gaps = 0
+        """Times that the deltas of a feed were not kept, since the start: its subscriber starts from a snapshot."""
         self.failed_tests = 0
         """Tests that raised, since the start: such a tuple does not match."""
 
@@ -116,8 +118,7 @@ class Rendezvous:
 
     def _changed(self, key: Key, fact: Tuple, sign: int) -> None:
         """Tell the feeds of a key."""
-        stand = self._stands.get(key)
-        if stand is not None:
+        if (stand := self._stands.get(key)) is not None:
             self._feed(stand, fact, sign)
         if key[1] == HOME and self._everywhere.size:
             self._feed(self._everywhere, fact, sign)
@@ -392,7 +393,8 @@ class Rendezvous:
         self._happened = []
         if self._dirty:
             dirty, self._dirty = self._dirty, []
-            messages.extend((feed.subscriber, Gap(feed.number)) for feed in dirty if feed.gap and not feed.held)
+            messages.extend(gaps := [(feed.subscriber, Gap(feed.number)) for feed in dirty if feed.gap and not feed.held])
+            self.gaps += len(gaps)
             messages.extend(deltas([run for feed in dirty for run in feed.take()]))
         # Last: they say that what comes before them is all.
         messages.extend(self.passing.take())

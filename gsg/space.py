@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import rete
 
 from . import model
-from .backlog import LIMIT
+from .backlog import LIMIT, Overflow, overflow_of
 from .errors import DoorClosed
 from .languages import Delete, Insert, Notify, parse_query, parse_script
 from .model import Tuple
@@ -111,15 +111,17 @@ class Space:
         *,
         limit: int = LIMIT,
         max_tokens: int = MAX_TOKENS,
+        overflow: str = Overflow.RESYNC,
     ) -> Subscription:
         """A standing query. Rows that hold already come first, as ``+`` differences.
 
-        ``callback(sign, row)`` is called for each difference; without it they are kept for iteration, at most ``limit`` (see
-        :mod:`gsg.backlog`). It may hold ``max_tokens``, rows of its answer included; beyond, it ends alone: reading it then raises
-        TooManyTokens. Raises BadText or BadQuery for a query that cannot be, TooManyTokens for one that would hold too much at
-        once, Unsupported for an unknown language.
+        ``callback(sign, row)`` is called for each difference; without it they are kept for iteration, at most ``limit``;
+        ``overflow`` says what happens then (:mod:`gsg.backlog`). It may hold ``max_tokens``, rows of its answer included; beyond,
+        it ends alone: reading it then raises TooManyTokens. Raises BadText or BadQuery for a query that cannot be, TooManyTokens
+        for one that would hold too much at once, Unsupported for an unknown language.
         """
-        return self._subscribe(parse_query(text, language), callback, limit, check_max_tokens(max_tokens))
+        query = parse_query(text, language)
+        return self._subscribe(query, callback, limit, check_max_tokens(max_tokens), overflow_of(overflow))
 
     def explain(self, text: str, language: str = "gsg") -> Plan:
         """How a query would be answered now: its joins in order, with their numbers of facts. Raises like :meth:`subscribe`."""
@@ -196,10 +198,17 @@ class Space:
         if subscription is not None:
             subscription._ended(too_many_tokens(why))
 
-    def _subscribe(self, query: Query, callback: Callback | None, limit: int, max_tokens: int = MAX_TOKENS) -> Subscription:
+    def _subscribe(
+        self,
+        query: Query,
+        callback: Callback | None,
+        limit: int,
+        max_tokens: int = MAX_TOKENS,
+        overflow: Overflow = Overflow.RESYNC,
+    ) -> Subscription:
         self._opened()
 
-        subscription = Subscription(self, query, callback, limit)
+        subscription = Subscription(self, query, callback, limit, overflow)
         production, rows = self._entrance.enter(query, subscription._changed, max_tokens)
         if self._indexed_at is None and self._store.is_indexed:
             self._indexed_at, self._closed_since = len(self._flashing), 0

@@ -15,13 +15,13 @@ from typing import TypeAlias
 import rete
 
 from .errors import Overrun, TooManyTokens
-from .exchange import Channel, Exchange
+from .exchange import Channel, Exchange, show
 from .features import Template
 from .feeds import RecentEvents
 from .holders import Holders
 from .intake import Intake, StartTask
 from .memories import Memory, OnEvent
-from .messages import Deltas, Event, Gap, Happened, Moved, Passed, Snapshot, Test
+from .messages import Deltas, Event, Gap, Happened, Missed, Moved, Passed, Snapshot, Test
 from .model import Tuple
 from .placement import NOWHERE, Anchor
 from .query import Entrance, Query, alphas, too_many_tokens
@@ -31,23 +31,31 @@ log = logging.getLogger(__name__)
 
 OnRows: TypeAlias = Callable[[list[tuple[Tuple, int]]], None]
 OnEnd: TypeAlias = Callable[[TooManyTokens], None]
-OnFull: TypeAlias = Callable[[Overrun], None]
+OnOverrun: TypeAlias = Callable[[Overrun], None]
 Flashed: TypeAlias = dict[rete.Production, list[tuple[Tuple, int]]]
 """The rows that events made for their moment, and that are still to be told."""
-FromRendezvous: TypeAlias = Deltas | Gap | Happened | Moved | Passed | Snapshot
+FromRendezvous: TypeAlias = Deltas | Gap | Happened | Missed | Moved | Passed | Snapshot
 
 
 class Standing:
     """A query in the network of this peer."""
 
-    __slots__ = ("flashed", "memories", "on_end", "on_full", "production")
+    __slots__ = ("flashed", "memories", "on_end", "on_full", "on_missed", "production")
 
     def __init__(
-        self, memories: list[Memory], production: rete.Production, flashed: OnRows, on_end: OnEnd, on_full: OnFull
+        self,
+        memories: list[Memory],
+        production: rete.Production,
+        flashed: OnRows,
+        on_end: OnEnd,
+        on_full: OnOverrun,
+        on_missed: OnOverrun,
     ) -> None:
         self.on_end = on_end
-        self.on_full: OnFull | None = on_full
+        self.on_full: OnOverrun | None = on_full
         """Hears, once, that a window of the query is full."""
+        self.on_missed = on_missed
+        """Hears that events did not come."""
         self.memories = memories
         self.production = production
         self.flashed = flashed
@@ -73,14 +81,24 @@ class Subscriber:
         self.inorder.on_happened = self.happened_all
         self._standing: dict[rete.Production, Standing] = {}
         self._recent = RecentEvents()
+        self.missed = 0
+        """Events that did not come because this peer did not take them in time, since the start."""
         self._expiry: asyncio.TimerHandle | None = None
 
     async def subscribe(
-        self, query: Query, on_rows: OnRows, on_events: OnRows, on_end: OnEnd, on_full: OnFull, *, max_tokens: int
+        self,
+        query: Query,
+        on_rows: OnRows,
+        on_events: OnRows,
+        on_end: OnEnd,
+        on_full: OnOverrun,
+        on_missed: OnOverrun,
+        *,
+        max_tokens: int,
     ) -> tuple[Standing, list[tuple[Tuple, int]]]:
         """Add a query; returns it when its first answer is complete, and that. ``on_rows`` hears of changes from then on,
         ``on_end`` when it turns out to hold more than ``max_tokens``, and is to be removed, ``on_full`` when events leave a
-        window of its early.
+        window of its early, ``on_missed`` when some did not come.
 
         Raises PeerUnreachable or Refused when a template could not be posted, BadQuery when the query cannot be built,
         TooManyTokens when it holds too much at once.
@@ -96,7 +114,7 @@ class Subscriber:
             for memory in memories:
                 self.intake.leave(memory)
             raise
-        standing = self._standing[production] = Standing(memories, production, on_events, on_end, on_full)
+        standing = self._standing[production] = Standing(memories, production, on_events, on_end, on_full, on_missed)
         self._full_windows.again()
         return standing, rows
 
@@ -163,6 +181,8 @@ class Subscriber:
                 self.inorder.passed(channel, message)
             case Gap():
                 self.intake.gap(channel, message)
+            case Missed():
+                self._missed(channel, message)
             case Moved():
                 self.intake.moved(channel, message)
 
@@ -234,6 +254,25 @@ class Subscriber:
             if standing is not None:
                 standing.flashed(rows)
         gathered.clear()
+
+    def _missed(self, channel: Channel, missed: Missed) -> None:
+        """A rendezvous could not keep all events until this peer took them: whoever asked for them is told."""
+        memory = self.intake.of_feed(channel, missed.feed)
+        if memory is None or missed.events < 1:
+            return
+        self.missed += missed.events
+        log.warning(
+            "%d events of feed %d from %s were missed: the link was full", missed.events, missed.feed, show(channel.contact)
+        )
+        for standing in list(self._standing.values()):
+            if memory in standing.memories:
+                standing.on_missed(
+                    Overrun(
+                        f"{missed.events} events were missed because this peer did not take them in time; rows that are state are "
+                        "complete: give the peer more of the machine, or ask for fewer events",
+                        lost=missed.events,
+                    )
+                )
 
     def _tell_full_windows(self) -> None:
         for spec, overrun in self._full_windows.take().items():

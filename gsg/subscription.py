@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import rete
 
-from .backlog import Backlog
+from .backlog import Backlog, Overflow
 from .errors import DoorClosed, GsgError, Overrun
 from .model import Tuple
 from .query import Query
@@ -73,13 +73,15 @@ class Subscription:
         "failures",
     )
 
-    def __init__(self, owner: Owner, query: Query, callback: Callback | None, limit: int) -> None:
+    def __init__(
+        self, owner: Owner, query: Query, callback: Callback | None, limit: int, overflow: Overflow = Overflow.RESYNC
+    ) -> None:
         self.failures = 0
         """How often the callback has raised; each is logged with its subscription."""
         self._owner = owner
         self._query = query
         self._callback = callback
-        self._backlog = Backlog(limit) if callback is None else None
+        self._backlog = Backlog(limit, overflow) if callback is None else None
         self._production: rete.Production | None = None
         """None when it is closed."""
         self._error: GsgError | None = None
@@ -187,6 +189,8 @@ class Subscription:
     def _report(self, changes: Iterable[Change]) -> None:
         if self._backlog is not None:
             self._backlog.extend(changes)
+            if self._backlog.full and self._error is None:
+                self._ended(self._backlog.overrun())
             return
         assert self._callback is not None, "without a backlog there is a callback"
         # The callback may close its own subscription, in the middle of what a transaction has changed.

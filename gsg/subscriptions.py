@@ -13,8 +13,10 @@ from itertools import count
 
 import rete
 
+from .backlog import Overflow
 from .errors import LocalError, TooManyTokens
 from .live import LiveSubscription
+from .messages import Count
 from .model import Tuple
 from .query import MAX_TOKENS, Query, check_max_tokens
 from .rows import Row, Sign, changes_of
@@ -33,6 +35,7 @@ class Asked:
     client: str = ""
     """Whoever asks: an address, or empty for the peer's own program."""
     max_tokens: int = MAX_TOKENS
+    overflow: Overflow = Overflow.RESYNC
 
 
 class Subscribed:
@@ -61,6 +64,9 @@ class Subscriptions:
         self._subscriber = subscriber
         self._numbers = count(1)
         self._by_number: dict[int, Subscribed] = {}
+        self._lost = 0
+        """Differences that subscriptions which have ended were too slow for."""
+        self._ended_full = 0
 
     async def add(self, asked: Asked, callback: Callback | None, *, limit: int) -> LiveSubscription:
         """One more; returns when its first answer is complete. Raises what :meth:`gsg.subscriber.Subscriber.subscribe` does."""
@@ -81,6 +87,10 @@ class Subscriptions:
             self._remove(made)
             live.ended(why)
 
+        def full() -> None:
+            self._ended_full += 1
+            self._remove(made)
+
         async def close() -> None:
             self._remove(made)
 
@@ -92,9 +102,17 @@ class Subscriptions:
             limit=limit,
             number=made.number,
             warnings=query.warnings,
+            overflow=asked.overflow,
+            on_full=full,
         )
         made.standing, rows = await self._subscriber.subscribe(
-            query, lambda new: live.deliver(changes_of(names, new)), flashed, too_large, live.dropped, max_tokens=asked.max_tokens
+            query,
+            lambda new: live.deliver(changes_of(names, new)),
+            flashed,
+            too_large,
+            live.dropped,
+            live.missed,
+            max_tokens=asked.max_tokens,
         )
         self._by_number[made.number] = made
         live.deliver(changes_of(names, rows))
@@ -103,6 +121,7 @@ class Subscriptions:
     def _remove(self, made: Subscribed) -> None:
         if self._by_number.pop(made.number, None) is not None:
             assert made.standing is not None, "it was listed when it stood"
+            self._lost += made.live.lost
             self._subscriber.unsubscribe(made.standing)
 
     def end(self) -> None:
@@ -110,6 +129,15 @@ class Subscriptions:
         for made in list(self._by_number.values()):
             made.live.ended(None)
             self._remove(made)
+
+    def counts(self) -> list[Count]:
+        """What readers were too slow for, for ``gsg status``."""
+        lost = self._lost + sum(made.live.lost for made in self._by_number.values())
+        return [
+            Count("events_missed_here", self._subscriber.missed),
+            Count("subscriptions_differences_dropped", lost),
+            Count("subscriptions_ended_unread", self._ended_full),
+        ]
 
     def __iter__(self) -> Iterator[Subscribed]:
         return iter(self._by_number.values())

@@ -34,6 +34,13 @@ BATCH = 1_000
     type=click.IntRange(min=1),
     help="End with an error when the query would hold more tokens at the peer, rows included.  [default: 1000000]",
 )
+@click.option(
+    "--overflow",
+    type=click.Choice(["resync", "drop_oldest", "error"]),
+    default="resync",
+    show_default=True,
+    help="When this command does not keep up: tell rows as their sum and drop the oldest events, drop the oldest of both, or end.",
+)
 @peer_option
 def command(
     text: str | None,
@@ -43,6 +50,7 @@ def command(
     snapshot: bool,
     count: int | None,
     max_tokens: int | None,
+    overflow: str,
     url: str,
 ) -> None:
     """Print the rows of the query TEXT, one a line: + it has become true, - it has stopped being true, ! it was true at an event.
@@ -53,7 +61,7 @@ def command(
     """
     if (text is None) == (file is None):
         raise click.UsageError("give the query as TEXT, or its file with --file")
-    run(_subscribe(text, file, language, jsonl, snapshot, count, max_tokens, url))
+    run(_subscribe(text, file, language, jsonl, snapshot, count, max_tokens, overflow, url))
 
 
 async def _subscribe(
@@ -64,6 +72,7 @@ async def _subscribe(
     snapshot: bool,
     count: int | None,
     max_tokens: int | None,
+    overflow: str,
     url: str,
 ) -> None:
     from ..client import connect
@@ -72,7 +81,10 @@ async def _subscribe(
     query = read(file) if text is None and file is not None else text or ""
     write = _jsonl if jsonl else _plain
     cap = max_tokens or MAX_TOKENS
-    async with connect(url) as client, await client.subscribe(query, language, max_tokens=cap) as subscription:
+    async with (
+        connect(url) as client,
+        await client.subscribe(query, language, max_tokens=cap, overflow=overflow) as subscription,
+    ):
         for warning in subscription.warnings:
             click.echo(f"gsg: warning: {warning}", err=True)
         stored = subscription.pending
@@ -83,6 +95,8 @@ async def _subscribe(
             try:
                 batch = await subscription.batch(BATCH if left is None else min(left, BATCH))
             except Overrun as error:
+                if subscription.has_ended:
+                    raise
                 click.echo(f"gsg: {error}", err=True)
                 continue
             if not batch:

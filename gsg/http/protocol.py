@@ -19,7 +19,7 @@ from typing import TypeAlias
 import msgspec
 
 from .. import errors
-from ..backlog import LIMIT
+from ..backlog import LIMIT, Overflow
 from ..explanations import Holding, Plan, Why, WhyNot
 from ..messages import PeerStatus
 from ..model import Term, Tuple
@@ -74,6 +74,8 @@ class Subscribe(_Message, tag=4, frozen=True):
     """Differences that the peer keeps while the client does not read; see :mod:`gsg.backlog`."""
     max_tokens: int = MAX_TOKENS
     """Tokens that the subscription may hold at the peer; beyond, it ends with TooManyTokens."""
+    overflow: str = Overflow.RESYNC
+    """What happens at ``limit``: resync, drop_oldest or error; see :mod:`gsg.backlog`."""
 
 
 class Unsubscribe(_Message, tag=5, frozen=True):

@@ -210,7 +210,12 @@ class Session:
         standing = self._subscriptions[request.request] = _Standing()
         try:
             subscription = await self._peer.subscribe(
-                request.text, request.language, limit=request.limit, max_tokens=request.max_tokens, client=self._client
+                request.text,
+                request.language,
+                limit=request.limit,
+                max_tokens=request.max_tokens,
+                overflow=request.overflow,
+                client=self._client,
             )
         except BaseException:
             del self._subscriptions[request.request]
@@ -252,6 +257,8 @@ class Session:
             try:
                 return await subscription.batch(most)
             except Overrun as error:
+                if subscription.has_ended:
+                    raise
                 await self._send(Dropped(number, failed(number, error)))
 
     async def _send_rows(self, number: int, names: tuple[str, ...], batch: list[Change]) -> None:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gsg.backlog import Backlog
-from gsg.errors import Overrun
+from gsg.backlog import Backlog, Overflow, overflow_of
+from gsg.errors import LocalError, Overrun
 from gsg.rows import Change, Row, Sign
 
 SIGNS = {"+": Sign.PLUS, "-": Sign.MINUS, "!": Sign.EVENT}
@@ -123,3 +123,43 @@ def test_whatever_is_merged_the_sum_of_each_row_stays(limit: int, parts: list[li
         heard[row] += sign
 
     assert {row: count for row, count in heard.items() if count} == {row: count for row, count in said.items() if count}
+
+
+def test_with_drop_oldest_the_latest_are_kept_and_the_next_read_says_how_many_went() -> None:
+    backlog = Backlog(limit=2, overflow=Overflow.DROP_OLDEST)
+    backlog.extend(changes("+a", "!b", "-c"))
+    backlog.extend(changes("!d"))
+
+    with pytest.raises(Overrun, match=r"2 differences were dropped because 2 .* rows\(\) has the answer as it is") as told:
+        backlog.popleft()
+
+    assert told.value.lost == backlog.lost == 2
+    assert read(backlog) == ["-c", "!d"]
+
+
+def test_with_error_what_came_before_can_be_read_and_nothing_more_is_kept() -> None:
+    backlog = Backlog(limit=2, overflow=Overflow.ERROR)
+    backlog.extend(changes("+a", "!b", "-c"))
+    backlog.extend(changes("!d"))
+
+    assert backlog.full
+    assert read(backlog) == ["+a", "!b"]
+    assert backlog.overrun().lost == 1
+
+
+@pytest.mark.parametrize("overflow", [Overflow.DROP_OLDEST, Overflow.ERROR])
+@given(batches=st.lists(st.integers(0, 7), max_size=20))
+def test_no_more_is_ever_kept_than_the_limit_says(overflow: Overflow, batches: list[int]) -> None:
+    backlog = Backlog(limit=5, overflow=overflow)
+
+    for size in batches:
+        backlog.extend(changes(*["+a"] * size))
+        assert len(backlog) <= 5
+
+    assert len(backlog) + backlog.lost == sum(batches) or backlog.full
+
+
+def test_a_choice_that_there_is_not_is_refused_with_those_that_there_are() -> None:
+    assert overflow_of("drop_oldest") is Overflow.DROP_OLDEST
+    with pytest.raises(LocalError, match="overflow='block'; expected resync, drop_oldest, error"):
+        overflow_of("block")

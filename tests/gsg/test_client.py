@@ -157,3 +157,44 @@ async def test_closing_a_subscription_that_has_ended_meanwhile_is_no_error(doubl
     double.script = lambda request: [Failed(request.request, "LocalError", "no subscription was made by request 1")]
 
     await subscription.close()
+
+
+async def test_the_choice_of_overflow_goes_to_the_peer_and_holds_here_as_well(double: Double, client: Client) -> None:
+    def script(request: Request) -> list[Reply | bytes]:
+        number = request.request
+        return [Subscribed(number, ("x",)), UpToDate(number)] if isinstance(request, Subscribe) else [Done(number)]
+
+    double.script = script
+    subscription = await client.subscribe("(?x)", limit=2, overflow="error")
+    asked = await double.requests.get()
+    assert isinstance(asked, Subscribe)
+    assert asked.overflow == "error"
+
+    client._received(Rows(asked.request, [0, 0, 0], [(1,), (2,), (3,)]))
+
+    assert [str(row) for _, row in await subscription.batch(9)] == ["?x=1", "?x=2"]
+    with pytest.raises(Overrun, match="the subscription has ended because 2 differences were waiting to be read"):
+        await subscription.batch(1)
+    assert await double.requests.get() == Unsubscribe(2, asked.request)
+
+
+async def test_an_overrun_that_ends_a_subscription_at_the_peer_ends_it_here(double: Double, client: Client) -> None:
+    def script(request: Request) -> list[Reply | bytes]:
+        number = request.request
+        ended = Ended(number, Failed(number, "Overrun", "it has ended", lost=3))
+        return [Subscribed(number, ("x",)), UpToDate(number), Rows(number, [0], [(1,)]), ended]
+
+    double.script = script
+    subscription = await client.subscribe("(?x)", overflow="error")
+    while not subscription.has_ended:  # noqa: ASYNC110  # nothing tells when all has come
+        await asyncio.sleep(0)
+
+    assert [str(row) for _, row in await subscription.batch(9)] == ["?x=1"]
+    with pytest.raises(Overrun, match="it has ended"):
+        await subscription.batch(1)
+
+
+async def test_an_overflow_that_there_is_not_is_refused_before_anything_is_sent(double: Double, client: Client) -> None:
+    with pytest.raises(gsg.LocalError, match="overflow='never'; expected resync, drop_oldest, error"):
+        await client.subscribe("(?x)", overflow="never")
+    assert double.requests.empty()

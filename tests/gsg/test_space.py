@@ -414,3 +414,14 @@ def test_any_call_and_advance_let_events_leave() -> None:
     space.advance()
 
     assert seen == ["+20", "+21", "-20", "-21"]
+
+
+def test_a_subscription_of_a_space_ends_when_nobody_reads_it_where_it_asks_for_that(space: Space) -> None:
+    subscription = space.subscribe("(?x, p)", limit=2, overflow="error")
+
+    space.insert([(number, Symbol("p")) for number in range(3)])
+
+    with pytest.raises(Overrun, match="as overflow='error' asks"):
+        list(subscription)
+    with pytest.raises(Overrun):
+        subscription.rows()

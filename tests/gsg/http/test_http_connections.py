@@ -29,6 +29,7 @@ from gsg.http.protocol import (
     AskReport,
     Done,
     Dropped,
+    Ended,
     Failed,
     Insert,
     Rows,
@@ -247,6 +248,28 @@ async def test_events_that_a_slow_client_has_missed_are_counted_and_what_follows
     assert (dropped.request, dropped.why.kind) == (1, "Overrun")
     assert 0 < dropped.why.lost < 10
     assert rows.values == [(number,) for number in range(dropped.why.lost, 10)]
+
+
+async def test_a_slow_client_that_asks_for_an_error_gets_what_came_before_and_then_the_end(door: HttpDoor) -> None:
+    encode = msgspec.msgpack.encode
+    async with websocket(endpoint(door)) as socket:
+        await socket.send(encode(Subscribe(1, "(?x)", limit=2, overflow="error")))
+        assert [type(DECODE(await socket.recv())) for _ in range(2)] == [Subscribed, UpToDate]
+        # They come together, before anything can be sent.
+        await door._peer.notify([(number,) for number in range(10)])
+        rows, ended = DECODE(await socket.recv()), DECODE(await socket.recv())
+
+    assert isinstance(rows, Rows)
+    assert isinstance(ended, Ended)
+    assert rows.values == [(0,), (1,)]
+    assert (ended.why.kind, ended.why.lost) == ("Overrun", 8)
+
+
+async def test_an_overflow_that_there_is_not_is_refused_by_the_peer_too(door: HttpDoor) -> None:
+    async with websocket(endpoint(door)) as socket:
+        await socket.send(json.dumps([4, 1, "(?x)", "gsg", 10, 10, "never"]))
+
+        assert "overflow='never'; expected resync, drop_oldest, error" in await socket.recv()
 
 
 @pytest.mark.parametrize("limit", [0, -1, MAX_LIMIT + 1])

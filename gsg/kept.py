@@ -1,0 +1,58 @@
+"""The events that a rendezvous keeps for a link that takes no more now: the first of them, and how many there were besides.
+
+What is beyond the limits is dropped as it comes, not what was kept before: it costs a count, so that a reader who reads nothing
+costs the others nothing, and the count has its place in the order of what the reader gets.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+
+from .messages import Happened, Message, Missed, encode
+
+KEPT_EVENTS = 20_000
+KEPT_BYTES = 4 * 1024 * 1024
+"""So much is kept for a link, whichever is reached first; from then on events are counted until all that was kept has left."""
+
+
+class Kept:
+    """The events of one link."""
+
+    __slots__ = ("_bytes", "_events", "_messages", "_missed", "missed")
+
+    def __init__(self) -> None:
+        self._messages: deque[Happened] = deque()
+        self._events = 0
+        self._bytes = 0
+        self._missed: Counter[int] = Counter()
+        """By feed, what is still to be told. Limit: the feeds of the link."""
+        self.missed = 0
+        """How many events were not kept, those of several feeds once."""
+
+    def __len__(self) -> int:
+        """How many events are kept."""
+        return self._events
+
+    def add(self, message: Happened) -> None:
+        """Keep events, or count them where there is no room."""
+        if not self._missed and self._events < KEPT_EVENTS and self._bytes < KEPT_BYTES:
+            self._messages.append(message)
+            self._events += len(message.events)
+            self._bytes += len(encode(message))
+            return
+        self.missed += len(message.events)
+        for feeds in message.feeds:
+            self._missed.update(feeds)
+
+    def next(self) -> Message | None:
+        """What is to be sent next, and taken out: events, then how many of each feed were missed; None in the end."""
+        if self._messages:
+            message = self._messages.popleft()
+            self._events -= len(message.events)
+            if not self._messages:
+                self._bytes = 0
+            return message
+        if self._missed:
+            feed, events = self._missed.popitem()
+            return Missed(feed, events)
+        return None

@@ -1,0 +1,65 @@
+"""The events that are kept for a link that takes no more."""
+
+from __future__ import annotations
+
+import pytest
+
+from gsg import kept
+from gsg.kept import Kept
+from gsg.messages import Event, Happened, Message, Missed
+
+
+def happened(first: int, count: int, *feeds: int, text: str = "") -> Happened:
+    """Events from this number on, each for these feeds."""
+    numbers = range(first, first + count)
+    return Happened(b"p", [Event(number, (text,)) for number in numbers], [list(feeds) for _ in numbers])
+
+
+def all_of(some: Kept) -> list[Message]:
+    """What is sent in the end."""
+    return list(iter(some.next, None))
+
+
+def test_what_is_kept_leaves_in_order() -> None:
+    some = Kept()
+    some.add(happened(1, 2, 7))
+    some.add(happened(3, 1, 8))
+
+    assert len(some) == 3
+    assert all_of(some) == [happened(1, 2, 7), happened(3, 1, 8)]
+    assert (len(some), some.missed) == (0, 0)
+
+
+def test_what_is_beyond_is_counted_for_each_feed_and_told_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "KEPT_EVENTS", 2)
+    some = Kept()
+
+    for message in (happened(1, 2, 7), happened(3, 2, 7, 8), happened(5, 1, 8)):
+        some.add(message)
+
+    first, *rest = all_of(some)
+    assert first == happened(1, 2, 7)
+    assert sorted(rest, key=repr) == [Missed(7, 2), Missed(8, 3)]
+    assert some.missed == 3
+
+
+def test_long_events_fill_it_by_their_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "KEPT_BYTES", 1_000)
+    some = Kept()
+
+    for number in range(10):
+        some.add(happened(number, 1, 7, text="x" * 600))
+
+    assert (len(some), some.missed) == (2, 8)
+
+
+def test_what_comes_while_some_is_still_to_be_told_as_missed_is_missed_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "KEPT_EVENTS", 1)
+    some = Kept()
+    some.add(happened(1, 1, 7))
+    some.add(happened(2, 1, 7))
+
+    assert some.next() == happened(1, 1, 7)
+    some.add(happened(3, 1, 7))
+
+    assert all_of(some) == [Missed(7, 2)]
