@@ -113,7 +113,7 @@ def _simple(goal: Term, dialect: Dialect, work: Work, *, last: bool) -> Instruct
         if (name, len(arguments)) in dialect.goals:
             if name in _COMPARISONS:
                 return TEST, _comparison(name, arguments[0], arguments[1], dialect, work)
-            if last and name == "member" and type(arguments[0]) in (str, bytes, int, float):
+            if last and name == "member":
                 return TEST, _is_member(arguments[0], arguments[1], work)
             return _BUILDERS[name](arguments, dialect, work)
         raise BadSubscription(
@@ -190,11 +190,13 @@ def _member(arguments: list[Term], dialect: Dialect, work: Work) -> Instruction:
 
 
 def _is_member(wanted: Term, members: Term, work: Work) -> Test:
-    """As :func:`_member` for a constant, up to its first solution."""
-    kind = type(wanted)
+    """As :func:`_member`, up to its first solution."""
 
     def test() -> bool:
-        cell = members
+        sought, cell = dereferenced(wanted), members
+        kind = type(sought)
+        is_constant = kind is str or kind is bytes or kind is int or kind is float
+        height = len(work.trail)
         while True:
             while type(cell) is Var and cell.ref is not None:
                 cell = cell.ref
@@ -202,8 +204,13 @@ def _is_member(wanted: Term, members: Term, work: Work) -> Test:
                 return False
             work.spend(1)
             item = cell[1]
-            if (type(item) is kind and item == wanted) or (type(item) is Var and unify(wanted, item, work)):
-                return True
+            if is_constant and type(item) is not Var:
+                if type(item) is kind and item == sought:
+                    return True
+            else:
+                if unify(sought, item, work):
+                    return True
+                work.undo(height)
             cell = cell[2]
 
     return test
