@@ -10,7 +10,8 @@ import asyncio
 import logging
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import repeat
 from typing import TypeAlias, TypeVar
 
 import dht
@@ -43,6 +44,8 @@ class Channel(ABC):
     def __init__(self, contact: dht.Contact) -> None:
         self.contact = contact
         self.pending: dict[int, asyncio.Future[Answer]] = {}
+        self.frame_bytes = 0
+        """The length of the message that is being delivered; 0 of our own."""
         self._requests = 0
 
     @abstractmethod
@@ -247,7 +250,7 @@ class Exchange:
             log.warning("link to %s ended: %s", show(link.peer), error)
             link.abort(str(error))
             return
-        self._deliver(channel, messages)
+        self._deliver(channel, messages, map(len, payloads))
 
     def lost(self, link: dht.Link, reason: str) -> None:
         """The link is gone."""
@@ -262,9 +265,10 @@ class Exchange:
             channel = self._channels[link] = _RemoteChannel(link, self.traffic)
         return channel
 
-    def _deliver(self, channel: Channel, messages: list[Message]) -> None:
+    def _deliver(self, channel: Channel, messages: list[Message], sizes: Iterable[int] = repeat(0)) -> None:
         try:
-            for message in messages:
+            for message, size_bytes in zip(messages, sizes, strict=False):
+                channel.frame_bytes = size_bytes
                 if isinstance(message, _ANSWERS):
                     channel.answered(message)
                 else:

@@ -52,6 +52,7 @@ from .placement import Anchor
 from .predicates import compile_test
 from .publisher import Publisher
 from .query import MAX_TOKENS, Query
+from .quotas import Quotas
 from .reception import Reception
 from .rendezvous import Rendezvous
 from .repair import Repair
@@ -77,7 +78,7 @@ class Peer:
     answers at the addresses to join. ``trace`` is a folder for a record of what comes here (gsg/trace.py), which needs the
     extra ``sim``; ``anchor`` the rule by which anchors are chosen: rarest, predicate or random (gsg/placement.py).
     ``data`` is the directory in which its id, its facts and the addresses of other peers are kept; without it, nothing outlives the
-    peer. Entering raises BadData for a directory that cannot be used.
+    peer. Entering raises BadData for a directory that cannot be used. ``quotas`` are those of other peers and of clients.
     ``rng`` and ``clock`` (seconds since any moment that peers agree on) are handed in by tests.
     """
 
@@ -90,6 +91,7 @@ class Peer:
         data: str | Path | None = None,
         trace: str | Path | None = None,
         anchor: str = Anchor.RAREST,
+        quotas: Quotas | None = None,
         rng: Random | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -107,6 +109,8 @@ class Peer:
         self._tracing = Untraced()
         self._rendezvous: Rendezvous
         self._rule = rule_of(anchor)
+        self.quotas = Quotas() if quotas is None else quotas
+        """What other peers, and clients of its doors, may ask of this one."""
         self.counters = Counters()
         """What the doors of this peer count, for :meth:`status`."""
         self.resumed_facts = 0
@@ -198,10 +202,11 @@ class Peer:
             self._told,
             self._publisher,
             self.counters,
+            self.quotas,
         )
         # In a simulated network a slice takes no time: what happens there depends on nothing but its seed.
         self._rendezvous.clock = asyncio.get_running_loop().time
-        for read in (self._keeping.counts, self._outgoing.counts, self._subscriptions.counts):
+        for read in (self._keeping.counts, self._outgoing.counts, self._subscriptions.counts, self.quotas.counts):
             self.counters.add(read)
         await self._group.__aenter__()
         self._open = True

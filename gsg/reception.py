@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 from functools import partial
@@ -44,6 +45,7 @@ from .messages import (
 from .outgoing import Outgoing
 from .posting import AnyFeed
 from .publisher import Publisher
+from .quotas import Quotas
 from .rendezvous import Rendezvous
 from .repair import Repair
 from .replication import Replication
@@ -71,6 +73,7 @@ class Reception:
         told: Told,
         publisher: Publisher,
         counters: Counters,
+        quotas: Quotas,
     ) -> None:
         self._contact = contact
         self._exchange = exchange
@@ -84,7 +87,8 @@ class Reception:
         self._told = told
         self._publisher = publisher
         self._counters = counters
-        self._transit = Transit(rendezvous, outgoing, self.message)
+        self._quotas = quotas
+        self._transit = Transit(rendezvous, outgoing, self._carry_out)
 
     def lost(self, channel: Channel) -> None:
         """A link is gone, and with it what it has brought and was not begun."""
@@ -96,6 +100,25 @@ class Reception:
 
     def message(self, channel: Channel, message: Message) -> None:
         """Carry out what another peer asks, or this one of itself. Raises PeerMisbehaved for what ends the link."""
+        if isinstance(message, (Flash, Publish)) and channel is not self._exchange.own:
+            count = len(message.events if isinstance(message, Flash) else message.facts)
+            try:
+                now = asyncio.get_running_loop().time()
+                self._quotas.of_peer(channel.contact.id).publish(count, channel.frame_bytes, now)
+            except Refused as error:
+                self._refuse(channel, message, str(error))
+                self._pass_over(message)
+                return
+        self._carry_out(channel, message)
+
+    def _pass_over(self, message: Flash | Publish) -> None:
+        """What was refused does not come: nobody is to wait for its numbers."""
+        if isinstance(message, Publish) and message.origin is not None:
+            self._rendezvous.passing.passed(message.origin.publisher, message.origin.number)
+        elif isinstance(message, Flash) and message.events:
+            self._rendezvous.passing.passed(message.publisher, message.events[-1].number)
+
+    def _carry_out(self, channel: Channel, message: Message) -> None:
         try:
             if self._handover.leaving and (isinstance(message, Replicate) or getattr(message, "forwarded", False)):
                 channel.send(NotHere(message.request, self._contact, leaves=True))  # type: ignore[union-attr]  # all three have it
@@ -144,6 +167,8 @@ class Reception:
                     if not_here is not None:
                         channel.send(not_here)
                         return
+                    if channel is not self._exchange.own:
+                        self._quotas.of_peer(channel.contact.id).post(self._rendezvous.feeds(channel))
                     feed = self._rendezvous.insert_condition(channel, message)
                     self._told.then(partial(self._posted, channel, message.request, feed))
                 case RemoveCondition():

@@ -485,9 +485,9 @@ class Rendezvous:
         """Templates stored; those of several subscribers count once."""
         return sum(stand.size for stand in self._stands.values()) + self._everywhere.size
 
-    def feeds(self) -> int:
-        """Feeds to subscribers."""
-        return sum(map(len, self._of_subscriber.values()))
+    def feeds(self, subscriber: Subscriber | None = None) -> int:
+        """Feeds to all subscribers, or to one."""
+        return sum(map(len, self._of_subscriber.values())) if subscriber is None else len(self._of_subscriber.get(subscriber, ()))
 
     def _stored(self, anchor: Key | None) -> Iterable[Tuple]:
         if anchor is not None:

@@ -8,12 +8,16 @@ import gc
 import logging
 import signal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .pedro import PedroOptions, said_without_door, with_options
+from .quotas import quotas_of, with_quotas
 from .talking import parse_address, run
+
+if TYPE_CHECKING:
+    from ..quotas import Quotas
 
 DEFAULT_LISTEN = "127.0.0.1:8471"
 DEFAULT_HTTP = "127.0.0.1:8470"
@@ -62,6 +66,7 @@ collector walked it over and over, which cost 1.6 times the mean (notes: matchin
     help="Which constant of a condition its subscriptions are posted at.",
 )
 @with_options
+@with_quotas
 @click.option("-v", "--verbose", count=True, help="Say more on standard error; twice for all there is.")
 def command(
     listen: str,
@@ -72,7 +77,7 @@ def command(
     trace: Path | None,
     anchor: str,
     verbose: int,
-    **pedro_options: Any,  # Any: click checked them
+    **more_options: Any,  # Any: click checked them
 ) -> None:
     """Start a peer in the foreground; Ctrl-C hands over what it holds to its neighbours and stops it.
 
@@ -94,7 +99,8 @@ def command(
     else:
         asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
     pedro_address = None if pedro in (None, "none") else parse_address(pedro, option="--pedro", example=DEFAULT_PEDRO)
-    options = PedroOptions(**{name.removeprefix("pedro_"): value for name, value in pedro_options.items()})
+    quotas = quotas_of(more_options)
+    options = PedroOptions(**{name.removeprefix("pedro_"): value for name, value in more_options.items()})
     if pedro_address is None:
         said_without_door(click.get_current_context())
     else:
@@ -109,6 +115,7 @@ def command(
             data=data,
             trace=trace,
             anchor=anchor,
+            quotas=quotas,
         )
     )
 
@@ -123,6 +130,7 @@ async def _serve(
     data: Path | None,
     trace: Path | None,
     anchor: str,
+    quotas: Quotas,
 ) -> None:
     from dht.errors import show
 
@@ -140,7 +148,7 @@ async def _serve(
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, asked_to_stop)
     async with contextlib.AsyncExitStack() as doors:
-        peer = await doors.enter_async_context(Peer(listen, joins, data=data, trace=trace, anchor=anchor))
+        peer = await doors.enter_async_context(Peer(listen, joins, data=data, trace=trace, anchor=anchor, quotas=quotas))
         contact = peer.contact
         click.echo(f"peer {contact.id.hex()[:12]} listens on {contact.host}:{contact.port}")
         if data is None:

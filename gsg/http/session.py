@@ -47,8 +47,6 @@ from .protocol import (
 
 log = logging.getLogger(__name__)
 
-MAX_SUBSCRIPTIONS = 10_000
-"""Subscriptions of one client, those being made included; one more is refused."""
 MAX_QUERY_CHARACTERS = 64 * 1024
 """The longest text of a query: it is parsed while everybody else waits. A longer one is refused."""
 
@@ -89,9 +87,12 @@ class Session:
         self._left = False
         """Whether nobody is there any more to answer to: what is under way is carried out, and not told."""
         self._subscriptions: dict[int, _Standing] = {}
+        self._allowance = peer.quotas.of_client()
         # Each request under way holds a place; the reader waits for one, which is what slows the client down.
         self._places = asyncio.Semaphore(UNANSWERED)
         self._sending = asyncio.Lock()
+        self._size_bytes = 0
+        """Of the last message; in text, its characters."""
 
     async def serve(self) -> None:
         """Read requests until the client leaves or says what is no request."""
@@ -105,7 +106,7 @@ class Session:
                 try:
                     while (request := await self._receive()) is not None:
                         await self._places.acquire()
-                        tasks.create_task(self._carry_out(request, tasks))
+                        tasks.create_task(self._carry_out(request, self._size_bytes, tasks))
                 finally:
                     self._left = True
                     for standing in list(self._subscriptions.values()):
@@ -119,6 +120,7 @@ class Session:
         if message["type"] == "websocket.disconnect":
             return None
         text = message.get("text")
+        self._size_bytes = len(message["bytes"] if text is None else text)
         if self._first:
             self._text, self._first = text is not None, False
         try:
@@ -152,10 +154,10 @@ class Session:
                 log.info("a client is gone: %s", error)
                 self._left = True
 
-    async def _carry_out(self, request: Request, tasks: asyncio.TaskGroup) -> None:
+    async def _carry_out(self, request: Request, size_bytes: int, tasks: asyncio.TaskGroup) -> None:
         try:
             try:
-                reply = await self._answer(request, tasks)
+                reply = await self._answer(request, size_bytes, tasks)
             except GsgError as error:
                 reply = failed(request.request, error)
             if reply is not None:
@@ -163,8 +165,10 @@ class Session:
         finally:
             self._places.release()
 
-    async def _answer(self, request: Request, tasks: asyncio.TaskGroup) -> Reply | None:
+    async def _answer(self, request: Request, size_bytes: int, tasks: asyncio.TaskGroup) -> Reply | None:
         number = request.request
+        if isinstance(request, (Insert, Retract, Notify)):
+            self._allowance.publish(len(request.tuples), size_bytes, asyncio.get_running_loop().time())
         match request:
             case Insert():
                 return Done(number, await self._peer.insert(request.tuples))
@@ -199,8 +203,7 @@ class Session:
     async def _subscribe(self, request: Subscribe, tasks: asyncio.TaskGroup) -> None:
         if request.request in self._subscriptions:
             raise LocalError(f"request {request.request} has made a subscription already; expected a new number")
-        if len(self._subscriptions) >= MAX_SUBSCRIPTIONS:
-            raise LocalError(f"this client has {MAX_SUBSCRIPTIONS} subscriptions, the most that one may have")
+        self._allowance.post(len(self._subscriptions))
         _check_length(request.text)
         if not 1 <= request.limit <= MAX_LIMIT:
             raise LocalError(f"a limit of {request.limit} unread differences; expected 1 to {MAX_LIMIT}")

@@ -39,6 +39,7 @@ from gsg.http.protocol import (
     UpToDate,
 )
 from gsg.http.session import Session
+from gsg.quotas import Quota, Quotas
 
 
 async def test_clients_may_speak_json_in_text_frames(door: HttpDoor) -> None:
@@ -199,15 +200,25 @@ async def test_a_number_makes_one_subscription_however_fast_it_comes_again(door:
     ] * 2
 
 
-async def test_subscriptions_that_are_being_made_count(door: HttpDoor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gsg.http.session.MAX_SUBSCRIPTIONS", 2)
+async def test_a_client_that_publishes_too_much_is_refused_with_the_limit_and_the_next_step(door: HttpDoor) -> None:
+    door._peer.quotas = Quotas(client=Quota(10, 100, 1 << 30))
+    async with gsg.connect(door.url) as greedy, gsg.connect(door.url) as modest:
+        await greedy.notify([(number,) for number in range(900)])
+        with pytest.raises(gsg.Refused, match=r"one client may publish 100 tuples a second here.*\(--client-rate\)"):
+            await greedy.insert([(1,)])
+        assert await modest.insert([(2,)]) == 1
+
+
+async def test_subscriptions_that_are_being_made_count(door: HttpDoor) -> None:
+    door._peer.quotas = Quotas(client=Quota(2, 100, 1 << 30))
     async with websocket(endpoint(door)) as socket:
         for number in range(3):
             await socket.send(msgspec.msgpack.encode(Subscribe(number, "(?x)")))
         answers = [DECODE(await socket.recv()) for _ in range(5)]
 
     [refused] = [answer for answer in answers if isinstance(answer, Failed)]
-    assert (refused.request, refused.problem) == (2, "this client has 2 subscriptions, the most that one may have")
+    assert (refused.request, refused.kind) == (2, "Refused")
+    assert refused.problem.startswith("over quota: one client may have 2 subscriptions here, and this one has 2; end some")
 
 
 async def test_a_subscription_may_be_ended_while_it_is_made(door: HttpDoor) -> None:
