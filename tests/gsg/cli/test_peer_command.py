@@ -1,0 +1,154 @@
+"""The command gsg where a peer cannot be reached or started, and what `gsg peer` says of what it keeps and writes."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from commands import END_S, peer_command, triples
+from pyarrow import parquet
+
+from gsg.cli import main
+
+
+@pytest.mark.parametrize(
+    "arguments", [["subscribe", "(?x)"], ["status"], ["publish", "-", "--format", "nt"]], ids=lambda words: words[0]
+)
+def test_a_peer_that_cannot_be_reached_is_named_with_what_to_do(free_port: int, arguments: list[str]) -> None:
+    url = f"http://127.0.0.1:{free_port}"
+
+    result = CliRunner().invoke(main, [*arguments, "--peer", url], input="")
+
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"gsg: no peer answers at {url}: ")
+    assert result.stderr.endswith("; start one with `gsg peer`, or name another with --peer URL or GSG_PEER\n")
+
+
+def test_an_address_that_is_none_is_refused() -> None:
+    result = CliRunner().invoke(main, ["status", "--peer", "localhost:8470"])
+
+    assert (result.exit_code, result.stderr) == (
+        2,
+        "gsg: 'localhost:8470' is no address of a peer; expected one like http://127.0.0.1:8470\n",
+    )
+
+
+def host_and_port(url: str) -> str:
+    return url.removeprefix("http://")
+
+
+def test_ports_in_use_and_peers_that_do_not_answer_end_a_peer_with_a_message(running_peer: dict[str, str], free_port: int) -> None:
+    listen, http = running_peer["listen"], host_and_port(running_peer["url"])
+    cases = {
+        "listen": (["--listen", listen, "--http", "none"], 2, listen.rpartition(":")[2]),
+        "http": (["--listen", ":0", "--http", http], 2, f"the HTTP door cannot listen on {http}: address already in use"),
+        "join": (["--listen", ":0", "--http", "none", "--join", f"127.0.0.1:{free_port}"], 1, f"127.0.0.1:{free_port}"),
+    }
+
+    started = {
+        name: subprocess.Popen(peer_command(*arguments), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+        for name, (arguments, _, _) in cases.items()
+    }
+    said = {name: process.communicate(timeout=END_S)[1] for name, process in started.items()}
+
+    assert {name: process.returncode for name, process in started.items()} == {
+        name: status for name, (_, status, _) in cases.items()
+    }
+    assert [name for name, (_, _, problem) in cases.items() if problem not in said[name]] == []
+    assert [name for name, text in said.items() if not text.startswith("gsg: ") or "Traceback" in text] == []
+
+
+def test_a_peer_writes_what_came_to_it_and_finishes_the_trace_when_it_stops(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        peer_command("--listen", ":0", "--http", ":0", "--trace", str(tmp_path / "trace"), "--anchor", "predicate"),
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        said = "".join(iter(process.stdout.readline, "ready; Ctrl-C stops\n"))
+        url = re.search(r"door at (\S+)", said)[1]  # type: ignore[index]  # it says so
+        published = CliRunner(env={"GSG_PEER": url}).invoke(main, ["publish", "--format", "nt", "-"], input=triples("traced", 3))
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=END_S)
+
+    (part,) = (tmp_path / "trace").iterdir()
+    rows = parquet.read_table(part).to_pylist()
+    assert f"trace in {tmp_path / 'trace'}\n" in said
+    assert "nothing is kept on disk: facts last as long as a peer that holds them; --data DIR keeps them\n" in said
+    assert published.exit_code == 0
+    assert [row["what"] for row in rows] == ["start", *["insert"] * 6, "stop"]
+    assert [row["role"] for row in rows[1:-1]] == ["publisher"] * 3 + ["rendezvous"] * 3
+    assert rows[1]["terms"] == '[[2,"x:0"],[2,"x:traced"],[2,"x:o"]]'
+
+
+def test_a_peer_says_what_it_keeps_and_resumes_it_after_a_kill(tmp_path: Path) -> None:
+    said = []
+    for _ in range(2):
+        with subprocess.Popen(
+            peer_command("--listen", ":0", "--http", ":0", "--data", str(tmp_path / "data")), stdout=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stdout is not None
+            said.append("".join(iter(process.stdout.readline, "ready; Ctrl-C stops\n")))
+            url = re.search(r"door at (\S+)", said[-1])[1]  # type: ignore[index]  # it says so
+            published = CliRunner(env={"GSG_PEER": url}).invoke(main, ["publish", "--format", "nt", "-"], input=triples("kept", 3))
+            process.kill()
+        assert published.exit_code == 0
+
+    assert f"data in {tmp_path / 'data'}: 0 facts resumed\n" in said[0]
+    assert f"data in {tmp_path / 'data'}: 3 facts resumed\n" in said[1]
+    assert said[0].splitlines()[0] == said[1].splitlines()[0]
+
+
+def test_data_that_cannot_be_kept_ends_a_peer_with_a_message(tmp_path: Path) -> None:
+    (tmp_path / "peer.sqlite3").write_text("something else, which is long enough to be a header of SQLite" * 10)
+
+    ended = subprocess.run(
+        peer_command("--listen", ":0", "--http", "none", "--data", str(tmp_path)),
+        capture_output=True,
+        text=True,
+        timeout=END_S,
+        check=False,
+    )
+
+    assert ended.returncode == 2
+    assert ended.stderr == (
+        f"gsg: {tmp_path}/peer.sqlite3 is damaged: file is not a database; "
+        "move the directory away to start the peer empty, and others give it what they hold\n"
+    )
+
+
+def test_a_trace_that_cannot_be_written_ends_a_peer_with_a_message(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    ended = subprocess.run(
+        peer_command("--listen", ":0", "--http", "none", "--trace", str(tmp_path / "file" / "below")),
+        capture_output=True,
+        text=True,
+        timeout=END_S,
+        check=False,
+    )
+
+    assert ended.returncode == 2
+    assert ended.stderr == f"gsg: cannot trace to {tmp_path}/file/below: not a directory; expected a folder, or a place for one\n"
+
+
+@pytest.mark.parametrize(
+    ("option", "address", "example"),
+    [
+        ("--listen", "127.0.0.1", "127.0.0.1:8471"),
+        ("--http", "x:y", "127.0.0.1:8470"),
+        ("--join", ":70000", "127.0.0.1:8471"),
+        ("--pedro", "::", "127.0.0.1:4550"),
+    ],
+    ids=["listen", "http", "join", "pedro"],
+)
+def test_an_address_to_listen_at_must_be_one(option: str, address: str, example: str) -> None:
+    result = CliRunner().invoke(main, ["peer", option, address])
+
+    assert result.exit_code == 2
+    problem = f"'{address}' is no address; expected HOST:PORT such as {example}, the port at most 65535"
+    assert f"Invalid value for {option}: {problem}" in result.stderr
