@@ -25,6 +25,9 @@ from .errors import (
     BadAnswer,
     BadBook,
     BadContact,
+    BadIdentity,
+    BadMembership,
+    BadSeal,
     BookUnreadable,
     DhtError,
     FrameTooLarge,
@@ -40,10 +43,12 @@ from .errors import (
 )
 from .frames import MAX_FRAME_BYTES, Framer, frame
 from .identity import ID_BITS, ID_BYTES, PeerId, common_prefix_length, distance, random_id
+from .keys import Identity
 from .link import Link, LinkState
 from .links import Links
 from .liveness import PeerDied, PeerReturned
 from .lookup import Found, K, Lookup, Send
+from .membership import Membership, Refusal, allowed_from, check_secret
 from .neighbourhood import NEIGHBOURS, NeighbourhoodChanged
 from .overlay import Overlay, OverlayEvent
 from .regions import Regions
@@ -57,6 +62,9 @@ __all__ = [
     "BadAnswer",
     "BadBook",
     "BadContact",
+    "BadIdentity",
+    "BadMembership",
+    "BadSeal",
     "BookUnreadable",
     "Contact",
     "DhtError",
@@ -64,6 +72,7 @@ __all__ = [
     "Found",
     "FrameTooLarge",
     "Framer",
+    "Identity",
     "JoinFailed",
     "K",
     "Link",
@@ -72,6 +81,7 @@ __all__ = [
     "Links",
     "LocalError",
     "Lookup",
+    "Membership",
     "NeighbourhoodChanged",
     "NotOpen",
     "Overlay",
@@ -82,10 +92,13 @@ __all__ = [
     "PeerMisbehaved",
     "PeerReturned",
     "PeerUnreachable",
+    "Refusal",
     "Regions",
     "RemoteError",
     "Send",
     "WrongPeer",
+    "allowed_from",
+    "check_secret",
     "common_prefix_length",
     "contact_from",
     "distance",

@@ -41,6 +41,9 @@ class SimLoop(asyncio.SelectorEventLoop):
     _stopping: bool
     _selector: BaseSelector
 
+    is_simulated = True
+    """Nobody listens in on its wires, so peers leave the ciphers out unless they are told otherwise; the greetings are the same."""
+
     def __init__(self, net: SimNet) -> None:
         self._net = net
         self._now_s = 0.0

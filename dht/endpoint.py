@@ -20,6 +20,7 @@ from .identity import PeerId
 from .link import Link
 from .links import Links
 from .lookup import K
+from .membership import Membership
 from .overlay import Overlay, OverlayEvent
 
 FREE_PORT_TRIES = 20
@@ -54,6 +55,8 @@ class Endpoint:
         k: int = K,
         probe_s: float = 1.0,
         refresh_s: float = 30.0,
+        membership: Membership | None = None,
+        link_tls: bool = False,
     ) -> None:
         def make_links() -> Links:
             return Links(
@@ -67,6 +70,8 @@ class Endpoint:
                 on_congested=on_congested,
                 on_drained=on_drained,
                 handshake_s=handshake_s,
+                membership=membership,
+                tls=link_tls,
             )
 
         def make_overlay(bound: int) -> Overlay:
@@ -84,6 +89,7 @@ class Endpoint:
                 depends_on=lambda: dict.fromkeys(link.peer.id for link in self.links.all()),
                 book=book,
                 incarnation=incarnation,
+                membership=membership,
             )
 
         self._on_lost_peer = on_lost_peer

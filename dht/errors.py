@@ -6,6 +6,8 @@
     │   ├── BadContact          an id, host or port that cannot be one, given by the caller
     │   ├── BookUnreadable      the address book's file cannot be read
     │   ├── BadBook             the address book's file is damaged
+    │   ├── BadIdentity         a key, or the file of one, that is none
+    │   ├── BadMembership       a network's secret or list of peers that is none
     │   ├── PayloadTooLarge     a payload longer than a frame may be
     │   └── NotOpen             an overlay, endpoint or set of links used outside its ``async with``
     └── RemoteError         another peer or the network failed
@@ -15,6 +17,7 @@
         ├── LinkLost            a link ended: has the reason
         └── PeerMisbehaved      a peer sent what the protocol forbids
             ├── BadAnswer           an answer to a query that is not one
+            ├── BadSeal             a datagram that does not prove who sent it
             └── FrameTooLarge       a header that claims more than a frame may hold
 
 Every message says what happened, the value, what was expected and the next step; what a program may want is an attribute.
@@ -23,7 +26,10 @@ Every message says what happened, the value, what was expected and the next step
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from .membership import Refusal
 
 Address: TypeAlias = tuple[str, int]
 """A host (name or IP literal) and a port."""
@@ -80,6 +86,14 @@ class BadBook(LocalError):
         )
 
 
+class BadIdentity(LocalError):
+    """A key, or the file of one, that cannot be this peer's identity."""
+
+
+class BadMembership(LocalError):
+    """A network's secret, or its list of peers, that cannot be one."""
+
+
 class PayloadTooLarge(LocalError):
     """A payload is longer than a frame may be. Attributes: ``payload_bytes``, ``limit_bytes``."""
 
@@ -103,6 +117,11 @@ class JoinFailed(RemoteError):
     def __init__(self, tried: Sequence[tuple[Address, str]]) -> None:
         self.tried = tuple(tried)
         lines = "".join(f"\n    {show(*address)}: {problem}" for address, problem in self.tried)
+        refused = [(address, problem) for address, problem in self.tried if problem.startswith("refused: ")]
+        if refused and len(refused) == len(self.tried):
+            # They run, and will not talk with this one: nothing else is to be checked.
+            super().__init__("; ".join(f"the peer at {show(*address)} {problem}" for address, problem in refused))
+            return
         super().__init__(
             "no peer answered, so this one is alone; expected at least one of the addresses to be a running peer; "
             f"check that it runs and that UDP reaches it, or start without addresses to be the first peer{lines}"
@@ -141,6 +160,14 @@ class PeerMisbehaved(RemoteError):
 
 class BadAnswer(PeerMisbehaved):
     """An answer to a query that does not have the form of one."""
+
+
+class BadSeal(PeerMisbehaved):
+    """A datagram does not prove who sent it. Attribute: ``refusal``, what its sender is told, if anything."""
+
+    def __init__(self, counted: str, refusal: Refusal | None = None) -> None:
+        self.refusal = refusal
+        super().__init__(counted)
 
 
 class FrameTooLarge(PeerMisbehaved):

@@ -14,6 +14,7 @@ from .book import MAX_ADDRESSES, AddressBook
 from .book_file import read_book, write_book
 from .errors import Address, JoinFailed
 from .identity import PeerId
+from .membership import Refusal
 
 CALLS_A_PERIOD = 4
 """Addresses of the book called at in one period."""
@@ -34,7 +35,8 @@ class Joining:
     """Enters the network through addresses, and calls at old ones.
 
     ``call(address, hurried)`` asks who listens at an IP literal, which makes it known, ``look_around`` looks for neighbours,
-    ``living`` are the addresses of the peers known now. ``path`` is the book's file, None keeps it in memory alone.
+    ``refused_by`` says why whoever listens at one does not talk with us, ``living`` are the addresses of the peers known now.
+    ``path`` is the book's file, None keeps it in memory alone.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class Joining:
         family: socket.AddressFamily,
         start: Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]],  # Any: whatever the work returns
         call: Callable[[Address], Awaitable[PeerId | None]],
+        refused_by: Callable[[Address], Refusal | None],
         look_around: Callable[[], Awaitable[object]],
         living: Callable[[], Collection[Address]],
     ) -> None:
@@ -55,6 +58,7 @@ class Joining:
         self._family = family
         self._start = start
         self._call = call
+        self._refused_by = refused_by
         self._look_around = look_around
         self._living = living
         self._written: list[Address] = []
@@ -97,7 +101,8 @@ class Joining:
             return literal
         who = await self._call(literal)
         if who is None:
-            return "no answer"
+            refusal = self._refused_by(literal)
+            return "no answer" if refusal is None else f"refused: {refusal.sentence}"
         if who == own:
             return "that is this peer itself"
         return literal

@@ -1,31 +1,32 @@
 """Links: one TCP stream between two peers, carrying frames both ways.
 
-    connected ──> hello sent (dialler) ──> hello received ──> open ──> closed: reason
-                  hello sent (listener, after a good hello)
+    connected ──> greeting: who is who ──> open ──> closed: reason
 
 The rules:
 
-* The first frame each way is a hello: ``GSG1``, the sender's id, its listening port and a number drawn at its start. Anything else,
-  or nothing within ``handshake_s``, closes the connection and is counted; the peer goes on serving others.
+* The first frames each way are a greeting (:mod:`dht.greeting`), inside TLS where this peer's links have it (:mod:`dht.ciphers`).
+  Anything else, or nothing within ``handshake_s``, closes the connection and is counted; the peer goes on serving others.
 * Payloads sent in one turn of the event loop leave in one write. Nothing is dropped silently: a link is *congested* above
   HIGH_WATER_BYTES unsent, and closed with a reason above HARD_LIMIT_BYTES.
 * Closing sends what was unsent, then ends; ``on_lost`` is told once for each link that had opened.
 * Two peers that dial each other at the same moment have two links. Each side goes on sending on the first it had, so that the
   order of its frames holds; ``Links.linked`` says which.
-* A hello with another start number means that the peer was started anew: links to its former life are closed.
+* A greeting with another start number means that the peer was started anew: links to its former life are closed.
 """
 
 from __future__ import annotations
 
 import asyncio
 from enum import Enum
-from struct import Struct
 from typing import TYPE_CHECKING, cast
 
+from .ciphers import HANDSHAKE, Cipher, CipherFailed
 from .contacts import Contact
 from .errors import FrameTooLarge, LinkLost
-from .frames import HEADER_BYTES, Framer, frame, header
-from .identity import ID_BYTES, PeerId
+from .frames import HEADER_BYTES, Framer, header
+from .greeting import OTHER_PROTOCOL, WRONG_PEER, Greeting, GreetingFailed, RefusalReader, refusing
+from .identity import ID_BYTES
+from .membership import Refusal
 
 if TYPE_CHECKING:
     from .links import Links
@@ -41,10 +42,6 @@ HARD_LIMIT_BYTES = 64 * 1024 * 1024
 
 WRITE_BYTES = 256 * 1024
 """Payloads of one turn that reach this size are written without waiting for its end."""
-
-_MAGIC = b"GSG1"
-_hello = Struct(f">4s{ID_BYTES}sHQ")
-HELLO_BYTES = _hello.size
 
 
 class LinkState(Enum):
@@ -75,7 +72,11 @@ class Link(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._framer = Framer()
-        self._greeting: bytes | None = b""
+        self._greeting: Greeting = links.greeting(expected)
+        self._cipher: Cipher | None = None
+        # Reads the plain words of a side that does not speak TLS, where this one does.
+        self._plain: RefusalReader | None = None
+        self._has_read = False
         # Headers and payloads not yet given to the transport. Limit: HARD_LIMIT_BYTES, where the link is closed with a reason.
         self._unsent: list[bytes] = []
         self._unsent_bytes = 0
@@ -129,7 +130,7 @@ class Link(asyncio.Protocol):
         self._unsent.clear()
         self._unsent_bytes = 0
         assert self._transport is not None
-        self._transport.write(data)
+        self._transport.write(data if self._cipher is None else self._cipher.encrypt(data))
 
     def pause_writing(self) -> None:
         """The transport holds HIGH_WATER_BYTES: keep the rest here."""
@@ -163,14 +164,13 @@ class Link(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """One read: all the frames that it completes go to the caller together."""
-        if self.state is LinkState.OPEN:
-            pass
-        elif self.state is LinkState.SHAKING_HANDS:
-            rest = self._greeted(data)
-            if not rest:
-                return
-            data = rest
-        else:
+        if self.state not in (LinkState.OPEN, LinkState.SHAKING_HANDS):
+            return
+        if self._links.ciphers is not None:
+            data = self._deciphered(data)
+        if data and self.state is LinkState.SHAKING_HANDS:
+            data = self._greeted(data)
+        if not data:
             return
         try:
             payloads = self._framer.feed(data)
@@ -180,42 +180,78 @@ class Link(asyncio.Protocol):
         if payloads:
             self._links.received(self, payloads)
 
-    def _greeted(self, data: bytes) -> bytes:
-        """Read the hello; what came after it, or nothing when it is not complete or not one."""
-        assert self._greeting is not None
-        greeting = self._greeting + data
-        size = HEADER_BYTES + HELLO_BYTES
-        # Compare what is there, so that a stranger is not waited for.
-        if not (frame(bytes(HELLO_BYTES))[:HEADER_BYTES] + _MAGIC).startswith(greeting[: HEADER_BYTES + len(_MAGIC)]):
-            self._fail("the other side does not speak this protocol")
+    def _deciphered(self, data: bytes) -> bytes:
+        """The plain bytes of one read; nothing while TLS shakes hands, or when it fails."""
+        cipher, links, transport = self._cipher, self._links, self._transport
+        assert links.ciphers is not None
+        assert transport is not None
+        if not self._has_read:
+            self._has_read = True
+            if data[0] == 0:
+                # A side without TLS says in plain words that it has none.
+                self._plain = RefusalReader()
+            elif cipher is None and data[0] != HANDSHAKE:
+                self._fail(OTHER_PROTOCOL)
+                return b""
+            elif cipher is None:
+                cipher = self._cipher = links.ciphers.listen()
+        if self._plain is not None:
+            if cipher is None:
+                self._refuse("the other side's links are plain", Refusal.TLS_ONLY)
+                return b""
+            try:
+                self._plain.received(data)
+            except GreetingFailed as error:
+                self._fail(str(error))
             return b""
-        if len(greeting) < size:
-            self._greeting = greeting
+        assert cipher is not None
+        was_established = cipher.established
+        try:
+            plain = cipher.received(data)
+            if cipher.established and not was_established and self._expected is not None:
+                found = cipher.peer()
+                if found != self._expected.id:
+                    self.peer = Contact(found, self._expected.host, self._expected.port)
+                    self._fail(WRONG_PEER)
+                    return b""
+                transport.write(cipher.outgoing() + cipher.encrypt(self._greeting.begin()))
+        except CipherFailed as error:
+            # With an alert, as TLS has it.
+            transport.write(cipher.outgoing())
+            self._fail(str(error))
             return b""
-        self._greeting = None
-        _, peer, port, start_number = _hello.unpack_from(greeting, HEADER_BYTES)
-        self._meet(peer, port, start_number)
-        return greeting[size:] if self.state is LinkState.OPEN else b""
+        out = cipher.outgoing()
+        if out:
+            transport.write(out)
+        return plain
 
-    def _meet(self, peer: PeerId, port: int, start_number: int) -> None:
+    def _greeted(self, data: bytes) -> bytes:
+        """Go on with the greeting; what came after it, or nothing while it lasts or when it fails."""
         assert self._transport is not None
-        found = self._transport.get_extra_info("peername")
-        self.start_number = start_number
-        if port == 0:
-            self._fail("the other side names no port in its hello")
-        elif peer == self._links.id:
-            self._fail("this peer dialled itself")
-        elif self._expected is not None and peer != self._expected.id:
-            self.peer = Contact(peer, self._expected.host, self._expected.port)
-            self._fail("another peer answers at that address")
-        else:
-            if self._expected is None:
-                self.peer = Contact(peer, found[0], port)
-                self._transport.write(self._links.hello)
-            self.state = LinkState.OPEN
-            self._links.opened(self)
-            if not self._opened.done():
-                self._opened.set_result(None)
+        greeting, expected = self._greeting, self._expected
+        if self._links.ciphers is None and not self._has_read and data[0] == HANDSHAKE:
+            self._refuse("the other side's links are TLS", Refusal.PLAIN_ONLY)
+            return b""
+        self._has_read = True
+        try:
+            answer = greeting.received(data)
+        except GreetingFailed as error:
+            if expected is not None and str(error) == WRONG_PEER:
+                self.peer = Contact(greeting.peer, expected.host, expected.port)
+            self._refuse(str(error), error.refusal, is_told=error.is_told)
+            return b""
+        if answer:
+            self._transport.write(answer if self._cipher is None else self._cipher.encrypt(answer))
+        if not greeting.done:
+            return b""
+        self.start_number = greeting.start_number
+        if expected is None:
+            self.peer = Contact(greeting.peer, self._transport.get_extra_info("peername")[0], greeting.port)
+        self.state = LinkState.OPEN
+        self._links.opened(self)
+        if not self._opened.done():
+            self._opened.set_result(None)
+        return greeting.rest
 
     # Beginning and end
 
@@ -227,7 +263,11 @@ class Link(asyncio.Protocol):
         transport.set_write_buffer_limits(high=HIGH_WATER_BYTES, low=LOW_WATER_BYTES)
         self._links.connected(self)
         if self.dialled and self.state is LinkState.SHAKING_HANDS:
-            transport.write(self._links.hello)
+            if self._links.ciphers is None:
+                transport.write(self._greeting.begin())
+            else:
+                self._cipher = self._links.ciphers.dial()
+                transport.write(self._cipher.outgoing())
 
     def eof_received(self) -> bool:
         """The other side ended its direction: so does this one."""
@@ -259,6 +299,8 @@ class Link(asyncio.Protocol):
         self.state = LinkState.CLOSING
         self._drained.set()
         if self._transport is not None:
+            if self._cipher is not None and self._cipher.established:
+                self._transport.write(self._cipher.farewell())
             self._transport.close()
 
     def abort(self, reason: str) -> None:
@@ -278,11 +320,19 @@ class Link(asyncio.Protocol):
         """Wait until the connection is gone."""
         await asyncio.shield(self._ended)
 
+    def _refuse(self, reason: str, refusal: Refusal | None, *, is_told: bool = True) -> None:
+        """End the greeting; the other side is told why where there is something to tell."""
+        if refusal is not None:
+            self._links.refused(refusal)
+        if refusal is None or self._transport is None or not is_told:
+            self._fail(reason)
+            return
+        self._links.counts[f"hello: {reason}"] += 1
+        words = refusing(refusal)
+        self._transport.write(words if self._cipher is None else self._cipher.encrypt(words))
+        # Closed, not aborted: the words are to arrive.
+        self.close(reason)
+
     def _fail(self, reason: str) -> None:
         self._links.counts[reason if self.state is LinkState.OPEN else f"hello: {reason}"] += 1
         self.abort(reason)
-
-
-def make_hello(own: PeerId, port: int, start_number: int) -> bytes:
-    """The first frame of either side: who we are, where we listen and which of our lives this is."""
-    return frame(_hello.pack(_MAGIC, own, port, start_number))

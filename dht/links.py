@@ -21,10 +21,13 @@ from random import Random
 from types import TracebackType
 from typing import Self
 
+from .ciphers import Ciphers
 from .contacts import Contact, is_reachable_literal
 from .errors import Address, AddressInUse, BadContact, NotOpen, PeerUnreachable, WrongPeer
+from .greeting import WRONG_PEER, Claimed, Greeting, Proved
 from .identity import PeerId
-from .link import Link, LinkState, make_hello
+from .link import Link, LinkState
+from .membership import Membership, Refusal
 
 MAX_LINKS = 4096
 """Connections at once; one more is closed as it comes, and counted."""
@@ -43,6 +46,9 @@ class Links:
     link that had opened has ended; ``on_opened(link)`` when either side's dial succeeded; ``on_congested(link)`` and
     ``on_drained(link)`` when the caller should stop producing for a link and may go on. Callbacks must not block. When
     ``on_frames`` raises, its frames count as lost: that is logged, counted in ``counts``, and the link is closed with the reason.
+
+    ``membership``, whose id is to be ``id``, proves who this peer is and demands the same of others; with ``tls``, inside TLS. Both
+    ends of a link have the same of both. Without it ids are claims.
     """
 
     def __init__(
@@ -59,15 +65,20 @@ class Links:
         on_drained: Callable[[Link], None] | None = None,
         handshake_s: float = 5.0,
         max_links: int = MAX_LINKS,
+        membership: Membership | None = None,
+        tls: bool = False,
     ) -> None:
         self.id = id
         self.host = host
         self.port = port
         """Where this peer listens: right once entered."""
-        self.hello = b""
+        self.ciphers: Ciphers | None = None
         self.counts: Counter[str] = Counter()
         """How many connections were ended for each reason, and callbacks failed."""
+        self._rng = rng
         self._start_number = rng.getrandbits(64)
+        self._membership = membership
+        self._tls = tls
         self._on_frames = on_frames
         self._on_lost = on_lost
         self._on_opened = on_opened
@@ -94,7 +105,8 @@ class Links:
                 raise AddressInUse(self.host, self.port, os.strerror(error.errno).lower()) from None
             raise
         self.port = self._server.sockets[0].getsockname()[1]
-        self.hello = make_hello(self.id, self.port, self._start_number)
+        if self._tls and self._membership is not None:
+            self.ciphers = Ciphers(self._membership.identity)
         await self._group.__aenter__()
         self._closing = False
         return self
@@ -190,7 +202,7 @@ class Links:
             raise
         if link.state is LinkState.OPEN:
             return link
-        if link.peer.id != contact.id:
+        if link.reason == WRONG_PEER:
             return WrongPeer(contact.host, contact.port, contact.id, link.peer.id)
         return PeerUnreachable(contact.host, contact.port, link.reason)
 
@@ -200,7 +212,26 @@ class Links:
             return None
         return (self.host, 0)
 
-    # What links report
+    # What links ask and report
+
+    def greeting(self, expected: Contact | None) -> Greeting:
+        """This side's part in the beginning of a link, to the peer that was dialled or from whoever dials."""
+        dialled = None if expected is None else expected.id
+        if self._membership is None:
+            return Claimed(self.id, self.port, self._start_number, dialled=dialled)
+        return Proved(
+            self._membership,
+            self.port,
+            self._start_number,
+            dialled=dialled,
+            tls=self.ciphers is not None,
+            nonce=self._rng.randbytes,
+        )
+
+    def refused(self, refusal: Refusal) -> None:
+        """Somebody was not let in."""
+        if self._membership is not None:
+            self._membership.counts[refusal] += 1
 
     def connected(self, link: Link) -> None:
         """A connection stands; the hellos are awaited."""

@@ -34,9 +34,11 @@ from .identity import ID_BYTES, PeerId, as_int, common_prefix_length, random_id_
 from .joining import Joining
 from .liveness import PeerDied, PeerReturned
 from .lookup import ALPHA, Found, K
+from .membership import Membership
 from .neighbourhood import NEIGHBOURS, NeighbourhoodChanged
 from .queries import Queries
 from .regions import Regions
+from .seals import Seals, Unsealed
 from .searching import Searching
 from .watching import Watching
 
@@ -84,6 +86,9 @@ class Overlay:
     ``depends_on`` names peers to watch besides the neighbours. ``book`` is the file of the address book, which brings a peer that
     starts again back into its network; None keeps it in memory. ``incarnation`` is to be higher in each life of the peer, such as
     the time in milliseconds: news of its return then goes round.
+
+    ``membership`` proves this peer's id and demands the same of others; it is to have this ``id``, and then each life has to have
+    an ``incarnation`` of its own. Without it ids are claims: for measurements, and tests of what the overlay computes.
     """
 
     def __init__(
@@ -102,9 +107,12 @@ class Overlay:
         depends_on: Callable[[], Iterable[PeerId]] = tuple,
         book: Path | None = None,
         incarnation: int = 0,
+        membership: Membership | None = None,
     ) -> None:
         if len(id) != ID_BYTES:
             raise BadContact(f"{id!r} is no peer id; expected {ID_BYTES} bytes")
+        if membership is not None and membership.id != id:
+            raise BadContact(f"{id.hex()} is not the id of the identity {membership.id.hex()}; expected the same")
         self.contact = Contact(id, host, port)
         """How others reach us: the port is right once entered, an unspecified host once joined."""
         self.on_discovered = on_discovered
@@ -113,6 +121,7 @@ class Overlay:
         self.regions = Regions(k)
         self._k = k
         self._rng = rng
+        self._seals = Unsealed() if membership is None else Seals(membership, life=incarnation, rng=rng)
         self._refresh_s = refresh_s
         self._server = _Server(id, k, self._make_queries)
         self._queries: Queries | None = None
@@ -140,6 +149,7 @@ class Overlay:
             family=socket.AF_INET6 if ":" in host else socket.AF_INET,
             start=self._start,
             call=self._call,
+            refused_by=self._seals.refused_by,
             look_around=lambda: self.lookup(self.contact.id),
             living=lambda: {each.address: None for each in self.contacts()},
         )
@@ -159,6 +169,7 @@ class Overlay:
         self._watching.attach(queries)
         self._searching.attach(queries)
         self.contact = Contact(self.contact.id, host, self._server.transport.get_extra_info("sockname")[1])
+        self._seals.at(self.contact.address)
         await self._group.__aenter__()
         self._open = True
         self._learn(self.contact.id, ())
@@ -421,4 +432,5 @@ class Overlay:
             on_asked=self._check,
             on_doubtful=lambda contact: self._start(self._make_sure(contact)),
             gossip=self._watching,
+            seals=self._seals,
         )

@@ -8,6 +8,7 @@ differs here:
 * ``closest`` answers with the answering peer's own id and the exact k closest of all contacts that it knows. ``find_node`` stays
   for peers that run the package itself.
 * Who asks is believed only after it answered at the address that it asked from.
+* Every datagram leaves sealed and is opened first (:mod:`dht.seals`): nobody speaks for another id, where ids are proved.
 * Nothing a datagram holds raises or logs: what is malformed is counted in ``counts``. Nothing is stored for others.
 """
 
@@ -27,9 +28,10 @@ from kademlia.protocol import KademliaProtocol
 from kademlia.routing import RoutingTable
 
 from .contacts import Contact, contact_from, contacts_from
-from .errors import Address, BadAnswer
+from .errors import Address, BadAnswer, BadSeal
 from .identity import ID_BYTES, PeerId, as_int
 from .liveness import Rumour, incarnation_from, rumours_from
+from .seals import Unsealed
 from .timeouts import FOR_HELPER, FOR_LOOKUP, FOR_PROBE, RoundTrip
 
 MAX_CALLS = 128
@@ -102,6 +104,7 @@ class Table(RoutingTable):  # type: ignore[misc]  # the package has no types
 @dataclass(slots=True)
 class _Pending:
     address: Address
+    name: str
     answer: asyncio.Future[Any]  # Any: an undecided answer, checked by the caller
     # A helper's answer takes longer than the way there and back, and tells nothing about it.
     timed: bool
@@ -138,8 +141,10 @@ class Queries(KademliaProtocol):  # type: ignore[misc]  # the package has no typ
         on_asked: Callable[[Contact], None],
         on_doubtful: Callable[[Contact], Awaitable[None]],
         gossip: Gossip,
+        seals: Unsealed,
     ) -> None:
         super().__init__(node, storage, k)
+        self.seals = seals
         self.k = k
         self.id: PeerId = node.id
         self.transport: asyncio.DatagramTransport
@@ -174,14 +179,14 @@ class Queries(KademliaProtocol):  # type: ignore[misc]  # the package has no typ
         loop = asyncio.get_running_loop()
         async with self._places:
             call = self._rng.randbytes(19)
-            pending = _Pending(address, loop.create_future(), timed=waits is not FOR_HELPER)
+            pending = _Pending(address, name, loop.create_future(), timed=waits is not FOR_HELPER)
             self._pending[call] = pending
             body = _encode((name, arguments))
             try:
                 for attempt, wait in enumerate(waits):
                     pending.sent_s.append(loop.time())
                     # An answer repeats the number of the transmission that it answers, so that each tells how long it took.
-                    self._send(_QUERY + call + bytes((attempt,)) + body, address)
+                    self._send(_QUERY + call + bytes((attempt,)) + body, address, again=attempt > 0)
                     await asyncio.wait((pending.answer,), timeout=self.round_trip.timeout_s * wait)
                     if pending.answer.done():
                         return pending.answer.result()
@@ -287,21 +292,34 @@ class Queries(KademliaProtocol):  # type: ignore[misc]  # the package has no typ
 
     def datagram_received(self, data: bytes, addr: tuple[Any, ...]) -> None:  # Any: IPv6 adds two numbers
         """One datagram: an answer to our query, a query, or rubbish."""
-        kind = data[:1]
-        call = data[1:21]
         sender = (addr[0], addr[1])
         try:
-            if kind == _ANSWER and len(data) > 21:
-                self._answered(call, sender, data[21:])
-            elif kind == _QUERY and len(data) > 21:
-                self._asked(call, sender, data[21:])
+            speaker, body = self._opened(data, sender)
+            kind, call = body[:1], body[1:21]
+            if kind == _ANSWER and len(body) > 21:
+                self._answered(call, sender, body[21:], speaker)
+            elif kind == _QUERY and len(body) > 21:
+                self._asked(call, sender, body[21:], speaker)
             else:
                 self.counts["datagrams malformed"] += 1
+        except BadSeal as error:
+            self.counts[str(error)] += 1
         except Exception:
             # Whatever it was that a stranger sent, this peer goes on serving others.
             self.counts["datagrams malformed"] += 1
 
-    def _answered(self, call: bytes, sender: Address, body: bytes) -> None:
+    def _opened(self, data: bytes, sender: Address) -> tuple[PeerId | None, bytes]:
+        """Who sent a datagram, where that is proved, and what it says. Raises BadSeal, after its sender was told."""
+        now = asyncio.get_running_loop().time()
+        try:
+            return self.seals.open(data, sender, now)
+        except BadSeal as error:
+            refusal = self.seals.refusal(data, error, now)
+            if refusal is not None:
+                self._transmit(refusal, sender)
+            raise
+
+    def _answered(self, call: bytes, sender: Address, body: bytes, speaker: PeerId | None) -> None:
         pending = self._pending.get(call[:19]) or self._given_up.get(call[:19])
         if pending is None or pending.address != sender or pending.answer.done() or call[19] >= len(pending.sent_s):
             # Twice, or from elsewhere than asked.
@@ -309,10 +327,18 @@ class Queries(KademliaProtocol):  # type: ignore[misc]  # the package has no typ
             return
         if pending.timed:
             self.round_trip.sample(asyncio.get_running_loop().time() - pending.sent_s[call[19]])
-        pending.answer.set_result(_decode(body))
+        answer = _decode(body)
+        # What looks like our own address is the only answer without an id.
+        if speaker is not None and pending.name != "stun" and (answer if isinstance(answer, bytes) else answer[0]) != speaker:
+            self.counts["answers in another's name"] += 1
+            return
+        pending.answer.set_result(answer)
 
-    def _asked(self, call: bytes, sender: Address, body: bytes) -> None:
+    def _asked(self, call: bytes, sender: Address, body: bytes, speaker: PeerId | None) -> None:
         name, arguments = _decode_query(body)
+        if speaker is not None and name != "stun" and arguments[0] != speaker:
+            self.counts["queries in another's name"] += 1
+            return
         if name in ("store", "find_value"):
             self.counts["storage queries refused"] += 1
             return
@@ -325,7 +351,10 @@ class Queries(KademliaProtocol):  # type: ignore[misc]  # the package has no typ
         answer = getattr(self, f"rpc_{name}")(sender, *arguments)
         self._send(_ANSWER + call + _encode(answer), sender)
 
-    def _send(self, datagram: bytes, address: Address) -> None:
+    def _send(self, datagram: bytes, address: Address, *, again: bool = False) -> None:
+        self._transmit(self.seals.seal(datagram, address, again=again), address)
+
+    def _transmit(self, datagram: bytes, address: Address) -> None:
         transport = self.transport
         if not transport.is_closing():
             try:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import (
     BadData,
+    BadNetwork,
     BadQuery,
     BadTerm,
     BadText,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from .files import load
     from .live import LiveSubscription
     from .model import IRI, BlankNode, Literal, Symbol, n3
+    from .network import Network
     from .peer import Peer
     from .rows import Row, Sign
     from .space import Space
@@ -43,6 +45,7 @@ __version__ = "0.1.0"
 __all__ = [
     "IRI",
     "BadData",
+    "BadNetwork",
     "BadQuery",
     "BadTerm",
     "BadText",
@@ -53,6 +56,7 @@ __all__ = [
     "Literal",
     "LiveSubscription",
     "LocalError",
+    "Network",
     "Overrun",
     "Peer",
     "PeerMisbehaved",
@@ -78,6 +82,7 @@ _HOMES = {
     "Client": "client",
     "Literal": "model",
     "LiveSubscription": "live",
+    "Network": "network",
     "Peer": "peer",
     "Row": "rows",
     "Sign": "rows",

@@ -1,6 +1,7 @@
 """A peer's data directory: one SQLite file in WAL mode that this process alone has open, and the address book beside it.
 
     DIR/peer.sqlite3     self: what the peer is, by name; facts: each with its marks (position, 1 or -1, stamp) as msgpack
+    DIR/identity         the key that the peer proves its id by (dht/identity_file.py)
     DIR/addresses        where other peers were last (dht/book_file.py)
 
 Everything here blocks, and belongs into the thread of :mod:`gsg.keeping`. A transaction is on disk when :meth:`Disk.commit`
@@ -17,12 +18,15 @@ from pathlib import Path
 
 import msgspec
 
+import dht
+from dht.identity_file import read_identity, write_identity
+
 from .entries import Mark
 from .errors import BadData, reason
 from .journal import Batch
 from .model import Tuple
 
-FILE, BOOK = "peer.sqlite3", "addresses"
+FILE, BOOK, IDENTITY = "peer.sqlite3", "addresses", "identity"
 FORMAT = 1
 """The version of the file: a greater one was written by a later version of this package, and is refused."""
 APPLICATION = 0x67736770
@@ -59,6 +63,14 @@ class Disk:
     def book(self) -> Path:
         """The file of the address book."""
         return self.path.with_name(BOOK)
+
+    def read_identity(self) -> dht.Identity | None:
+        """The peer's key, if there is one. Raises dht.BadIdentity."""
+        return read_identity(self.path.with_name(IDENTITY))
+
+    def write_identity(self, identity: dht.Identity) -> None:
+        """Keep the peer's key. Raises dht.BadIdentity."""
+        write_identity(self.path.with_name(IDENTITY), identity)
 
     def open(self) -> Past:
         """Open the directory, or make it, for this process alone; what the peer was."""

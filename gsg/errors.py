@@ -9,6 +9,7 @@
     │   ├── TooManyTokens       a subscription would hold more than it may: how many tokens, and the limit
     │   ├── Overrun             the reader was too slow: events were dropped, and how many
     │   ├── BadData             the data directory of a peer cannot be used: damaged, newer, in use, or not to be written to
+    │   ├── BadNetwork          a network's secret or list of peers that is none
     │   └── DoorClosed          a door could not be opened, or was used after it was closed
     └── RemoteError         another peer or the network failed
         ├── PeerUnreachable     nobody answers at that address
@@ -93,6 +94,10 @@ class Unsupported(LocalError):
 
 class BadData(LocalError):
     """The data directory of a peer cannot be used: it is damaged, newer than this version, in use, or not to be written to."""
+
+
+class BadNetwork(LocalError):
+    """A network's secret, or its list of allowed peers, cannot be one."""
 
 
 class DoorClosed(LocalError):

@@ -19,6 +19,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
+import dht
+
 from .disk import Disk, Past
 from .entries import TOMBSTONE_S, Entries
 from .errors import BadData, Refused
@@ -48,9 +50,9 @@ class Unkept:
     resumed = False
     """Whether it has lived before."""
 
-    async def open(self, wanted: bytes | None) -> bytes | None:
-        """The id that the peer had before; ``wanted`` is the one that it is to have, if that matters."""
-        return wanted
+    async def open(self, wanted: dht.Identity | None, draw: Callable[[], dht.Identity]) -> dht.Identity:
+        """Who the peer was before, or else ``wanted``, or a drawn one."""
+        return wanted or draw()
 
     async def resume(self, entries: Entries, versions: Versions) -> None:
         """Put back what was there before, and keep it from now on."""
@@ -95,19 +97,36 @@ class Keeping(Unkept):
     async def _in_thread(self, work: Callable[[], Returned]) -> Returned:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
-    async def open(self, wanted: bytes | None) -> bytes | None:
-        """Open the directory. Raises BadData."""
+    async def open(self, wanted: dht.Identity | None, draw: Callable[[], dht.Identity]) -> dht.Identity:
+        """As in Unkept: open the directory. Raises BadData."""
         self.past = past = await self._in_thread(self._disk.open)
         self._is_open = True
-        if past.peer is None:
-            return wanted
-        if wanted is not None and wanted != past.peer:
+        self.resumed = past.peer is not None
+        try:
+            kept = await self._in_thread(self._disk.read_identity)
+            if kept is None:
+                # Drawn here and not in the thread, which may not share the source.
+                made = wanted or draw()
+                self._check_same(past.peer if wanted is not None else None, made.id)
+                await self._in_thread(lambda: self._disk.write_identity(made))
+                if past.peer is not None:
+                    log.warning(
+                        "the key of %s is gone: this peer, %s before, has another id", self._disk.path, past.peer.hex()[:12]
+                    )
+                return made
+        except dht.BadIdentity as error:
+            raise BadData(str(error)) from None
+        self._check_same(past.peer, kept.id)
+        if wanted is not None:
+            self._check_same(kept.id, wanted.id)
+        return kept
+
+    def _check_same(self, was: bytes | None, will_be: bytes) -> None:
+        if was is not None and was != will_be:
             raise BadData(
-                f"{self._disk.path} is the memory of peer {past.peer.hex()[:12]}, and this is to be {wanted.hex()[:12]}; "
-                "give each peer a directory of its own"
+                f"{self._disk.path} is the memory of peer {was.hex()[:12]}, and this is to be {will_be.hex()[:12]}; "
+                "give each peer a directory of its own, with its own key"
             )
-        self.resumed = True
-        return past.peer
 
     async def resume(self, entries: Entries, versions: Versions) -> None:
         """As in Unkept. Raises BadData."""

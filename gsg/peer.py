@@ -46,6 +46,7 @@ from .messages import (
 )
 from .model import Tuple
 from .nearby import Nearby
+from .network import EVERYBODY, Network, counts_of_refused
 from .outgoing import Outgoing
 from .passages import Passage
 from .placement import Anchor
@@ -78,7 +79,9 @@ class Peer:
     answers at the addresses to join. ``trace`` is a folder for a record of what comes here (gsg/trace.py), which needs the
     extra ``sim``; ``anchor`` the rule by which anchors are chosen: rarest, predicate or random (gsg/placement.py).
     ``data`` is the directory in which its id, its facts and the addresses of other peers are kept; without it, nothing outlives the
-    peer. Entering raises BadData for a directory that cannot be used. ``quotas`` are those of other peers and of clients.
+    peer. Entering raises BadData for a directory that cannot be used. ``identity`` proves who the peer is, drawn where none is
+    given or kept; ``network`` says whom it talks with, and raises BadNetwork on entering. ``quotas`` are those of other peers and of
+    clients.
     ``rng`` and ``clock`` (seconds since any moment that peers agree on) are handed in by tests.
     """
 
@@ -87,7 +90,8 @@ class Peer:
         listen: tuple[str, int] = ("127.0.0.1", 0),
         join: Sequence[tuple[str, int]] = (),
         *,
-        peer_id: bytes | None = None,
+        identity: dht.Identity | None = None,
+        network: Network = EVERYBODY,
         data: str | Path | None = None,
         trace: str | Path | None = None,
         anchor: str = Anchor.RAREST,
@@ -101,8 +105,9 @@ class Peer:
         self._join = tuple(join)
         self._listen = listen
         self._rng = rng
-        self._wanted_id = peer_id
-        self._id = dht.random_id(rng) if peer_id is None else peer_id
+        self._identity = identity
+        self._network = network
+        self._membership: dht.Membership
         self._keeping = Unkept() if data is None else Keeping(Path(data))
         self._endpoint: dht.Endpoint
         self._trace = trace
@@ -135,8 +140,9 @@ class Peer:
 
     async def __aenter__(self) -> Self:
         try:
-            self._id = await self._keeping.open(self._wanted_id) or self._id
-            self._tracing = Untraced() if self._trace is None else Tracing(Path(self._trace), self._id, self._clock)
+            identity = await self._keeping.open(self._identity, lambda: dht.Identity(self._rng.randbytes(32)))
+            self._membership = self._network.membership(identity)
+            self._tracing = Untraced() if self._trace is None else Tracing(Path(self._trace), identity.id, self._clock)
             self._rendezvous = self._tracing.rendezvous(compile_test)
             self._outgoing = Outgoing(self._rendezvous, self._start_task)
             await self._keeping.resume(self._rendezvous.held, self._versions)
@@ -208,10 +214,11 @@ class Peer:
         self._rendezvous.clock = asyncio.get_running_loop().time
         for read in (self._keeping.counts, self._outgoing.counts, self._subscriptions.counts, self.quotas.counts):
             self.counters.add(read)
+        self.counters.add(lambda: counts_of_refused(self._membership))
         await self._group.__aenter__()
         self._open = True
         try:
-            await self._keeping.begin(self._id, life, self.contact.port)
+            await self._keeping.begin(self._membership.id, life, self.contact.port)
             self._start_task(self._keeping.run())
             self._tracing.start()
             await self._enter_overlay()
@@ -259,7 +266,7 @@ class Peer:
                 f"cannot listen on {host}:{port}: {reason(error)}; expected an address or a host name of this machine"
             ) from None
         return dht.Endpoint(
-            self._id,
+            self._membership.id,
             str(found[0][4][0]),
             port,
             rng=self._rng,
@@ -269,6 +276,8 @@ class Peer:
             on_lost_peer=self._peer_lost,
             book=self._keeping.book,
             incarnation=life,
+            membership=self._membership,
+            link_tls=self._network.ciphers_links(),
         )
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

@@ -25,7 +25,19 @@ MAY_IMPORT = {
 }
 """HOUSE_STYLE section 1. ``gsg/cli`` may also import doors and the simulation, inside functions."""
 
-HEAVY = ("rdflib", "pyspark", "pyoxigraph", "lark", "starlette", "uvicorn", "numpy", "pandas", "networkx", "pyarrow")
+HEAVY = (
+    "rdflib",
+    "pyspark",
+    "pyoxigraph",
+    "lark",
+    "starlette",
+    "uvicorn",
+    "numpy",
+    "pandas",
+    "networkx",
+    "pyarrow",
+    "cryptography",
+)
 
 
 class Import(NamedTuple):

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from . import network as network_options
 from .pedro import PedroOptions, said_without_door, with_options
 from .quotas import quotas_of, with_quotas
 from .talking import parse_address, run
 
 if TYPE_CHECKING:
+    from ..network import Network
     from ..quotas import Quotas
 
 DEFAULT_LISTEN = "127.0.0.1:8471"
@@ -65,6 +67,7 @@ collector walked it over and over, which cost 1.6 times the mean (notes: matchin
     show_default=True,
     help="Which constant of a condition its subscriptions are posted at.",
 )
+@network_options.with_options
 @with_options
 @with_quotas
 @click.option("-v", "--verbose", count=True, help="Say more on standard error; twice for all there is.")
@@ -76,6 +79,9 @@ def command(
     data: Path | None,
     trace: Path | None,
     anchor: str,
+    secret_file: Path | None,
+    allow_peers: Path | None,
+    link_tls: str,
     verbose: int,
     **more_options: Any,  # Any: click checked them
 ) -> None:
@@ -116,6 +122,7 @@ def command(
             trace=trace,
             anchor=anchor,
             quotas=quotas,
+            network=network_options.network_of(secret_file, allow_peers, link_tls),
         )
     )
 
@@ -131,6 +138,7 @@ async def _serve(
     trace: Path | None,
     anchor: str,
     quotas: Quotas,
+    network: Network,
 ) -> None:
     from dht.errors import show
 
@@ -148,9 +156,13 @@ async def _serve(
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, asked_to_stop)
     async with contextlib.AsyncExitStack() as doors:
-        peer = await doors.enter_async_context(Peer(listen, joins, data=data, trace=trace, anchor=anchor, quotas=quotas))
+        peer = await doors.enter_async_context(
+            Peer(listen, joins, data=data, trace=trace, anchor=anchor, quotas=quotas, network=network)
+        )
         contact = peer.contact
-        click.echo(f"peer {contact.id.hex()[:12]} listens on {contact.host}:{contact.port}")
+        click.echo(f"peer {contact.id.hex()} listens on {contact.host}:{contact.port}")
+        if network.link_tls is False:
+            click.echo("links to other peers are plain: whoever is on the way can read and change what they carry")
         if data is None:
             click.echo("nothing is kept on disk: facts last as long as a peer that holds them; --data DIR keeps them")
         else:

@@ -8,7 +8,8 @@ from random import Random
 import pytest
 
 from dht import BadContact, Contact, Link, LinkLost, Links, LinkState, NotOpen, PeerUnreachable, WrongPeer, frame, random_id
-from dht.link import HARD_LIMIT_BYTES, HIGH_WATER_BYTES, make_hello
+from dht.greeting import make_claim
+from dht.link import HARD_LIMIT_BYTES, HIGH_WATER_BYTES
 from dht.simnet import SimNet, run
 
 PORT = 7400
@@ -298,12 +299,12 @@ def test_a_handler_that_fails_ends_its_link_only(caplog: pytest.LogCaptureFixtur
     assert "ValueError: no" in caplog.text
 
 
-GOOD_HELLO = make_hello(bytes(20), 7400, 1)
+GOOD_HELLO = make_claim(bytes(20), 7400, 1)
 STRANGERS = {
     "a web browser": (b"GET / HTTP/1.1\r\n\r\n", "hello: the other side does not speak this protocol"),
     "a frame claiming 4 GB": (b"\xff\xff\xff\xff", "hello: the other side does not speak this protocol"),
     "another version": (GOOD_HELLO.replace(b"GSG1", b"GSG9"), "hello: the other side does not speak this protocol"),
-    "a hello without a port": (make_hello(bytes(20), 0, 1), "hello: the other side names no port in its hello"),
+    "a hello without a port": (make_claim(bytes(20), 0, 1), "hello: the other side names no port in its hello"),
     "4 GB after a good hello": (
         GOOD_HELLO + b"\xff\xff\xff\xff",
         "a frame header claims 4294967295 bytes; expected at most 16777216",
@@ -338,7 +339,7 @@ async def test_a_frame_in_many_pieces_arrives_whole() -> None:
             writer.write(bytes([byte]))
             await writer.drain()
         assert await server.frames.get() == b"piecemeal"
-        assert await reader.readexactly(len(server.links.hello)) == server.links.hello
+        assert (await reader.readexactly(len(GOOD_HELLO)))[4:28] == b"GSG1" + server.links.id
         writer.close()
         assert await server.lost.get() == "the other side closed it"
 
@@ -349,7 +350,7 @@ async def test_a_peer_that_ends_in_the_middle_of_a_frame_is_reported_so() -> Non
         reader, writer = await asyncio.open_connection("127.0.0.1", server.links.port)
         writer.write(GOOD_HELLO + frame(b"whole") + frame(b"half")[:6])
         assert await server.frames.get() == b"whole"
-        assert await reader.readexactly(len(server.links.hello)) == server.links.hello
+        assert (await reader.readexactly(len(GOOD_HELLO)))[4:28] == b"GSG1" + server.links.id
         writer.close()
         assert await server.lost.get() == "the other side closed it in the middle of a frame"
 

@@ -24,6 +24,14 @@ def make_peer(net: SimNet, join: Sequence[tuple[str, int]], **options: Any) -> P
     return Peer((net.host(), PORT), join, rng=net.rng(), clock=net.loop.time, **options)
 
 
+def stranger_of(net: SimNet, **callbacks: Any) -> dht.Links:  # Any: as dht.Links takes them
+    """Links of somebody who proves who it is, and says what it likes."""
+    rng = net.rng()
+    membership = dht.Membership(dht.Identity(rng.randbytes(32)))
+    options = {"on_frames": lambda link, payloads: None, **callbacks}
+    return dht.Links(membership.id, net.host(), PORT, rng=rng, membership=membership, **options)
+
+
 def guest_of(net: SimNet, peers: Sequence[Peer], **options: Any) -> Peer:  # Any: as above
     """A peer that joins others by the first of them."""
     return make_peer(net, [peer.contact.address for peer in peers[:1]], **options)

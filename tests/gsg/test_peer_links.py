@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 
 import pytest
-from peers import PORT, Reader, feeds, others, quiet, rendezvous, simulate, templates, unread
+from peers import Reader, feeds, others, quiet, rendezvous, simulate, stranger_of, templates, unread
 
 import dht
 import gsg.messages
@@ -137,14 +137,7 @@ def test_bad_frames_from_a_stranger_end_that_link_and_no_other(payload: bytes) -
     async def work(net: SimNet, peers: list[Peer]) -> None:
         subscription = await peers[1].subscribe("(?x, on, ?y)")
         lost: asyncio.Queue[str] = asyncio.Queue()
-        stranger = dht.Links(
-            dht.random_id(net.rng()),
-            net.host(),
-            PORT,
-            rng=net.rng(),
-            on_frames=lambda link, payloads: None,
-            on_lost=lambda link, reason: lost.put_nowait(reason),
-        )
+        stranger = stranger_of(net, on_lost=lambda link, reason: lost.put_nowait(reason))
         async with stranger:
             for peer in peers:
                 (await stranger.to(peer.contact)).send(payload)
@@ -161,9 +154,7 @@ def test_bad_frames_from_a_stranger_end_that_link_and_no_other(payload: bytes) -
 def test_requests_that_make_no_sense_are_refused_and_the_link_stays() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         answers: list[bytes] = []
-        stranger = dht.Links(
-            dht.random_id(net.rng()), net.host(), PORT, rng=net.rng(), on_frames=lambda link, payloads: answers.extend(payloads)
-        )
+        stranger = stranger_of(net, on_frames=lambda link, payloads: answers.extend(payloads))
         async with stranger:
             link = await stranger.to(peers[0].contact)
             for message in (
@@ -190,9 +181,7 @@ def test_a_condition_that_comes_to_the_wrong_peer_is_told_the_right_one() -> Non
         await asyncio.sleep(200)
         host = rendezvous(peers, 3, 1, ON)
         answers: list[bytes] = []
-        stranger = dht.Links(
-            dht.random_id(net.rng()), net.host(), PORT, rng=net.rng(), on_frames=lambda link, payloads: answers.extend(payloads)
-        )
+        stranger = stranger_of(net, on_frames=lambda link, payloads: answers.extend(payloads))
         async with stranger:
             link = await stranger.to(others(peers, host)[0].contact)
             link.send(encode(gsg.messages.InsertCondition(1, 1, rete.Template((None, ON, None)), 1)))
@@ -248,7 +237,7 @@ def test_a_stranger_cannot_speak_for_a_rendezvous() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         await peers[2].insert([("a", ON, "b")])
         subscription = await peers[1].subscribe("(?x, on, ?y)")
-        stranger = dht.Links(dht.random_id(net.rng()), net.host(), PORT, rng=net.rng(), on_frames=lambda link, payloads: None)
+        stranger = stranger_of(net)
         async with stranger:
             link = await stranger.to(peers[1].contact)
             for feed in range(10):

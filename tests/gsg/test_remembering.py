@@ -14,6 +14,7 @@ from lives import Lives, fill, make_room, slow_disks
 from peers import PORT, Reader, guest_of, make_peer, quiet, rendezvous
 
 import gsg.keeping
+from dht import Identity
 from dht.simnet import SimNet, run
 from gsg import BadData, GsgError, Peer, PeerUnreachable, Refused, Space, Symbol
 from gsg.model import Tuple
@@ -226,8 +227,8 @@ def test_a_directory_is_one_peers_own(tmp_path: Path) -> None:
     async def work(lives: Lives) -> None:
         await lives.kill(0)
 
-        with pytest.raises(BadData, match=r"is the memory of peer \w{12}, and this is to be 7a7a7a7a7a7a"):
-            async with Peer((lives.net.host(), PORT), peer_id=b"z" * 20, data=lives.folder(0), rng=lives.net.rng()):
+        with pytest.raises(BadData, match=r"is the memory of peer \w{12}, and this is to be \w{12}; give each"):
+            async with Peer((lives.net.host(), PORT), identity=Identity(b"z" * 32), data=lives.folder(0), rng=lives.net.rng()):
                 pass
         # Whoever was refused has let it go.
         await lives.start(0)

@@ -9,6 +9,7 @@ from pathlib import Path
 from random import Random
 from typing import TypeVar
 
+from dht import Identity
 from gsg.disk import Past
 from gsg.entries import Mark
 from gsg.journal import Batch
@@ -34,6 +35,14 @@ class SimDisk:
         """What the peer was."""
         self._open = True
         return self._platters.past
+
+    def read_identity(self) -> Identity | None:
+        """The peer's key."""
+        return self._platters.identity
+
+    def write_identity(self, identity: Identity) -> None:
+        """The peer's key is this."""
+        self._platters.identity = identity
 
     def begin(self, past: Past) -> None:
         """What the peer is."""
@@ -71,6 +80,7 @@ class Platters:
 
     def __init__(self) -> None:
         self.past = Past()
+        self.identity: Identity | None = None
         self.facts: dict[Tuple, list[Mark]] = {}
         self.full = False
 

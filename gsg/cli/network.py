@@ -1,0 +1,77 @@
+"""The options of ``gsg peer`` that say which network it belongs to."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from ..network import Network
+
+SECRET_VARIABLE = "GSG_NETWORK_SECRET"
+
+AnyCommand = TypeVar("AnyCommand", bound=Callable[..., Any])  # Any: click calls it with what its options say
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_OPTIONS = [
+    click.option(
+        "--secret-file",
+        type=_FILE,
+        metavar="FILE",
+        help=f"The network's secret: peers that do not have the same cannot join. [default: ${SECRET_VARIABLE}, else none]",
+    ),
+    click.option(
+        "--allow-peers",
+        type=_FILE,
+        metavar="FILE",
+        help="Talk with these peers only: their ids, one a line.",
+    ),
+    click.option(
+        "--link-tls",
+        type=click.Choice(["on", "off"]),
+        default="on",
+        show_default=True,
+        help="Cipher the links to other peers; off needs off on both sides.",
+    ),
+]
+
+
+def with_options(command: AnyCommand) -> AnyCommand:
+    """Give a command these options; :func:`network_of` reads what they say."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def network_of(secret_file: Path | None, allow_peers: Path | None, link_tls: str) -> Network:
+    """The network that was meant. Raises click's usage error, which names the option."""
+    from ..errors import BadNetwork
+    from ..network import Network, allowed_from
+
+    secret = None
+    if secret_file is not None:
+        secret = _read(secret_file, "--secret-file").encode()
+    elif os.environ.get(SECRET_VARIABLE):
+        secret = os.environ[SECRET_VARIABLE].strip().encode()
+    try:
+        allowed = None if allow_peers is None else allowed_from(_read(allow_peers, "--allow-peers"))
+    except BadNetwork as error:
+        raise click.BadParameter(f"{allow_peers}: {error}", param_hint="--allow-peers") from None
+    try:
+        network = Network(secret, allowed, link_tls == "on")
+        network.check()
+    except BadNetwork as error:
+        hint = "--secret-file" if secret_file is not None else SECRET_VARIABLE
+        raise click.BadParameter(str(error), param_hint=hint) from None
+    return network
+
+
+def _read(file: Path, option: str) -> str:
+    try:
+        return file.read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise click.BadParameter(f"{file} cannot be read: {error}", param_hint=option) from None

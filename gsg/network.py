@@ -1,0 +1,66 @@
+"""Which network a peer belongs to: who may be in it, and how its links are.
+
+What is defended by it, and what is not: docs/security.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import dht
+
+from .errors import BadNetwork
+from .messages import Count
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """What all peers of a network are to be told alike; :class:`gsg.Peer` takes one.
+
+    ``secret`` (16 to 1,024 bytes) keeps those who do not know it out; ``allowed`` are the ids of the peers to talk with, None for
+    all; ``link_tls`` whether links are ciphered. None: they are, except in a simulated network, where nobody listens.
+    """
+
+    secret: bytes | None = None
+    allowed: frozenset[bytes] | None = None
+    link_tls: bool | None = None
+
+    def check(self) -> None:
+        """Raise BadNetwork for a secret that is none."""
+        try:
+            if self.secret is not None:
+                dht.check_secret(self.secret)
+        except dht.BadMembership as error:
+            raise BadNetwork(str(error)) from None
+
+    def membership(self, identity: dht.Identity) -> dht.Membership:
+        """A peer's part in it. Raises BadNetwork."""
+        try:
+            return dht.Membership(identity, secret=self.secret, allowed=self.allowed)
+        except dht.BadMembership as error:
+            raise BadNetwork(str(error)) from None
+
+    def ciphers_links(self) -> bool:
+        """Whether links are to be TLS, on the loop that runs."""
+        if self.link_tls is None:
+            return not getattr(asyncio.get_running_loop(), "is_simulated", False)
+        return self.link_tls
+
+
+EVERYBODY = Network()
+"""Without a secret and without a list: whoever speaks this protocol."""
+
+
+def allowed_from(text: str) -> frozenset[bytes]:
+    """The ids in a list of allowed peers, one a line in hexadecimal; # begins a comment. Raises BadNetwork with the line."""
+    try:
+        return dht.allowed_from(text)
+    except dht.BadMembership as error:
+        raise BadNetwork(str(error)) from None
+
+
+def counts_of_refused(membership: dht.Membership) -> Iterable[Count]:
+    """For ``gsg status``: messages and links that were refused, by what was wrong with them."""
+    return [Count(f"refused_{refusal.name.lower()}", count) for refusal, count in membership.counts.items()]
