@@ -12,7 +12,7 @@ from schedule import schedule
 from verdict import violations
 from world import history_of
 
-SEEDS = (0, 1, 3, 4, 5, 6)
+SEEDS = (1, 2, 3, 5, 7)
 HERE = Path(__file__).parent
 
 
