@@ -18,6 +18,7 @@ they decide is in pure modules: ``lookup.py``, ``liveness.py``, ``regions.py``, 
 of it in virtual time.
 """
 
+from .blocks import PER_BLOCK
 from .contacts import Contact, contact_from
 from .endpoint import Endpoint
 from .errors import (
@@ -58,6 +59,7 @@ __all__ = [
     "ID_BYTES",
     "MAX_FRAME_BYTES",
     "NEIGHBOURS",
+    "PER_BLOCK",
     "AddressInUse",
     "BadAnswer",
     "BadBook",

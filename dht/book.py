@@ -14,10 +14,12 @@ from typing import Annotated
 
 import msgspec
 
+from .blocks import IN_BUCKET, PER_BLOCK, block_of
 from .errors import Address, BadBook
 
 MAX_ADDRESSES = 512
-"""Addresses remembered; of those that the user did not give, the one called in vain most often is dropped for a new one."""
+"""Addresses remembered; of those that the user did not give, the one called in vain most often is dropped for a new one, of its
+address block when that has its share."""
 
 FIRST_S, LONGEST_S = 2.0, 120.0
 """How long to wait before calling at an address again: at first, and after many calls in vain. Each wait doubles."""
@@ -33,8 +35,9 @@ class _Entry:
 class AddressBook:
     """Addresses worth calling at. Hosts are IP literals, or names where the user gave names."""
 
-    def __init__(self, *, rng: Random) -> None:
+    def __init__(self, *, rng: Random, per_block: int = PER_BLOCK) -> None:
         self._rng = rng
+        self._per_block = per_block
         self._entries: dict[Address, _Entry] = {}
 
     def __len__(self) -> int:
@@ -51,6 +54,11 @@ class AddressBook:
             known.next_s = now + FIRST_S
             known.wait_s = FIRST_S
             return
+        block = block_of(address[0]) if self._per_block and not given else None
+        if block is not None:
+            of_block = [each for each, entry in self._entries.items() if not entry.given and block_of(each[0]) == block]
+            if len(of_block) >= IN_BUCKET * self._per_block:
+                del self._entries[max(of_block, key=self._waits)]
         if len(self._entries) >= MAX_ADDRESSES:
             dropped = max((each for each, entry in self._entries.items() if not entry.given), key=self._waits, default=None)
             if dropped is None:

@@ -14,6 +14,7 @@ from random import Random
 from types import TracebackType
 from typing import Self
 
+from .blocks import PER_BLOCK
 from .contacts import Contact
 from .errors import AddressInUse
 from .identity import PeerId
@@ -57,6 +58,7 @@ class Endpoint:
         refresh_s: float = 30.0,
         membership: Membership | None = None,
         link_tls: bool = False,
+        per_block: int = PER_BLOCK,
     ) -> None:
         def make_links() -> Links:
             return Links(
@@ -90,6 +92,7 @@ class Endpoint:
                 book=book,
                 incarnation=incarnation,
                 membership=membership,
+                per_block=per_block,
             )
 
         self._on_lost_peer = on_lost_peer

@@ -44,6 +44,7 @@ class Joining:
         path: Path | None,
         *,
         rng: Random,
+        per_block: int,
         period_s: float,
         family: socket.AddressFamily,
         start: Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]],  # Any: whatever the work returns
@@ -52,7 +53,7 @@ class Joining:
         look_around: Callable[[], Awaitable[object]],
         living: Callable[[], Collection[Address]],
     ) -> None:
-        self.book = AddressBook(rng=rng)
+        self.book = AddressBook(rng=rng, per_block=per_block)
         self._path = path
         self._period_s = period_s
         self._family = family

@@ -9,6 +9,7 @@ There is no barrier between rounds: each answer may send the next queries at onc
   peers cost no time while there are others to ask.
 * The result is there when the k closest candidates that did not fail have all answered. Only those that answered are in it.
 * An id may be offered at several addresses; the next is tried when one fails.
+* Of one address block only the ``per_block`` closest that may be alive count (:mod:`dht.blocks`).
 * ``max_asked`` bounds the work: forged contacts could otherwise be offered without end.
 """
 
@@ -19,6 +20,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 
+from .blocks import PER_BLOCK, Shares, spread
 from .contacts import Contact
 from .identity import PeerId, as_int
 
@@ -83,6 +85,7 @@ class Lookup:
         k: int = K,
         alpha: int = ALPHA,
         max_asked: int = MAX_ASKED,
+        per_block: int = PER_BLOCK,
     ) -> None:
         self.target = target
         self.k = k
@@ -90,6 +93,7 @@ class Lookup:
         self._own = own
         self._alpha = alpha
         self._max_asked = max_asked
+        self._per_block = per_block
         self._asked = 0
         # Bounded by max_asked answers of k contacts each.
         self._by_id: dict[PeerId, _Candidate] = {}
@@ -159,8 +163,9 @@ class Lookup:
         sends = []
         waiting = False
         alive = 0
+        shares = Shares(self._per_block)
         for candidate in self._ordered:
-            if candidate.state is _State.FAILED:
+            if candidate.state is _State.FAILED or not shares.takes(candidate.contact.host):
                 continue
             if candidate.state is not _State.ANSWERED:
                 if candidate.state is _State.HEARD:
@@ -176,6 +181,6 @@ class Lookup:
             if alive == self.k:
                 break
         if not waiting:
-            answered = [each.contact for each in self._ordered if each.state is _State.ANSWERED]
+            answered = list(spread((each.contact for each in self._ordered if each.state is _State.ANSWERED), self._per_block))
             self.result = Found(tuple(answered[: self.k]), self._asked < self._max_asked, self._asked)
         return sends

@@ -28,6 +28,7 @@ from typing import Any, Self, TypeAlias
 
 from kademlia.network import Server
 
+from .blocks import IN_BUCKET, PER_BLOCK, spread
 from .contacts import Contact, is_reachable_literal
 from .errors import Address, AddressInUse, BadContact, NotOpen
 from .identity import ID_BYTES, PeerId, as_int, common_prefix_length, random_id_in_bucket
@@ -89,6 +90,7 @@ class Overlay:
 
     ``membership`` proves this peer's id and demands the same of others; it is to have this ``id``, and then each life has to have
     an ``incarnation`` of its own. Without it ids are claims: for measurements, and tests of what the overlay computes.
+    ``per_block`` peers of one address block count among the closest to a point, 0 for as many as there are (:mod:`dht.blocks`).
     """
 
     def __init__(
@@ -108,6 +110,7 @@ class Overlay:
         book: Path | None = None,
         incarnation: int = 0,
         membership: Membership | None = None,
+        per_block: int = PER_BLOCK,
     ) -> None:
         if len(id) != ID_BYTES:
             raise BadContact(f"{id!r} is no peer id; expected {ID_BYTES} bytes")
@@ -118,8 +121,9 @@ class Overlay:
         self.on_discovered = on_discovered
         self.on_lost = on_lost
         self.on_event = on_event
-        self.regions = Regions(k)
+        self.regions = Regions(k, per_block)
         self._k = k
+        self._per_block = per_block
         self._rng = rng
         self._seals = Unsealed() if membership is None else Seals(membership, life=incarnation, rng=rng)
         self._refresh_s = refresh_s
@@ -141,10 +145,11 @@ class Overlay:
             start=self._start,
             depends_on=depends_on,
         )
-        self._searching = Searching(id, self, self._watching, k=k, learn=self._learn, start=self._start)
+        self._searching = Searching(id, self, self._watching, k=k, per_block=per_block, learn=self._learn, start=self._start)
         self._joining = Joining(
             book,
             rng=rng,
+            per_block=per_block,
             period_s=probe_s,
             family=socket.AF_INET6 if ":" in host else socket.AF_INET,
             start=self._start,
@@ -215,7 +220,7 @@ class Overlay:
 
     def neighbours(self) -> tuple[Contact, ...]:
         """The living peers nearest to our own id, nearest first, at most NEIGHBOURS, ourselves not included."""
-        return tuple(self._asking.router.closest(self.contact.id, NEIGHBOURS))
+        return tuple(self._asking.router.nearest(self.contact.id, NEIGHBOURS))
 
     def closest_known(self, key: bytes, r: int = 1) -> tuple[Contact, ...]:
         """The ``r`` living peers closest to the key of all that we know, closest first, ourselves included, without asking.
@@ -313,7 +318,9 @@ class Overlay:
 
     def _with_ourselves(self, target: bytes, contacts: tuple[Contact, ...]) -> tuple[Contact, ...]:
         goal = as_int(target)
-        return tuple(sorted((self.contact, *contacts), key=lambda each: as_int(each.id) ^ goal)[: self._k])
+        ordered = sorted((self.contact, *contacts), key=lambda each: as_int(each.id) ^ goal)
+        # Where others of our own block are closer we do not count either: everybody else leaves us out there.
+        return tuple(spread(ordered, self._per_block))[: self._k]
 
     # Who lives: what Watching and lookups report
 
@@ -322,7 +329,9 @@ class Overlay:
         if contact.id == self.contact.id:
             return
         known = self._asking.router.all().get(contact.id)
-        self._asking.router.add(contact)
+        if not self._asking.router.add(contact):
+            self._over_share(contact)
+            return
         returned = self._watching.answered(contact, incarnation)
         if known != contact:
             self._joining.changed = True
@@ -334,6 +343,16 @@ class Overlay:
             if returned is not None:
                 self._tell(self.on_event, returned)
             self._tell(self.on_discovered, contact)
+
+    def _over_share(self, contact: Contact) -> None:
+        if not self.counts["peers beyond their block's share"]:
+            logging.getLogger(__name__).warning(
+                "%s is passed over, as are others: more than %d peers of its address block are known already; where all of them "
+                "are yours, start all peers with --peers-per-block 0",
+                contact,
+                IN_BUCKET * self._per_block,
+            )
+        self.counts["peers beyond their block's share"] += 1
 
     def died(self, contact: Contact) -> None:
         """A peer is dead at this address."""
@@ -433,4 +452,5 @@ class Overlay:
             on_doubtful=lambda contact: self._start(self._make_sure(contact)),
             gossip=self._watching,
             seals=self._seals,
+            per_block=self._per_block,
         )

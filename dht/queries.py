@@ -19,6 +19,7 @@ import socket
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from random import Random
 from typing import Any, Protocol, cast
 
@@ -27,6 +28,7 @@ from kademlia.node import Node
 from kademlia.protocol import KademliaProtocol
 from kademlia.routing import RoutingTable
 
+from .blocks import IN_BUCKET, block_of, spread
 from .contacts import Contact, contact_from, contacts_from
 from .errors import Address, BadAnswer, BadSeal
 from .identity import ID_BYTES, PeerId, as_int
@@ -52,11 +54,14 @@ _decode_query = msgspec.msgpack.Decoder(tuple[str, list[Any]]).decode  # Any: ea
 class Table(RoutingTable):  # type: ignore[misc]  # the package has no types
     """The package's routing table, with exact neighbours.
 
-    Its limits: k contacts and 5 k replacements a bucket, and as many buckets as prefixes that it splits.
+    Its limits: k contacts and 5 k replacements a bucket, of one address block IN_BUCKET times ``per_block`` together, and as many
+    buckets as prefixes that it splits.
     """
 
-    def __init__(self, protocol: Queries, k: int, node: Node) -> None:
+    def __init__(self, protocol: Queries, k: int, node: Node, per_block: int) -> None:
         super().__init__(protocol, k, node)
+        self._per_block = per_block
+        self._has_blocks = False
         # Made when asked for, forgotten when a contact comes or goes.
         self._all: dict[PeerId, Contact] | None = None
         self._points: dict[int, Contact] = {}
@@ -71,17 +76,24 @@ class Table(RoutingTable):  # type: ignore[misc]  # the package has no types
                 for node in nodes.values()
             }
             self._points = {as_int(peer): contact for peer, contact in self._all.items()}
+            self._has_blocks = any(block_of(contact.host) is not None for contact in self._all.values())
         return self._all
 
-    def add(self, contact: Contact) -> None:
-        """A contact answered: it becomes the newest of its bucket, or waits for a place there."""
+    def add(self, contact: Contact) -> bool:
+        """A contact answered: it is its bucket's newest, or waits for a place there; False when its address block has its share."""
         node = Node(contact.id, contact.host, contact.port)
         bucket = self.buckets[self.get_bucket_for(node)]
         held = bucket.nodes.get(contact.id)
+        block = block_of(contact.host) if self._per_block else None
+        if block is not None:
+            others = (each for nodes in (bucket.nodes, bucket.replacement_nodes) for each in nodes.values())
+            if sum(block_of(each.ip) == block and each.id != contact.id for each in others) >= IN_BUCKET * self._per_block:
+                return False
         if held is None or (held.ip, held.port) != contact.address:
             self._all = None
             bucket.remove_node(node)
         self.add_contact(node)
+        return True
 
     def remove(self, peer: PeerId) -> None:
         """A contact is gone; the newest that waits takes its place."""
@@ -92,12 +104,21 @@ class Table(RoutingTable):  # type: ignore[misc]  # the package has no types
         """The index of the bucket whose range holds the node. (The package's own is off by one at the upper end of a range.)"""
         return next(index for index, bucket in enumerate(self.buckets) if bucket.has_in_range(node))
 
+    def nearest(self, target: bytes, k: int) -> list[Contact]:
+        """The k known contacts closest to the target, closest first, of whatever blocks."""
+        self.all()
+        return [self._points[each] for each in sorted(self._points, key=as_int(target).__xor__)[:k]]
+
     def closest(self, target: bytes, k: int, *, besides: PeerId | None = None) -> list[Contact]:
-        """The k known contacts closest to the target, closest first, without ``besides``."""
+        """The k known contacts closest to the target that count, closest first, without ``besides``."""
         self.all()
         points = self._points
         # The bound method compares without a call into Python; sorting the few hundred contacts of a table beats a heap.
-        nearest = sorted(points, key=as_int(target).__xor__)[: k + 1]
+        nearest = sorted(points, key=as_int(target).__xor__)
+        if self._has_blocks and self._per_block:
+            ours = (points[each] for each in nearest if points[each].id != besides)
+            return list(islice(spread(ours, self._per_block), k))
+        del nearest[k + 1 :]
         return [points[each] for each in nearest if points[each].id != besides][:k]
 
 
@@ -142,13 +163,14 @@ class Queries(KademliaProtocol):  # type: ignore[misc]  # the package has no typ
         on_doubtful: Callable[[Contact], Awaitable[None]],
         gossip: Gossip,
         seals: Unsealed,
+        per_block: int,
     ) -> None:
         super().__init__(node, storage, k)
         self.seals = seals
         self.k = k
         self.id: PeerId = node.id
         self.transport: asyncio.DatagramTransport
-        self.router: Table = Table(self, k, node)
+        self.router: Table = Table(self, k, node, per_block)
         self.counts: Counter[str] = Counter()
         self.round_trip = RoundTrip()
         self._rng = rng

@@ -10,13 +10,16 @@ than all that is inside), so one lookup answers for every key of the region. If 
     forget(peer)                   a dead peer leaves every region, which stays complete
     discovered(contact)            a living peer enters the regions that it falls into
 
+Of one address block only the ``per_block`` closest own a key, as in lookups (:mod:`dht.blocks`).
 What no one tells us, a peer that joined far away, is found when the region is learned again: :meth:`Regions.stale`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
+from .blocks import PER_BLOCK, spread
 from .contacts import Contact
 from .identity import ID_BITS, PeerId, as_int
 
@@ -54,8 +57,9 @@ class _Region:
 class Regions:
     """The owner cache of one peer, for lookups that find ``k`` peers."""
 
-    def __init__(self, k: int) -> None:
+    def __init__(self, k: int, per_block: int = PER_BLOCK) -> None:
         self._k = k
+        self._per_block = per_block
         # depth -> prefix -> region, and the same regions in the order learned. Bounded by MAX_REGIONS.
         self._by_depth: dict[int, dict[int, _Region]] = {}
         self._ordered: dict[tuple[int, int], _Region] = {}
@@ -95,7 +99,10 @@ class Regions:
             if r == 1 and members:
                 return (members[min(members, key=point.__xor__)],)
             if len(members) >= r or (region.depth == 0 and members):
-                return tuple([members[each] for each in sorted(members, key=point.__xor__)[:r]])
+                ordered = (members[each] for each in sorted(members, key=point.__xor__))
+                found = tuple(islice(spread(ordered, self._per_block), r))
+                if len(found) == r or region.depth == 0:
+                    return found
         return None
 
     def learn(self, target: bytes, contacts: Sequence[Contact], now: float = 0.0) -> None:

@@ -30,6 +30,7 @@ class Searching:
         watching: Watching,
         *,
         k: int,
+        per_block: int,
         learn: Callable[[bytes, tuple[Contact, ...]], None],
         start: Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]],  # Any: whatever the work returns
     ) -> None:
@@ -37,6 +38,7 @@ class Searching:
         self._told = told
         self._watching = watching
         self._k = k
+        self._per_block = per_block
         self._learn = learn
         self._start = start
         self._queries: Queries
@@ -93,7 +95,7 @@ class Searching:
         """One lookup, when there is a place for it. Without ``learn`` it only serves the table."""
         async with self._places:
             seeds = [each for each in self._queries.router.closest(target, 2 * self._k) if not self._watching.avoids(each)]
-            lookup = Lookup(target, seeds[: self._k], own=self._own, k=self._k)
+            lookup = Lookup(target, seeds[: self._k], own=self._own, k=self._k, per_block=self._per_block)
             finished = asyncio.Event()
             queries: list[asyncio.Task[None]] = []
 

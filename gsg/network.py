@@ -20,12 +20,14 @@ class Network:
     """What all peers of a network are to be told alike; :class:`gsg.Peer` takes one.
 
     ``secret`` (16 to 1,024 bytes) keeps those who do not know it out; ``allowed`` are the ids of the peers to talk with, None for
-    all; ``link_tls`` whether links are ciphered. None: they are, except in a simulated network, where nobody listens.
+    all; ``link_tls`` whether links are ciphered. None: they are, except in a simulated network, where nobody listens. Of one public
+    address block ``peers_per_block`` count among the closest to a key, 0 for as many as there are.
     """
 
     secret: bytes | None = None
     allowed: frozenset[bytes] | None = None
     link_tls: bool | None = None
+    peers_per_block: int = dht.PER_BLOCK
 
     def check(self) -> None:
         """Raise BadNetwork for a secret that is none."""

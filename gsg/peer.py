@@ -80,8 +80,8 @@ class Peer:
     extra ``sim``; ``anchor`` the rule by which anchors are chosen: rarest, predicate or random (gsg/placement.py).
     ``data`` is the directory in which its id, its facts and the addresses of other peers are kept; without it, nothing outlives the
     peer. Entering raises BadData for a directory that cannot be used. ``identity`` proves who the peer is, drawn where none is
-    given or kept; ``network`` says whom it talks with, and raises BadNetwork on entering. ``quotas`` are those of other peers and of
-    clients.
+    given or kept; ``network`` says whom it talks with, and raises BadNetwork on entering. ``quotas`` are those of other peers and
+    of clients.
     ``rng`` and ``clock`` (seconds since any moment that peers agree on) are handed in by tests.
     """
 
@@ -278,6 +278,7 @@ class Peer:
             incarnation=life,
             membership=self._membership,
             link_tls=self._network.ciphers_links(),
+            per_block=self._network.peers_per_block,
         )
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

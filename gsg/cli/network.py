@@ -37,6 +37,14 @@ _OPTIONS = [
         show_default=True,
         help="Cipher the links to other peers; off needs off on both sides.",
     ),
+    click.option(
+        "--peers-per-block",
+        type=click.IntRange(0, 1000),
+        default=2,
+        show_default=True,
+        metavar="N",
+        help="How many peers of one public address block count among the holders of a key; 0 for no limit. The same at all peers.",
+    ),
 ]
 
 
@@ -47,7 +55,7 @@ def with_options(command: AnyCommand) -> AnyCommand:
     return command
 
 
-def network_of(secret_file: Path | None, allow_peers: Path | None, link_tls: str) -> Network:
+def network_of(secret_file: Path | None, allow_peers: Path | None, link_tls: str, peers_per_block: int) -> Network:
     """The network that was meant. Raises click's usage error, which names the option."""
     from ..errors import BadNetwork
     from ..network import Network, allowed_from
@@ -62,7 +70,7 @@ def network_of(secret_file: Path | None, allow_peers: Path | None, link_tls: str
     except BadNetwork as error:
         raise click.BadParameter(f"{allow_peers}: {error}", param_hint="--allow-peers") from None
     try:
-        network = Network(secret, allowed, link_tls == "on")
+        network = Network(secret, allowed, link_tls == "on", peers_per_block)
         network.check()
     except BadNetwork as error:
         hint = "--secret-file" if secret_file is not None else SECRET_VARIABLE

@@ -82,6 +82,7 @@ def command(
     secret_file: Path | None,
     allow_peers: Path | None,
     link_tls: str,
+    peers_per_block: int,
     verbose: int,
     **more_options: Any,  # Any: click checked them
 ) -> None:
@@ -122,7 +123,7 @@ def command(
             trace=trace,
             anchor=anchor,
             quotas=quotas,
-            network=network_options.network_of(secret_file, allow_peers, link_tls),
+            network=network_options.network_of(secret_file, allow_peers, link_tls, peers_per_block),
         )
     )
 
