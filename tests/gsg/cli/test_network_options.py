@@ -1,0 +1,67 @@
+"""The options of ``gsg peer`` that say which network it belongs to, and what strangers are told."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from commands import END_S, peer_command
+
+from gsg.cli import main
+
+
+def test_a_stranger_is_turned_away_in_one_line_and_counted_inside(tmp_path: Path) -> None:
+    secret, other = tmp_path / "secret", tmp_path / "other"
+    secret.write_text("what only members know\n")
+    other.write_text("what somebody made up\n")
+    inside = subprocess.Popen(
+        peer_command("--listen", ":0", "--http", ":0", "--secret-file", str(secret)), stdout=subprocess.PIPE, text=True
+    )
+    assert inside.stdout is not None
+    said = "".join(iter(inside.stdout.readline, "ready; Ctrl-C stops\n"))
+    listen, door = re.findall(r"(?:listens on|door at) (\S+)", said)
+    join = ("--listen", ":0", "--http", "none", "--join", listen)
+
+    strangers = [
+        subprocess.run(peer_command(*join, *options), capture_output=True, text=True, timeout=END_S)
+        for options in (["--secret-file", str(other)], [])
+    ]
+    status = CliRunner(env={"GSG_PEER": door}).invoke(main, ["status"])
+    inside.send_signal(signal.SIGINT)
+    inside.communicate(timeout=END_S)
+
+    sentence = "it belongs to another network, or to this one with another secret; check --secret-file on both sides"
+    assert [each.stderr.splitlines() for each in strangers] == [[f"gsg: the peer at {listen} refused: {sentence}"]] * 2
+    assert [each.returncode for each in strangers] == [1, 1]
+    assert re.search(r"refused other network +[1-9]", status.stdout)
+
+
+@pytest.mark.parametrize(
+    ("option", "content", "said"),
+    [
+        ("--secret-file", "short", "a network secret of 5 bytes; expected 16 to 1024, such as the output of"),
+        ("--allow-peers", "abc", "line 1: 'abc' is no peer id; expected 40 hexadecimal digits"),
+    ],
+)
+def test_a_secret_or_a_list_that_is_none_is_refused_before_the_peer_starts(
+    tmp_path: Path, option: str, content: str, said: str
+) -> None:
+    path = tmp_path / "file"
+    path.write_text(content)
+
+    result = CliRunner().invoke(main, ["peer", option, str(path)])
+
+    assert result.exit_code == 2
+    assert said in " ".join(result.output.split()).replace("│ ", "")
+    assert option in result.output
+
+
+def test_a_secret_in_the_environment_is_checked_too() -> None:
+    result = CliRunner(env={"GSG_NETWORK_SECRET": "short"}).invoke(main, ["peer"])
+
+    assert result.exit_code == 2
+    assert "GSG_NETWORK_SECRET" in result.output
