@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import NamedTuple, Protocol, TypeAlias
 
-from gsg.errors import BadTerm, GsgError, LocalError
+from gsg.errors import GsgError, LocalError
 from gsg.features import Template
 from gsg.memories import Memory
 from gsg.messages import Event, Test
@@ -34,9 +34,8 @@ from .hearing import Hearing, Listener
 from .hosts import Hosts
 from .outbox import Outbox, Outboxes
 from .session import Session, acknowledgement, delivery
-from .tuples import from_tuple
+from .tuples import line_of_tuple
 from .turns import TURN_S, Turns
-from .writing import write
 
 log = logging.getLogger(__name__)
 
@@ -454,15 +453,12 @@ class Connection:
 
     def _deliver(self, event: Event, rock: int) -> None:
         """An event that a subscription of this client covers, or a message to it."""
-        try:
-            line = delivery(rock, write(from_tuple(event.items)) if event.text is None else event.text)
-        except BadTerm as error:
-            log.debug("an event from another door has no form in Pedro: %s", error)
-        except Exception:
-            # What an event holds is its publisher's choice, and whoever calls this has others to tell of it.
-            log.exception("an event from another door could not be written for a pedro client; skipped")
-        else:
-            self._outbox.deliver(line)
+        line = event.text
+        if line is None:
+            line = line_of_tuple(event.items)
+            if line is None:
+                return
+        self._outbox.deliver(delivery(rock, line))
 
     def _read_or_pause(self) -> None:
         """Bytes are read only while nothing is left to do with those that came."""

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable
 
-from gsg.errors import BadTerm, LocalError
+from gsg.errors import LocalError
 from gsg.messages import Event
 
 from .arrivals import MAX_REMEMBERED, Arrivals, Stamp
 from .covers import CoverTest, Subscription, template
 from .extensions import Options
-from .tuples import from_tuple
-from .writing import write
-
-log = logging.getLogger(__name__)
+from .tuples import line_of_tuple
 
 TURN_S = 0.005
 """How long what was before is looked through before others get their turn."""
@@ -80,10 +76,8 @@ class Listener:
         if self._options.once and not self._hearing.is_news(stamp):
             return
         if self._options.stamp:
-            try:
-                line = write(from_tuple(event.items)) if event.text is None else event.text
-            except BadTerm as error:
-                log.debug("an event from another door has no form in Pedro: %s", error)
+            line = line_of_tuple(event.items) if event.text is None else event.text
+            if line is None:
                 return
             event = Event(event.number, event.items, stamp.around(line))
         self._hearing.deliver(event, rock)

@@ -17,6 +17,7 @@ of the type PEDRO_TERM. Quoted atoms: :func:`pedro_compat.terms.text_of`.
 
 from __future__ import annotations
 
+import logging
 import math
 
 from gsg.errors import BadTerm
@@ -29,6 +30,8 @@ from .errors import BadLine
 from .syntax import MAX_INTEGER_DIGITS, parse
 from .terms import CONS, NIL, Frozen, Term, Var, atom_of, escaped, is_closed_string, is_cons, make_list, text_of, unescaped
 from .writing import Names, write
+
+log = logging.getLogger(__name__)
 
 MAX_DEPTH = 64
 """Deepest nesting of compounds in a tuple: the space hashes and encodes recursively. What is deeper is written as one literal."""
@@ -59,15 +62,24 @@ def to_tuple(term: Term) -> Tuple:
 
 
 def from_tuple(items: Tuple, *, frozen: bool = False) -> Term:
-    """The term for a tuple from any door; ``frozen`` as in :func:`parse`. Raises BadTerm beyond MAX_FOREIGN_DEPTH."""
+    """The term for a tuple from any door; ``frozen`` as in :func:`parse`.
+
+    Raises BadTerm beyond MAX_FOREIGN_DEPTH, and for what holds nothing: our doors refuse it, a peer that is not ours may say it.
+    """
     variables: dict[str, Var | Frozen] = {}
     make = Frozen if frozen else Var
-    if len(items) > 1:
-        return _from_gsg(GsgCompound(items), variables, make, 0)
-    single = items[0]
-    if not _stands_single(single):
-        return _from_gsg(GsgCompound(items), variables, make, 0)
-    return _from_gsg(single, variables, make, 0)
+    if len(items) == 1 and _stands_single(items[0]):
+        return _from_gsg(items[0], variables, make, 0)
+    return _from_gsg(GsgCompound(items), variables, make, 0)
+
+
+def line_of_tuple(items: Tuple) -> str | None:
+    """The line for what was said at another door; None, which the log tells, where it has no form in Pedro."""
+    try:
+        return write(from_tuple(items))
+    except BadTerm as error:
+        log.debug("an event from another door has no form in Pedro: %s", error)
+        return None
 
 
 def _flat(term: Term) -> Tuple | None:
@@ -191,8 +203,10 @@ def _from_gsg(value: GsgTerm, variables: dict[str, Var | Frozen], make: type[Var
             found = variables[value.name] = make(value.name)
         return found
     if type(value) is GsgCompound:
+        if not value.items:
+            raise BadTerm("a compound without items; expected at least one")
         items = [_from_gsg(item, variables, make, depth + 1) for item in value.items]
-        return (atom_of(_TUPLE.name), *items) if not items or _needs_tuple(value.items) else tuple(items)
+        return (atom_of(_TUPLE.name), *items) if _needs_tuple(value.items) else tuple(items)
     if type(value) is List:
         tail = NIL if value.tail is None else _from_gsg(value.tail, variables, make, depth + 1)
         return make_list([_from_gsg(item, variables, make, depth + 1) for item in value.items], tail)

@@ -162,17 +162,32 @@ async def test_event_of_a_script_reaches_a_pedro_client_as_a_term() -> None:
         assert await client.next_delivery() == '3 temp("a room",25.5)'
 
 
-async def test_event_that_cannot_be_written_is_skipped_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("options", ["", ", [stamp]", ", [once]"], ids=["plain", "stamp", "once"])
+async def test_event_that_has_no_form_in_pedro_is_told_to_nobody_and_keeps_nobody_waiting(
+    options: str, caplog: pytest.LogCaptureFixture
+) -> None:
     # Doors refuse it; a peer that is not ours may send it.
     unwritable = Compound(())
-    async with doors(1) as [(peer, door)]:
+    async with doors(1, extensions=True) as [(peer, door)]:
         client = await WireClient.connect(door.port)
-        await client.send("subscribe(_, true, 3)")
+        await client.send(f"subscribe(_, true, 3{options})")
 
         await peer.flash([((gsg.Symbol("event"), unwritable), None), ((gsg.Symbol("event"), 2), None)])
 
-        assert await client.next_delivery() == "3 event(2)"
-    assert "could not be written for a pedro client; skipped" in caplog.text
+        assert "event" in await client.next_delivery()
+        assert client.delivered() == []
+        assert peer._rendezvous.failed_tests == 0
+    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+async def test_event_that_has_no_form_in_pedro_keeps_nobody_from_looking_back() -> None:
+    async with doors(1, remember_s=60) as [(peer, door)]:
+        client = await WireClient.connect(door.port)
+        await peer.flash([((gsg.Symbol("event"), Compound(())), None), ((gsg.Symbol("event"), 2), None)])
+
+        answer = await client.send("subscribe(_, true, 3, [stamp, recent])")
+
+        assert (answer, ["(event(2))" in line for line in client.delivered()]) == (1, [True])
 
 
 async def test_nothing_comes_after_unsubscribe() -> None:

@@ -132,6 +132,14 @@ def test_tuple_nested_too_deeply_by_another_door_is_refused():
         from_tuple((F, nested))
 
 
+@pytest.mark.parametrize(
+    "items", [(), (Compound(()),), (F, Compound(())), (List((), Compound(())),)], ids=["tuple", "alone", "argument", "tail"]
+)
+def test_tuple_that_holds_nothing_somewhere_is_refused(items):
+    with pytest.raises(BadTerm, match="a compound without items; expected at least one"):
+        from_tuple(items)
+
+
 def test_variables_of_a_tuple_are_one_by_name():
     _, first, second = from_tuple((F, X, Compound((Symbol("g"), X))), frozen=True)
 
