@@ -1,10 +1,12 @@
 """One connection of a client, from the bytes of its data socket to commands that are allowed (facts, sections 3 and 10).
 
-    receive(bytes)  ->  next_command()  ->  carry it out  ->  answer its ack, once, in order
-                                            Register: registered() first, where nobody else has the name
+    receive(bytes)  ->  notifications(most)  ->  pass them on     ->  answer 1 for each
+                    ->  next_command()       ->  carry it out     ->  answer its ack, once, in order
+                                                 Register: registered() first, where nobody else has the name
 
-Whoever owns the sockets takes one command, carries it out and answers it before it takes the next: whether a second ``register`` is
-allowed depends on how the first went. What depends on other connections (who has a name, who receives) is not decided here.
+Notifications that are plain may be taken together. Of the others, whoever owns the sockets takes one command, carries it out and
+answers it before it takes the next: whether a second ``register`` is allowed depends on how the first went. What depends on other
+connections (who has a name, who receives) is not decided here.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pedro_compat import P2P, PAPER, V1_14, Bad, Notify, decode, parse, to_tuple
+from pedro_compat import P2P, PAPER, V1_14, Bad, Notify, decode, flat, parse, to_tuple
 from pedro_compat.commands import _read
 from pedro_compat.flat import compound, message_addresses
 from pedro_compat.terms import Frozen, Var
@@ -129,3 +129,29 @@ def test_messages_to_one_receiver_are_told_apart_by_their_lines():
 
     assert all(message_addresses(line) for line in lines)
     assert commands == [P2P("fred", "localhost", "bill", "a host", line) for line in lines]
+
+
+@pytest.mark.parametrize("remembered", ["_atoms", "_nested"])
+def test_parts_of_lines_are_remembered_up_to_so_many_and_read_alike_beyond(monkeypatch, remembered):
+    known = {}
+    monkeypatch.setattr(flat, remembered, known)
+    monkeypatch.setattr(flat, "REMEMBERED", 3)
+    lines = [f"f(a{number},[a{number}],g( b{number} ))" for number in range(5)] * 2
+
+    sizes = []
+    for line in lines:
+        assert shown(compound(line)) == shown((parse(line), to_tuple(parse(line))))
+        sizes.append(len(known))
+
+    assert max(sizes) == 3
+
+
+def test_long_parts_of_lines_are_not_remembered(monkeypatch):
+    atoms, nested = {}, {}
+    monkeypatch.setattr(flat, "_atoms", atoms)
+    monkeypatch.setattr(flat, "_nested", nested)
+    long = "a" * (flat.REMEMBERED_CHARACTERS + 1)
+
+    assert compound(f"f({long},[{long}],g({long}))") == compound(f"f({long}, [{long}], g({long}))")
+
+    assert (list(atoms), list(nested)) == (["f", "g"], [])

@@ -73,6 +73,21 @@ async def test_flush_writes_before_the_turn_ends_and_nothing_twice():
     assert client.socket.writes == [b"a\n", b"b\n"]
 
 
+async def test_whoever_has_the_turn_writes_what_it_delivered_and_after_it_the_loop_does_again():
+    outboxes = Outboxes()
+    client = Client(outboxes)
+    outboxes.turn_begins()
+    client.box.deliver(b"a\n")
+    await asyncio.sleep(0)
+    before = list(client.socket.writes)
+
+    outboxes.flush()
+    client.box.deliver(b"b\n")
+    await asyncio.sleep(0)
+
+    assert (before, client.socket.writes) == ([], [b"a\n", b"b\n"])
+
+
 async def test_much_is_written_at_once():
     client = Client(Outboxes())
 

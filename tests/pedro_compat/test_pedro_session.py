@@ -260,6 +260,51 @@ def test_commands_after_a_refused_line_go_on():
     assert acks(Session("h"), "subscribe(f(X),true,0)\nf(\nf(1)\nregister(X)\nf(2)\n") == [1, 0, 1, 0, 1]
 
 
+@pytest.mark.parametrize(
+    ("text", "most", "together", "next_ack"),
+    [
+        ("", 5, [], None),
+        ("f(1)\nf(2)\nf(3)\n", 2, ["f(1)", "f(2)"], 1),
+        ("f(1)\nf(2)\n", 2, ["f(1)", "f(2)"], None),
+        ("f(1)\nf(X)\nf(3)\n", 5, ["f(1)"], 1),
+        ("f(1)\nregister(a,b)\nf(3)\n", 5, ["f(1)"], 0),
+        ("f(1)\n\nf(3)\n", 5, ["f(1)"], 0),
+        ("f(X)\nf(2)\n", 5, [], 1),
+        ("unsubscribe(1)\nf(2)\n", 5, [], 0),
+    ],
+    ids=["nothing", "so-many", "all", "not-plain", "command", "blank", "first-not-plain", "first-a-command"],
+)
+def test_plain_notifications_are_read_together_up_to_what_is_none(text, most, together, next_ack):
+    session = Session("h")
+    session.receive(text.encode())
+
+    read = session.notifications(most)
+    following = session.next_command()
+
+    assert [line for _, line in read] == together
+    assert getattr(following, "ack", None) == next_ack
+
+
+@pytest.mark.parametrize(("left", "together"), [(1, 1), (4, 1), (5, 2), (8, 2), (9, 3)])
+def test_plain_notifications_are_read_together_up_to_so_many_characters_and_the_line_that_passes_them(monkeypatch, left, together):
+    monkeypatch.setattr("pedro_compat.session.TOGETHER_CHARACTERS", left)
+    session = Session("h")
+    session.receive(b"f(1)\n" * 5)
+
+    assert len(session.notifications(5)) == together
+    assert len(list(iter(session.next_command, None))) == 5 - together
+
+
+def test_plain_notification_that_is_read_together_is_what_is_read_alone():
+    together, alone = Session("h"), Session("h")
+    for session in (together, alone):
+        session.receive(b"temp(kitchen, 25)\n")
+
+    command = alone.next_command()
+
+    assert together.notifications(1) == [(command.items, command.line)]
+
+
 def test_line_is_forwarded_byte_for_byte():
     command = decode("  f( 'é' ,\t_X )  ", PAPER)
 

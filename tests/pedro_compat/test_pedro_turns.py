@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from itertools import count
+from typing import Any
 
 import pytest
 from pedro_doors import doors
 from pedro_wire import WireClient
 
-from pedro_compat.turns import Turns
+import gsg
+from gsg.passages import SLICE_S
+from pedro_compat.turns import TURN_S, Turns
 
 
 @pytest.fixture(autouse=True)
@@ -109,6 +112,9 @@ class Socket:
     def resume_reading(self) -> None:
         pass
 
+    def abort(self) -> None:
+        pass
+
 
 async def test_client_that_left_while_its_turn_waited_has_none() -> None:
     async with doors(1) as [(_, door)]:
@@ -161,3 +167,89 @@ async def test_line_whose_matching_was_begun_is_delivered_though_its_client_has_
         await subscriber.send("nothing")
 
         assert subscriber.delivered() == [f"{number} f([60])" for number in reversed(range(20))]
+
+
+# --- runs of lines that go together --------------------------------------------------------------------------------------------
+
+
+async def answered(ack: Socket, turns: int) -> list[int]:
+    """How many lines have been answered after each of the next turns, the one that the first bytes had included."""
+    counts = [ack.written.count(b"\n")]
+    for _ in range(turns):
+        await rounds(1)
+        counts.append(ack.written.count(b"\n"))
+    return counts
+
+
+async def test_twice_as_many_lines_go_together_as_long_as_there_is_time() -> None:
+    async with doors(1) as [(_, door)]:
+        # The third look after the first one comes too late: two runs a turn.
+        door.turns = Turns(count(0.0, 0.45 * TURN_S).__next__)
+        ack = Socket()
+
+        door.connection(Socket(), ack).received(b"f(1)\n" * 1_000)
+
+        assert await answered(ack, 5) == [1 + 2, 15, 63, 255, 511, 767]
+
+
+@pytest.mark.parametrize(
+    ("subscriptions", "counts"), [(0, [1 + 2 + 3]), (4, [1 + 2, 5, 6]), (20, [1, 2, 3, 4, 5, 6])], ids=["none", "some", "many"]
+)
+async def test_lines_that_cause_deliveries_go_together_as_many_as_cause_so_many(
+    monkeypatch: pytest.MonkeyPatch, subscriptions: int, counts: list[int]
+) -> None:
+    monkeypatch.setattr("pedro_compat.connection.DELIVERIES", 10)
+    async with doors(1) as [(_, door)]:
+        door.turns = Turns(lambda: 0.0)
+        subscriber = await WireClient.connect(door.port)
+        for rock in range(subscriptions):
+            await subscriber.send(f"subscribe(f(_),true,{rock})")
+        ack = Socket()
+
+        door.connection(Socket(), ack).received(b"f(1)\n" * 6)
+
+        assert await answered(ack, len(counts) - 1) == counts
+
+
+async def test_run_in_which_one_line_takes_long_is_answered_when_all_of_it_is_told_and_what_follows_after_it() -> None:
+    async with doors(1) as [(peer, door)]:
+        subscriber = await WireClient.connect(door.port)
+        await subscriber.send("subscribe(g(_),true,7)")
+        for number in range(50):
+            await subscriber.send(COSTLY.format(number))
+        # One look at this clock for each line, and for each goal that is tried: a slice is over after about 20.
+        peer._rendezvous.clock = count(0.0, SLICE_S / 20).__next__
+        door.turns = Turns(lambda: 0.0)
+        ack = Socket()
+
+        door.connection(Socket(), ack).received(b"g(1)\n" * 5 + b"f([60])\n" + b"g(2)\n" * 5)
+
+        # 1, 2 and 4 lines go together; the line that takes long is the third of the four.
+        assert await answered(ack, 3) == [3, 3, 7, 11]
+        await subscriber.send("nothing")
+        told = [f"{number} f([60])" for number in reversed(range(50))]
+        assert subscriber.delivered() == [*["7 g(1)"] * 5, *told, *["7 g(2)"] * 5]
+
+
+async def test_turn_that_fails_has_what_it_delivered_before_written_and_what_others_deliver_after_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with doors(1) as [(peer, door)]:
+        heard, subscriber = Socket(), await WireClient.connect(door.port)
+        listening = door.connection(heard, Socket())
+        listening.received(b"subscribe(f(_),true,7)\n")
+        await subscriber.send("nothing")
+        flash_here = peer.flash_here
+
+        def fail_after(events: Any, *, via: Any = None) -> None:
+            flash_here(events, via=via)
+            raise RuntimeError("a defect")
+
+        with monkeypatch.context() as broken:
+            broken.setattr(peer, "flash_here", fail_after)
+            door.connection(Socket(), Socket()).received(b"f(1)\n")
+        at_once = heard.written
+        await peer.flash([((gsg.Symbol("f"), 2), None)])
+        await rounds(5)
+
+        assert (at_once, heard.written) == (b"7 f(1)\n", b"7 f(1)\n7 f(2)\n")
