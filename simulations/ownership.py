@@ -59,8 +59,10 @@ class Ownership:
         sizes = np.bincount(self._bucket(self._sorted), minlength=1 << self._bits)
         nearest = _nearest_filled(sizes > 0, self._bits)
         self._size_bits = _NARROW if sizes.max() < 1 << _NARROW else _WIDE
-        # Where a bucket begins and its size in one word, so that a key costs one miss of the cache for both.
-        table = (np.cumsum(sizes) - sizes) << self._size_bits | sizes
+        # A bucket of one says which peer that is, any other where it begins, with its size in one word: most keys cost one miss of
+        # the cache.
+        begins = np.cumsum(sizes) - sizes
+        table = np.where(sizes == 1, self._order[np.minimum(begins, count - 1)], begins) << self._size_bits | sizes
         self._table: NDArray[np.uint32] | NDArray[np.int64] = table[nearest]
         if self._size_bits == _NARROW:
             self._table = self._table.astype(np.uint32)
@@ -74,20 +76,20 @@ class Ownership:
         found = np.empty(len(keys), dtype=np.int64)
         for begin in range(0, len(keys), CHUNK):
             part = slice(begin, begin + CHUNK)
-            found[part] = self._order[self._closest(keys[part])]
+            found[part] = self._closest(keys[part])
         return found
 
     def _bucket(self, keys: Prefixes) -> NDArray[np.int64]:
         return (keys >> np.uint64(64 - self._bits)).view(np.int64)
 
     def _closest(self, keys: Prefixes) -> NDArray[np.int64]:
-        """Places in the sorted ids."""
+        """Numbers of peers."""
         # No bucket is outside the table: "clip" only spares a check.
         found = self._table.take(self._bucket(keys), mode="clip").astype(np.int64)
         best = found >> self._size_bits
         found &= (1 << self._size_bits) - 1
         # Most keys meet one peer, which needs no comparing; few meet more than two.
-        asked = np.flatnonzero(found > 1)
+        several = asked = np.flatnonzero(found > 1)
         place, left, key = best[asked], found[asked] - 1, keys[asked]
         distance = self._sorted[place] ^ key
         while len(asked):
@@ -99,6 +101,7 @@ class Ownership:
             left -= 1
             more = np.flatnonzero(left)
             asked, place, left, key, distance = asked[more], place[more], left[more], key[more], distance[more]
+        best[several] = self._order[best[several]]
         return best
 
     def holders(self, keys: Prefixes, replicas: int) -> NDArray[np.int64]:
