@@ -14,6 +14,8 @@ watches those that it depends on, its neighbours among the ids and whom it has l
 * Everybody says only what it found itself, so nobody can speak for many; refutations alone are passed on.
 * A peer that hears of its own suspicion says that it lives, with a higher incarnation: what was said of lower ones is void.
 * When our own clock stood still (a busy or sleeping machine), nobody is blamed for it.
+* Who comes late itself, or finds that a suspect lives, is patient for a while: all its suspicions last longer (Lifeguard's local
+  health). Only what it finds itself counts, and once a tick, so nobody can make it deaf to deaths by what he says.
 """
 
 from __future__ import annotations
@@ -39,6 +41,14 @@ CONFIRMATIONS = 3
 
 LONGEST, SHORTEST = 4.0, 2.0
 """How many probe periods a suspicion lasts for each power of ten of peers: with nobody's and with everybody's confirmation."""
+
+MAX_PATIENCE = 6.0
+"""How many times as long as usual a suspicion lasts at most: on a machine with twenty times the work that it can do, a peer that
+has a fifth of a second's work before the next probe is silent for four seconds."""
+LATE = 1.5
+"""How many periods may pass between two ticks before this peer counts as late."""
+CALMED = 0.98
+"""How much of its patience beyond the usual is left after a tick: half in 34."""
 
 RUMOURS = 8
 """Rumours in one datagram: at most 250 bytes."""
@@ -199,6 +209,9 @@ class Liveness:
         # What to say, with how often it is still to be said. Limit: MAX_RUMOURS.
         self._rumours: dict[PeerId, tuple[Rumour, int]] = {}
         self._ticked_s: float | None = None
+        self._patience = 1.0
+        self._was_wrong = False
+        """Whether a suspect answered since the last tick."""
         self._alarmed_s = float("-inf")
 
     # What is known
@@ -245,7 +258,7 @@ class Liveness:
         self._forgive_lateness(now)
         orders: list[Order] = []
         for peer, suspect in list(self._suspects.items()):
-            if now - suspect.since_s >= suspicion_s(size, len(suspect.blamed_by), self._period_s):
+            if now - suspect.since_s >= self._patience * suspicion_s(size, len(suspect.blamed_by), self._period_s):
                 orders.append(self._bury(peer, suspect, now))
         # Suspects and those not watched stand in the order of when they were asked or heard; whoever is asked goes to the end.
         for peer in [peer for peer, each in self._suspects.items() if self._is_free(each, now)][:SUSPECTS_A_TICK]:
@@ -280,6 +293,7 @@ class Liveness:
                 self._rumours.pop(contact.id, None)
                 if incarnation is not None and incarnation > grave.incarnation:
                     self._say(Rumour(Word.LIVES, contact.id, incarnation))
+        self._was_wrong |= record.standing is _Standing.SUSPECTED
         # The order of the dict is that of hearing.
         self._records[contact.id] = record
         record.contact = contact
@@ -440,6 +454,11 @@ class Liveness:
     def _forgive_lateness(self, now: float) -> None:
         passed_s = 0.0 if self._ticked_s is None else now - self._ticked_s
         self._ticked_s = now
+        self._patience = 1.0 + CALMED * (self._patience - 1.0) + self._was_wrong
+        self._was_wrong = False
+        if passed_s > LATE * self._period_s:
+            self._patience = max(self._patience, passed_s / self._period_s)
+        self._patience = min(self._patience, MAX_PATIENCE)
         if passed_s > 2 * self._period_s:
             for suspect in self._suspects.values():
                 suspect.since_s += passed_s - self._period_s

@@ -11,6 +11,7 @@ import msgspec
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from ..errors import BadQuery, GsgError, LocalError, Overrun
+from ..languages import is_prepared, prepare
 from ..live import LiveSubscription
 from ..peer import Peer
 from ..rows import Change, Row
@@ -212,6 +213,9 @@ class Session:
         # The number is taken before anything is awaited: other requests are carried out meanwhile.
         standing = self._subscriptions[request.request] = _Standing()
         try:
+            if not is_prepared(request.language):
+                # What a peer does at a stretch keeps it from answering probes: on a busy machine it would be taken for dead.
+                await asyncio.to_thread(prepare, request.language)
             subscription = await self._peer.subscribe(
                 request.text,
                 request.language,

@@ -1,6 +1,6 @@
 """The languages that a subscription can be written in, and the blocks of a script.
 
-A language is a module with ``parse_query(text) -> Query``; it is imported when it is first used. Open next: script.py.
+A language is a module with ``parse_query(text) -> Query`` and ``prepare()``, imported when it is first used. Open next: script.py.
 """
 
 from __future__ import annotations
@@ -16,8 +16,26 @@ from .skeletons import Skeletons
 LANGUAGES = {"gsg": "gsg.languages.script", "sparql": "gsg.languages.sparql.standing"}
 """Name of each language, and the module that reads it."""
 
+_PREPARED: set[str] = set()
+"""Languages of LANGUAGES that need no preparing any more."""
 _SKELETONS = Skeletons()
 """One a process: what a text means does not depend on who asks. Bounded; see skeletons.py."""
+
+
+def prepare(language: str) -> None:
+    """Import and build what reads a language, half a second of work: in a thread, so that a peer can do other things meanwhile.
+
+    An unknown language is for :func:`parse_query` to refuse.
+    """
+    module = LANGUAGES.get(language)
+    if module is not None and language not in _PREPARED:
+        importlib.import_module(module).prepare()
+        _PREPARED.add(language)
+
+
+def is_prepared(language: str) -> bool:
+    """Whether the language can be read at once."""
+    return language in _PREPARED or language not in LANGUAGES
 
 
 def parse_query(text: str, language: str = "gsg") -> Query:
@@ -46,4 +64,4 @@ def _check_text(text: object) -> None:
         raise LocalError(f"{text!r:.100} of type {type(text).__name__} is no text; expected a str")
 
 
-__all__ = ["LANGUAGES", "Block", "Delete", "Insert", "Notify", "Subscribe", "parse_query", "parse_script"]
+__all__ = ["LANGUAGES", "Block", "Delete", "Insert", "Notify", "Subscribe", "is_prepared", "parse_query", "parse_script", "prepare"]

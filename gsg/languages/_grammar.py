@@ -79,6 +79,11 @@ def parse_subscription(text: str) -> Query:
     return query_of(Subscription(len(text) - len(text.lstrip()), parsed))
 
 
+def build() -> None:
+    """Build the parser, unless there is one."""
+    _parser()
+
+
 def _parse(text: str, start: str) -> Any:  # Any: lark's result is whatever the start rule's method returns
     try:
         return _parser().parse(text, start=start)

@@ -15,7 +15,7 @@ from ..query import Query
 from ._place import Mistake, bad_text
 from .blocks import Block, Delete, Insert, Notify, Subscribe
 
-__all__ = ["Block", "Delete", "Insert", "Notify", "Subscribe", "parse", "parse_query", "write_insert"]
+__all__ = ["Block", "Delete", "Insert", "Notify", "Subscribe", "parse", "parse_query", "prepare", "write_insert"]
 
 _BLANK_LABEL = re.compile(r"\w(?:[\w.-]*[\w-])?")
 _Result = TypeVar("_Result")
@@ -39,6 +39,13 @@ def parse_query(text: str, *, what: str = "subscription") -> Query:
     from ._grammar import parse_subscription
 
     return _placed(parse_subscription, text, what)
+
+
+def prepare() -> None:
+    """Build the parser before the first text comes."""
+    from ._grammar import build
+
+    build()
 
 
 def write_insert(tuples: Iterable[Tuple]) -> str:

@@ -12,6 +12,7 @@ from dht.liveness import (
     GRAVE_S,
     MAX_GRAVES,
     MAX_INCARNATION,
+    MAX_PATIENCE,
     MAX_RECORDS,
     MAX_RUMOURS,
     RUMOURS,
@@ -232,6 +233,49 @@ def test_nobody_is_blamed_for_the_time_that_this_machine_slept() -> None:
 
     assert deaths(liveness.tick(70.0, [], SIZE)) == []
     assert deaths(liveness.tick(71.0, [], SIZE)) == []
+
+
+def test_who_comes_late_is_patient_with_others_for_a_while() -> None:
+    liveness = living(X, *(contact(number) for number in range(2, 5)))
+    for now in (1.0, 4.0):
+        liveness.tick(now, [], SIZE)
+    liveness.silent(X, 4.0)
+    liveness.nobody_vouched(X, 4.0)
+
+    died_at = next(now for now in range(5, 60) if deaths(liveness.tick(now, [], SIZE)))
+
+    assert suspicion_s(SIZE, 0) + 4 < died_at <= 3 * suspicion_s(SIZE, 0) + 4
+
+
+def test_who_suspected_the_living_is_more_patient_each_time_up_to_a_limit() -> None:
+    liveness = suspecting(now=10.0)
+    now, lasted = 10, []
+    for _ in range(20):
+        liveness.answered(X, now)
+        liveness.silent(X, now)
+        liveness.nobody_vouched(X, now)
+        now += 1
+        assert deaths(liveness.tick(now, [], SIZE)) == []
+    begun = now - 1
+    while not lasted:
+        now += 1
+        if deaths(liveness.tick(now, [], SIZE)):
+            lasted.append(now - begun)
+
+    assert 4 * suspicion_s(SIZE, 0) < lasted[0] <= MAX_PATIENCE * suspicion_s(SIZE, 0)
+
+
+def test_patience_is_lost_while_nothing_is_late_and_nobody_is_wronged() -> None:
+    liveness = living(X, *(contact(number) for number in range(2, 5)))
+    for now in (1.0, 7.0, *map(float, range(8, 400))):
+        liveness.tick(now, [], SIZE)
+    liveness.silent(X, 399.0)
+    liveness.nobody_vouched(X, 399.0)
+
+    assert deaths(liveness.tick(400.0, [], SIZE)) == []
+    assert deaths(liveness.tick(401.0, [], SIZE)) == []
+    assert deaths(liveness.tick(402.0, [], SIZE)) == []
+    assert deaths(liveness.tick(403.1, [], SIZE)) == [X]
 
 
 # What others say

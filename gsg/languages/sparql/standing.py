@@ -10,3 +10,7 @@ def parse_query(text: str) -> Query:
     """A standing query from SPARQL. Raises BadText, BadQuery and Unsupported."""
     query = read(text)
     return Query.of_tree(query.tree, query.select)
+
+
+def prepare() -> None:
+    """Nothing: what reads SPARQL is built as it is imported."""
