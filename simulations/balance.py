@@ -223,10 +223,10 @@ def add_blocks(loads: Loads, batch: pyarrow.RecordBatch) -> None:
             getattr(loads, load.name)[peers] += unpacked(part)
 
 
-def save(folder: Path, outcomes: list[Outcome], configuration: dict[str, object], ids: list[bytes] | None = None) -> None:
+def save(folder: Path, outcomes: list[Outcome], configuration: dict[str, object], ids: list[str]) -> None:
     """Write what each peer has (Parquet), the numbers (JSON) and what was asked for (JSON) into a folder. Raises BadParameter.
 
-    ``ids`` are those of the peers where they are known, in order.
+    ``ids`` are those of the peers in hexadecimal, in order.
     """
     import pyarrow
     from pyarrow import parquet
@@ -236,7 +236,7 @@ def save(folder: Path, outcomes: list[Outcome], configuration: dict[str, object]
         for outcome in outcomes:
             columns = {
                 "peer": np.arange(outcome.peers),
-                **({} if ids is None else {"id": [peer.hex() for peer in ids]}),
+                "id": ids,
                 "tuples": outcome.loads.tuples,
                 "subscriptions": outcome.subscriptions,
                 "templates": outcome.templates,

@@ -7,7 +7,7 @@ to be lost as its key, so shares of keys say what is lost in the mean, and share
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import fmean
 
@@ -27,6 +27,8 @@ from .sweep import Player, Sweep
 from .workload import COMMON_MIX, Synthetic, check_subscriptions, parse_mix
 
 MAX_RUNS = 1_000
+USUAL_REPLICAS = (1, 2, 3, 5, 8)
+"""As far as there are peers to hold a key."""
 USUAL_SHARE = 0.2
 """Where a plot has room for one share of dying peers, the one nearest to this is shown."""
 DASHED, DOTTED = 8, 16
@@ -35,18 +37,23 @@ DASHED, DOTTED = 8, 16
 
 @dataclass(frozen=True, slots=True)
 class ChurnRequest:
-    """What was asked for; texts are as on the command line, empty ones mean the usual."""
+    """What was asked for; texts are as on the command line, empty ones mean the usual, and so do no ``replicas``."""
 
     peers: int = 1_000
     tuples: int = 100_000
     subscriptions: int = 10_000
     mix: str = ""
     strategies: tuple[str, ...] = ()
-    replicas: tuple[int, ...] = (1, 2, 3, 5, 8)
+    replicas: tuple[int, ...] = ()
     dying: tuple[float, ...] = (0.05, 0.1, 0.2, 0.4)
     epochs: int = 10
     runs: int = 20
     seed: int = 1
+
+    def completed(self) -> ChurnRequest:
+        """With what is usual in the place of what was not said."""
+        usual = tuple(replicas for replicas in USUAL_REPLICAS if replicas <= self.peers)
+        return self if self.replicas else replace(self, replicas=usual or (1,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +131,7 @@ class Mean:
 
 
 def sweep_of(request: ChurnRequest) -> Sweep[Case, Losses]:
-    """What is to be played. Raises BadParameter."""
+    """What is to be played, of a request that is completed. Raises BadParameter."""
     check_seed(request.seed)
     strategies = list({strategy.name: strategy for strategy in map(parse, request.strategies or ("rarest",))}.values())
     mix = parse_mix(request.mix) if request.mix else COMMON_MIX
@@ -154,6 +161,7 @@ def run(request: ChurnRequest, player: Callable[[], Player], out: Path, title: C
     Raises SimulationError.
     """
     title("where matches meet")
+    request = request.completed()
     sweep = sweep_of(request)
     folder = made(out)
     play = player()
@@ -201,7 +209,7 @@ def found(request: ChurnRequest, losses: Sequence[Losses], met: dict[str, Meetin
         lead=f"Matches of {request.tuples:,} tuples and {request.subscriptions:,} subscriptions over {request.peers:,} peers, "
         f"{request.epochs} epochs, mean of {request.runs} runs.",
         notes=_NOTES,
-        tables=[Shown(tuple(heading for heading, _ in _COLUMNS), [tuple(shown(mean) for _, shown in _COLUMNS) for mean in means])],
+        tables=[Shown.of(_COLUMNS, means)],
         figures=_figures(request, losses, means),
         summary=[
             {

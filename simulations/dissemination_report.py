@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from statistics import fmean
+from typing import TypeAlias
 
 import numpy as np
 
@@ -27,7 +28,7 @@ def found(request: DisseminationRequest, rounds: Sequence[Round], spreads: Seque
         title="How views are exchanged and events spread",
         lead=f"{sizes} agents with views of {' and '.join(map(str, request.views))}; exchanges of {request.exchanged}.",
         notes=_NOTES,
-        tables=[_removals_shown(removals), _events_shown(events)],
+        tables=[Shown.of(_REMOVALS, removals), Shown.of(_EVENTS, events)],
         figures=[*_removal_figures(request, rounds), *_size_figures(request, rounds), *_event_figures(request, spreads)],
         summary=[{"kind": "view exchange", **one} for one in removals] + [{"kind": "diffusion", **one} for one in events],
         rows={"rounds": rounds, "events": spreads},
@@ -96,43 +97,6 @@ def _events(spreads: Sequence[Spread]) -> list[dict[str, object]]:
         }
         for (agents, share), some in sorted(settings.items(), key=lambda item: item[0])
     ]
-
-
-def _removals_shown(removals: Sequence[dict[str, object]]) -> Shown:
-    cells = [
-        (
-            f"{one['agents']:,}",
-            f"{one['view']}",
-            f"{one['form']}",
-            f"{one['removed']:.0%}",
-            f"{one['in_degree_mean']:.1f}",
-            f"{one['in_degree_std']:.2f}",
-            "" if one["rounds_to_one_percent"] is None else f"{one['rounds_to_one_percent']}",
-            f"{one['dead_share_at_end']:.3%}",
-            f"{one['dead_known_at_end']:,.1f}",
-        )
-        for one in removals
-    ]
-    return Shown(
-        ("agents", "view", "partner", "removed", "in-degree", "deviation", "rounds to 1 %", "dead at end", "dead known"), cells
-    )
-
-
-def _events_shown(events: Sequence[dict[str, object]]) -> Shown:
-    cells = [
-        (
-            f"{one['agents']:,}",
-            f"{one['subscribers']:.0%}",
-            f"{one['reached']:.2%}",
-            f"{one['median_ms']:,.0f}",
-            f"{one['p99_ms']:,.0f}",
-            f"{one['last_ms']:,.0f}",
-            f"{one['walk_hops']:.1f}",
-            f"{one['messages_per_subscriber']:.1f}",
-        )
-        for one in events
-    ]
-    return Shown(("agents", "subscribers", "reached", "median ms", "p99 ms", "last ms", "walk hops", "messages"), cells)
 
 
 def _removal_figures(request: DisseminationRequest, rounds: Sequence[Round]) -> list[Figure]:
@@ -229,6 +193,29 @@ def _event_figures(request: DisseminationRequest, spreads: Sequence[Spread]) -> 
     return figures
 
 
+Numbers: TypeAlias = dict[str, object]
+"""What all runs of one setting came to, by name."""
+_REMOVALS: tuple[tuple[str, Callable[[Numbers], str]], ...] = (
+    ("agents", lambda one: f"{one['agents']:,}"),
+    ("view", lambda one: f"{one['view']}"),
+    ("partner", lambda one: f"{one['form']}"),
+    ("removed", lambda one: f"{one['removed']:.0%}"),
+    ("in-degree", lambda one: f"{one['in_degree_mean']:.1f}"),
+    ("deviation", lambda one: f"{one['in_degree_std']:.2f}"),
+    ("rounds to 1 %", lambda one: "" if one["rounds_to_one_percent"] is None else f"{one['rounds_to_one_percent']}"),
+    ("dead at end", lambda one: f"{one['dead_share_at_end']:.3%}"),
+    ("dead known", lambda one: f"{one['dead_known_at_end']:,.1f}"),
+)
+_EVENTS: tuple[tuple[str, Callable[[Numbers], str]], ...] = (
+    ("agents", lambda one: f"{one['agents']:,}"),
+    ("subscribers", lambda one: f"{one['subscribers']:.0%}"),
+    ("reached", lambda one: f"{one['reached']:.2%}"),
+    ("median ms", lambda one: f"{one['median_ms']:,.0f}"),
+    ("p99 ms", lambda one: f"{one['p99_ms']:,.0f}"),
+    ("last ms", lambda one: f"{one['last_ms']:,.0f}"),
+    ("walk hops", lambda one: f"{one['walk_hops']:.1f}"),
+    ("messages", lambda one: f"{one['messages_per_subscriber']:.1f}"),
+)
 _PARTNER = {"oldest": "its oldest neighbour (Cyclon)", "random": "a random neighbour (the paper)"}
 _NOTES = (
     "partner: whom an agent trades with, its oldest neighbour (Cyclon) or a random one (the paper). in-degree, deviation: "

@@ -13,6 +13,7 @@ from .findings import made
 from .loads import spread_of
 from .ownership import prefixes_of
 from .plan import make_plan, peer_ids
+from .remarks import malformed
 from .report import Growth, write_report
 from .strategies import STANDARD, Strategy, parse
 from .workload import COMMON_MIX, POSITIONS, Mix, Synthetic, Workload, check_subscriptions, parse_mix
@@ -63,8 +64,9 @@ def balance(
         check_subscriptions(request.subscriptions)
     if request.peers is not None:
         peer_ids(request.peers, request.seed)
-    workload, ids, malformed = workload_of(request)
+    workload, ids, left_out = workload_of(request)
     peers = peer_ids(request.peers or PEERS, request.seed) if ids is None else prefixes_of(ids)
+    names = [f"{peer:016x}" for peer in peers.tolist()] if ids is None else [peer.hex() for peer in ids]
     asked = request.subscriptions or SUBSCRIPTIONS
     subscriptions = workload.subscriptions(asked, mix, request.seed)
     made(out)
@@ -73,12 +75,12 @@ def balance(
     for strategy in strategies:
         title(strategy.name)
         outcomes.append(run(strategy, workload, subscriptions, peers, count))
-    configuration = {**asdict(request), **described(workload, mix), "malformed": malformed}
-    save(out, outcomes, configuration, ids)
+    configuration = {**asdict(request), **described(workload, mix), "left_out": left_out}
+    save(out, outcomes, configuration, names)
     title("fewer peers, for the report")
     grown = [growth(strategy, len(peers), asked, request.seed, workload, mix) for strategy in strategies]
     write_report(out / "report.html", outcomes, grown, configuration)
-    return outcomes, malformed
+    return outcomes, left_out
 
 
 def growth(strategy: Strategy, peers: int, asked: int, seed: int, workload: Workload, mix: Mix) -> Growth:
@@ -112,10 +114,7 @@ def workload_of(request: BalanceRequest) -> tuple[Workload, list[bytes] | None, 
     if not 0 < request.hours < float("inf"):
         raise BadParameter(f"tuples within {request.hours:g} h; expected more than 0")
     reading = read(request.events, seconds=request.hours * 3600)
-    if not reading.malformed:
-        return reading.recorded, None, ""
-    examples = "; ".join(reading.examples)
-    return reading.recorded, None, f"{reading.malformed:,} malformed lines were left out, the first of them: {examples}"
+    return reading.recorded, None, "; ".join(malformed(reading.malformed, "line", reading.examples))
 
 
 def _traced(request: BalanceRequest, folder: str) -> tuple[Workload, list[bytes] | None, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -14,6 +14,7 @@ from .plots import Line, lines_plot, named
 from .sweep import table_of
 
 Number = TypeVar("Number", int, float)
+RowT = TypeVar("RowT")
 
 MAX_SEED = (1 << 63) - 1
 MAX_VALUES = 100
@@ -26,6 +27,11 @@ class Shown:
 
     columns: tuple[str, ...]
     cells: Sequence[tuple[str, ...]]
+
+    @classmethod
+    def of(cls, columns: Sequence[tuple[str, Callable[[RowT], str]]], rows: Iterable[RowT]) -> Shown:
+        """Rows of anything, by the heading of each column and what stands in it; the first column names the row."""
+        return cls(tuple(heading for heading, _ in columns), [tuple(shown(row) for _, shown in columns) for row in rows])
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import BadParameter
-from .meeting import OneByOne, matching
+from .meeting import OneByOne, matching, sampled
 from .plan import make_plan
 from .randomness import Stream, Words
 from .strategies import Strategy
-from .workload import ARITY, Chunk, Subscriptions, Workload
+from .workload import Subscriptions, Workload
 
 SAMPLE_TUPLES = 2_000
 SAMPLE_SUBSCRIPTIONS = 20_000
@@ -35,17 +35,12 @@ class Meeting:
 def meetings(strategy: Strategy, workload: Workload, subscriptions: Subscriptions, peers: Words, seed: int) -> Meeting:
     """A sample that a seed decides. Raises BadParameter where nothing matches."""
     plan = make_plan(strategy, workload, subscriptions, peers)
-    places = np.arange(0, workload.tuples, max(1, workload.tuples // SAMPLE_TUPLES))[:SAMPLE_TUPLES].tolist()
-    parts = [workload.chunk(place, 1) for place in places]
-    sample = Chunk(
-        tuple(np.concatenate([part.codes[position] for part in parts]).astype(np.int64) for position in range(ARITY)),
-        lambda: np.concatenate([part.at_s for part in parts]),
-    )
+    sample = workload.at(sampled(workload.tuples, SAMPLE_TUPLES))
     chosen = np.arange(0, len(subscriptions), -(-len(subscriptions) // SAMPLE_SUBSCRIPTIONS))
     tuples, numbers = matching(sample, Subscriptions(subscriptions.codes[:, chosen]), workload)
     if not len(tuples):
         raise BadParameter(
-            f"none of {len(places)} sampled tuples matches any of {len(chosen)} sampled subscriptions; ask for more subscriptions"
+            f"none of {len(sample)} sampled tuples matches any of {len(chosen)} sampled subscriptions; ask for more subscriptions"
         )
     if len(tuples) > SAMPLE_PAIRS:
         drawn = Stream(seed, "pairs").below(len(tuples), 0, SAMPLE_PAIRS)

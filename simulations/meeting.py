@@ -139,13 +139,7 @@ class OneByOne:
 
 def check(plan: Plan, workload: Workload, subscriptions: Subscriptions) -> Meetings:
     """Whether tuples meet the subscriptions that they match: a sample of tuples, and of the subscriptions that these match."""
-    step = max(1, workload.tuples // SAMPLE_TUPLES)
-    # Any tuples are a fair sample of those made by a law; of recorded ones every so many.
-    parts = [workload.chunk(begin, 1) for begin in range(0, workload.tuples, step)][:SAMPLE_TUPLES]
-    sample = Chunk(
-        tuple(np.concatenate([part.codes[position] for part in parts]).astype(np.int64) for position in range(ARITY)),
-        lambda: np.concatenate([part.at_s for part in parts]),
-    )
+    sample = workload.at(sampled(workload.tuples, SAMPLE_TUPLES))
     at_s = sample.at_s
     tuples, numbers = matching(sample, subscriptions, workload)
     # One pair of each subscription: those that match nearly everything would leave no room for others.
@@ -166,6 +160,11 @@ def check(plan: Plan, workload: Workload, subscriptions: Subscriptions) -> Meeti
         elif goes_to[tuple_number].intersection(posted) or (not posted and goes_to[tuple_number]):
             met += 1
     return Meetings(len(tuples), met, lost)
+
+
+def sampled(tuples: int, most: int) -> Whole:
+    """The numbers of a sample of tuples: any are a fair one of those made by a law, and every so many of recorded ones."""
+    return np.arange(0, tuples, max(1, tuples // most))[:most]
 
 
 def matching(sample: Chunk, subscriptions: Subscriptions, workload: Workload) -> tuple[Whole, Whole]:

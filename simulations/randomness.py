@@ -35,6 +35,11 @@ def mixed(words: Words) -> Words:
     return words
 
 
+def fraction_of(words: Words) -> NDArray[np.float64]:
+    """Random words as fractions from 0 up to and not 1, of 53 bits."""
+    return (words >> np.uint64(11)) * np.float64(2.0**-53)
+
+
 class Stream:
     """One stream of random numbers, named by a seed and whatever tells it from others."""
 
@@ -61,4 +66,4 @@ class Stream:
 
     def uniform(self, begin: int, count: int) -> NDArray[np.float64]:
         """Numbers ``begin`` to ``begin + count`` as fractions from 0 up to and not 1, of 53 bits."""
-        return (self.words(begin, count) >> np.uint64(11)) * np.float64(2.0**-53)
+        return fraction_of(self.words(begin, count))

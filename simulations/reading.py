@@ -16,7 +16,6 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, TypeAlias
 
-import msgspec
 import numpy as np
 
 from gsg.errors import BadText, GsgError
@@ -26,8 +25,9 @@ from gsg.model import Symbol, Term, term
 
 from .errors import BadWorkload
 from .kernels import Whole
+from .lines import Fields, columns_of, of_json, of_names, of_tabs
 from .ownership import prefixes_of
-from .workload import ARITY, DAY_S, POSITIONS, Constants, Recorded, Subscriptions
+from .workload import ARITY, DAY_S, Constants, Recorded, Subscriptions
 
 FORMATS = {".nt": "nt", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 """Suffix of a file name, and its format."""
@@ -36,9 +36,6 @@ EXAMPLES = 5
 """Malformed lines that are told in full; the others are counted."""
 LINES = 10_000
 """Lines that are parsed at once; a mistake costs that the rest of them are parsed one by one."""
-
-_NAMES = (POSITIONS, ("s", "p", "o"))
-"""Columns and fields that hold a tuple, in either of these ways."""
 
 Row: TypeAlias = Sequence[object]
 
@@ -185,7 +182,14 @@ def parsed_lines(lines: list[bytes]) -> tuple[list[tuple[Term, ...]], str | None
     return rows, None
 
 
-def _lines_by(parse: Callable[[bytes], Row]) -> Callable[[Source], Iterator[list[tuple[Term, ...]]]]:
+def _triple(fields: Fields) -> Row:
+    """The tuple; when it came, and whether it came or went, are nothing to a workload, in which each line is a publication."""
+    if len(fields.items) != ARITY:
+        raise ValueError(f"a tuple of {len(fields.items)}; expected {ARITY}, which alone are simulated")
+    return fields.items
+
+
+def _lines_by(parse: Callable[[bytes], Fields]) -> Callable[[Source], Iterator[list[tuple[Term, ...]]]]:
     def reader(source: Source) -> Iterator[list[tuple[Term, ...]]]:
         terms = Terms()
         for first, lines in _batches(source):
@@ -194,34 +198,12 @@ def _lines_by(parse: Callable[[bytes], Row]) -> Callable[[Source], Iterator[list
                 if not line.strip():
                     continue
                 try:
-                    rows.append(terms.of(parse(line)))
+                    rows.append(terms.of(_triple(parse(line))))
                 except (ValueError, GsgError) as error:
                     source.complain(number, str(error))
             yield rows
 
     return reader
-
-
-def _tab_separated(line: bytes) -> Row:
-    fields = line.decode().rstrip("\r\n").split("\t")
-    if len(fields) != ARITY:
-        raise ValueError(f"{len(fields)} fields between tabs; expected {ARITY}")
-    return fields
-
-
-def _json(line: bytes) -> Row:
-    try:
-        found: object = msgspec.json.decode(line)
-    except msgspec.DecodeError as error:
-        raise ValueError(str(error)) from None
-    if isinstance(found, dict):
-        names = next((names for names in _NAMES if all(name in found for name in names)), None)
-        if names is None:
-            raise ValueError(f"an object without the fields {', '.join(POSITIONS)}")
-        return [found[name] for name in names]
-    if not isinstance(found, list) or len(found) != ARITY:
-        raise ValueError(f"neither an object with {', '.join(POSITIONS)} nor an array of {ARITY}")
-    return found
 
 
 def _parquet(source: Source) -> Iterator[list[tuple[Term, ...]]]:
@@ -230,17 +212,17 @@ def _parquet(source: Source) -> Iterator[list[tuple[Term, ...]]]:
     try:
         with source.path.open("rb") as raw:
             file = parquet.ParquetFile(raw)
-            names = next((names for names in _NAMES if set(names) <= set(file.schema_arrow.names)), None)
-            if names is None:
-                columns = ", ".join(file.schema_arrow.names)
-                raise BadWorkload(f"cannot read {source.path}: its columns are {columns}; expected {', '.join(POSITIONS)}")
+            try:
+                wanted = columns_of(file.schema_arrow.names)
+            except ValueError as error:
+                raise BadWorkload(f"cannot read {source.path}: {error}") from None
             terms, number = Terms(), 0
-            for batch in file.iter_batches(LINES, columns=list(names)):
+            for batch in file.iter_batches(LINES, columns=wanted):
                 rows = []
-                for row in zip(*(batch.column(name).to_pylist() for name in names), strict=True):
+                for row in batch.to_pylist():
                     number += 1
                     try:
-                        rows.append(terms.of(row))
+                        rows.append(terms.of(_triple(of_names(row))))
                     except (ValueError, GsgError) as error:
                         source.complain(number, str(error))
                 yield rows
@@ -282,7 +264,7 @@ def _term_of(text: str) -> Term:
 
 _READERS: dict[str, Callable[[Source], Iterator[list[tuple[Term, ...]]]]] = {
     "nt": _n_triples,
-    "tsv": _lines_by(_tab_separated),
-    "jsonl": _lines_by(_json),
+    "tsv": _lines_by(of_tabs),
+    "jsonl": _lines_by(of_json),
     "parquet": _parquet,
 }

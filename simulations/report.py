@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .balance import Outcome
+from .findings import Shown
 from .loads import Load, ccdf, lorenz
 from .page import Figure, page, table, write_page
 from .plots import Line, Point, legend, lines_plot, points_plot
@@ -35,11 +36,12 @@ def write_report(file: Path, outcomes: Sequence[Outcome], growths: Sequence[Grow
 def report(outcomes: Sequence[Outcome], growths: Sequence[Growth], configuration: dict[str, object]) -> str:
     """The whole document."""
     first = outcomes[0]
+    whole = Shown.of(_COLUMNS, outcomes)
     title = f"{first.published:,} tuples and {first.subscribed:,} subscriptions over {first.peers:,} peers"
     return page(
         "Who carries what",
         f"{title}.",
-        _table(outcomes),
+        table(whole.columns, whole.cells),
         _NOTES,
         [Figure(svg, caption) for svg, caption in plots(outcomes, growths)],
         configuration,
@@ -95,6 +97,7 @@ def plots(outcomes: Sequence[Outcome], growths: Sequence[Growth]) -> list[tuple[
 
 
 _COLUMNS: tuple[tuple[str, Callable[[Outcome], str]], ...] = (
+    ("strategy", lambda outcome: outcome.strategy.name),
     ("copies of a tuple", lambda outcome: f"{outcome.loads.tuples.sum() / outcome.published:.2f}"),
     ("copies of a subscription", lambda outcome: f"{outcome.subscriptions.sum() / outcome.subscribed:.2f}"),
     ("messages", lambda outcome: f"{outcome.messages:,}"),
@@ -112,11 +115,29 @@ _COLUMNS: tuple[tuple[str, Callable[[Outcome], str]], ...] = (
     ("lost subscriptions", lambda outcome: f"{outcome.lost / outcome.subscribed:.1%}"),
     ("sampled pairs that met", lambda outcome: f"{outcome.meetings.met:,} of {outcome.meetings.pairs - outcome.meetings.lost:,}"),
 )
+_FEW_COLUMNS: tuple[tuple[str, Callable[[Outcome], str]], ...] = (
+    ("strategy", lambda outcome: outcome.strategy.name.removeprefix("rarest+")),
+    ("tuple", lambda outcome: f"{outcome.loads.tuples.sum() / outcome.published:.2f}"),
+    ("sub", lambda outcome: f"{outcome.subscriptions.sum() / outcome.subscribed:.2f}"),
+    *_COLUMNS[4:9],
+    ("peak work", lambda outcome: f"{outcome.loads.work.max():.2g}"),
+    ("lost", lambda outcome: f"{outcome.lost / outcome.subscribed:.1%}"),
+    ("missed", lambda outcome: f"{outcome.meetings.missed:,}"),
+)
+"""What a terminal has room for."""
+
+LEGEND = (
+    "Subscriptions are posted at their rarest constant where nothing else is said. tuple, sub: copies of a tuple and of a "
+    "subscription. max/mean, p99/mean, Gini, entropy: how copies of tuples are spread over peers (1, 1, 0 and 1 where all carry "
+    "the same). peak load: most copies of tuples at one peer. peak work: most pairs of a tuple and a template that met at one "
+    "peer. lost: subscriptions that find no key. missed: matching pairs, in a sample, that did not meet though they should."
+)
+"""What the terminal's table means."""
 
 
-def _table(outcomes: Sequence[Outcome]) -> str:
-    rows = [(outcome.strategy.name, *(shown(outcome) for _, shown in _COLUMNS)) for outcome in outcomes]
-    return table(("strategy", *(name for name, _ in _COLUMNS)), rows)
+def shown(outcomes: Sequence[Outcome]) -> Shown:
+    """What each strategy costs, and how it spreads the load, for a terminal."""
+    return Shown.of(_FEW_COLUMNS, outcomes)
 
 
 _NOTES = """

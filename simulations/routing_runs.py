@@ -134,7 +134,7 @@ def found(request: RoutingRequest, ways: Sequence[Ways]) -> Findings:
         title="How far a lookup goes",
         lead=f"{request.lookups:,} lookups in overlays of up to {request.peers:,} peers.",
         notes=_NOTES,
-        tables=[Shown(tuple(heading for heading, _ in _COLUMNS), [tuple(shown(way) for _, shown in _COLUMNS) for way in whole])],
+        tables=[Shown.of(_COLUMNS, whole)],
         figures=_figures(request, ways),
         summary=[{**asdict(way), "success": way.success} for way in ways],
         rows={"lookups": ways},

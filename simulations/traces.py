@@ -27,7 +27,8 @@ from .kernels import Whole
 from .ownership import prefixes_of
 from .randomness import Words
 from .reading import EXAMPLES, Codes
-from .workload import ARITY, Chunk, Mix, Recorded, Subscriptions, Times
+from .remarks import counted, malformed, parts_unfinished, rows_lost
+from .workload import ARITY, Mix, Recorded, Subscriptions, Times
 
 if TYPE_CHECKING:
     import pyarrow
@@ -43,9 +44,9 @@ class Traced(Recorded):
     at_s: Times = field(default_factory=lambda: np.zeros(0))
     asked: Subscriptions | None = None
 
-    def chunk(self, begin: int, count: int) -> Chunk:
-        """Tuples ``begin`` to ``begin + count``."""
-        return Chunk(super().chunk(begin, count).codes, lambda: self.at_s[begin : begin + count])
+    def published_s(self, numbers: Whole) -> Times:
+        """When the tuples of these numbers were published."""
+        return self.at_s[numbers]
 
     def subscriptions(self, count: int, mix: Mix, seed: int) -> Subscriptions:
         """Those of the trace, or so many others where it is to have none."""
@@ -79,11 +80,11 @@ def read_trace(folder: str | Path) -> Trace:
         raise BadWorkload(f"{folder} has no triples that were published while peers traced{_list(history.remarks())}")
     unfinished = sum(1 for _ in Path(folder).rglob(f"*{trace.OPEN}"))
     remarks = [
-        f"{lost:,} rows were lost while the peers traced" if lost else "",
-        f"{unfinished:,} parts were not finished, and are left out" if unfinished else "",
+        *rows_lost(lost),
+        *parts_unfinished(unfinished),
         *history.remarks(),
     ]
-    return Trace(tuple(ids), history.workload(), len(history.asked), tuple(filter(None, remarks)))
+    return Trace(tuple(ids), history.workload(), len(history.asked), tuple(remarks))
 
 
 def _list(remarks: list[str]) -> str:
@@ -135,7 +136,8 @@ class _History:
         self.steps: list[Step] = []
         self._standing: dict[tuple[object, ...], int] = {}
         self._left_out: Counter[str] = Counter()
-        self._malformed: list[str] = []
+        self._malformed = 0
+        self._examples: list[str] = []
 
     def add(self, row: dict[str, object]) -> None:
         """One row more."""
@@ -145,14 +147,14 @@ class _History:
             else:
                 self._subscription(row)
         except (msgspec.MsgspecError, TypeError) as error:
-            self._left_out["malformed rows"] += 1
-            if len(self._malformed) < EXAMPLES:
-                self._malformed.append(f"{str(row['peer'])[:12]} row {row['row']}: {error}")
+            self._malformed += 1
+            if len(self._examples) < EXAMPLES:
+                self._examples.append(f"{str(row['peer'])[:12]} row {row['row']}: {error}")
 
     def _tuple(self, row: dict[str, object]) -> None:
         items = trace.tuple_of(row["terms"])  # type: ignore[arg-type]  # TypeError is expected
         if len(items) != ARITY or any(type(item) is Variable for item in items):
-            self._left_out["tuples that are no triples of constants"] += 1
+            self._left_out["tuple"] += 1
             return
         self.tuples.append(items)
         self.signs.append(_SIGN[What(str(row["what"]))])
@@ -168,7 +170,7 @@ class _History:
             return
         template, test = trace.template_of(row["terms"], row["condition"])  # type: ignore[arg-type]  # TypeError is expected
         if len(template.pattern) != ARITY:
-            self._left_out["subscriptions to other tuples than triples"] += 1
+            self._left_out["subscription"] += 1
             return
         self._standing[name] = len(self.asked)
         self.steps.append(Step(len(self.tuples), len(self.asked)))
@@ -176,8 +178,10 @@ class _History:
 
     def remarks(self) -> list[str]:
         """What was left out."""
-        said = [f"{count:,} {what} were left out" for what, count in self._left_out.items()]
-        return said + ([f"the first malformed: {'; '.join(self._malformed)}"] if self._malformed else [])
+        return [
+            *(f"{counted(count, what)} left out: triples alone are simulated" for what, count in self._left_out.items()),
+            *malformed(self._malformed, "row", self._examples),
+        ]
 
     def workload(self) -> Traced:
         """All of it as columns."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .errors import BadParameter
 from .kernels import Flags, Whole, scattered
-from .randomness import Stream, Words
+from .randomness import Stream, Words, fraction_of
 from .zipf import Zipf
 
 if TYPE_CHECKING:
@@ -111,6 +111,10 @@ class Workload(Protocol):
 
     def chunk(self, begin: int, count: int) -> Chunk:
         """Tuples ``begin`` to ``begin + count``."""
+        ...
+
+    def at(self, numbers: Whole) -> Chunk:
+        """The tuples of these numbers."""
         ...
 
     def subscriptions(self, count: int, mix: Mix, seed: int) -> Subscriptions:
@@ -211,6 +215,12 @@ class Synthetic:
         codes = tuple(law.draw(Stream(self.seed, name), begin, count) for name, law in zip(POSITIONS, self.laws, strict=True))
         return Chunk(codes, lambda: Stream(self.seed, "time").uniform(begin, count) * self.seconds)
 
+    def at(self, numbers: Whole) -> Chunk:
+        """The tuples of these numbers."""
+        counters = numbers.astype(np.uint64)
+        codes = tuple(law.at(Stream(self.seed, name), counters) for name, law in zip(POSITIONS, self.laws, strict=True))
+        return Chunk(codes, lambda: fraction_of(Stream(self.seed, "time").at(counters)) * self.seconds)
+
     def subscriptions(self, count: int, mix: Mix, seed: int) -> Subscriptions:
         """Constants by the laws, where the mix says."""
         check_subscriptions(count)
@@ -234,8 +244,15 @@ class Recorded:
     def chunk(self, begin: int, count: int) -> Chunk:
         """Tuples ``begin`` to ``begin + count``."""
         end = min(self.tuples, begin + count)
-        columns = tuple(column[begin:end] for column in self.codes)
-        return Chunk(columns, lambda: np.arange(begin, end) * np.float64(self.seconds / self.tuples))
+        return Chunk(tuple(column[begin:end] for column in self.codes), lambda: self.published_s(np.arange(begin, end)))
+
+    def at(self, numbers: Whole) -> Chunk:
+        """The tuples of these numbers."""
+        return Chunk(tuple(column[numbers] for column in self.codes), lambda: self.published_s(numbers))
+
+    def published_s(self, numbers: Whole) -> Times:
+        """When the tuples of these numbers are published."""
+        return numbers * np.float64(self.seconds / self.tuples)
 
     def subscriptions(self, count: int, mix: Mix, seed: int) -> Subscriptions:
         """Constants of tuples chosen at random, where the mix says, so that each is answered by one at the least."""

@@ -45,22 +45,31 @@ class Zipf:
         ranks = np.empty(count, dtype=np.int64)
         for start in range(0, count, BLOCK):
             block = ranks[start : start + BLOCK].view(np.uint64)
-            words = stream.words(begin + start, len(block))
-            np.right_shift(words, _HALF, out=block)
-            block *= np.uint64(self.ranks)
-            block >>= _HALF
-            if self.exponent:
-                # No slot is outside the table: "clip" only spares a check.
-                found = self._table.take(block.view(np.int64), mode="clip")
-                # The low half decides between the slot and its alias; it is independent of the high half, which chose the slot.
-                # All ones below it make it at least what is kept exactly where the low half is; the select has no branch to miss.
-                words <<= _HALF
-                words |= _LOW
-                moved = words >= found
-                found &= _LOW
-                found *= moved
-                block ^= found
+            self._rank(stream.words(begin + start, len(block)), block)
         return ranks
+
+    def at(self, stream: Stream, numbers: Words) -> NDArray[np.int64]:
+        """The ranks of any numbers of a stream, shape as theirs: those that :meth:`draw` has at these places."""
+        ranks = np.empty(len(numbers), dtype=np.int64)
+        self._rank(stream.at(numbers), ranks.view(np.uint64))
+        return ranks
+
+    def _rank(self, words: Words, ranks: Words) -> None:
+        """The rank of each word, which is used up."""
+        np.right_shift(words, _HALF, out=ranks)
+        ranks *= np.uint64(self.ranks)
+        ranks >>= _HALF
+        if self.exponent:
+            # No slot is outside the table: "clip" only spares a check.
+            found = self._table.take(ranks.view(np.int64), mode="clip")
+            # The low half decides between the slot and its alias; it is independent of the high half, which chose the slot.
+            # All ones below it make it at least what is kept exactly where the low half is; the select has no branch to miss.
+            words <<= _HALF
+            words |= _LOW
+            moved = words >= found
+            found &= _LOW
+            found *= moved
+            ranks ^= found
 
 
 def _alias_table(chance: NDArray[np.float64]) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
-from .simulate_running import mistakes_told, played, sweep_options
+from .simulate_running import How, mistakes_told, played, sweep_options
 
 
 @click.command(short_help="Which matches are lost while peers come and go.")
@@ -15,7 +13,7 @@ from .simulate_running import mistakes_told, played, sweep_options
 @click.option("--subscriptions", default=10_000, show_default=True, help="How many subscriptions.")
 @click.option("--mix", default="", metavar="PATTERN=WEIGHT,...", help="Which constants subscriptions give, such as ?po=2,s??=1.")
 @click.option("--strategy", "strategies", multiple=True, help="A strategy such as hot-split-10; may be repeated. [default: rarest]")
-@click.option("--replicas", default="1,2,3,5,8", show_default=True, metavar="R,...", help="Holders of each key.")
+@click.option("--replicas", default="", metavar="R,...", help="Holders of each key. [default: those of 1,2,3,5,8 that can be]")
 @click.option("--dying", default="0.05,0.1,0.2,0.4", show_default=True, metavar="SHARE,...", help="Peers replaced in an epoch.")
 @click.option("--epochs", default=10, show_default=True, help="How often peers die and others join.")
 @click.option("--runs", default=20, show_default=True, help="How often each setting is run, with other peers.")
@@ -31,11 +29,7 @@ def command(
     epochs: int,
     runs: int,
     seed: int,
-    out: Path,
-    master: str,
-    partitions: int | None,
-    engine: str,
-    as_json: bool,
+    how: How,
 ) -> None:
     """Let peers die and join, with keys handed over and without, and count the matches that are lost.
 
@@ -52,17 +46,10 @@ def command(
             subscriptions=subscriptions,
             mix=mix,
             strategies=strategies,
-            replicas=numbers(replicas, "--replicas", int),
+            replicas=numbers(replicas, "--replicas", int) if replicas else (),
             dying=numbers(dying, "--dying", float),
             epochs=epochs,
             runs=runs,
             seed=seed,
         )
-        played(
-            lambda player, title: run(request, player, out, title),
-            out=out,
-            master=master,
-            partitions=partitions,
-            engine=engine,
-            as_json=as_json,
-        )
+        played(lambda player, title: run(request, player, how.out, title), how)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
-from .simulate_running import mistakes_told, played, sweep_options
+from .simulate_running import How, mistakes_told, played, sweep_options
 
 
 @click.command(short_help="How views are exchanged, and how events spread.")
@@ -35,11 +33,7 @@ def command(
     hop_ms: str,
     runs: int,
     seed: int,
-    out: Path,
-    master: str,
-    partitions: int | None,
-    engine: str,
-    as_json: bool,
+    how: How,
 ) -> None:
     """Exchange views after agents are removed, and spread an event among the subscribers of a topic.
 
@@ -66,11 +60,4 @@ def command(
             runs=runs,
             seed=seed,
         )
-        played(
-            lambda player, title: run(request, player, out, title),
-            out=out,
-            master=master,
-            partitions=partitions,
-            engine=engine,
-            as_json=as_json,
-        )
+        played(lambda player, title: run(request, player, how.out, title), how)

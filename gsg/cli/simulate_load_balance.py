@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from .simulate_running import bar, mistakes_told
+from .simulate_running import How, bar, mistakes_told, printed, run_options
 
 if TYPE_CHECKING:
     from simulations.balance import Counter, Outcome
@@ -35,12 +34,7 @@ if TYPE_CHECKING:
 @click.option(
     "--strategy", "strategies", multiple=True, help="A strategy such as rarest+grid-10+demand; may be repeated. [default: all]"
 )
-@click.option("--seed", default=1, show_default=True, help="The same seed gives the same result, however it is run.")
-@click.option("--out", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Where results and report go.")
-@click.option("--master", default="local[*]", show_default=True, help="Spark's master; 'given' under spark-submit.")
-@click.option("--partitions", type=click.IntRange(min=1), help="Into how many parts tuples are cut. [default: one for each core]")
-@click.option("--engine", type=click.Choice(["spark", "numpy"]), default="spark", show_default=True, help="numpy: in one thread.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document instead of the table.")
+@run_options(cut="Into how many parts tuples are cut. [default: one for each core]")
 def command(
     peers: int | None,
     tuples: int | None,
@@ -53,11 +47,7 @@ def command(
     hours: float,
     strategies: tuple[str, ...],
     seed: int,
-    out: Path,
-    master: str,
-    partitions: int | None,
-    engine: str,
-    as_json: bool,
+    how: How,
 ) -> None:
     """Spread the load of tuples and subscriptions over many peers, by strategies that peers could run.
 
@@ -82,24 +72,13 @@ def command(
             strategies=strategies,
             seed=seed,
         )
-        outcomes, malformed = _run(request, master, partitions, engine, out)
-    if as_json:
-        if malformed:
-            click.echo(f"gsg: {malformed}", err=True)
-        click.echo(json.dumps([outcome.summary() for outcome in outcomes], indent=2))
-        return
-    from .simulate_tables import BALANCE_LEGEND, balance_table
-    from .tables import console
+        outcomes, left_out = _run(request, how)
+        from simulations.report import LEGEND, shown
 
-    output = console()
-    output.print(balance_table(outcomes))
-    output.print(BALANCE_LEGEND, style="dim", soft_wrap=False)
-    if malformed:
-        output.print(malformed, style="yellow")
-    output.print(f"results, configuration and report.html are in {out}", soft_wrap=True)
+        printed(how, [outcome.summary() for outcome in outcomes], [shown(outcomes)], LEGEND, left_out)
 
 
-def _run(request: BalanceRequest, master: str, partitions: int | None, engine: str, out: Path) -> tuple[list[Outcome], str]:
+def _run(request: BalanceRequest, how: How) -> tuple[list[Outcome], str]:
     from simulations.experiments import balance
 
     with bar() as (title, progress):
@@ -107,10 +86,8 @@ def _run(request: BalanceRequest, master: str, partitions: int | None, engine: s
         def counter() -> Counter:
             from simulations.balance import in_one_thread, on_spark
 
-            if engine == "numpy":
+            if not how.on_spark:
                 return in_one_thread(progress)
-            from simulations.spark import session
+            return on_spark(how.session(), partitions=how.partitions, progress=progress)
 
-            return on_spark(session("gsg simulate", master=master), partitions=partitions, progress=progress)
-
-        return balance(request, counter, out, title)
+        return balance(request, counter, how.out, title)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
-from .simulate_running import mistakes_told, played, sweep_options
+from .simulate_running import How, mistakes_told, played, sweep_options
 
 
 @click.command(short_help="How far lookups go, and how many succeed.")
@@ -23,11 +21,7 @@ def command(
     k: str,
     dead: str,
     seed: int,
-    out: Path,
-    master: str,
-    partitions: int | None,
-    engine: str,
-    as_json: bool,
+    how: How,
 ) -> None:
     """Look keys up in large overlays, of which a share of the peers is dead.
 
@@ -41,11 +35,4 @@ def command(
         request = RoutingRequest(
             peers=peers, lookups=lookups, k=numbers(k, "--k", int), dead=numbers(dead, "--dead", float), seed=seed
         )
-        played(
-            lambda player, title: run(request, player, out, title),
-            out=out,
-            master=master,
-            partitions=partitions,
-            engine=engine,
-            as_json=as_json,
-        )
+        played(lambda player, title: run(request, player, how.out, title), how)

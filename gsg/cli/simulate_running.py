@@ -1,77 +1,120 @@
-"""What all runs of ``gsg simulate`` share: one line for a mistake, and a bar while they go."""
+"""What all runs of ``gsg simulate`` share: the options that say how, one line for a mistake, a bar while they go, and the end."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
 if TYPE_CHECKING:
-    from simulations.findings import Findings
+    from pyspark.sql import SparkSession
+
+    from simulations.findings import Findings, Shown
     from simulations.sweep import Player
     from simulations.watching import Progress
 
-CommandT = TypeVar("CommandT", bound=Callable[..., Any])  # Any: click calls it with whatever its options are
-
-_SWEEP_OPTIONS = (
-    click.option("--seed", default=1, show_default=True, help="The same seed gives the same result, however it is run."),
-    click.option("--out", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Where results and report go."),
-    click.option("--master", default="local[*]", show_default=True, help="Spark's master; 'given' under spark-submit."),
-    click.option(
-        "--partitions", type=click.IntRange(min=1), help="Into how many tasks the runs are put. [default: one for each run]"
-    ),
-    click.option(
-        "--engine", type=click.Choice(["spark", "numpy"]), default="spark", show_default=True, help="numpy: in one thread."
-    ),
-    click.option("--json", "as_json", is_flag=True, help="One JSON document instead of the table."),
-)
+Command: TypeAlias = Callable[..., Any]  # Any: click calls it with whatever its options are
 
 
-def sweep_options(command: CommandT) -> CommandT:
-    """The options of an experiment that is a sweep over parameters, below its own ones."""
-    for option in reversed(_SWEEP_OPTIONS):
-        command = option(command)
-    return command
+@dataclass(frozen=True, slots=True)
+class How:
+    """How a run goes, whatever is run: where and by what, and where its results go."""
+
+    out: Path
+    master: str
+    partitions: int | None
+    engine: str
+    as_json: bool
+
+    @property
+    def on_spark(self) -> bool:
+        """Whether Spark runs it."""
+        return self.engine == "spark"
+
+    def session(self) -> SparkSession:
+        """Spark, started. Raises SimulationError."""
+        from simulations.spark import session
+
+        return session("gsg simulate", master=self.master)
 
 
-def played(
-    run: Callable[[Callable[[], Player], Callable[[str], None]], Findings],
-    *,
-    out: Path,
-    master: str,
-    partitions: int | None,
-    engine: str,
-    as_json: bool,
-) -> None:
+def run_options(*, cut: str) -> Callable[[Command], Command]:
+    """The options that all experiments have, below their own ones; ``cut`` says what ``--partitions`` cuts into so many."""
+    options = (
+        click.option("--seed", default=1, show_default=True, help="The same seed gives the same result, however it is run."),
+        click.option("--out", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Where results and report go."),
+        click.option("--master", default="local[*]", show_default=True, help="Spark's master; 'given' under spark-submit."),
+        click.option("--partitions", type=click.IntRange(min=1), help=cut),
+        click.option(
+            "--engine", type=click.Choice(["spark", "numpy"]), default="spark", show_default=True, help="numpy: in one thread."
+        ),
+        click.option("--json", "as_json", is_flag=True, help="One JSON document instead of the table."),
+    )
+
+    def decorated(command: Command) -> Command:
+        @wraps(command)
+        def bundled(**given: Any) -> None:  # Any: as above
+            how = How(**{one.name: given.pop(one.name) for one in fields(How)})
+            command(how=how, **given)
+
+        found: Command = bundled
+        for option in reversed(options):
+            found = option(found)
+        return found
+
+    return decorated
+
+
+sweep_options = run_options(cut="Into how many tasks the runs are put. [default: one for each run]")
+"""Those of an experiment that is a sweep over parameters."""
+
+
+def played(run: Callable[[Callable[[], Player], Callable[[str], None]], Findings], how: How) -> None:
     """Run an experiment under a bar and print what it came to; ``run`` is given what starts a player, and what names a part."""
     with bar() as (title, progress):
 
         def player() -> Player:
             from simulations.sweep import in_one_thread, on_spark
 
-            if engine == "numpy":
+            if not how.on_spark:
                 return in_one_thread(progress)
-            from simulations.spark import session
-
-            return on_spark(session("gsg simulate", master=master), partitions=partitions, progress=progress)
+            return on_spark(how.session(), partitions=how.partitions, progress=progress)
 
         findings = run(player, title)
-    if as_json:
-        click.echo(json.dumps(findings.summary, indent=2))
+    printed(how, findings.summary, findings.tables, findings.notes)
+
+
+def printed(how: How, summary: list[dict[str, object]], tables: Sequence[Shown], notes: str, left_out: str = "") -> None:
+    """What a run came to, as one JSON document or as tables with what they mean, and what is to be said of its workload."""
+    if how.as_json:
+        if left_out:
+            click.echo(f"gsg: warning: {left_out}", err=True)
+        click.echo(json.dumps(summary, indent=2))
         return
-    from .simulate_tables import shown_table
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
     from .tables import console
 
     output = console()
-    for shown in findings.tables:
-        output.print(shown_table(shown))
-    output.print(findings.notes, style="dim", soft_wrap=False)
-    output.print(f"results, configuration and report.html are in {out}", soft_wrap=True)
+    for shown in tables:
+        table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+        for number, heading in enumerate(shown.columns):
+            table.add_column(heading, justify="right" if number else "left", no_wrap=True)
+        for cells in shown.cells:
+            table.add_row(*cells)
+        output.print(table)
+    output.print(notes, style="dim", soft_wrap=False)
+    if left_out:
+        output.print(left_out, style="yellow")
+    output.print(f"results, configuration and report.html are in {how.out}", soft_wrap=True)
 
 
 @contextmanager

@@ -5,11 +5,11 @@ from __future__ import annotations
 import gzip
 import io
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
@@ -17,24 +17,14 @@ from gsg import model
 from gsg.errors import GsgError
 
 from ..errors import BadWorkload
+from ..lines import Fields, columns_of, of_json, of_names, of_tabs
 from ..reading import LINES, Terms, parsed_lines
-from ..workload import ARITY, POSITIONS
 from .history import ORDER, TRACE, Change, Piece, Seen, failing
 
 if TYPE_CHECKING:
     import pyarrow
 
 _SIGNS: dict[object, int] = {"+": 1, "-": -1, 1: 1, -1: -1, "insert": 1, "retract": -1, "!": 0, "event": 0}
-_NAMES = (POSITIONS, ("s", "p", "o"))
-"""Fields that hold a triple, where there is no ``tuple``."""
-
-
-class _Fields(NamedTuple):
-    """What stands in a line; None where it does not say."""
-
-    items: Sequence[object]
-    time: object = None
-    sign: object = None
 
 
 def read_piece(piece: Piece, seen: Seen) -> Iterator[list[Change]]:
@@ -75,51 +65,20 @@ def _n_triples(piece: Piece, seen: Seen) -> Iterator[list[Change]]:
         yield list(made.of(_triple, ((number, lines[number - first]) for number in full), read=False))
 
 
-def _triple(line: bytes) -> _Fields:
+def _triple(line: bytes) -> Fields:
     rows, mistake = parsed_lines([line])
     if mistake is not None or len(rows) != 1:
         raise ValueError(mistake or f"{len(rows)} triples in a line; expected one")
-    return _Fields(rows[0])
+    return Fields(rows[0])
 
 
-def _by_line(parse: Callable[[bytes], _Fields]) -> Callable[[Piece, Seen], Iterator[list[Change]]]:
+def _by_line(parse: Callable[[bytes], Fields]) -> Callable[[Piece, Seen], Iterator[list[Change]]]:
     def reader(piece: Piece, seen: Seen) -> Iterator[list[Change]]:
         made = _Making(piece, seen)
         for first, lines in _batches(piece):
             yield list(made.of(parse, ((number, line) for number, line in enumerate(lines, first) if line.strip())))
 
     return reader
-
-
-def _tab_separated(line: bytes) -> _Fields:
-    items = line.decode().rstrip("\r\n").split("\t")
-    if len(items) != ARITY:
-        raise ValueError(f"{len(items)} fields between tabs; expected {ARITY}")
-    return _Fields(items)
-
-
-def _json(line: bytes) -> _Fields:
-    try:
-        found: object = msgspec.json.decode(line)
-    except msgspec.DecodeError as error:
-        raise ValueError(str(error)) from None
-    if isinstance(found, list):
-        return _Fields(found)
-    if not isinstance(found, dict):
-        raise ValueError("neither an object nor an array")
-    return _fields_of(found)
-
-
-def _fields_of(found: dict[str, object]) -> _Fields:
-    items = found.get("tuple")
-    if items is None:
-        names = next((names for names in _NAMES if all(name in found for name in names)), None)
-        if names is None:
-            raise ValueError(f"neither a field tuple nor the fields {', '.join(POSITIONS)}")
-        items = [found[name] for name in names]
-    if not isinstance(items, list):
-        raise ValueError(f"a tuple that is no array but {items!r:.60}")
-    return _Fields(items, found.get("time"), found.get("sign"))
 
 
 class _Making:
@@ -133,7 +92,7 @@ class _Making:
         self._terms = Terms()
 
     def of(
-        self, parse: Callable[[Any], _Fields], lines: Iterable[tuple[int, Any]], *, read: bool = True
+        self, parse: Callable[[Any], Fields], lines: Iterable[tuple[int, Any]], *, read: bool = True
     ) -> Iterator[Change]:  # Any: a line, or a row of Parquet
         """The changes of numbered lines; terms are still to be ``read`` from fields, or are terms already."""
         for number, line in lines:
@@ -191,7 +150,7 @@ def _parquet(piece: Piece, seen: Seen) -> Iterator[list[Change]]:
             if is_trace:
                 yield list(made.of(_traced, ((at, row) for at, row in rows if _is_published(row)), read=False))
             else:
-                yield list(made.of(_fields_of, rows))
+                yield list(made.of(of_names, rows))
 
 
 def _rows_of(batch: pyarrow.RecordBatch) -> Iterator[dict[str, object]]:
@@ -201,13 +160,10 @@ def _rows_of(batch: pyarrow.RecordBatch) -> Iterator[dict[str, object]]:
 
 
 def _wanted(piece: Piece, columns: list[str]) -> list[str]:
-    names = next((names for names in (("tuple",), *_NAMES) if set(names) <= set(columns)), None)
-    if names is None:
-        raise BadWorkload(
-            f"cannot read {piece.path}: its columns are {', '.join(columns)}; expected tuple, or {', '.join(POSITIONS)}, "
-            "and time and sign, or the columns of a peer's trace"
-        )
-    return [*names, *(name for name in ("time", "sign") if name in columns)]
+    try:
+        return columns_of(columns)
+    except ValueError as error:
+        raise BadWorkload(f"cannot read {piece.path}: {error}, and time and sign, or the columns of a peer's trace") from None
 
 
 def _is_published(row: dict[str, object]) -> bool:
@@ -217,7 +173,7 @@ def _is_published(row: dict[str, object]) -> bool:
     return row["role"] == Role.PUBLISHER and row["what"] in (What.INSERT, What.RETRACT, What.EVENT)
 
 
-def _traced(row: dict[str, object]) -> _Fields:
+def _traced(row: dict[str, object]) -> Fields:
     from gsg.trace import tuple_of
 
     at_us = row["at_us"]
@@ -227,12 +183,12 @@ def _traced(row: dict[str, object]) -> _Fields:
         items = tuple_of(row["terms"])
     except msgspec.MsgspecError as error:
         raise ValueError(str(error)) from None
-    return _Fields(items, at_us / 1e6, row["what"])
+    return Fields(items, at_us / 1e6, row["what"])
 
 
 _READERS: dict[str, Callable[[Piece, Seen], Iterator[list[Change]]]] = {
     "nt": _n_triples,
-    "tsv": _by_line(_tab_separated),
-    "jsonl": _by_line(_json),
+    "tsv": _by_line(of_tabs),
+    "jsonl": _by_line(of_json),
     "parquet": _parquet,
 }

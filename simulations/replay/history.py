@@ -26,9 +26,11 @@ import msgspec
 
 import rete
 from gsg.model import Tuple
+from gsg.trace import OPEN
 
 from ..errors import BadWorkload
 from ..reading import EXAMPLES, FORMATS
+from ..remarks import counted, malformed, parts_unfinished, rows_lost
 
 PIECE_BYTES = 4 << 20
 """A plain file is cut at the first line's end before so many bytes; a longer line is refused."""
@@ -92,10 +94,8 @@ class Seen(msgspec.Struct):
         """What a user should know of it, a sentence each."""
         said = []
         if self.events:
-            said.append(f"{_count(self.events, 'event')} left out: replay answers over facts, which stay")
-        if self.malformed:
-            first = ", the first of them" if self.malformed > len(self.examples) else ""
-            said.append(f"{_count(self.malformed, 'malformed line')} left out{first}: {'; '.join(self.examples)}")
+            said.append(f"{counted(self.events, 'event')} left out: replay answers over facts, which stay")
+        said += malformed(self.malformed, "line", self.examples)
         return said
 
 
@@ -107,15 +107,17 @@ class History:
     ignored: tuple[str, ...] = ()
     lost: int = 0
     """Rows that the traces of peers miss, by their numbers."""
+    unfinished: int = 0
+    """Parts of the traces of peers that are no whole files."""
 
     def said(self) -> list[str]:
         """What a user should know of it, a sentence each."""
-        said = [f"{_count(self.lost, 'row')} lost while the peers traced: facts may be missing"] if self.lost else []
-        if not self.ignored:
-            return said
-        first = ", the first of them" if len(self.ignored) > EXAMPLES else ""
-        names = ", ".join(self.ignored[:EXAMPLES])
-        return [*said, f"{_count(len(self.ignored), 'file')} left out, by name no file of changes{first}: {names}"]
+        said = [*rows_lost(self.lost), *parts_unfinished(self.unfinished)]
+        if self.ignored:
+            first = ", the first of them" if len(self.ignored) > EXAMPLES else ""
+            names = ", ".join(self.ignored[:EXAMPLES])
+            said.append(f"{counted(len(self.ignored), 'file')} left out, by name no file of changes{first}: {names}")
+        return said
 
 
 class Sieve:
@@ -147,7 +149,8 @@ def open_history(path: str | Path, *, piece_bytes: int = PIECE_BYTES) -> History
             for run, last, rows in _numbered(file) if format == "parquet" else ():
                 before, known = runs.get(run, (0, 0))
                 runs[run] = max(before, last), known + rows
-    return History(tuple(pieces), tuple(ignored), sum(last - rows for last, rows in runs.values()))
+    whole = [name for name in ignored if not name.endswith(OPEN)]
+    return History(tuple(pieces), tuple(whole), sum(last - rows for last, rows in runs.values()), len(ignored) - len(whole))
 
 
 def _numbered(file: Path) -> Iterator[tuple[object, int, int]]:
@@ -214,10 +217,6 @@ def _files_of(root: Path) -> tuple[list[tuple[Path, str]], list[str]]:
     if not files:
         raise BadWorkload(f"{root} has no files of changes; expected names that end with {known}, all but .parquet also with .gz")
     return files, ignored
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what} was" if number == 1 else f"{number:,} {what}s were"
 
 
 def _raised(error: OSError) -> None:

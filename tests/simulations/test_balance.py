@@ -223,12 +223,13 @@ def test_a_run_leaves_what_each_peer_has_and_how_it_was_made(tmp_path: Path) -> 
     from pyarrow import parquet
 
     outcome = run(parse("popular-20"), TUPLES, SUBSCRIPTIONS, PEERS, in_one_thread())
-    save(tmp_path / "out", [outcome], {"seed": 2})
+    save(tmp_path / "out", [outcome], {"seed": 2}, [f"{peer:016x}" for peer in PEERS.tolist()])
 
     table = parquet.read_table(tmp_path / "out" / "rarest+popular-20.parquet")
     (summary,) = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert table.column("tuples").to_pylist() == outcome.loads.tuples.tolist()
-    assert table.column_names == ["peer", "tuples", "subscriptions", "templates", "work"]
+    assert table.column_names == ["peer", "id", "tuples", "subscriptions", "templates", "work"]
+    assert [int(peer, 16) for peer in table.column("id").to_pylist()] == PEERS.tolist()
     assert json.loads((tmp_path / "out" / "configuration.json").read_text()) == {"seed": 2}
     assert summary["copies_per_tuple"] < 3
     assert summary["lost_subscriptions"] == outcome.lost > 0
@@ -239,7 +240,7 @@ def test_a_folder_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> No
     (tmp_path / "file").write_text("")
 
     with pytest.raises(BadParameter, match=r"cannot write to .*file"):
-        save(tmp_path / "file", [], {})
+        save(tmp_path / "file", [], {}, [])
 
 
 def test_date_ranges_show_what_peers_carry_at_one_time() -> None:

@@ -87,6 +87,12 @@ def test_a_sample_without_a_match_is_one_clear_line() -> None:
         sweep_of(replace(SMALL, tuples=2_000, subscriptions=1, mix="spo=1"))
 
 
+@pytest.mark.parametrize(("peers", "expected"), [(2, (1, 2)), (4, (1, 2, 3)), (1_000, (1, 2, 3, 5, 8))])
+def test_usual_numbers_of_holders_are_those_that_can_be(peers: int, expected: tuple[int, ...]) -> None:
+    assert ChurnRequest(peers=peers).completed().replicas == expected
+    assert ChurnRequest(peers=peers, replicas=(9,)).completed().replicas == (9,)
+
+
 def test_spark_loses_the_same_in_any_number_of_partitions(spark: SparkSession) -> None:
     from pyspark.testing import assertDataFrameEqual
 

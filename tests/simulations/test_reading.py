@@ -61,6 +61,18 @@ def test_json_lines(tmp_path: Path) -> None:
     assert rows(path) == [(Symbol("a"), Symbol("b"), found) for found in (5, true, 1)]
 
 
+def test_a_history_for_replay_is_a_workload_too(tmp_path: Path) -> None:
+    lines = '{"time": 12.5, "sign": "-", "tuple": ["a", "b", 5]}\n{"sign": "!", "tuple": ["a", "b"]}\n{"tuple": 7}\n'
+
+    reading = read(write(tmp_path / "t.jsonl", lines))
+
+    assert rows(tmp_path / "t.jsonl") == [(Symbol("a"), Symbol("b"), 5)]
+    assert reading.examples == (
+        "t.jsonl line 2: a tuple of 2; expected 3, which alone are simulated",
+        "t.jsonl line 3: a tuple that is no array but 7",
+    )
+
+
 def test_parquet(tmp_path: Path) -> None:
     table = pyarrow.table({"other": [0, 0], "subject": ["a", None], "predicate": ["<a:p>", "b"], "object": [7, 8]})
     parquet.write_table(table, tmp_path / "t.parquet")
@@ -130,7 +142,7 @@ def test_a_file_that_is_not_there_is_one_clear_line(tmp_path: Path) -> None:
 def test_parquet_without_the_columns_is_one_clear_line(tmp_path: Path) -> None:
     parquet.write_table(pyarrow.table({"a": [1]}), tmp_path / "t.parquet")
 
-    with pytest.raises(BadWorkload, match=r"its columns are a; expected subject, predicate, object"):
+    with pytest.raises(BadWorkload, match=r"its columns are a; expected tuple, or subject, predicate, object"):
         read(tmp_path / "t.parquet")
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from simulations.errors import BadParameter
-from simulations.workload import COMMON_MIX, FRAME_CHUNK, Synthetic, chunks_of, frame, parse_mix
+from simulations.workload import COMMON_MIX, FRAME_CHUNK, Recorded, Synthetic, chunks_of, frame, parse_mix
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,6 +26,20 @@ def test_tuples_are_the_same_however_they_are_cut() -> None:
         assert np.concatenate([part.codes[position] for part in parts]).tolist() == whole.codes[position].tolist()
     assert np.concatenate([part.at_s for part in parts]).tolist() == whole.at_s.tolist()
     assert sum(map(len, parts)) == len(whole) == 5_000
+
+
+@pytest.mark.parametrize(
+    "workload",
+    [SMALL, Synthetic(5_000, (9, 3, 9), (0.0, 1.0, 0.5)), Recorded((np.arange(5_000, dtype=np.int32),) * 3, (), seconds=7.0)],
+    ids=["by laws", "evenly", "recorded"],
+)
+def test_tuples_are_the_same_by_their_numbers(workload: Synthetic | Recorded) -> None:
+    numbers = np.array([4_999, 0, 17, 17, 2_500])
+
+    some, whole = workload.at(numbers), workload.chunk(0, 5_000)
+
+    assert [column.tolist() for column in some.codes] == [column[numbers].tolist() for column in whole.codes]
+    assert some.at_s.tolist() == whole.at_s[numbers].tolist()
 
 
 def test_a_copy_makes_the_same_tuples() -> None:

@@ -64,8 +64,8 @@ def test_a_file_with_malformed_lines_is_used_and_they_are_told(tmp_path: Path) -
     )
 
     assert ran.exit_code == 0, ran.output
-    assert "1 malformed lines were left out, the first of them: t.tsv line 2: 1 fields" in " ".join(ran.output.split())
-    assert "t.tsv line 2" in json.loads((tmp_path / "configuration.json").read_text())["malformed"]
+    assert "1 malformed line was left out: t.tsv line 2: 1 fields" in " ".join(ran.output.split())
+    assert "t.tsv line 2" in json.loads((tmp_path / "configuration.json").read_text())["left_out"]
 
 
 @pytest.mark.parametrize(

@@ -139,8 +139,8 @@ def test_of_a_peers_trace_what_was_published_counts_and_nothing_else(tmp_path: P
     assert changes == [Change(2, 10.500002, 1, (A, P, B)), Change(5, 10.500005, -1, (A, P, B))]
     assert (seen.changes, seen.events, seen.malformed) == (2, 1, 0)
     assert open_history(tmp_path).said() == [
-        "2 rows were lost while the peers traced: facts may be missing",
-        "1 file was left out, by name no file of changes: a-1-000003.parquet.open",
+        "2 rows were lost while the peers traced: something may be missing",
+        "1 unfinished part was left out: a peer still writes it, or was killed",
     ]
 
 
