@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# Tests and demo start some hundred processes: each would compile all modules anew where nothing compiled may be kept.
+unexport PYTHONDONTWRITEBYTECODE
 # Arguments for demo, soak and the matcher's benchmark, such as make demo ARGS=--keep.
 ARGS ?=
 
