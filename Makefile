@@ -45,6 +45,9 @@ check: $(STAMP) ## format, lint, types, import arrows
 soak: $(STAMP) ## random queries and histories, random lines at the Pedro door, all film data, beside an oracle (minutes; ARGS="--seconds 3600")
 	$(BIN)/python tests/conformance/soak.py $(ARGS)
 	$(BIN)/python tests/pedro_compat/soak.py
+	$(BIN)/python -m pytest --hypothesis-profile=soak tests/rete/test_equivalence.py tests/rete/test_algebra_equivalence.py \
+		tests/rete/test_derivation.py tests/rete/test_refusal.py tests/rete/test_parameters.py \
+		tests/gsg/languages/test_skeletons.py tests/gsg/languages/test_script_queries.py
 	$(BIN)/python -m benchmarks.films --peers 8
 	$(BIN)/python -m benchmarks.prediction --every 4
 

@@ -11,7 +11,9 @@ from hypothesis import settings
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-settings.register_profile("unhurried", deadline=None)
+settings.register_profile("unhurried", deadline=None, max_examples=100)
+# make soak asks for it, with pytest's --hypothesis-profile.
+settings.register_profile("soak", deadline=None, max_examples=2_000)
 settings.load_profile("unhurried")
 
 

@@ -51,7 +51,7 @@ async def wrong_owners(peers: Sequence[Overlay], living: Sequence[Overlay], rng:
 
 def test_peers_that_joined_in_a_chain_agree_on_every_owner() -> None:
     async def main(net: SimNet) -> list[str]:
-        async with network(net, 50) as peers:
+        async with network(net, 32) as peers:
             await asyncio.sleep(60)
             return await wrong_owners(peers, peers, net.rng())
 

@@ -180,8 +180,8 @@ def test_a_path_broken_between_two_peers_alone_makes_neither_dead() -> None:
 @pytest.mark.parametrize(("cut_s", "within_s"), [(60.0, 60.0), (600.0, 150.0)], ids=["a minute", "ten minutes"])
 def test_a_network_that_was_cut_in_two_becomes_one_again(cut_s: float, within_s: float) -> None:
     async def main(net: SimNet) -> tuple[set[int], set[int], list[Contact], set[str]]:
-        async with network(net, 24) as (peers, events):
-            halves = (peers[:12], peers[12:])
+        async with network(net, 16) as (peers, events):
+            halves = (peers[:8], peers[8:])
             net.partition([[peer.contact.host for peer in half] for half in halves])
             await asyncio.sleep(cut_s)
             apart = {len(peer.contacts()) for peer in peers}
@@ -197,8 +197,8 @@ def test_a_network_that_was_cut_in_two_becomes_one_again(cut_s: float, within_s:
             return apart, {len(peer.contacts()) for peer in peers}, wrong, heard
 
     apart, together, wrong, heard = run(main, seed=26)
-    assert apart == {11}
-    assert together == {23}
+    assert apart == {7}
+    assert together == {15}
     assert wrong == []
     assert heard == {"PeerDied", "PeerReturned", "NeighbourhoodChanged"}
 

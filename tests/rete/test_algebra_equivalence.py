@@ -197,7 +197,7 @@ class Trial:
         assert self.world.network.is_empty
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(trees, min_size=1, max_size=3), st.lists(steps, min_size=5, max_size=20))
 def test_rows_are_what_the_book_says_at_every_moment_of_every_history(first: list[a.Algebra], history: list[Step]) -> None:
     trial = Trial()

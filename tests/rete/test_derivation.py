@@ -34,7 +34,7 @@ def facts_in(derivation: Derivation) -> Iterator[Fact]:
             yield from facts_in(inner)
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, suppress_health_check=list(HealthCheck))
 @given(trees, st.lists(some_facts, max_size=8, unique=True))
 def test_there_is_a_derivation_for_each_copy_of_each_row_and_for_no_other(tree: a.Algebra, facts: list[Fact]) -> None:
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from naive import Fact, answer
 from world import Watch, World
@@ -109,7 +109,6 @@ class Trial:
         assert self.world.network.is_empty
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(queries, min_size=1, max_size=3), st.lists(steps, min_size=5, max_size=25))
 def test_rows_are_what_the_definition_says_at_every_moment_of_every_history(
     first: list[rete.Group], history: list[Change | Flash | Watching | Leaving]
@@ -122,7 +121,6 @@ def test_rows_are_what_the_definition_says_at_every_moment_of_every_history(
     trial.finish()
 
 
-@settings(max_examples=100, deadline=None)
 @given(queries, st.lists(signed, max_size=20))
 def test_one_transaction_ends_where_single_changes_end(query: rete.Group, changes: list[tuple[Fact, int]]) -> None:
     at_once, singly = World(), World()

@@ -340,7 +340,7 @@ def filtered(inner: st.SearchStrategy[a.Algebra]) -> st.SearchStrategy[a.Algebra
 tested_trees = st.recursive(basics, lambda inner: st.one_of(one_more(inner), filtered(inner), filtered(inner)), max_leaves=4)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, suppress_health_check=list(HealthCheck))
 @given(tested_trees, arguments)
 def test_a_shared_network_looks_at_what_its_queries_would_look_at_alone(tree: a.Algebra, values: Fact) -> None:
     alone, shared = Network(lambda _: ()), Network(lambda _: (), by_feed=True)
@@ -359,7 +359,7 @@ def test_a_shared_network_looks_at_what_its_queries_would_look_at_alone(tree: a.
         )
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.lists(trees, min_size=1, max_size=2),
     st.lists(st.builds(Coming, st.integers(0, 1), arguments), min_size=1, max_size=4),

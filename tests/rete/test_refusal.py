@@ -23,7 +23,7 @@ def examined(tree: a.Algebra, values: dict[str, str], facts: list[Fact]) -> Find
     return Examiner(lambda condition, values: facts).examine(tree, values)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, suppress_health_check=list(HealthCheck))
 @given(trees, st.lists(some_facts, max_size=8, unique=True), st.dictionaries(st.sampled_from("uvwx"), st.sampled_from("abc")))
 def test_something_is_to_blame_exactly_where_no_row_has_the_values(
     tree: a.Algebra, facts: list[Fact], values: dict[str, str]

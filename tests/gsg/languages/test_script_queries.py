@@ -238,7 +238,7 @@ bodies = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(bodies, st.randoms(use_true_random=False))
 def test_any_query_answers_as_its_twin_in_sparql(both: tuple[str, str], history: random.Random) -> None:
     ours, theirs = both

@@ -201,13 +201,13 @@ class counting:  # noqa: N801  # called like the function that it is
 
 
 @given(histories(SCRIPT_FRAMES, SCRIPT_ALIKE, SCRIPT_CONSTANTS))
-@settings(max_examples=300)
+@settings(max_examples=settings.default.max_examples // 2)
 def test_a_script_says_the_same_without_a_parser(texts: list[str]) -> None:
     check("gsg", texts)
 
 
 @given(histories(SPARQL_FRAMES, SPARQL_ALIKE, SPARQL_CONSTANTS))
-@settings(max_examples=60)
+@settings(max_examples=settings.default.max_examples // 5)
 def test_sparql_says_the_same_without_a_parser(texts: list[str]) -> None:
     check("sparql", texts)
 
