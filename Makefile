@@ -49,6 +49,7 @@ soak: $(STAMP) ## random queries and histories, random lines at the Pedro door, 
 		tests/rete/test_derivation.py tests/rete/test_refusal.py tests/rete/test_parameters.py \
 		tests/gsg/languages/test_skeletons.py tests/gsg/languages/test_script_queries.py
 	$(BIN)/python -m benchmarks.films --peers 8
+	$(BIN)/python tests/simulations/soak.py --every 4
 	$(BIN)/python -m benchmarks.prediction --every 4
 
 bench: $(STAMP) ## the matcher beside CLIPS, py_rete and pyoxigraph, all film data through eight peers, Pedro's door (minutes)
