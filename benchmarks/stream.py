@@ -46,6 +46,8 @@ WANTED_SHARE = 0.95
 SETTLED_S = 35.0
 """Beyond the time for which peers are not sure of their keys: how long it may take until each has heard of the last one."""
 ARITY = 3
+PATIENCE_S = 120.0
+"""How long a run may take."""
 
 
 class WrongDelivery(Exception):
@@ -141,9 +143,13 @@ class Line:
     async def run(self, count: int, *, per_s: float = 0.0) -> Figure:
         """So many messages, at full speed or at a rate."""
         before = cpu_s(self.middle_pid)
-        receiving = asyncio.create_task(self.subscriber.ask(do="receive", count=count))
-        sent = await self.publisher.ask(do="publish", count=count, batch=BATCH, per_s=per_s)
-        received = await receiving
+        receiving = self.subscriber.ask(do="receive", count=count)
+        publishing = self.publisher.ask(do="publish", count=count, batch=BATCH, per_s=per_s)
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                received, sent = await asyncio.gather(receiving, publishing)
+        except TimeoutError:
+            raise WrongDelivery(f"{count} messages have not come within {PATIENCE_S:.0f} s") from None
         if received["wrong"]:
             raise WrongDelivery(f"{received['wrong']} of {count} messages came at another place than they should")
         middle = cpu_s(self.middle_pid) - before
@@ -240,7 +246,7 @@ class Overlay:
         """The same while another subscriber to the same reads nothing."""
         name = await self._open(facts=False)
         await self._deaf.ask(do="open", name=name, facts=False)
-        await self._deaf.ask(do="pause")
+        await self._deaf.ask(do="pause", peer=self._ids[0].hex())
         before = resident_bytes(self._line.middle_pid)
         figure = await self._line.measure(f"{label}, beside one that reads nothing", count, runs)
         after = resident_bytes(self._line.middle_pid)

@@ -66,8 +66,10 @@ class Role:
                 return {}
             case "pause":
                 assert isinstance(self._node, gsg.Peer), "a peer has links"
-                for channel in self._node._exchange._channels:  # a reader that reads nothing is what no user can be
-                    channel.pause_reading()
+                # Only what comes from there: as a rendezvous it goes on serving the others.
+                for link in self._node._exchange._channels:
+                    if link.peer.id.hex() == request["peer"]:
+                        link.pause_reading()
                 return {}
             case "publish":
                 return await self._publish(request["count"], request["batch"], request.get("per_s", 0))
