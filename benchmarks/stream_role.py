@@ -39,6 +39,9 @@ class Role:
         self._stack = AsyncExitStack()
         self._node: gsg.Peer | gsg.Client | None = None
         self._way: Way | None = None
+        """The one that is published and received by."""
+        self._ways: dict[str, Way] = {}
+        """All that were opened, by name."""
 
     async def begin(self) -> Answer:
         """Connect; a peer says who it is."""
@@ -62,7 +65,7 @@ class Role:
                 way = Tuples(self._node, request["name"], facts=request["facts"])
                 if self._subscribes:
                     await way.subscribe(**request.get("options", {}))
-                self._way = way
+                self._way = self._ways[request["name"]] = way
                 return {}
             case "pause":
                 assert isinstance(self._node, gsg.Peer), "a peer has links"
@@ -70,6 +73,9 @@ class Role:
                 for link in self._node._exchange._channels:
                     if link.peer.id.hex() == request["peer"]:
                         link.pause_reading()
+                return {}
+            case "turn":
+                self._way = self._ways[request["name"]]
                 return {}
             case "publish":
                 return await self._publish(request["count"], request["batch"], request.get("per_s", 0))

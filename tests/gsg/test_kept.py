@@ -15,6 +15,11 @@ def happened(first: int, count: int, *feeds: int, text: str = "") -> Happened:
     return Happened(b"p", [Event(number, (text,)) for number in numbers], [list(feeds) for _ in numbers])
 
 
+def together(count: int, *feeds: int) -> Happened:
+    """Events that have one list of feeds, as those of one template have."""
+    return Happened(b"p", [Event(number, ("",)) for number in range(count)], [list(feeds)] * count)
+
+
 def all_of(some: Kept) -> list[Message]:
     """What is sent in the end."""
     return list(iter(some.next, None))
@@ -34,13 +39,13 @@ def test_what_is_beyond_is_counted_for_each_feed_and_told_last(monkeypatch: pyte
     monkeypatch.setattr(kept, "KEPT_EVENTS", 2)
     some = Kept()
 
-    for message in (happened(1, 2, 7), happened(3, 2, 7, 8), happened(5, 1, 8)):
+    for message in (happened(1, 2, 7), happened(3, 2, 7, 8), happened(5, 1, 8), together(10, 8, 9)):
         some.add(message)
 
     first, *rest = all_of(some)
     assert first == happened(1, 2, 7)
-    assert sorted(rest, key=repr) == [Missed(7, 2), Missed(8, 3)]
-    assert some.missed == 3
+    assert sorted(rest, key=repr) == [Missed(7, 2), Missed(8, 13), Missed(9, 10)]
+    assert some.missed == 13
 
 
 def test_long_events_fill_it_by_their_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
