@@ -20,7 +20,7 @@ from random import Random
 import click
 
 from benchmarks.machine import machine
-from dht import Contact, Overlay, distance, random_id, simnet
+from dht import Contact, Identity, Membership, Overlay, distance, random_id, simnet
 
 HOLDERS = 3
 JOINING = 8
@@ -162,7 +162,15 @@ async def measure(size: int, settle_s: float, make: Callable[[], Overlay], trial
         await outcome
 
 
-def on_loopback(size: int, share: float, steps: int, settle_s: float, seed: int) -> Trial:
+def overlay(own: Random, host: str, port: int, *, claimed: bool) -> Overlay:
+    """A peer that proves its id, or one that claims it."""
+    if claimed:
+        return Overlay(random_id(own), host, port, rng=own)
+    membership = Membership(Identity(own.randbytes(32)))
+    return Overlay(membership.id, host, port, rng=own, membership=membership)
+
+
+def on_loopback(size: int, share: float, steps: int, settle_s: float, seed: int, claimed: bool) -> Trial:
     """Real sockets of one process."""
     rng = Random(seed)
     # A dead peer's tasks go on in this process, cut off from all others, as in a machine without its network.
@@ -170,13 +178,15 @@ def on_loopback(size: int, share: float, steps: int, settle_s: float, seed: int)
 
     def make() -> Overlay:
         own = Random(rng.getrandbits(64))
-        return Overlay(random_id(own), "127.0.0.1", 0, rng=own)
+        return overlay(own, "127.0.0.1", 0, claimed=claimed)
 
     asyncio.run(measure(size, settle_s, make, trial, lambda: killing(trial, share, steps)))
     return trial
 
 
-def in_virtual_time(size: int, share: float, steps: int, settle_s: float, seed: int, loss: float, cut_s: float | None) -> Trial:
+def in_virtual_time(
+    size: int, share: float, steps: int, settle_s: float, seed: int, claimed: bool, loss: float, cut_s: float | None
+) -> Trial:
     """The same on a simulated network."""
 
     async def main(net: simnet.SimNet) -> Trial:
@@ -184,7 +194,7 @@ def in_virtual_time(size: int, share: float, steps: int, settle_s: float, seed: 
 
         def make() -> Overlay:
             own = net.rng()
-            return Overlay(random_id(own), net.host(), 7400, rng=own)
+            return overlay(own, net.host(), 7400, claimed=claimed)
 
         then = (lambda: killing(trial, share, steps)) if cut_s is None else (lambda: cutting(trial, net, cut_s))
         await measure(size, settle_s, make, trial, then)
@@ -202,13 +212,24 @@ def in_virtual_time(size: int, share: float, steps: int, settle_s: float, seed: 
 @click.option("--virtual", is_flag=True, help="A simulated network in virtual time.")
 @click.option("--loss", default=0.0, help="Share of datagrams lost, in virtual time.")
 @click.option("--cut", "cut_s", type=float, help="Seconds that the network is cut in two, in virtual time.")
-def main(peers: int, share: float, steps: int, settle_s: float, seed: int, virtual: bool, loss: float, cut_s: float | None) -> None:
+@click.option("--claimed", is_flag=True, help="Peers claim their ids and prove nothing, to see what proofs cost.")
+def main(
+    peers: int,
+    share: float,
+    steps: int,
+    settle_s: float,
+    seed: int,
+    virtual: bool,
+    loss: float,
+    cut_s: float | None,
+    claimed: bool,
+) -> None:
     """See the module."""
     click.echo(f"{machine()}; {'virtual time' if virtual else 'loopback, one process'}, seed {seed}")
     if virtual:
-        trial = in_virtual_time(peers, share, steps, settle_s, seed, loss, cut_s)
+        trial = in_virtual_time(peers, share, steps, settle_s, seed, claimed, loss, cut_s)
     else:
-        trial = on_loopback(peers, share, steps, settle_s, seed)
+        trial = on_loopback(peers, share, steps, settle_s, seed, claimed)
     if trial.wrong:
         raise SystemExit(1)
 
