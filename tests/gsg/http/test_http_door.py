@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 import urllib.request
 from collections import Counter
 
@@ -11,6 +12,7 @@ import pytest
 from doors import ON, read
 
 import gsg
+import gsg.languages
 from gsg import (
     BadTerm,
     BadText,
@@ -41,6 +43,23 @@ async def test_a_client_has_the_verbs_of_a_peer(client: Client) -> None:
 
     assert await read(subscription, 4) == ['+?x="a" ?y=1.5', '+?x="b" ?y="c"', '!?x="e" ?y=2', '-?x="b" ?y="c"']
     assert subscription.rows() == Counter({Row({"x": "a", "y": 1.5}): 1})
+
+
+async def test_the_loop_goes_on_while_the_first_query_of_a_language_waits_for_its_parser(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop, built = asyncio.get_running_loop(), threading.Event()
+
+    def build() -> None:
+        # In the loop's own thread this would wait for itself.
+        asyncio.run_coroutine_threadsafe(asyncio.sleep(0), loop).result(timeout=10)
+        built.set()
+
+    monkeypatch.setattr(gsg.languages, "_PREPARED", set())
+    monkeypatch.setattr("gsg.languages.script.prepare", build)
+
+    async with await client.subscribe("(?x, on, ?y)"), await client.subscribe("(?y, on, ?x)"):
+        assert built.is_set()
 
 
 async def test_rows_that_hold_come_first_and_whole(client: Client) -> None:
