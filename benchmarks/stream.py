@@ -60,11 +60,16 @@ class Setting:
 
     name: str
     durable: bool = False
-    options: tuple[str, ...] = ()
-    """Further options of ``gsg peer``."""
+    tls: bool = True
+    """Whether links are ciphered, as they are unless one says otherwise."""
 
 
-SETTINGS = (Setting("memory"), Setting("durable", durable=True))
+SETTINGS = (
+    Setting("memory"),
+    Setting("durable", durable=True),
+    Setting("memory, no TLS", tls=False),
+    Setting("durable, no TLS", durable=True, tls=False),
+)
 
 
 @dataclass
@@ -215,9 +220,9 @@ class Overlay:
         enter = self._stack.enter_async_context
         data = [Path(self._stack.enter_context(tempfile.TemporaryDirectory())) for _ in range(4)]
         durable = self.setting.durable
-        options = [*self.setting.options, *(["--data", str(data[0])] if durable else [])]
+        options = [*([] if self.setting.tls else ["--link-tls", "off"]), *(["--data", str(data[0])] if durable else [])]
         [middle] = await enter(peers(1, options=options))
-        more = [{"data": str(folder)} if durable else {} for folder in data[1:]]
+        more = [{"data": str(folder) if durable else None, "tls": self.setting.tls} for folder in data[1:]]
         publisher = await enter(role("publisher", "peer", middle.listen, **more[0]))
         subscriber = await enter(role("subscriber", "peer", middle.listen, **more[1]))
         self._deaf = await enter(role("subscriber", "peer", middle.listen, **more[2]))
@@ -378,7 +383,7 @@ def show(figure: Figure) -> str:
     late = f"  median {figure.median_us:7,.0f} µs  99% {figure.p99_us:8,.0f} µs" if figure.median_us else ""
     wanted = f"  wanted {figure.wanted} {'reached' if figure.good else 'MISSED'}" if figure.wanted else ""
     note = f"  {figure.note}" if figure.note else ""
-    return f"{figure.name:42} {figure.per_s:9,.0f}/s  CPU {cpu} µs{late}{wanted}{note}"
+    return f"{figure.name:54} {figure.per_s:9,.0f}/s  CPU {cpu} µs{late}{wanted}{note}"
 
 
 async def run(options: argparse.Namespace) -> tuple[list[Figure], dict[str, str]]:
@@ -397,7 +402,7 @@ async def run(options: argparse.Namespace) -> tuple[list[Figure], dict[str, str]
         if lacks := missing(kind):
             left_out[kind] = f"needs {lacks}"
             if not options.json:
-                print(f"{kind:42} left out: needs {lacks}", flush=True)
+                print(f"{kind:54} left out: needs {lacks}", flush=True)
             continue
         async for figure in beside(kind, options):
             report(figure)

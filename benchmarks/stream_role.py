@@ -48,7 +48,8 @@ class Role:
         if self._kind == "peer":
             host, _, port = self._address.rpartition(":")
             data = self._options.get("data")
-            peer = gsg.Peer(join=[(host, int(port))], data=None if data is None else Path(data))
+            network = gsg.Network(link_tls=self._options["tls"])
+            peer = gsg.Peer(join=[(host, int(port))], data=None if data is None else Path(data), network=network)
             self._node = await self._stack.enter_async_context(peer)
             return {"id": peer.contact.id.hex()}
         if self._kind == "client":
