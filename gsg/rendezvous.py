@@ -26,7 +26,8 @@ from .demands import Demand
 from .entries import Entries
 from .errors import Refused
 from .features import HOME, Key, Template
-from .messages import After, Event, Gap, Happened, InsertCondition, Load, Message, Moved, Origin, Snapshot, Test, parts
+from .gathering import gathered
+from .messages import After, Event, Gap, InsertCondition, Load, Message, Moved, Origin, Snapshot, Test, parts
 from .model import Term, Tuple
 from .passages import Passage, Reached, Reaching
 from .passing import Passing
@@ -37,8 +38,6 @@ CompileTest: TypeAlias = Callable[[Test], Predicate]
 
 SNAPSHOT_FACTS = 2_000
 """Facts in one Snapshot message."""
-HAPPENED_FEEDS = 100_000
-"""A message of events is cut at about so many numbers of feeds."""
 COMPILED_TESTS = 10_000
 """Compiled tests that are remembered, of those found by what they demand; the oldest goes, and is compiled anew when met."""
 
@@ -133,15 +132,7 @@ class Rendezvous:
         """Forward what a slice of a passage brings; whether that was the last one."""
         if self._dirty:
             self._happened = self.take()
-        gathered: dict[Subscriber, Happened] = {}
-        for event, reached in passage.slice(for_s):
-            for subscriber, feeds in reached.items():
-                happened = gathered.get(subscriber)
-                if happened is None or len(happened.events) * len(feeds) >= HAPPENED_FEEDS:
-                    happened = gathered[subscriber] = Happened(passage.publisher, [], [], passage.after)
-                    self._happened.append((subscriber, happened))
-                happened.events.append(event)
-                happened.feeds.append(feeds)
+        self._happened.extend(gathered(passage, for_s))
         return passage.done
 
     def reach(
