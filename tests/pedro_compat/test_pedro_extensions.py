@@ -107,10 +107,11 @@ def test_what_is_older_than_is_remembered_is_forgotten() -> None:
     assert (heard(EVER), heard(3), heard(0), arrivals.forgotten) == (list(range(9, 20)), [16, 17, 18, 19], [19], 0)
 
 
-@pytest.mark.parametrize(("limit", "most"), [("MAX_REMEMBERED", 5), ("REMEMBERED_BYTES", 5 * 24)])
+@pytest.mark.parametrize(("limit", "most", "number_kept"), [("MAX_REMEMBERED", 5, 5), ("REMEMBERED_BYTES", 12 * 10 + 9, 12)])
 def test_beyond_its_limit_a_door_forgets_the_oldest_counts_them_and_says_so_once(
-    limit: str, most: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    limit: str, most: int, number_kept: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    # Each takes 10 bytes.
     monkeypatch.setattr(f"pedro_compat.arrivals.{limit}", most)
     arrivals = Arrivals(lambda: 1.0, remember_s=10)
 
@@ -118,9 +119,8 @@ def test_beyond_its_limit_a_door_forgets_the_oldest_counts_them_and_says_so_once
         arrivals.remember(event(number), 0)
 
     kept = [one.event.number for one in arrivals.remembered(EVER)]
-    assert kept == list(range(100 - len(kept), 100))
-    assert 0 < len(kept) <= 5 or limit == "REMEMBERED_BYTES"
-    assert arrivals.forgotten == 100 - len(kept)
+    assert kept == list(range(100 - number_kept, 100))
+    assert arrivals.forgotten == 100 - number_kept
     assert len(caplog.messages) == 1
 
 

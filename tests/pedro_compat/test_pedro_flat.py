@@ -73,6 +73,10 @@ PIECES = st.sampled_from([*PLAIN_PIECES, *NESTED_PIECES, *OTHER_PIECES, *BLANKS,
 LINES = st.tuples(st.sampled_from(["f", "temp", " f", "mod", "F", "subscribe", ""]), st.lists(PIECES, max_size=7)).map(
     lambda parts: f"{parts[0]}({''.join(parts[1])})"
 ) | st.tuples(st.sampled_from(["f", "temp "]), st.lists(PIECES, max_size=5)).map(lambda parts: f"{parts[0]}({','.join(parts[1])})")
+PLAIN_ARGUMENTS = st.sampled_from([*PLAIN_PIECES, "g(a)", "g( 1,b )", "[a, b]", "[1.5]", " a", "7\t", "9" * 18, "-0.0", "-0"])
+PLAIN_LINES = st.tuples(st.sampled_from(["f", " mod"]), st.lists(PLAIN_ARGUMENTS, min_size=1, max_size=5)).map(
+    lambda parts: f"{parts[0]}({','.join(parts[1])})"
+)
 ADDRESSES = st.sampled_from(
     ["a@b", "t:a@b", "a@'my host'", "_", "_@b", "X", "a", "mod@b", "a@localhost", "'a'@b", " a@b ", "t : a@b", "a@'b,c'"]
 )
@@ -94,22 +98,20 @@ def outcome(command):
     return Bad if isinstance(command, Bad) else command
 
 
+# A subscription is made anew each time that it is read, and equals itself only.
+COMPARABLE = (LINES | MESSAGES).filter(lambda line: not line.strip().startswith("subscribe"))
+
+
 @settings(max_examples=1_000)
-@given(LINES | MESSAGES)
+@given(COMPARABLE)
 @pytest.mark.parametrize("dialect", [PAPER, V1_14], ids=repr)
 def test_every_line_is_read_as_the_parser_reads_it(dialect, line):
-    commands = ("subscribe", "register", "deregister", "unsubscribe")
-
-    if not line.strip().startswith(commands):
-        assert outcome(decode(line, dialect)) == outcome(_read(line, dialect))
+    assert outcome(decode(line, dialect)) == outcome(_read(line, dialect))
 
 
-@given(LINES)
+@given(PLAIN_LINES)
 def test_plain_compound_is_the_term_and_the_tuple_of_its_line(line):
-    found = compound(line)
-
-    if found is not None:
-        assert shown(found) == shown((parse(line), to_tuple(parse(line))))
+    assert shown(compound(line)) == shown((parse(line), to_tuple(parse(line))))
 
 
 @pytest.mark.parametrize("line", ["temp(kitchen, 25, 10)", 'msg("hello world",-3)', " f( a,2.5 ) ", "f(is,mod)", "f([a, 1],g(2))"])
