@@ -9,7 +9,6 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Collection, Sequence
-from functools import partial
 from typing import TypeAlias
 
 from .errors import PeerUnreachable
@@ -21,6 +20,8 @@ log = logging.getLogger(__name__)
 
 OnHappened: TypeAlias = Callable[[Channel, bytes, Sequence[Event], Sequence[Sequence[int]]], None]
 """Hears of events in their turn: the channel that they came by, their publisher, and the feeds that each matches."""
+OnHeld: TypeAlias = Callable[[Channel, bytes, Event, Sequence[int]], Callable[[], None]]
+"""Hears of an event that has come before its turn; returns what is to be done then."""
 
 _NOBODY = Origin(b"", 0)
 """Of what no publisher has just said: it waits for nothing but what concerns the same facts."""
@@ -32,6 +33,7 @@ class InOrder:
     def __init__(self, ways: Callable[[bytes], Collection[Channel]]) -> None:
         self._ordering: Ordering[Callable[[], None]] = Ordering(ways)
         self.on_happened: OnHappened = _unheard
+        self.on_held: OnHeld = _unheard_later
         self._timer: asyncio.TimerHandle | None = None
 
     @property
@@ -59,7 +61,7 @@ class InOrder:
         things = [
             (
                 event.number,
-                partial(self.on_happened, channel, publisher, [event], [feeds]),
+                self.on_held(channel, publisher, event, feeds),
                 size_bytes(event.items) + len(event.text or "") + 8 * len(feeds),
             )
             for event, feeds in zip(message.events, message.feeds, strict=True)
@@ -135,3 +137,8 @@ class InOrder:
 
 def _unheard(channel: Channel, publisher: bytes, events: Sequence[Event], feeds: Sequence[Sequence[int]]) -> None:
     """Nobody listens yet."""
+
+
+def _unheard_later(channel: Channel, publisher: bytes, event: Event, feeds: Sequence[int]) -> Callable[[], None]:
+    """Nobody listens yet."""
+    return lambda: None

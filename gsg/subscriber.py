@@ -79,6 +79,7 @@ class Subscriber:
         self.intake = Intake(holders, exchange, on_change=self._network.change_memory, start_task=start_task, rule=rule)
         self.inorder = self.intake.inorder
         self.inorder.on_happened = self.happened_all
+        self.inorder.on_held = self.held
         self._standing: dict[rete.Production, Standing] = {}
         self._recent = RecentEvents()
         self.missed = 0
@@ -209,6 +210,22 @@ class Subscriber:
         if gathered:
             self._tell_flashed(gathered)
 
+    def held(self, channel: Channel, publisher: bytes, event: Event, feeds: Sequence[int]) -> Callable[[], None]:
+        """What is to be done when it is the turn of an event that has come already, and some feeds match.
+
+        Whoever listens now hears of it then, also where it has ended by then: it was said before.
+        """
+        memories = [memory for number in feeds if (memory := self.intake.of_feed(channel, number)) is not None]
+
+        def tell() -> None:
+            gathered: Flashed = {}
+            # A query that has ended has no rows any more.
+            still = [memory for memory in memories if memory.on_event is not None or memory.users]
+            self._hear(publisher, event, still, gathered)
+            self._tell_flashed(gathered)
+
+        return tell
+
     def _happened(self, channel: Channel, publisher: bytes, event: Event, feeds: Sequence[int], gathered: Flashed) -> None:
         of_feed = self.intake.of_feed
         if len(feeds) == 1:
@@ -222,8 +239,11 @@ class Subscriber:
             memories = [only]
         else:
             memories = [memory for number in feeds if (memory := of_feed(channel, number)) is not None]
-            # Newest first, those without constants last: the order in which Pedro serves its subscriptions (facts, section 3).
-            memories.sort(key=_pedro_order)
+        self._hear(publisher, event, memories, gathered)
+
+    def _hear(self, publisher: bytes, event: Event, memories: list[Memory], gathered: Flashed) -> None:
+        # Newest first, those without constants last: the order in which Pedro serves its subscriptions (facts, section 3).
+        memories.sort(key=_pedro_order)
         joins = False
         for memory in memories:
             if memory.on_event is None:

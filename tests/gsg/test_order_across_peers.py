@@ -80,6 +80,30 @@ def test_listeners_hear_events_of_two_rendezvous_in_the_order_said(roles: tuple[
     simulate(work, seed=11)
 
 
+def test_who_listened_when_an_event_was_said_hears_of_it_also_where_it_ends_before_the_event_has_its_turn() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        at, other = peers[:2]
+        [here], [asked_here, asked_there] = names(peers, at, 1), names(peers, other, 2)
+        heard = await listen_in_order(at, [asked_here])
+        ending = await at.listen(rete.Template((here, None)), lambda event, _: heard.append(event.items[1]), anchor=0)  # type: ignore[arg-type]  # a number
+        await listen_in_order(peers[2], [asked_there])
+        await settled(peers)
+
+        await at.flash([((asked_there, 1), "said(1)")])
+        passage = at.flash_here([((here, 2), "said(2)")])
+        assert passage is not None
+        assert passage.done
+        # It waits until the other rendezvous says that nothing of what came before it concerns this peer.
+        assert heard == []
+        at.end_listening(ending)
+        at.flash_here([((here, 3), "said(3)")])
+        await quiet()
+
+        assert heard == [2]
+
+    simulate(work, seed=15)
+
+
 def test_rows_of_events_of_two_rendezvous_come_in_the_order_said() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         publisher, subscriber, one, other = peers[:4]
