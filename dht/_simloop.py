@@ -83,8 +83,10 @@ class SimLoop(asyncio.SelectorEventLoop):
                 self._hear_of_the_world()
         due_s = self._now_s + _MOMENT_S
         while timers and timers[0][0] < due_s:
-            timer = heappop(timers)[2]
+            when, _, timer = heappop(timers)
             if not timer.cancelled():
+                # Nothing is called before its time, not even by a rounding error.
+                self._now_s = max(self._now_s, when)
                 ready.append(timer)
         for _ in range(len(ready)):
             handle = ready.popleft()

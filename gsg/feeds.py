@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import deque
 from enum import Enum
+from itertools import repeat
 from typing import TypeAlias
 
 from .messages import Deltas, Snapshot
@@ -37,14 +38,15 @@ class AlphaFeed:
 
     __slots__ = ("_expected", "_parts", "facts", "number", "round", "state")
 
-    def __init__(self, number: int, facts: dict[Tuple, None] | None = None) -> None:
+    def __init__(self, number: int, facts: dict[Tuple, int] | None = None) -> None:
         self.number = number
-        self.facts: dict[Tuple, None] = {} if facts is None else facts
-        """What the rendezvous held when last heard; of an earlier feed where this one takes its place."""
+        self.facts: dict[Tuple, int] = {} if facts is None else facts
+        """What the rendezvous held when last heard, each with its stamp, or 0 where that was not told; of an earlier feed where
+        this one takes its place."""
         self.state = FeedState.WAITING
         self.round = 0
         """Counts snapshots: what came before one that has begun is part of it."""
-        self._parts: dict[Tuple, None] = {}
+        self._parts: dict[Tuple, int] = {}
         self._expected = 0
 
     def snapshot(self, part: Snapshot) -> Differences | None:
@@ -55,7 +57,7 @@ class AlphaFeed:
             self.state = FeedState.LOADING
         elif self.state is not FeedState.LOADING:
             return None
-        self._parts.update(dict.fromkeys(part.facts))
+        self._parts.update(zip(part.facts, part.stamps, strict=True) if part.stamps else dict.fromkeys(part.facts, 0))
         if not part.last:
             return None
         before, self.facts, self._parts = self.facts, self._parts, {}
@@ -81,10 +83,10 @@ class AlphaFeed:
         """Facts that came and went: what changed."""
         changes: Differences = []
         facts = self.facts
-        for fact, sign in zip(deltas.facts, deltas.signs, strict=False):
+        for fact, sign, stamp in zip(deltas.facts, deltas.signs, deltas.stamps or repeat(0), strict=False):
             # The rendezvous sends each change once; a repetition would corrupt counts, so it is not taken on trust.
             if sign > 0 and fact not in facts:
-                facts[fact] = None
+                facts[fact] = stamp
                 changes.append((fact, 1))
             elif sign < 0 and fact in facts:
                 del facts[fact]

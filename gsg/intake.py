@@ -44,6 +44,7 @@ from .messages import (
 from .model import Tuple
 from .placement import NOWHERE, Anchor
 from .predicates import test_of
+from .unions import Union
 
 log = logging.getLogger(__name__)
 
@@ -191,9 +192,13 @@ class Intake:
         if silence is not None:
             silence.reschedule(asyncio.get_running_loop().time() + ANSWER_TIMEOUT_S)
         _check(source, part.facts)
+        if len(part.stamps) not in (0, len(part.facts)):
+            raise PeerMisbehaved(f"{len(part.facts)} facts with {len(part.stamps)} stamps; expected as many, or none")
+        before = source.facts
         differences = source.feed.snapshot(part)
         if differences is not None:
-            self._change(source, differences)
+            # One that was there may be there by a later stamp now.
+            self._change(source, differences if source.memory.union is None else [(fact, 1) for fact in {**before, **source.facts}])
             source.is_whole()
 
     def deltas(self, channel: Channel, deltas: Deltas) -> None:
@@ -204,6 +209,8 @@ class Intake:
         _check(source, deltas.facts)
         if len(deltas.signs) != len(deltas.facts):
             raise PeerMisbehaved(f"{len(deltas.facts)} deltas with {len(deltas.signs)} signs; expected as many")
+        if len(deltas.stamps) not in (0, len(deltas.facts)):
+            raise PeerMisbehaved(f"{len(deltas.facts)} deltas with {len(deltas.stamps)} stamps; expected as many, or none")
         try:
             if source.feed.takes(deltas):
                 self.inorder.changed(channel, deltas, partial(self._apply, source, source.feed.round, deltas))
@@ -215,7 +222,15 @@ class Intake:
         feed = source.feed
         # While these waited their feed may have ended, or a snapshot begun that has them.
         if feed.round == round and self._sources.get(source.number) is source:
-            self._change(source, feed.apply(deltas))
+            differences = feed.apply(deltas)
+            union = source.memory.union
+            if union is not None:
+                for fact, sign, stamp in zip(deltas.facts, deltas.signs, deltas.stamps, strict=False):
+                    if sign < 0:
+                        union.went(fact, stamp)
+                # Also what this feed did not have, as another may have it by an older stamp.
+                differences = list(zip(deltas.facts, deltas.signs, strict=True))
+            self._change(source, differences)
 
     def gap(self, channel: Channel, gap: Gap) -> None:
         """The rendezvous could not keep what we did not read: start from a snapshot."""
@@ -283,6 +298,8 @@ class Intake:
         assert anchor is not None, "listeners say where"
         if anchor == NOWHERE:
             self._everywhere.setdefault(memory, set())
+            if memory.union is None and not memory.events_only:
+                memory.union = Union()
             await asyncio.gather(*(self._widen(memory, contact) for contact in self._holders.everybody()))
             return
         feature = feature_of(template, anchor)
@@ -372,6 +389,8 @@ class Intake:
             if not ways[source.channel]:
                 self._no_way(source.channel)
         memory = source.memory
+        if memory.union is not None:
+            memory.sources = tuple(other for other in memory.sources if other is not source)
         if source.facts:
             # Where nobody uses the memory any more, one of a template with parameters may have its facts still.
             self._change(source, [(fact, -1) for fact in source.facts])
@@ -432,7 +451,9 @@ class Intake:
     def _change(self, source: Source, differences: Differences) -> None:
         """Tell what a feed's differences mean for the memory: a fact counts once, however many feeds have it."""
         memory = source.memory
-        if len(memory.sources) > 1:
+        if memory.union is not None:
+            differences = memory.union.settle([fact for fact, _ in differences], [one.facts for one in memory.sources])
+        elif len(memory.sources) > 1:
             others = [other.facts for other in memory.sources if other is not source]
             differences = [(fact, sign) for fact, sign in differences if not any(fact in facts for facts in others)]
         if not memory.tested:

@@ -17,6 +17,7 @@ from .features import Template
 from .feeds import AlphaFeed, RecentEvents
 from .messages import Event, Test
 from .model import Tuple
+from .unions import Union
 
 OnEvent: TypeAlias = Callable[[Event, int], None]
 """Hears of an event, with the note that the listener was given."""
@@ -37,6 +38,7 @@ class Memory:
         "recent",
         "test",
         "tested",
+        "union",
         "users",
     )
 
@@ -62,6 +64,8 @@ class Memory:
         """Who hears of events, for a memory that is for them alone; None for one of the network."""
         self.note = 0
         """What ``on_event`` is told beside the event: one function may listen for many."""
+        self.union: Union | None = None
+        """What its feeds hold together, where it has one from every peer."""
         self.users = 0
         self._sources: Source | tuple[Source, ...] = ()
         """Its feeds: nearly always there is one, and no tuple of it."""
@@ -92,12 +96,16 @@ class Memory:
 
     def facts(self) -> Iterator[Tuple]:
         """What the memory holds."""
+        if self.union is not None:
+            return iter(self.union)
         if isinstance(self._sources, Source):
             return iter(self._sources.facts)
         return iter({fact: None for source in self.sources for fact in source.facts})
 
     def size(self) -> int:
         """How many facts there are, at most."""
+        if self.union is not None:
+            return len(self.union)
         return sum(len(source.facts) for source in self.sources)
 
 
@@ -129,7 +137,7 @@ class Source:
         return self._feed
 
     @property
-    def facts(self) -> dict[Tuple, None]:
+    def facts(self) -> dict[Tuple, int]:
         """What the rendezvous held when last heard."""
         return _NO_FACTS if self._feed is None else self._feed.facts
 
@@ -140,4 +148,4 @@ class Source:
             whole.set_result(None)
 
 
-_NO_FACTS: dict[Tuple, None] = {}
+_NO_FACTS: dict[Tuple, int] = {}

@@ -168,6 +168,8 @@ class Snapshot(_Message, tag=10, frozen=True):
     first: bool
     last: bool
     sequence: int
+    stamps: list[int] = []
+    """Of a template without constants, when each fact came: several peers hold it (:mod:`gsg.unions`)."""
 
 
 class Deltas(_Message, tag=11, frozen=True):
@@ -181,6 +183,8 @@ class Deltas(_Message, tag=11, frozen=True):
     """None for what no publisher has just said."""
     more: bool = False
     """More of the same message follows, by another feed."""
+    stamps: list[int] = []
+    """As in Snapshot; 0 for a fact that has not gone, but lies at the sender no more."""
 
 
 class Happened(_Message, tag=12, frozen=True):

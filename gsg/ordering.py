@@ -193,7 +193,8 @@ class Ordering(Generic[Payload]):
         delivered: list[Payload] = []
         while self._oldest:
             held = next(iter(self._oldest.values()))
-            if now - held.since_s < ORDER_WAIT_S:
+            # As in due_s, to the last bit: a timer that comes then is not to find that it came too early.
+            if now < held.since_s + ORDER_WAIT_S:
                 break
             self._hurry(held, delivered)
         return self._settled(delivered)

@@ -91,7 +91,7 @@ class Feed:
         """Whether deltas are kept here for now."""
         return self.loading or self.congested
 
-    def add(self, fact: Tuple, sign: int, turn: int, origin: Origin | None) -> bool:
+    def add(self, fact: Tuple, sign: int, turn: int, origin: Origin | None, stamp: int = 0) -> bool:
         """Keep a delta of a message of a publisher, whose turn it is; whether it is the first delta since the last :meth:`take`."""
         if self.gap:
             return False
@@ -106,6 +106,8 @@ class Feed:
         run = self._runs[-1]
         run.facts.append(fact)
         run.signs.append(sign)
+        if self.posted.anchor is None:
+            run.stamps.append(stamp)
         self._kept += 1
         return self._kept == 1
 
@@ -121,7 +123,7 @@ class Feed:
         cut = list(parts(run.facts, DELTAS))
         for part in cut:
             last = part is cut[-1] and not more
-            yield Deltas(self.number, self.sequence, run.facts[part], run.signs[part], run.origin, not last)
+            yield Deltas(self.number, self.sequence, run.facts[part], run.signs[part], run.origin, not last, run.stamps[part])
             self.sequence += 1
 
     def restart(self) -> None:
@@ -135,7 +137,7 @@ class Feed:
 class Run:
     """What a feed keeps of one message of a publisher. ``turn`` counts those messages at the rendezvous."""
 
-    __slots__ = ("facts", "feed", "origin", "signs", "turn")
+    __slots__ = ("facts", "feed", "origin", "signs", "stamps", "turn")
 
     def __init__(self, feed: Feed, turn: int, origin: Origin | None) -> None:
         self.feed = feed
@@ -143,6 +145,8 @@ class Run:
         self.origin = origin
         self.facts: list[Tuple] = []
         self.signs: list[int] = []
+        self.stamps: list[int] = []
+        """Of a template without constants."""
 
 
 def deltas(runs: Sequence[Run]) -> Iterator[tuple[Subscriber, Message]]:

@@ -104,7 +104,7 @@ class Rendezvous:
                     self._moved.pop(key, None)
                 if change(key, fact, stamp):
                     changed_homes += position == HOME
-                    self._changed(key, fact, sign)
+                    self._changed(key, fact, sign, stamp)
         if origin is not None:
             self.passing.passed(origin.publisher, origin.number)
         return changed_homes
@@ -115,12 +115,12 @@ class Rendezvous:
             self._origin = origin
             self._turn += 1
 
-    def _changed(self, key: Key, fact: Tuple, sign: int) -> None:
+    def _changed(self, key: Key, fact: Tuple, sign: int, stamp: int) -> None:
         """Tell the feeds of a key."""
         if (stand := self._stands.get(key)) is not None:
-            self._feed(stand, fact, sign)
+            self._feed(stand, fact, sign, stamp)
         if key[1] == HOME and self._everywhere.size:
-            self._feed(self._everywhere, fact, sign)
+            self._feed(self._everywhere, fact, sign, stamp)
 
     def flash(self, publisher: bytes, events: Sequence[Event], places: Sequence[bytes], after: After | None = None) -> None:
         """Events pass under their places: matched, forwarded, not kept. They follow the deltas of what was published before."""
@@ -208,7 +208,7 @@ class Rendezvous:
         self.met += met
         self.matched += len(reached)
 
-    def _feed(self, stand: Stand, fact: Tuple, sign: int) -> None:
+    def _feed(self, stand: Stand, fact: Tuple, sign: int, stamp: int) -> None:
         for postings in stand.table.matching(fact):
             for posted in postings.meeting(fact):
                 if posted.test is None or self._passes(posted, fact, None):
@@ -216,7 +216,7 @@ class Rendezvous:
                     for feed in posted.feeds:
                         if type(feed) is Feed:
                             self.matched += 1
-                            if feed.add(fact, sign, self._turn, self._origin):
+                            if feed.add(fact, sign, self._turn, self._origin, stamp):
                                 self._dirty.append(feed)
 
     def _passes(self, posted: Posted, items: Tuple, text: str | None) -> bool:
@@ -312,7 +312,12 @@ class Rendezvous:
             if matches(fact) and (posted.test is None or self._passes(posted, fact, None))
         ]
         cut = [facts[part] for part in parts(facts, SNAPSHOT_FACTS)] or [[]]
-        return [Snapshot(feed.number, part, index == 0, index == len(cut) - 1, feed.sequence) for index, part in enumerate(cut)]
+        stamp_of = self.held.stamp_of
+        stamps = [[stamp_of((len(fact), HOME, fact[HOME]), fact) for fact in part] if posted.anchor is None else [] for part in cut]
+        return [
+            Snapshot(feed.number, part, index == 0, index == len(cut) - 1, feed.sequence, stamps[index])
+            for index, part in enumerate(cut)
+        ]
 
     def feed(self, subscriber: Subscriber, number: int) -> Feed | None:
         """A subscriber's feed of facts, if it has one of this number."""
@@ -431,7 +436,7 @@ class Rendezvous:
                 if known > stamp or (known == stamp and sign > 0):
                     continue  # the same change, or an older one; of two at one moment, both sides take the retraction
                 if (entries.enter if sign > 0 else entries.leave)(key, fact, stamp):
-                    self._changed(key, fact, sign)
+                    self._changed(key, fact, sign, stamp)
 
     def has_moved(self, key: Key) -> bool:
         """Whether a key is others' by now."""
@@ -456,7 +461,8 @@ class Rendezvous:
         self._moved.pop(key, None)
         self._says(None)
         for fact in self.held.drop(key):
-            self._changed(key, fact, -1)
+            # It has not gone: others hold it.
+            self._changed(key, fact, -1, 0)
 
     # --- figures ----------------------------------------------------------------------------------------------------------
 

@@ -228,3 +228,17 @@ def test_what_was_under_way_in_a_cut_network_is_not_sent_again_by_who_has_gone()
         return bytes(read)
 
     assert run(main, seed=1) == b""
+
+
+def test_nothing_is_called_before_its_time() -> None:
+    async def main(net: SimNet) -> list[float]:
+        late: list[float] = []
+        for number in range(2000):
+            when = 1.0 + number * 1e-13
+            net.loop.call_at(when, lambda when=when: late.append(net.loop.time() - when))  # type: ignore[misc]  # bound now
+        await asyncio.sleep(2)
+        return late
+
+    late = run(main, seed=1)
+    assert len(late) == 2000
+    assert min(late) >= 0.0

@@ -409,3 +409,15 @@ def test_whatever_is_said_what_happens_to_a_fact_is_told_as_its_feed_says_it(
         for fact in "ab":
             concerned = [count for count, by, facts in arrived if by == way and fact in facts]
             assert [count for count in ways.told if count in concerned] == concerned
+
+
+def test_what_is_due_is_told_at_that_very_moment_however_the_clock_rounds() -> None:
+    ways = Ways("r1", "r2")
+    ways.now = next(number / 1000 for number in range(1, 10_000) if (number / 1000 + ORDER_WAIT_S) - number / 1000 < ORDER_WAIT_S)
+    ways.arrive("r1", 2, after={"r2": 1})
+
+    due_s = ways.ordering.due_s
+    assert due_s is not None
+    ways.told.extend(ways.ordering.expire(due_s))
+
+    assert ways.told == [2]

@@ -16,7 +16,7 @@ from gsg.journal import Batch
 from gsg.keeping import Keeping
 from gsg.model import Tuple
 
-SLOWEST_S = 0.03
+SLOWEST_S = 0.06
 """How long writing may take, and hearing that it was written as long again."""
 
 Returned = TypeVar("Returned")

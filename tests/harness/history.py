@@ -23,6 +23,8 @@ class Published:
     begun_s: float
     ended_s: float | None = None
     attempts: int = 0
+    via: str = ""
+    """The peer, in one of its lives, that it went by at last: the publisher, whose tuples keep their order."""
 
 
 @dataclass
@@ -43,6 +45,15 @@ class Session:
     """The answer at the end, as the subscription has it."""
 
 
+@dataclass(frozen=True)
+class Trouble:
+    """A fault, and when it was at work: until everybody has noticed."""
+
+    kind: str
+    begins_s: float
+    ends_s: float
+
+
 @dataclass
 class History:
     """All of one run."""
@@ -53,10 +64,11 @@ class History:
     """By query, what a new subscription was told when everything was over."""
     missing: list[str] = field(default_factory=list)
     """Facts that did not lie at all holders of their keys in the end, or lay there although they had gone."""
-    troubled: list[tuple[float, float]] = field(default_factory=list)
-    """When faults were at work."""
+    troubles: list[Trouble] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     """What peers logged as defects of their own."""
+    mended_s: float = 0.0
+    """How long after the end of the schedule all was as it should be, or was given up."""
     digest: str = ""
 
 

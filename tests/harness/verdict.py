@@ -22,6 +22,7 @@ UNDISTURBED_S = 0.4
 """A publish that takes longer was sent again."""
 DELIVERED_S = 1.0
 """So long after its acknowledgement an event has arrived."""
+APART = ("partition", "blackout")
 SHOWN = 6
 """Rows that a violation names."""
 
@@ -29,21 +30,46 @@ SHOWN = 6
 def violations(history: History, *, strict: bool = False) -> list[str]:
     """Everything that is not as promised; empty for a good run. ``strict``: also what faults excuse (see :func:`excused`)."""
     if strict:
-        history = replace(history, troubled=[])
+        history = replace(history, troubles=[])
     found = [f"a peer failed: {failure}" for failure in history.failures]
-    found += [f"not at its holders: {missing}" for missing in history.missing]
+    with Space() as space:
+        found += in_the_end(history, space)
+        for session in history.sessions:
+            found += of_session(session, history)
+    return found
+
+
+def in_the_end(history: History, space: Space) -> list[str]:
+    """What is not as it should be when all is quiet; fills the yardstick."""
+    found = [f"not at its holders: {missing}" for missing in history.missing]
     true, unknown = final_facts(history.published)
     shown = history.asked_after["all"]
     for fact in unknown:
         if row_of(fact) in shown:
             true[fact] = None
-    with Space() as space:
-        space.insert(true)
-        for query, answer in history.asked_after.items():
-            found += differences(f"{query}, asked at the end", answer, answer_in(space, query))
-        for session in history.sessions:
-            found += of_session(session, history, space)
+    space.insert(true)
+    for query, answer in history.asked_after.items():
+        found += differences(f"{query}, asked at the end", answer, answer_in(space, query))
+    for session in history.sessions:
+        if session.rows is not None:
+            right = answer_in(space, session.query)
+            told = Counter[str]()
+            for _, sign, row in session.changes:
+                told[row] += sign
+            found += differences(f"{name_of(session)}, as it says", session.rows, right)
+            found += differences(f"{name_of(session)}, as it told", +told, right)
     return found
+
+
+def settled(history: History) -> bool:
+    """Whether all is as it should be by now."""
+    with Space() as space:
+        return not in_the_end(history, space)
+
+
+def name_of(session: Session) -> str:
+    """Which subscription it is."""
+    return f"{session.query} of {session.client} at peer {session.peer} from {session.begun_s:.2f}"
 
 
 def final_facts(published: Iterable[Published]) -> tuple[dict[Tuple, None], dict[Tuple, None]]:
@@ -79,9 +105,9 @@ def differences(what: str, answer: Answer, right: Answer) -> Iterator[str]:
             yield f"{what}: {kind} {', '.join(sorted(rows)[:SHOWN])}"
 
 
-def of_session(session: Session, history: History, space: Space) -> Iterator[str]:
-    """What one subscriber was told."""
-    name = f"{session.query} of {session.client} at peer {session.peer} from {session.begun_s:.2f}"
+def of_session(session: Session, history: History) -> Iterator[str]:
+    """What one subscriber was told, change by change."""
+    name = name_of(session)
     held: Counter[str] = Counter()
     for at_s, sign, row in session.changes:
         if not sign:
@@ -89,10 +115,6 @@ def of_session(session: Session, history: History, space: Space) -> Iterator[str
         held[row] += sign
         if held[row] not in (0, 1):
             yield f"{name}: at {at_s:.2f} {row} is there {held[row]} times"
-    if session.rows is not None:
-        right = answer_in(space, session.query)
-        yield from differences(f"{name}, as it says", session.rows, right)
-        yield from differences(f"{name}, as it told", +held, right)
     if session.query == "pairs" or session.query == "all":
         yield from changes_explained(name, session, history)
     if session.query in ("rings", "all"):
@@ -118,32 +140,36 @@ def changes_explained(name: str, session: Session, history: History) -> Iterator
         for _, sign, row in group:
             if not sign:
                 continue
-            client = row[0]
             known = [number for number in causes[row, sign] if doings[number].begun_s <= at_s]
             before = of_row.get(row, -1)
             later = [number for number in known if number > before or (number == before and interrupted(doings[number]))]
             if not later:
-                yield f"{name}: at {at_s:.2f} {'-+'[sign > 0]} {row} was not published"
+                if not excused(history, at_s, at_s, *APART):
+                    yield f"{name}: at {at_s:.2f} {'-+'[sign > 0]} {row} was not published"
                 continue
-            in_order = [number for number in later if number >= come[client]]
-            if not in_order and not (session.query == "all" and excused(history, doings[later[-1]].begun_s, at_s)):
+            in_order = [number for number in later if number >= come[doings[number].via]]
+            kinds = () if session.query == "all" else APART
+            if not in_order and not excused(history, doings[later[-1]].begun_s, at_s, *kinds):
                 yield (
                     f"{name}: at {at_s:.2f} {'-+'[sign > 0]} {row} of {doings[later[-1]].begun_s:.2f} comes after what was "
-                    f"published at {doings[come[client]].begun_s:.2f}"
+                    f"published at {doings[come[doings[later[-1]].via]].begun_s:.2f}"
                 )
             of_row[row] = (in_order or later)[0]
-            reached[client] = max(of_row[row], reached.get(client, -1))
-        for client, number in reached.items():
-            come[client] = max(come[client], number)
+            via = doings[of_row[row]].via
+            reached[via] = max(of_row[row], reached.get(via, -1))
+        for via, number in reached.items():
+            come[via] = max(come[via], number)
 
 
-def excused(history: History, begun_s: float, seen_s: float) -> bool:
-    """Whether a fault was at work between a publish and what was seen of it.
+def excused(history: History, begun_s: float, seen_s: float, *kinds: str) -> bool:
+    """Whether a fault, of one of these kinds where some are named, was at work between a publish and what was seen of it.
 
     What is held to then all the same: nothing is lost for good, nothing invented, nothing repeated, and rows of a template that
-    lies at one rendezvous keep the order. Not yet: events that are on their way, and the order of rows that several peers feed.
+    lies at one rendezvous keep the order. Only the parts of a network that was cut, or of one whose peers were all stopped at once,
+    may know less than all of them together until they have told each other, which they do in no order. Not yet: events that are on
+    their way, and the order of rows that several peers feed.
     """
-    return any(begins_s <= seen_s and begun_s <= ends_s for begins_s, ends_s in history.troubled)
+    return any(one.begins_s <= seen_s and begun_s <= one.ends_s for one in history.troubles if not kinds or one.kind in kinds)
 
 
 def interrupted(one: Published) -> bool:
@@ -155,14 +181,14 @@ def events_in_order(name: str, session: Session, history: History) -> Iterator[s
     """No event twice, none before another of the same client that was published earlier, none that was never published."""
     row_of_event = row_of if session.query == "all" else lambda event: f"{event[1]} {event[2]}"
     published: dict[str, Published] = {}
-    number_of: dict[str, tuple[str, int]] = {}
+    number_of: dict[str, int] = {}
     for one in history.published:
         for event in one.tuples if not one.sign else ():
             row = row_of_event(event)
             published[row] = one
-            number_of[row] = (str(event[1]), int(event[2]))  # type: ignore[call-overload]
+            number_of[row] = int(event[2])  # type: ignore[call-overload]
     seen: dict[str, float] = {}
-    last: dict[str, int] = {}
+    last: dict[tuple[str, str], int] = {}
     for at_s, sign, row in session.changes:
         if sign:
             continue
@@ -173,10 +199,10 @@ def events_in_order(name: str, session: Session, history: History) -> Iterator[s
         if row not in published or published[row].begun_s > at_s:
             yield f"{name}: at {at_s:.2f} ! {row} was not published"
             continue
-        client, number = number_of[row]
-        if number < last.get(client, -1) and not excused(history, published[row].begun_s, at_s):
-            yield f"{name}: at {at_s:.2f} ! {row} comes after number {last[client]}"
-        last[client] = max(number, last.get(client, -1))
+        via, number = (published[row].client, published[row].via), number_of[row]
+        if number < last.get(via, -1) and not excused(history, published[row].begun_s, at_s):
+            yield f"{name}: at {at_s:.2f} ! {row} comes after number {last[via]}"
+        last[via] = max(number, last.get(via, -1))
     ends_s = session.ended_s or inf
     for row, one in published.items():
         if row not in seen and one.ended_s is not None and session.whole_s is not None:

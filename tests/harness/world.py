@@ -8,13 +8,14 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator
 from functools import partial
+from math import inf
 from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
 
 import pytest
 from disks import Platters, SlowKeeping
-from history import Answer, History, Published, Session, text_of
+from history import Answer, History, Published, Session, Trouble, text_of
 from schedule import (
     BEGIN_S,
     PEERS,
@@ -22,6 +23,7 @@ from schedule import (
     Deed,
     Done,
     Fault,
+    Happens,
     Insert,
     Notify,
     Reconnect,
@@ -31,6 +33,8 @@ from schedule import (
     Unsubscribe,
 )
 
+import dht
+import gsg.keeping
 import gsg.posting
 from dht.simnet import SimNet, run
 from gsg import GsgError, LiveSubscription, Peer, Row
@@ -46,7 +50,9 @@ PATIENCE_S = 90.0
 """How long a client tries to do one thing."""
 CLOCKS_APART_S = 5.0
 RECONNECT_S = 0.3
-SETTLED_S = 12.0
+LOOK_S, LATEST_S = 12.0, 108.0
+"""Views of the overlay are refreshed every 30 s, and holders compare what has stood still for two rounds of 10 s."""
+SETTLED_S = 15.0
 """After a fault, until everybody has noticed."""
 
 T = TypeVar("T")
@@ -62,6 +68,7 @@ class Client:
     def __init__(self, world: World, name: str, home: int, rng: Random) -> None:
         self.name = name
         self.home: int | None = home
+        self._last_home = home
         self._world = world
         self._rng = rng
         self._wanted: list[str] = []
@@ -147,6 +154,7 @@ class Client:
         gives_up_s = self._now() + PATIENCE_S
         while published.ended_s is None and self._now() < gives_up_s:
             published.attempts += 1
+            published.via = f"{self.home}.{0 if self.home is None else self._world.starts[self.home]}"
             try:
                 await self._call(partial(_publish, published))
             except (GsgError, Gone, TimeoutError):
@@ -166,8 +174,8 @@ class Client:
     async def _ensure(self) -> None:
         """At a peer, with all subscriptions standing."""
         while True:
-            if self.home is None:
-                self.home = self._rng.choice(sorted(self._world.peers))
+            if self.home is None and (near := self._world.within_reach(self._last_home)):
+                self.home = self._last_home = self._rng.choice(near)
             for number, query in zip(self._numbers, self._wanted, strict=True):
                 if number not in self._sessions and self.home is not None:
                     await self._subscribe(number, query, self.home)
@@ -194,8 +202,9 @@ class Client:
 class World:
     """The peers of one run by number, and what befalls them."""
 
-    def __init__(self, net: SimNet, plan: Schedule) -> None:
+    def __init__(self, net: SimNet, plan: Schedule, settled: Callable[[History], bool]) -> None:
         self.net = net
+        self._settled = settled
         self.history = History()
         self.peers: dict[int, Peer] = {}
         """Those that run, and take clients."""
@@ -204,6 +213,10 @@ class World:
         self._hosts: list[str] = []
         self._disks: list[Platters] = []
         self._ahead_s: list[float] = []
+        self.starts: Counter[int] = Counter()
+        """How often each was started."""
+        self._apart: set[int] = set()
+        self._apart_until_s = 0.0
         self._gone: dict[int, asyncio.Event] = {}
         """By number of a peer that was stopped: set when it has."""
 
@@ -220,11 +233,28 @@ class World:
                 group.create_task(client.live([done for done in self._plan.deeds if done.client == client.name]))
             for happens in self._plan.faults:
                 await asyncio.sleep(max(0.0, happens.at_s - self.net.loop.time()))
-                self.history.troubled.append((happens.at_s, happens.at_s + happens.fault.amount + SETTLED_S))
+                self._note_trouble(happens)
                 group.create_task(self._carry_out(happens.fault))
         await asyncio.sleep(max(0.0, self._plan.ends_s - self.net.loop.time()))
-        await self._look_at_the_end()
+        ends_s = self.net.loop.time() + LATEST_S
+        await self._look()
+        while not self._settled(self.history) and self.net.loop.time() < ends_s:
+            await asyncio.sleep(LOOK_S)
+            await self._look()
+        self.history.mended_s = self.net.loop.time() - self._plan.ends_s
+        self.history.digest = self.net.digest
+        await self._end()
         return self.history
+
+    def _note_trouble(self, happens: Happens) -> None:
+        """Who is cut off is so until the network heals."""
+        fault = happens.fault
+        lasts_s = fault.amount if fault.kind in ("stall", "disk", "blackout") else 0.0
+        if fault.kind == "partition":
+            lasts_s = (
+                next(one.at_s for one in self._plan.faults if one.fault.kind == "heal" and one.at_s > happens.at_s) - happens.at_s
+            )
+        self.history.troubles.append(Trouble(fault.kind, happens.at_s, happens.at_s + lasts_s + SETTLED_S))
 
     def _add(self) -> None:
         self._hosts.append(self.net.host())
@@ -241,6 +271,7 @@ class World:
             clock=lambda: self.net.loop.time() + self._ahead_s[number],
         )
         peer._keeping = SlowKeeping(self._disks[number], folder, self.net.rng())
+        self.starts[number] += 1
         self.peers[number] = await peer.__aenter__()
 
     async def _carry_out(self, fault: Fault) -> None:
@@ -269,10 +300,19 @@ class World:
                 await self._start(len(self._hosts) - 1)
             case "partition":
                 net.partition([hosts, [host for host in self._hosts if host not in hosts]])
+                self._apart, self._apart_until_s = set(fault.peers), inf
             case "heal":
                 net.heal()
+                self._apart_until_s = net.loop.time() + SETTLED_S
             case "clock":
                 self._ahead_s[fault.peers[0]] += fault.amount
+            case "blackout":
+                running = sorted(self.peers)
+                for number in running:
+                    await self._kill(number, quietly=True)
+                await asyncio.sleep(fault.amount)
+                for number in running:
+                    await self._start(number)
             case "cut":
                 net.cut(*hosts)
             case "loss":
@@ -293,6 +333,13 @@ class World:
             case _:
                 raise AssertionError(f"nobody knows how to carry out {fault.kind}")
 
+    def within_reach(self, number: int) -> list[int]:
+        """The peers that a client may go to that was at this one: one that is cut off cannot leave its part, and stays there until
+        the parts have told each other what happened. By what else would anybody know which of two things it did last?"""
+        if self.net.loop.time() >= self._apart_until_s:
+            return sorted(self.peers)
+        return sorted(other for other in self.peers if (other in self._apart) == (number in self._apart))
+
     def _tell_clients(self, number: int) -> None:
         for client in self._clients:
             client.lose_peer(number)
@@ -310,7 +357,8 @@ class World:
         self.net.restart(host)
         gone.set()
 
-    async def _look_at_the_end(self) -> None:
+    async def _look(self) -> None:
+        """What everybody has, and what lies where."""
         for client in self._clients:
             await client.finish()
         anybody = self.peers[self._rng.choice(sorted(self.peers))]
@@ -318,8 +366,9 @@ class World:
             live = await anybody.subscribe(text)
             self.history.asked_after[query] = answer_of(live)
             await live.close()
-        self.history.digest = self.net.digest
         self.history.missing = self._missing()
+
+    async def _end(self) -> None:
         for peer in self.peers.values():
             peer._keeping.abandon()  # type: ignore[attr-defined]  # it has a disk
         self.net.partition([[host] for host in self._hosts])
@@ -378,6 +427,10 @@ def _surroundings() -> Iterator[list[str]]:
     level, propagate = logger.level, logger.propagate
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gsg.posting, "HELD_DELTAS", 8)
+        # Half of what a run costs is probing: half as often will do.
+        patch.setattr(dht, "Endpoint", partial(dht.Endpoint, probe_s=2.0))
+        # Only what nobody waits for is written later.
+        patch.setattr(gsg.keeping, "LOOK_S", 10.0)
         logger.addHandler(handler)
         logger.propagate = False
         logger.setLevel(logging.ERROR)
@@ -389,12 +442,12 @@ def _surroundings() -> Iterator[list[str]]:
             logger.setLevel(level)
 
 
-def history_of(plan: Schedule) -> History:
-    """Carry out a schedule."""
+def history_of(plan: Schedule, settled: Callable[[History], bool]) -> History:
+    """Carry out a schedule; where it is not ``settled`` in time it is given LATEST_S more, as it is promised to be in the end."""
 
     async def main(net: SimNet) -> History:
         net.window_bytes = WINDOW_BYTES
-        return await World(net, plan).run()
+        return await World(net, plan, settled).run()
 
     with _surroundings() as failures:
         history = run(main, seed=plan.seed, latency_s=LATENCY_S)

@@ -1,0 +1,70 @@
+"""The harness for longer: `make soak`, so many seeds, or for as long as told, on all cores.
+
+    python tests/harness/soak.py --seeds 10000 --first 200
+    python tests/harness/soak.py --seconds 3600
+
+Each seed that is not as promised is printed with the command that repeats it. Exits 1 if there is any.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parents[1])]
+
+from run import run  # noqa: E402  # after the path to the project
+
+SEEDS = 10_000
+FIRST = 200
+"""Those before are run by the test suite."""
+ROUNDS = (1, 2, 3)
+"""The runs of a soak are longer, in turn."""
+BATCH = 20
+TOLD_EVERY = 100
+
+
+def judge(seed: int) -> tuple[int, int, list[str]]:
+    """A seed, how many rounds it was given, and what is not as promised."""
+    rounds = ROUNDS[seed % len(ROUNDS)]
+    return seed, rounds, run(seed, rounds=rounds)[1]
+
+
+def judged(seeds: Iterator[int], ends_s: float) -> Iterator[tuple[int, int, list[str]]]:
+    """All of them in turn, until there are no more or the time is over."""
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        while time.monotonic() < ends_s and (batch := list(itertools.islice(seeds, BATCH))):
+            yield from pool.map(judge, batch)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, help=f"stop after so many (default: {SEEDS:,}, or what --seconds allows)")
+    parser.add_argument("--seconds", type=float, help="begin nothing after so long")
+    parser.add_argument("--first", type=int, default=FIRST, help=f"the first seed (default: {FIRST})")
+    options = parser.parse_args()
+    begun_s = time.monotonic()
+    count = options.seeds or (None if options.seconds else SEEDS)
+    seeds = itertools.count(options.first) if count is None else iter(range(options.first, options.first + count))
+    done = failed = 0
+    for seed, rounds, found in judged(seeds, begun_s + (options.seconds or float("inf"))):
+        done += 1
+        if found:
+            failed += 1
+            print(f"seed {seed} fails; {sys.executable} {Path(__file__).with_name('run.py')} {seed} --rounds {rounds}")
+            print(*(f"    {line}" for line in found), sep="\n", flush=True)
+        if not done % TOLD_EVERY:
+            print(f"{done:,} seeds in {time.monotonic() - begun_s:,.0f} s, {failed} failed", flush=True)
+    print(f"{done:,} seeds in {time.monotonic() - begun_s:,.0f} s, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
