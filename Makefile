@@ -42,8 +42,9 @@ check: $(STAMP) ## format, lint, types, import arrows
 	$(BIN)/mypy
 	$(BIN)/python -m pytest tests/test_imports.py
 
-soak: $(STAMP) ## random queries and histories, random lines at the Pedro door, all film data, beside an oracle (minutes; ARGS="--seconds 3600")
+soak: $(STAMP) ## random queries and histories, 10,000 runs of peers in trouble, random lines at the Pedro door, all film data (hours, or less: ARGS="--seconds 600")
 	$(BIN)/python tests/conformance/soak.py $(ARGS)
+	$(BIN)/python tests/harness/soak.py $(ARGS)
 	$(BIN)/python tests/pedro_compat/soak.py
 	$(BIN)/python -m pytest --hypothesis-profile=soak tests/rete/test_equivalence.py tests/rete/test_algebra_equivalence.py \
 		tests/rete/test_derivation.py tests/rete/test_refusal.py tests/rete/test_parameters.py \

@@ -81,6 +81,10 @@ class Entries:
         stamp = self._facts.get(key, _NOTHING).get(fact)
         return self._gone.get(key, _NOTHING).get(fact, -1) if stamp is None else stamp
 
+    def stamps_at_home(self, facts: Iterable[Tuple]) -> list[int]:
+        """When each fact came or went last under the key of its position 0."""
+        return [self.stamp_of((len(fact), HOME, fact[HOME]), fact) for fact in facts]
+
     def under(self, key: Key) -> dict[Tuple, int]:
         """The facts under a key, with their stamps."""
         return self._facts.get(key, _NOTHING)

@@ -305,18 +305,13 @@ class Rendezvous:
         """The stored facts that match the feed's template, in parts; deltas from now on are kept until :meth:`release`."""
         feed.restart()
         posted = feed.posted
-        matches = posted.template.matches
-        facts = [
-            fact
-            for fact in self._stored(posted.anchor)
-            if matches(fact) and (posted.test is None or self._passes(posted, fact, None))
-        ]
+        stored = filter(posted.template.matches, self._stored(posted.anchor))
+        facts = [fact for fact in stored if posted.test is None or self._passes(posted, fact, None)]
         cut = [facts[part] for part in parts(facts, SNAPSHOT_FACTS)] or [[]]
-        stamp_of = self.held.stamp_of
-        stamps = [[stamp_of((len(fact), HOME, fact[HOME]), fact) for fact in part] if posted.anchor is None else [] for part in cut]
+        stamps: Callable[[list[Tuple]], list[int]] = self.held.stamps_at_home if posted.anchor is None else lambda facts: []
+        last = len(cut) - 1
         return [
-            Snapshot(feed.number, part, index == 0, index == len(cut) - 1, feed.sequence, stamps[index])
-            for index, part in enumerate(cut)
+            Snapshot(feed.number, part, index == 0, index == last, feed.sequence, stamps(part)) for index, part in enumerate(cut)
         ]
 
     def feed(self, subscriber: Subscriber, number: int) -> Feed | None:
@@ -461,8 +456,7 @@ class Rendezvous:
         self._moved.pop(key, None)
         self._says(None)
         for fact in self.held.drop(key):
-            # It has not gone: others hold it.
-            self._changed(key, fact, -1, 0)
+            self._changed(key, fact, -1, 0)  # it has not gone: others hold it
 
     # --- figures ----------------------------------------------------------------------------------------------------------
 

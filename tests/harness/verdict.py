@@ -133,10 +133,10 @@ def changes_explained(name: str, session: Session, history: History) -> Iterator
                 causes[row, one.sign].append(number)
                 if interrupted(one):
                     causes[row, -one.sign].append(number)
-    come: dict[str, int] = defaultdict(lambda: -1)
+    come: dict[tuple[str, str], int] = defaultdict(lambda: -1)
     of_row: dict[str, int] = {}
     for at_s, group in groupby(session.changes, key=lambda change: change[0]):
-        reached: dict[str, int] = {}
+        reached: dict[tuple[str, str], int] = {}
         for _, sign, row in group:
             if not sign:
                 continue
@@ -147,15 +147,15 @@ def changes_explained(name: str, session: Session, history: History) -> Iterator
                 if not excused(history, at_s, at_s, *APART):
                     yield f"{name}: at {at_s:.2f} {'-+'[sign > 0]} {row} was not published"
                 continue
-            in_order = [number for number in later if number >= come[doings[number].via]]
+            in_order = [number for number in later if number >= come[sayer(doings[number])]]
             kinds = () if session.query == "all" else APART
             if not in_order and not excused(history, doings[later[-1]].begun_s, at_s, *kinds):
                 yield (
                     f"{name}: at {at_s:.2f} {'-+'[sign > 0]} {row} of {doings[later[-1]].begun_s:.2f} comes after what was "
-                    f"published at {doings[come[doings[later[-1]].via]].begun_s:.2f}"
+                    f"published at {doings[come[sayer(doings[later[-1]])]].begun_s:.2f}"
                 )
             of_row[row] = (in_order or later)[0]
-            via = doings[of_row[row]].via
+            via = sayer(doings[of_row[row]])
             reached[via] = max(of_row[row], reached.get(via, -1))
         for via, number in reached.items():
             come[via] = max(come[via], number)
@@ -170,6 +170,11 @@ def excused(history: History, begun_s: float, seen_s: float, *kinds: str) -> boo
     their way, and the order of rows that several peers feed.
     """
     return any(one.begins_s <= seen_s and begun_s <= one.ends_s for one in history.troubles if not kinds or one.kind in kinds)
+
+
+def sayer(one: Published) -> tuple[str, str]:
+    """Whose order counts: what one client says by one peer."""
+    return one.client, one.via
 
 
 def interrupted(one: Published) -> bool:
@@ -199,7 +204,7 @@ def events_in_order(name: str, session: Session, history: History) -> Iterator[s
         if row not in published or published[row].begun_s > at_s:
             yield f"{name}: at {at_s:.2f} ! {row} was not published"
             continue
-        via, number = (published[row].client, published[row].via), number_of[row]
+        via, number = sayer(published[row]), number_of[row]
         if number < last.get(via, -1) and not excused(history, published[row].begun_s, at_s):
             yield f"{name}: at {at_s:.2f} ! {row} comes after number {last[via]}"
         last[via] = max(number, last.get(via, -1))

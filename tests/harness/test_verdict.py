@@ -1,0 +1,105 @@
+"""What the verdict says of histories that are written by hand."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from history import History, Published, Session, Trouble
+from schedule import BY, ON, RANG
+from verdict import violations
+
+AB, BA = ("Aa", ON, "Ab"), ("Ab", ON, "Aa")
+
+
+def inserted(*facts: Any, at_s: float = 1.0, **more: Any) -> Published:  # Any: tuples, fields of Published
+    return Published("A", 1, facts, at_s, **{"ended_s": at_s + 0.1, "via": "1.1", **more})
+
+
+def retracted(*facts: Any, at_s: float, **more: Any) -> Published:  # Any: as above
+    return Published("A", -1, facts, at_s, **{"ended_s": at_s + 0.1, "via": "1.1", **more})
+
+
+def rung(number: int, at_s: float, **more: Any) -> Published:  # Any: as above
+    return Published("A", 0, ((RANG, "A", number),), at_s, **{"ended_s": at_s + 0.1, "via": "1.1", **more})
+
+
+def told(query: str, *changes: tuple[float, int, str], **more: Any) -> Session:  # Any: fields of Session
+    return Session("B", query, 2, 0.5, **{"whole_s": 0.6, "changes": list(changes), **more})
+
+
+def history(published: list[Published], sessions: list[Session], *, everything: str = "", **more: Any) -> History:  # Any: as above
+    """One in which a new subscription to all facts is told these in the end, separated by commas."""
+    rows = Counter(filter(None, everything.split(", ")))
+    return History(published, sessions, {"all": rows}, **more)
+
+
+def test_a_history_as_promised_has_no_violations() -> None:
+    session = told("pairs", (1.05, 1, "Aa Ab"), (2.05, -1, "Aa Ab"), (2.95, 1, "Ab Aa"), rows=Counter(["Ab Aa"]))
+    published = [inserted(AB), retracted(AB, at_s=2.0), inserted(BA, at_s=2.9)]
+
+    assert violations(history(published, [session], everything="Ab on Aa")) == []
+
+
+@pytest.mark.parametrize(
+    ("everything", "said"),
+    [("", "all, asked at the end: lost Aa on Ab"), ("Aa on Ab, Ab by Ab", "all, asked at the end: invented Ab by Ab")],
+    ids=["lost", "invented"],
+)
+def test_rows_that_are_lost_or_invented_are_named(everything: str, said: str) -> None:
+    assert violations(history([inserted(AB)], [], everything=everything)) == [said]
+
+
+@pytest.mark.parametrize("everything", ["", "Aa on Ab"])
+def test_what_nobody_knows_of_is_as_the_world_shows_and_then_for_everybody(everything: str) -> None:
+    unknown = inserted(AB, ended_s=None)
+    seen = told("all", (1.05, 1, "Aa on Ab"), rows=Counter(["Aa on Ab"]))
+
+    assert violations(history([unknown], [], everything=everything)) == []
+    assert bool(violations(history([unknown], [seen], everything=everything))) == (everything == "")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ([(1.05, 1, "Aa Ab"), (1.06, 1, "Aa Ab")], "is there 2 times"),
+        ([(1.05, -1, "Aa Ab")], "is there -1 times"),
+        ([(1.05, 1, "Aa Ac")], "+ Aa Ac was not published"),
+        ([(0.7, 1, "Aa Ab")], "+ Aa Ab was not published"),
+        ([(1.05, 1, "Aa Ab"), (3.0, -1, "Aa Ab")], "- Aa Ab was not published"),
+        ([(2.55, 1, "Ab Aa"), (2.6, 1, "Aa Ab")], "+ Aa Ab of 1.00 comes after what was published at 2.50"),
+    ],
+    ids=["twice", "gone before it came", "invented", "before it was published", "gone by itself", "out of order"],
+)
+def test_each_change_needs_its_cause_and_its_turn(changes: list[tuple[float, int, str]], said: str) -> None:
+    published = [inserted(AB), inserted(BA, at_s=2.5), inserted(("Aa", BY, "Ac"), at_s=2.8)]
+    session = told("pairs", *changes, ended_s=4.0)
+
+    found = violations(history(published, [session], everything="Aa on Ab, Ab on Aa, Aa by Ac"))
+
+    assert any(said in line for line in found)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ([(1.05, 0, "A 0"), (1.2, 0, "A 0"), (2.05, 0, "A 1")], "A 0 came again"),
+        ([(2.05, 0, "A 1"), (2.1, 0, "A 0")], "A 0 comes after number 1"),
+        ([(1.05, 0, "A 0")], "A 1, published at 2.00 and acknowledged at 2.10, did not come"),
+        ([(1.05, 0, "A 0"), (2.05, 0, "A 1"), (2.1, 0, "A 7")], "A 7 was not published"),
+    ],
+    ids=["twice", "out of order", "lost", "invented"],
+)
+def test_events_come_once_and_in_order(changes: list[tuple[float, int, str]], said: str) -> None:
+    (violation,) = violations(history([rung(0, 1.0), rung(1, 2.0)], [told("rings", *changes)]))
+
+    assert said in violation
+
+
+def test_a_fault_excuses_what_is_on_its_way_but_nothing_that_is_told_twice() -> None:
+    published, trouble = [rung(0, 1.0), rung(1, 2.0)], [Trouble("crash", 0.9, 9.0)]
+
+    assert violations(history(published, [told("rings", (1.05, 0, "A 0"))], troubles=trouble)) == []
+    assert violations(history(published, [told("rings", (1.05, 0, "A 0"))], troubles=trouble), strict=True) != []
+    assert violations(history(published, [told("rings", (1.05, 0, "A 0"), (1.1, 0, "A 0"))], troubles=trouble)) != []
