@@ -6,6 +6,7 @@ import ast
 import os
 import re
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -93,6 +94,13 @@ def test_the_gate_can_be_run_in_a_fresh_clone() -> None:
     staged = subprocess.run(["git", "ls-files", "--stage", ".ci/run"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
     assert staged.startswith("100755 ")
+
+
+def test_modules_of_tests_have_names_of_their_own() -> None:
+    # They are imported by these names alone, from whichever folder comes first.
+    names = Counter(path.name for path in (ROOT / "tests").rglob("*.py") if path.name not in ("conftest.py", "soak.py"))
+
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda path: str(path.relative_to(ROOT)))

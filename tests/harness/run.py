@@ -16,8 +16,8 @@ import time
 
 from history import History
 from schedule import schedule
+from trial import history_of
 from verdict import settled, violations
-from world import history_of
 
 SHOWN = 12
 """Violations that are printed of each run."""

@@ -32,7 +32,7 @@ TROUBLE_S = 16.0
 DEEDS_A_SECOND = 2.5
 """Of each client."""
 MENDING_S = 12.0
-"""Without faults, after each round. The last one is given more where that is needed (:mod:`world`)."""
+"""Without faults, after each round. The last one is given more where that is needed (:mod:`trial`)."""
 ON, BY, RANG = Symbol("on"), Symbol("by"), Symbol("rang")
 NODES = "abc"
 """The nodes of each client: Aa, Ab, ..., so few that facts come and go."""
