@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,10 +21,15 @@ settings.load_profile("unhurried")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whatever runs on Spark goes to one worker of pytest-xdist, with its one session."""
+    """Whatever may run on Spark, which its module then names, goes to one worker of pytest-xdist, with its one session."""
     for item in items:
-        if "simulat" in item.path.as_posix():
+        if "simulat" in item.path.as_posix() and _names_spark(item.path):
             item.add_marker(pytest.mark.xdist_group("spark"))
+
+
+@cache
+def _names_spark(module: Path) -> bool:
+    return "spark" in module.read_text("utf-8").lower()
 
 
 @pytest.fixture(scope="session")
