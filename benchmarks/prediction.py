@@ -20,6 +20,7 @@ import gsg
 from benchmarks.machine import machine
 from benchmarks.shared import FILM_DATA
 from gsg.model import Tuple, n3
+from gsg.placement import REPLICAS
 from gsg.processes import peers
 from simulations.balance import in_one_thread, run
 from simulations.reading import read
@@ -89,7 +90,8 @@ def main() -> None:
         began = time.perf_counter()
         trace = read_trace(folder)
         print(f"trace read and anchors chosen in {time.perf_counter() - began:.1f} s; {'; '.join(trace.remarks) or 'nothing lost'}")
-    strategy = parse(options.anchor)
+    # What a peer keeps: the copies at all holders of each key.
+    strategy = parse(f"{options.anchor}+replicas-{REPLICAS}")
     subscriptions = trace.workload.subscriptions(0, COMMON_MIX, 0)
     outcome = run(strategy, trace.workload, subscriptions, trace.peers, in_one_thread())
     said = dict(zip(trace.ids, zip(outcome.loads.tuples.tolist(), outcome.templates.tolist(), strict=True), strict=True))

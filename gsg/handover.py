@@ -26,11 +26,11 @@ from . import features
 from .errors import GsgError, PeerUnreachable
 from .exchange import ANSWER_TIMEOUT_S, Answer, Channel, Exchange, answer_of, show
 from .features import Key
-from .holders import REPLICAS, UNSURE_S, Holders
+from .holders import UNSURE_S, Holders
 from .intake import StartTask
 from .messages import Done, Failed, Flash, InsertCondition, Message, NotHere, Publish, Replicate, parts
 from .model import Tuple
-from .placement import NOWHERE
+from .placement import NOWHERE, REPLICAS
 from .rendezvous import Rendezvous
 from .replication import Held, Replication
 

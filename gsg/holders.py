@@ -15,9 +15,8 @@ import dht
 from .errors import PeerUnreachable
 from .exchange import Leaving, LinkBroke
 from .features import Key, key
+from .placement import REPLICAS
 
-REPLICAS = 3
-"""How many peers hold a key (DESIGN section 6), where there are so many: all but one may die at once."""
 REMEMBERED = 500_000
 """Features whose holder is remembered; at the limit all are forgotten, and found again as they come (mostly without asking)."""
 

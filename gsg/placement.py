@@ -19,6 +19,10 @@ NOWHERE = -1
 """The anchor of a template without constants: it is posted at every peer (see :mod:`gsg.features`)."""
 
 
+REPLICAS = 3
+"""How many peers hold a key (DESIGN section 6), where there are so many: all but one may die at once."""
+
+
 class Anchor(StrEnum):
     """By what rule a template's anchor is chosen among its constants. Peers with different rules understand each other."""
 

@@ -88,7 +88,7 @@ def growth(strategy: Strategy, peers: int, asked: int, seed: int, workload: Work
     if isinstance(workload, Synthetic):
         workload = replace(workload, tuples=min(workload.tuples, GROWTH_TUPLES))
     subscriptions = workload.subscriptions(min(asked, GROWTH_SUBSCRIPTIONS), mix, seed)
-    sizes = sorted({10**power for power in range(1, 9) if 10**power < peers} | {peers})
+    sizes = sorted({10**power for power in range(1, 9) if strategy.replicas <= 10**power < peers} | {peers})
     count = in_one_thread()
     plans = [make_plan(strategy, workload, subscriptions, peer_ids(size, seed)) for size in sizes]
     uneven = [spread_of(count(plan, workload).tuples).max_over_mean for plan in plans]

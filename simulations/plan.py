@@ -92,7 +92,9 @@ def peer_ids(count: int, seed: int) -> Words:
 
 
 def make_plan(strategy: Strategy, workload: Workload, subscriptions: Subscriptions, peers: Words) -> Plan:
-    """Post the subscriptions."""
+    """Post the subscriptions. Raises BadParameter for more holders of a key than there are peers."""
+    if strategy.replicas > len(peers):
+        raise BadParameter(f"{strategy.replicas} holders of a key among {len(peers)} peers; expected no more than there are peers")
     constants = workload.constants
     given = subscriptions.given
     codes = np.where(given, subscriptions.codes, 0)

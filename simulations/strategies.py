@@ -11,6 +11,7 @@ A strategy is written as its parts joined by ``+``, such as ``rarest+hot-split-1
     grid-10                     as hot-split, and split by subscriptions as well: tuples to a row, subscriptions to a column
     demand                      tuples go only to keys under which some subscription is posted
     virtual-8                   each peer takes part under so many ids
+    replicas-3                  tuples lie at so many holders of each key; subscriptions are posted, and meet them, at the closest
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import difflib
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from gsg.placement import Anchor
+from gsg.placement import REPLICAS, Anchor
 
 from .errors import BadParameter
 
@@ -45,6 +46,7 @@ class Strategy:
     popular: int = 0
     demand: bool = False
     virtual: int = 1
+    replicas: int = 1
 
     @property
     def name(self) -> str:
@@ -57,6 +59,7 @@ class Strategy:
             spread,
             "demand" if self.demand else "",
             f"virtual-{self.virtual}" if self.virtual > 1 else "",
+            f"replicas-{self.replicas}" if self.replicas > 1 else "",
         ]
         return "+".join(part for part in parts if part)
 
@@ -79,10 +82,18 @@ STANDARD = (
 
 MAX_EPOCHS = 10_000
 MAX_VIRTUAL = 1_000
+MAX_REPLICAS = 64
 
-_NUMBERED = {"popular": 1000, "epochs": 24, "hot-split": 10, "grid": 10, "virtual": 8}
+_NUMBERED = {"popular": 1000, "epochs": 24, "hot-split": 10, "grid": 10, "virtual": 8, "replicas": REPLICAS}
 """Parts with a number, and the one that is meant where none is said."""
-_MOST = {"popular": 1_000_000_000, "epochs": MAX_EPOCHS, "hot-split": 1_000_000, "grid": 1_000_000, "virtual": MAX_VIRTUAL}
+_MOST = {
+    "popular": 1_000_000_000,
+    "epochs": MAX_EPOCHS,
+    "hot-split": 1_000_000,
+    "grid": 1_000_000,
+    "virtual": MAX_VIRTUAL,
+    "replicas": MAX_REPLICAS,
+}
 _KNOWN = [*map(str, Anchor), "composite", "two-choices", "demand", *_NUMBERED]
 
 
@@ -111,6 +122,7 @@ _CLASHES = (
     ("popular", "spread", "what it leaves as keys is not hot"),
     ("popular", "composite", "no peer counts how often two constants come together"),
     ("composite", "spread", "no peer counts how often two constants come together"),
+    ("virtual", "replicas", "two ids of one peer would count as two holders"),
 )
 
 
@@ -136,4 +148,6 @@ def _with(strategy: Strategy, name: str, number: int) -> Strategy:
         return replace(strategy, **{name: True})  # type: ignore[arg-type]  # both are flags
     if name == "popular":
         return replace(strategy, popular=number)
+    if name == "replicas":
+        return replace(strategy, replicas=number)
     return replace(strategy, virtual=number)

@@ -28,7 +28,7 @@ class Loads:
     """What peers got, each of shape (peers,)."""
 
     tuples: Whole
-    """Copies of tuples."""
+    """Copies of tuples, at all holders of their keys."""
     work: Whole
     """Pairs of a tuple and a template that met under one key, equal templates counted once."""
     first_epoch: Whole
@@ -104,8 +104,8 @@ class Tally:
                 met = np.flatnonzero(found >= 0)
                 if self._plan.strategy.demand:
                     joint, found, met = joint[met], found[met], np.arange(len(met))
-                peers = self._ownership.owners(joint)
-                owners.append(peers)
+                peers, held_by = self._holders(joint)
+                owners += held_by
                 workers.append(peers[met])
                 work.append(self._plan.pairs[1][found[met]])
         self._give(self._loads.tuples, np.concatenate(owners))
@@ -130,14 +130,24 @@ class Tally:
         slots, codes, rows = slots[sent], codes[sent], rows[sent]
         columns = np.ones(len(codes), dtype=np.int64) if place.columns is None else place.columns[codes]
         for some, column in expanded(columns):
-            peers = self._ownership.owners(kernels.cell_key(place.keys[codes[some]], rows[some], column))
+            peers, held_by = self._holders(kernels.cell_key(place.keys[codes[some]], rows[some], column))
             tuples = counts[slots[some]]
-            self._give(self._loads.tuples, peers, tuples)
-            if self._plan.strategy.spread is Spread.EPOCHS:
-                now = rows[some] == 0
-                self._give(self._loads.first_epoch, peers[now], tuples[now])
+            now = rows[some] == 0
+            for holders in held_by:
+                self._give(self._loads.tuples, holders, tuples)
+                if self._plan.strategy.spread is Spread.EPOCHS:
+                    self._give(self._loads.first_epoch, holders[now], tuples[now])
             posted = place.posted[first_column[codes[some]] + column] + everywhere * (column == 0)
             self._give(self._loads.work, peers, tuples * posted)
+
+    def _holders(self, keys: Words) -> tuple[Whole, list[Whole]]:
+        """Where tuples meet what is posted under each key, and all peers that have a copy: a column for each holder."""
+        replicas = self._plan.strategy.replicas
+        if replicas == 1:
+            closest = self._ownership.owners(keys)
+            return closest, [closest]
+        holders = list(self._ownership.holders(keys, replicas).T)
+        return holders[0], holders
 
     def _sent(self, place: Place, codes: Whole, first_column: Whole, home: bool) -> Flags:
         """Which codes tuples are sent to at all."""

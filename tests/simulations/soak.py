@@ -21,6 +21,7 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).resolve().parents
 from test_prediction import FILMS, PEERS, SUBSCRIPTIONS, queries_about, run_peers, simulated  # noqa: E402  # found by the above
 
 import gsg  # noqa: E402  # as above
+from gsg.placement import REPLICAS  # noqa: E402  # as above
 
 RULES = ("rarest", "predicate", "random")
 
@@ -36,8 +37,9 @@ def main() -> None:
         began = time.perf_counter()
         with tempfile.TemporaryDirectory() as folder:
             trace = Path(folder) / "trace"
-            held = run_peers(tuples, queries, trace, rule)
-            said = simulated(trace, rule, "--engine", "numpy")
+            copies, templates, kept = run_peers(tuples, queries, trace, rule)
+            held = (copies, templates), (kept, templates)
+            said = tuple(simulated(trace, name, "--engine", "numpy") for name in (rule, f"{rule}+replicas-{REPLICAS}"))
         seconds = time.perf_counter() - began
         if held != said:
             raise SystemExit(f"{rule}: peers hold {held}\nand the simulation says {said}")

@@ -36,6 +36,9 @@ ALL = (
     "composite+demand",
     "epochs-5+predicate",
     "two-choices+demand",
+    "rarest+replicas-3",
+    "composite+demand+replicas-2",
+    "epochs-5+replicas-4",
 )
 
 
@@ -47,6 +50,12 @@ def one_by_one(plan: Plan, subscriptions: Subscriptions) -> tuple[list[int], lis
 
     def owner(key: bytes) -> int:
         return int(ownership.owners(np.array([int.from_bytes(key, "big")], dtype=np.uint64))[0]) % peers
+
+    def holders(key: bytes) -> list[int]:
+        if plan.strategy.replicas == 1:
+            return [owner(key)]
+        by_distance = sorted(range(peers), key=lambda peer: int(plan.peers[peer]) ^ int.from_bytes(key, "big"))
+        return by_distance[: plan.strategy.replicas]
 
     posted: dict[bytes, set[tuple[int, ...]]] = {}
     copies, lost = [0] * peers, 0
@@ -60,7 +69,8 @@ def one_by_one(plan: Plan, subscriptions: Subscriptions) -> tuple[list[int], lis
     chunk = TUPLES.chunk(0, TUPLES.tuples)
     for *codes, at_s in zip(*chunk.codes, chunk.at_s, strict=True):
         for key in single.of_tuple(tuple(map(int, codes)), float(at_s)):
-            tuples[owner(key)] += 1
+            for holder in holders(key):
+                tuples[holder] += 1
             work[owner(key)] += len(posted.get(key, ()))
     return tuples, copies, work, lost
 
@@ -265,3 +275,8 @@ def test_a_tally_that_saw_nothing_has_nothing() -> None:
 
     assert isinstance(loads, Loads)
     assert not loads.tuples.any()
+
+
+def test_more_holders_than_peers_are_refused() -> None:
+    with pytest.raises(BadParameter, match="3 holders of a key among 2 peers; expected no more than there are peers"):
+        make_plan(parse("rarest+replicas-3"), TUPLES, SUBSCRIPTIONS, PEERS[:2])

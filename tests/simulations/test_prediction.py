@@ -21,6 +21,7 @@ from dht.simnet import SimNet, run
 from gsg.cli import main as gsg_command
 from gsg.holders import UNSURE_S
 from gsg.model import Term, Tuple, n3
+from gsg.placement import REPLICAS
 from gsg.trace import tuple_of
 from simulations.reading import read
 from simulations.workload import COMMON_MIX
@@ -81,11 +82,15 @@ class Seen(Exception):
     """All is known that is to be known of the peers."""
 
 
-def run_peers(tuples: Sequence[Tuple], queries: Sequence[str], trace: Path, rule: str) -> tuple[Counts, Counts]:
-    """The copies of tuples and the templates that each of sixteen peers has in the end, given tuples and subscriptions by turns."""
+def run_peers(tuples: Sequence[Tuple], queries: Sequence[str], trace: Path, rule: str) -> tuple[Counts, Counts, Counts]:
+    """What each of sixteen peers has in the end, given tuples and subscriptions by turns.
+
+    That is its copies of tuples as the primary of their keys, its templates, and its copies of tuples in all.
+    """
     half, some = len(tuples) // 2, len(queries) // 3
     copies: Counts = {}
     templates: Counts = {}
+    held: Counts = {}
 
     async def main(net: SimNet) -> None:
         # Peers that leave in order would hand everything over, one after the other.
@@ -104,10 +109,11 @@ def run_peers(tuples: Sequence[Tuple], queries: Sequence[str], trace: Path, rule
             for peer in peers:
                 copies[peer.contact.id.hex()] = as_primary(peers, peer)
                 templates[peer.contact.id.hex()] = peer._rendezvous.templates()
+                held[peer.contact.id.hex()] = peer._rendezvous.entries()
             raise Seen
 
     run(main, seed=16)
-    return copies, templates
+    return copies, templates, held
 
 
 def simulated(trace: Path, strategy: str, *options: str) -> tuple[Counts, Counts]:
@@ -136,11 +142,13 @@ def received(trace: Path, what: str = "insert") -> Counts:
 def test_the_simulation_says_what_each_peer_holds(tmp_path: Path, rule: str) -> None:
     tuples, queries = list(gsg.load(EXAMPLE)), queries_about(EXAMPLE)
 
-    copies, templates = run_peers(tuples, queries, tmp_path / "trace", rule)
+    copies, templates, held = run_peers(tuples, queries, tmp_path / "trace", rule)
 
     assert simulated(tmp_path / "trace", rule, "--engine", "numpy") == (copies, templates)
+    assert simulated(tmp_path / "trace", f"{rule}+replicas-{REPLICAS}", "--engine", "numpy") == (held, templates)
     assert received(tmp_path / "trace") == copies
     assert sum(copies.values()) == 3 * len(tuples)
+    assert sum(held.values()) == REPLICAS * 3 * len(tuples)
     assert min(templates.values()) > 0
 
 
@@ -149,9 +157,10 @@ def test_the_simulation_says_what_each_peer_holds(tmp_path: Path, rule: str) -> 
 def test_of_the_film_data_too_and_on_spark(tmp_path: Path) -> None:
     file = part_of_the_films(tmp_path)
 
-    copies, templates = run_peers(list(gsg.load(file)), queries_about(file), tmp_path / "trace", "rarest")
+    copies, templates, held = run_peers(list(gsg.load(file)), queries_about(file), tmp_path / "trace", "rarest")
 
     assert simulated(tmp_path / "trace", "rarest", "--master", "local[2]") == (copies, templates)
+    assert simulated(tmp_path / "trace", f"rarest+replicas-{REPLICAS}", "--master", "local[2]") == (held, templates)
     assert received(tmp_path / "trace") == copies
 
 

@@ -13,7 +13,7 @@ def test_parts_go_together_in_any_order() -> None:
     assert parse("demand+grid-5+random+virtual") == Strategy(Anchor.RANDOM, False, Spread.GRID, 5, 0, True, 8)
 
 
-@pytest.mark.parametrize("text", STANDARD)
+@pytest.mark.parametrize("text", [*STANDARD, "rarest+replicas-3"])
 def test_a_name_leads_back_to_its_strategy(text: str) -> None:
     strategy = parse(text)
 
@@ -35,6 +35,8 @@ def test_all_of_a_comparison_are_different() -> None:
         ("virtual-many", "'virtual-many': expected a number from 1 to 1000"),
         ("popular+hot-split", "'popular' does not go with 'hot-split': what it leaves as keys is not hot"),
         ("composite+grid", "'composite' does not go with 'grid': no peer counts"),
+        ("virtual+replicas", "'virtual' does not go with 'replicas': two ids of one peer would count as two holders"),
+        ("replicas-65", "'replicas-65': expected a number from 1 to 64"),
         ("predicate+popular", "'popular' looks for a rare constant; expected no other anchor than 'rarest'"),
     ],
 )
