@@ -5,8 +5,8 @@
 There is no barrier between rounds: each answer may send the next queries at once. The rules:
 
 * At most ``alpha`` queries are in flight, always to the closest candidates not yet asked, and only while they are among the k
-  closest that may still be alive. A query that is *slow* (its first transmission went unanswered) stops counting, so that dead
-  peers cost no time while there are others to ask.
+  closest that may still be alive. A query that is *slow* (its first transmission went unanswered) stops counting, and so does its
+  peer: whoever would be among the k closest without it is asked as well, so that of several dead none is waited for after another.
 * The result is there when the k closest candidates that did not fail have all answered. Only those that answered are in it.
 * An id may be offered at several addresses; the next is tried when one fails.
 * Of one address block only the ``per_block`` closest that may be alive count (:mod:`dht.blocks`).
@@ -162,23 +162,23 @@ class Lookup:
     def _next(self) -> list[Send]:
         sends = []
         waiting = False
-        alive = 0
+        alive = lively = 0
         shares = Shares(self._per_block)
         for candidate in self._ordered:
             if candidate.state is _State.FAILED or not shares.takes(candidate.contact.host):
                 continue
-            if candidate.state is not _State.ANSWERED:
-                if candidate.state is _State.HEARD:
-                    if self._asked >= self._max_asked:
-                        continue
-                    if self._in_flight < self._alpha:
-                        candidate.state = _State.ASKED
-                        self._in_flight += 1
-                        self._asked += 1
-                        sends.append(Send(candidate.contact))
-                waiting = True
+            if candidate.state is _State.HEARD:
+                if self._asked >= self._max_asked:
+                    continue
+                if self._in_flight < self._alpha:
+                    candidate.state = _State.ASKED
+                    self._in_flight += 1
+                    self._asked += 1
+                    sends.append(Send(candidate.contact))
+            waiting = waiting or (alive < self.k and candidate.state is not _State.ANSWERED)
             alive += 1
-            if alive == self.k:
+            lively += candidate.state is not _State.SLOW
+            if lively == self.k:
                 break
         if not waiting:
             answered = list(spread((each.contact for each in self._ordered if each.state is _State.ANSWERED), self._per_block))

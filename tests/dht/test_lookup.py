@@ -84,6 +84,33 @@ def test_a_slow_peer_gives_up_its_place_but_is_waited_for() -> None:
     assert lookup.result.contacts == (contact(1), contact(2))
 
 
+def test_who_comes_behind_a_slow_peer_is_asked_before_that_one_has_failed() -> None:
+    lookup = Lookup(TARGET, [contact(1), contact(2), contact(3), contact(4)], own=OWN, k=2, alpha=2)
+    assert lookup.start() == sends(1, 2)
+
+    assert lookup.slow(contact(1).id) == sends(3)
+    assert lookup.slow(contact(3).id) == sends(4)
+    lookup.received(contact(2).id, [])
+    lookup.received(contact(4).id, [])
+    assert lookup.result is None
+    assert lookup.timed_out(contact(3).id) == []
+    assert lookup.timed_out(contact(1).id) == []
+
+    assert lookup.result is not None
+    assert lookup.result.contacts == (contact(2), contact(4))
+
+
+def test_a_slow_peer_that_answers_leaves_those_asked_behind_it_out() -> None:
+    lookup = Lookup(TARGET, [contact(1), contact(2), contact(3)], own=OWN, k=2, alpha=2)
+    lookup.start()
+    lookup.slow(contact(1).id)
+    lookup.received(contact(2).id, [])
+    lookup.received(contact(1).id, [])
+
+    assert lookup.result is not None
+    assert lookup.result.contacts == (contact(1), contact(2))
+
+
 def test_an_id_at_two_addresses_is_tried_at_both() -> None:
     old, new = contact(1), contact(1, "10.0.0.2")
     lookup = Lookup(TARGET, [old, contact(2)], own=OWN)
