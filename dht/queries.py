@@ -61,13 +61,13 @@ class Table(RoutingTable):  # type: ignore[misc]  # the package has no types
     def __init__(self, protocol: Queries, k: int, node: Node, per_block: int) -> None:
         super().__init__(protocol, k, node)
         self._per_block = per_block
-        self._has_blocks = False
-        # Made when asked for, forgotten when a contact comes or goes.
-        self._all: dict[PeerId, Contact] | None = None
+        # The contacts of all buckets, and their points, kept beside them; None when the package has moved some by itself.
+        self._all: dict[PeerId, Contact] | None = {}
         self._points: dict[int, Contact] = {}
+        self._has_blocks = False
 
     def all(self) -> dict[PeerId, Contact]:
-        """Every contact, those waiting for a place in a full bucket included."""
+        """Every contact, those waiting for a place in a full bucket included. Not to be kept: it changes with the table."""
         if self._all is None:
             self._all = {
                 node.id: Contact(node.id, node.ip, node.port)
@@ -90,15 +90,22 @@ class Table(RoutingTable):  # type: ignore[misc]  # the package has no types
             if sum(block_of(each.ip) == block and each.id != contact.id for each in others) >= IN_BUCKET * self._per_block:
                 return False
         if held is None or (held.ip, held.port) != contact.address:
-            self._all = None
             bucket.remove_node(node)
         self.add_contact(node)
+        known = self.all()
+        if known.get(contact.id) != contact:
+            known[contact.id] = self._points[as_int(contact.id)] = contact
+            self._has_blocks = self._has_blocks or block_of(contact.host) is not None
+            if len(known) != sum(len(each.nodes) + len(each.replacement_nodes) for each in self.buckets):
+                # The one that waited the longest has gone for it.
+                self._all = None
         return True
 
     def remove(self, peer: PeerId) -> None:
         """A contact is gone; the newest that waits takes its place."""
-        self._all = None
         self.remove_contact(Node(peer))
+        if self._all is not None and self._all.pop(peer, None) is not None:
+            del self._points[as_int(peer)]
 
     def get_bucket_for(self, node: Node) -> int:
         """The index of the bucket whose range holds the node. (The package's own is off by one at the upper end of a range.)"""
