@@ -233,11 +233,14 @@ class Overlay:
         """The ``r`` living peers closest to the key, closest first, ourselves included; None when that needs :meth:`owners`."""
         return self.regions.owners(key, r)
 
-    async def owners(self, key: bytes, r: int = 1) -> tuple[Contact, ...]:
+    async def owners(self, key: bytes, r: int = 1, *, anew: bool = False) -> tuple[Contact, ...]:
         """The ``r`` living peers closest to the key, closest first, ourselves included; fewer when the network has fewer.
 
         Answers from memory where it can; else one lookup answers for all who wait for keys of the same region. ``r`` is at most k.
+        ``anew``: always by a lookup of its own.
         """
+        if anew:
+            return self._with_ourselves(key, await self.lookup(key))[:r]
         found = self.regions.owners(key, r)
         if found is not None:
             return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from itertools import count
 from types import TracebackType
@@ -20,13 +20,15 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
 from . import model
 from .backlog import LIMIT, Overflow, overflow_of
 from .errors import DoorClosed, GsgError, LocalError, Overrun, PeerMisbehaved, PeerUnreachable
-from .explanations import Holding, Plan, Why, WhyNot
+from .explanations import HeldKey, Holding, Plan, Why, WhyNot
+from .features import Key
 from .http.protocol import (
     BYTES_PER_REQUEST,
     MAX_MESSAGE_BYTES,
     TUPLES_PER_REQUEST,
     AskDrawing,
     AskHoldings,
+    AskKeys,
     AskReport,
     AskWhy,
     Done,
@@ -38,6 +40,7 @@ from .http.protocol import (
     Failed,
     Holdings,
     Insert,
+    Keys,
     Notify,
     Reasons,
     Reply,
@@ -275,6 +278,13 @@ class Client:
     async def subscriptions(self) -> list[Holding]:
         """The subscriptions of the peer, of whatever client, and what each holds."""
         return (await self._ask(AskHoldings(next(self._numbers)), Holdings)).subscriptions
+
+    async def keys(self, keys: Sequence[Key], *, find: bool = False) -> list[HeldKey]:
+        """What lies at the peer under each key, and who holds it; see :meth:`gsg.inspection.Inspection.keys`.
+
+        Raises LocalError for more than 10,000 keys, or 16 with ``find``.
+        """
+        return (await self._ask(AskKeys(next(self._numbers), list(keys), find), Keys)).keys
 
     async def why(self, subscription: int, row: Mapping[str, object]) -> Why:
         """Which tuples make a row of the subscription with this number at the peer. Some of the row's names will do."""

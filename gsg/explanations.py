@@ -9,6 +9,17 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+import dht
+
+
+class HeldKey(msgspec.Struct, frozen=True):
+    """A key as one peer sees it."""
+
+    facts: int
+    """That lie under it at this peer, whether it is one of its holders or not."""
+    holders: tuple[dht.Contact, ...] = ()
+    """Who holds it, as the peer has just found by asking, the primary first; none where that was not asked."""
+
 
 class Candidate(msgspec.Struct, frozen=True):
     """A place where a condition could be posted: a position with a constant, and what lies at its rendezvous."""

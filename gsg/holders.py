@@ -118,6 +118,13 @@ class Holders:
                     raise PeerUnreachable(str(error)) from None
                 self._sets[feature] = found
 
+    async def find(self, feature: Key) -> tuple[dht.Contact, ...]:
+        """All holders of a feature's key, the primary first, by asking anew. Raises PeerUnreachable when the overlay cannot say."""
+        try:
+            return await self._overlay.owners(key(*feature), REPLICAS, anew=True)
+        except dht.DhtError as error:
+            raise PeerUnreachable(str(error)) from None
+
     def without_us(self, feature: Key) -> tuple[dht.Contact, ...]:
         """Who are the holders of a feature's key when we have left; none when we know of nobody else."""
         holders = self._overlay.owners_now(key(*feature), REPLICAS + 1) or ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 import rete
 from rete.inspect import graph
@@ -11,11 +12,13 @@ from .anchors import Anchors, Place
 from .drawing import draw
 from .exchange import show
 from .explaining import explain_plan, explain_why, explain_why_not, holding_of, tests_elsewhere, tree_of
-from .explanations import Candidate, Holding, Plan, Why, WhyNot
-from .features import Template
+from .explanations import Candidate, HeldKey, Holding, Plan, Why, WhyNot
+from .features import Key, Template
+from .holders import Holders
 from .languages import parse_query
 from .model import n3
 from .query import alphas
+from .rendezvous import Rendezvous
 from .rows import Row
 from .subscriber import Subscriber
 from .subscriptions import Subscribed, Subscriptions
@@ -23,12 +26,22 @@ from .writing import naming, query_text
 
 
 class Inspection:
-    """What a peer knows of the queries of its users. See :attr:`gsg.Peer.inside`."""
+    """What a peer knows of the queries of its users, and of keys. See :attr:`gsg.Peer.inside`."""
 
-    def __init__(self, subscriber: Subscriber, subscriptions: Subscriptions, anchors: Anchors, address: str) -> None:
+    def __init__(
+        self,
+        subscriber: Subscriber,
+        subscriptions: Subscriptions,
+        anchors: Anchors,
+        holders: Holders,
+        rendezvous: Rendezvous,
+        address: str,
+    ) -> None:
         self._subscriber = subscriber
         self._subscriptions = subscriptions
         self._anchors = anchors
+        self._holders = holders
+        self._held = rendezvous.held
         self._address = address
 
     async def explain(self, text: str, language: str = "gsg") -> Plan:
@@ -57,6 +70,12 @@ class Inspection:
     def subscriptions(self) -> list[Holding]:
         """What each subscription of this peer's users holds here, the oldest first."""
         return [self._holding(made) for made in self._subscriptions]
+
+    async def keys(self, keys: Sequence[Key], *, find: bool = False) -> list[HeldKey]:
+        """What lies here under each key, and with ``find`` who holds it, by a lookup for each (arity, position and constant make a
+        key). Raises PeerUnreachable when the overlay cannot say."""
+        found = await asyncio.gather(*map(self._holders.find, keys)) if find else [()] * len(keys)
+        return [HeldKey(len(self._held.under(key)), holders) for key, holders in zip(keys, found, strict=True)]
 
     def why(self, number: int, row: Row) -> Why:
         """Which tuples make a row of a subscription. Raises LocalError for a number or a name that there is not."""

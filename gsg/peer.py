@@ -377,9 +377,10 @@ class Peer:
 
     @property
     def inside(self) -> Inspection:
-        """What the peer knows of its users' queries: plans, reasons, what they hold, pictures."""
+        """What the peer knows of its users' queries and of keys: plans, reasons, what they hold, pictures, who holds a key."""
         self._opened()
-        return Inspection(self._subscriber, self._subscriptions, self._subscriber.intake.anchors, show(self.contact))
+        anchors, address = self._subscriber.intake.anchors, show(self.contact)
+        return Inspection(self._subscriber, self._subscriptions, anchors, self._holders, self._rendezvous, address)
 
     async def status(self) -> list[PeerStatus]:
         """How this peer and every peer it knows are doing, itself first; peers that do not answer are left out."""

@@ -4,9 +4,10 @@ One message a frame: msgpack in binary frames, the same arrays as JSON in text f
 its first frame. Every request has a number of the client's choice and is answered by Done, Failed, Subscribed or what was asked
 for, with that number. Requests are carried out in order; up to UNANSWERED of them are under way at once.
 
-    client -> peer      Insert, Retract, Notify, Subscribe, Unsubscribe, AskReport, Explain, AskHoldings, AskWhy, AskDrawing
+    client -> peer      Insert, Retract, Notify, Subscribe, Unsubscribe, AskReport, Explain, AskHoldings, AskWhy, AskDrawing,
+                        AskKeys
     peer -> client      Done, Failed, Subscribed, then Rows... UpToDate Rows... ; Dropped; Ended; Report, Explained,
-                        Holdings, Reasons, Drawing
+                        Holdings, Reasons, Drawing, Keys
 
 Terms are arrays of a kind and its fields, as in :mod:`gsg.model`: ``[1, name]`` a symbol, ``[2, iri]``, ``[3, label]`` a blank
 node, ``[4, lexical, datatype, language]`` a literal; strings and 64-bit integers are themselves.
@@ -20,11 +21,14 @@ import msgspec
 
 from .. import errors
 from ..backlog import LIMIT, Overflow
-from ..explanations import Holding, Plan, Why, WhyNot
+from ..explanations import HeldKey, Holding, Plan, Why, WhyNot
+from ..features import Key
 from ..messages import PeerStatus
 from ..model import Term, Tuple
 from ..query import MAX_TOKENS
 
+MAX_KEYS, MAX_KEYS_FOUND = 10_000, 16
+"""Keys that may be asked about at once, and with a lookup for each; more is refused."""
 UNANSWERED = 16
 """Requests of one client that are carried out at once. Beyond, the peer stops reading from that client until one is answered."""
 TUPLES_PER_REQUEST = 1_000
@@ -115,6 +119,14 @@ class AskDrawing(_Message, tag=20, frozen=True):
     subscription: int | None = None
 
 
+class AskKeys(_Message, tag=23, frozen=True):
+    """What lies at this peer under each of these keys, and with ``find`` who holds them?"""
+
+    keys: list[Key]
+    """Arity, position and constant of each."""
+    find: bool = False
+
+
 class Done(_Message, tag=10, frozen=True):
     """Carried out; ``count`` tuples changed."""
 
@@ -195,6 +207,12 @@ class Drawing(_Message, tag=22, frozen=True):
     svg: str
 
 
+class Keys(_Message, tag=24, frozen=True):
+    """Each key that was asked about, as this peer sees it."""
+
+    keys: list[HeldKey]
+
+
 class Report(_Message, tag=16, frozen=True):
     """How the peers are, this one first; ``shares`` is the fraction of all keys that each is responsible for."""
 
@@ -213,9 +231,11 @@ class Report(_Message, tag=16, frozen=True):
         }
 
 
-Request: TypeAlias = Insert | Retract | Notify | Subscribe | Unsubscribe | AskReport | Explain | AskHoldings | AskWhy | AskDrawing
+Request: TypeAlias = (
+    Insert | Retract | Notify | Subscribe | Unsubscribe | AskReport | Explain | AskHoldings | AskWhy | AskDrawing | AskKeys
+)
 Reply: TypeAlias = (
-    Done | Failed | Subscribed | Rows | UpToDate | Dropped | Ended | Report | Explained | Holdings | Reasons | Drawing
+    Done | Failed | Subscribed | Rows | UpToDate | Dropped | Ended | Report | Explained | Holdings | Reasons | Drawing | Keys
 )
 
 

@@ -17,12 +17,15 @@ from ..peer import Peer
 from ..rows import Change, Row
 from .protocol import (
     BYTES_PER_MESSAGE,
+    MAX_KEYS,
+    MAX_KEYS_FOUND,
     MAX_LIMIT,
     MAX_MAX_TOKENS,
     ROWS_PER_MESSAGE,
     UNANSWERED,
     AskDrawing,
     AskHoldings,
+    AskKeys,
     AskReport,
     AskWhy,
     Done,
@@ -33,6 +36,7 @@ from .protocol import (
     Explained,
     Holdings,
     Insert,
+    Keys,
     Notify,
     Reasons,
     Reply,
@@ -200,6 +204,11 @@ class Session:
                 return Reasons(number, why=inside.why(request.subscription, row))
             case AskDrawing():
                 return Drawing(number, self._peer.inside.drawing(request.subscription))
+            case AskKeys():
+                most = MAX_KEYS_FOUND if request.find else MAX_KEYS
+                if len(request.keys) > most:
+                    raise LocalError(f"{len(request.keys)} keys asked about at once; expected at most {most}")
+                return Keys(number, await self._peer.inside.keys(request.keys, find=request.find))
 
     async def _subscribe(self, request: Subscribe, tasks: asyncio.TaskGroup) -> None:
         if request.request in self._subscriptions:

@@ -10,8 +10,11 @@ import pytest
 from peers import quiet, simulate
 
 import gsg
+from dht import distance
 from dht.simnet import SimNet
 from gsg import LocalError, Peer, Row, Symbol
+from gsg.explanations import HeldKey
+from gsg.features import key
 from gsg.http.door import HttpDoor
 from gsg.row_text import read_row
 
@@ -23,6 +26,22 @@ INSERT {
 }
 """
 QUERY = "(?x, ^on, ?y), (?y, ^left-of, ?z), NOT { (?z, ^color, red) }"
+
+
+def test_any_peer_says_who_holds_a_key_and_each_what_it_has() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        place, missing = (3, 1, Symbol("on")), (3, 1, Symbol("under"))
+        closest = sorted((peer.contact for peer in peers), key=lambda each: distance(each.id, key(*place)))[:3]
+        await peers[0].insert([("a", Symbol("on"), "b"), ("b", Symbol("on"), "c")])
+
+        for peer in peers:
+            held, nothing = await peer.inside.keys([place, missing], find=True)
+            assert held.holders == tuple(closest)
+            assert held.facts == (2 if peer.contact in closest else 0)
+            assert (nothing.facts, len(nothing.holders)) == (0, 3)
+            assert await peer.inside.keys([place]) == [HeldKey(held.facts)]
+
+    simulate(work, seed=20, size=6)
 
 
 def test_a_plan_over_peers_has_anchors_with_the_loads_that_rendezvous_report() -> None:

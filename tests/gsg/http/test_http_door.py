@@ -132,6 +132,17 @@ async def test_what_is_no_tuple_is_refused_before_it_is_sent(client: Client) -> 
     assert (await client.subscribe("(?x)")).rows() == Counter()
 
 
+async def test_a_client_asks_who_holds_a_key_and_what_is_there(door: HttpDoor, client: Client) -> None:
+    await client.insert([("a", ON, 1), ("b", ON, 2)])
+
+    (held,) = await client.keys([(3, 1, ON)], find=True)
+    with pytest.raises(LocalError, match="17 keys asked about at once; expected at most 16"):
+        await client.keys([(3, 1, ON)] * 17, find=True)
+
+    assert held.facts == 2
+    assert [each.id for each in held.holders] == [(await client.report()).peers[0].peer]
+
+
 async def test_a_report_tells_how_peers_are(door: HttpDoor, client: Client) -> None:
     await client.insert([("a", ON, "b")])
 
