@@ -113,7 +113,8 @@ class Handover:
         self._look()
 
     def missed(self, peer: bytes) -> None:
-        """A holder that lives did not confirm a change in time: it is told all that it should know, like a newcomer."""
+        """A holder that was set aside takes changes again: it is told all that it should know, like a newcomer."""
+        self._dead.discard(peer)
         self._newcomers.add(peer)
         self._settled_at_s = max(self._settled_at_s, asyncio.get_running_loop().time() + MENDING_S)
         self._look()
@@ -410,8 +411,8 @@ class _Plan:
         # Of those that have it the closest sends; and we, before we let go of it.
         senders = [holder for holder in ids if holder not in new]
         if not ours or senders[:1] == [own.id] or not senders:
-            # Nobody but us may have it: then the primary at least gets it.
-            targets = new or (set() if ours else set(ids[:1]))
+            # We may have held it in the place of one that took no changes: nothing is dropped here that not all of them have.
+            targets = new or (set() if ours else set(ids))
             for holder in holders:
                 if holder.id in targets and holder.id != own.id:
                     self.copies.setdefault(holder, []).append(key)

@@ -2,6 +2,9 @@
 
 The holders of a key are the REPLICAS living peers closest to it. The closest is its primary, and the rendezvous of the feature: it
 orders what happens to the key, and tells the others.
+
+A holder that lives and does not take changes is *set aside* by whoever noticed (:mod:`gsg.replication`): the next closest peer
+holds the key in its place. Who the primary is does not change by that: events that wait there are late, and not lost.
 """
 
 from __future__ import annotations
@@ -12,15 +15,15 @@ from collections.abc import Callable, Iterable
 
 import dht
 
-from .errors import PeerUnreachable
+from .errors import GsgError, PeerUnreachable
 from .exchange import Leaving, LinkBroke
 from .features import Key, key
 from .placement import REPLICAS
 
 REMEMBERED = 500_000
 """Features whose holder is remembered; at the limit all are forgotten, and found again as they come (mostly without asking)."""
-
-
+ASIDE = 8
+"""Peers that may be set aside at once: lookups know the closest twenty of a key. Beyond, changes are not acknowledged."""
 UNSURE_S = 90.0
 """How long after a peer came or went holders are checked by whoever is taken for one; views are refreshed every 30 s."""
 MEETING_S = 2.0
@@ -43,6 +46,8 @@ class Holders:
         self._known: dict[Key, dht.Contact] = {}
         self._sets: dict[Key, tuple[dht.Contact, ...]] = {}
         """All holders, of features that we hold or change. Limit: REMEMBERED, like the others."""
+        self.aside: dict[bytes, GsgError] = {}
+        """Holders that take no changes, by id, and why. Limit: ASIDE. Whoever sets one aside takes it back."""
         self._news = asyncio.Event()
         self._sure_from_s = 0.0
 
@@ -62,6 +67,24 @@ class Holders:
             self._end_links(peer, str(why))
         self.forget()
         self._on_gone(peer)
+
+    def set_aside(self, peer: bytes, why: GsgError) -> bool:
+        """A holder does not take changes: others hold its keys besides. Whether that is new; False as well beyond ASIDE."""
+        if peer in self.aside or len(self.aside) >= ASIDE:
+            return False
+        self.aside[peer] = why
+        self.forget()
+        self._on_gone(peer)
+        return True
+
+    def take_back(self, peer: bytes) -> None:
+        """It takes changes again, or is dead."""
+        del self.aside[peer]
+        self.forget()
+
+    def known(self, peer: bytes) -> dht.Contact | None:
+        """The contact of a peer that lives, as far as known."""
+        return self._overlay.knows(peer)
 
     @property
     def unsure(self) -> bool:
@@ -98,25 +121,30 @@ class Holders:
         return holder
 
     def all_of(self, feature: Key) -> tuple[dht.Contact, ...]:
-        """All holders of a feature's key as far as known without asking anybody, the primary first; none where that is unknown."""
+        """All holders of a feature's key that take changes, closest first, as far as known without asking anybody; none where that
+        is unknown."""
         holders = self._sets.get(feature)
         if holders is None:
-            holders = self._overlay.owners_now(key(*feature), REPLICAS) or ()
+            holders = self._taking(self._overlay.owners_now(key(*feature), REPLICAS + len(self.aside)) or ())
             if len(self._sets) >= REMEMBERED:
                 self._sets.clear()
             if holders:
                 self._sets[feature] = holders
         return holders
 
+    def also_aside(self, feature: Key) -> tuple[dht.Contact, ...]:
+        """The holders there would be if none were set aside."""
+        return self._overlay.owners_now(key(*feature), REPLICAS) or ()
+
     async def look_up(self, features: Iterable[Key]) -> None:
         """Find the holders of features that are not known. Raises PeerUnreachable when the overlay cannot say."""
         for feature in features:
             if not self.all_of(feature):
                 try:
-                    found = await self._overlay.owners(key(*feature), REPLICAS)
+                    found = await self._overlay.owners(key(*feature), REPLICAS + len(self.aside))
                 except dht.DhtError as error:
                     raise PeerUnreachable(str(error)) from None
-                self._sets[feature] = found
+                self._sets[feature] = self._taking(found)
 
     async def find(self, feature: Key) -> tuple[dht.Contact, ...]:
         """All holders of a feature's key, the primary first, by asking anew. Raises PeerUnreachable when the overlay cannot say."""
@@ -127,8 +155,8 @@ class Holders:
 
     def without_us(self, feature: Key) -> tuple[dht.Contact, ...]:
         """Who are the holders of a feature's key when we have left; none when we know of nobody else."""
-        holders = self._overlay.owners_now(key(*feature), REPLICAS + 1) or ()
-        return tuple([holder for holder in holders if holder.id != self._overlay.contact.id][:REPLICAS])
+        holders = self._overlay.owners_now(key(*feature), REPLICAS + 1 + len(self.aside)) or ()
+        return self._taking(tuple([holder for holder in holders if holder.id != self._overlay.contact.id]))
 
     def shares(self, samples: int) -> dict[bytes, float]:
         """The fraction of all keys that each peer is responsible for, estimated from so many keys spread evenly by hash."""
@@ -146,6 +174,12 @@ class Holders:
     def everybody(self) -> list[dht.Contact]:
         """All peers that this one knows of, itself included."""
         return [self._overlay.contact, *self._overlay.contacts()]
+
+    def _taking(self, closest: tuple[dht.Contact, ...]) -> tuple[dht.Contact, ...]:
+        """Of the peers closest to a key those that hold it."""
+        if self.aside:
+            closest = tuple([peer for peer in closest if peer.id not in self.aside])
+        return closest[:REPLICAS]
 
     def _remember(self, feature: Key, holders: tuple[dht.Contact, ...]) -> dht.Contact:
         if len(self._known) >= REMEMBERED:

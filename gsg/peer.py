@@ -174,6 +174,7 @@ class Peer:
             self._versions,
             self._keeping,
             lambda peer: self._handover.missed(peer),
+            self._start_task,
         )
         self._handover = Handover(
             self.contact,

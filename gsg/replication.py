@@ -1,46 +1,60 @@
-"""A change of facts at all holders of their keys: the primary makes it, tells the others, and answers when enough have it.
+"""A change of facts at all holders of their keys: the primary makes it, tells the others, and answers when all of them have it.
 
     publisher ──Publish──> primary: gives the change its stamp, feeds subscribers ──Replicate──> the other holders
               <───Done────          <──────────────────────Done─────────────────────────────────
 
-All holders are waited for, as the promise is that all but one may die at once; one that is slow is not waited for longer than
-STRAGGLER_S where a majority has the change. Each holder keeps the later of two changes (:mod:`gsg.entries`), so it does not matter
-in what order, or how often, it is told.
+All holders are waited for, as the promise is that all but one may die at once: what a majority has may be lost with the majority.
+One that owes an answer and has given none for DEAF_S, or that refuses, is *set aside* (:mod:`gsg.holders`): for us the next closest
+peer holds its keys in its place, and is told all that it should know, until it confirms again and is told all itself.
+
+    holder ──owes an answer for DEAF_S, or refuses──> set aside ──confirms a Replicate of nothing──> told everything, holder
+
+So one that reads nothing costs publishers DEAF_S once, and not the promise. A change is never acknowledged with fewer than a
+majority of those that would hold it if none were set aside: a primary whose words reach nobody is not to believe that it is alone.
+Each holder keeps the later of two changes (:mod:`gsg.entries`), so it does not matter in what order, or how often, it is told.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TypeAlias
 
 import dht
 
 from .errors import GsgError, PeerUnreachable, Refused
-from .exchange import Answer, Channel, Exchange, Leaving, show
+from .exchange import Answer, Channel, Exchange, Leaving, LinkBroke, show
 from .features import Key
 from .holders import Holders
+from .intake import StartTask
 from .keeping import Unkept
 from .messages import Done, Failed, NotHere, Origin, Replicate, parts
 from .model import Tuple
+from .patience import Patience
 from .rendezvous import Rendezvous
 from .versions import Versions
 
-STRAGGLER_S = 0.5
-"""How long a holder may keep the others waiting when a majority has answered."""
-ATTEMPTS = 4
-"""How often a change is sent to the holders there are, before its publisher is told that they do not have it."""
+log = logging.getLogger(__name__)
+
+DEAF_S = 5.0
+"""How long a holder may owe answers and give none, before the next closest peer takes its place. Each answer begins it anew: one
+that is slow, and confirms what it was told in turn, is waited for."""
+ATTEMPTS = 8
+"""How often a change is sent to the holders there are, as others take the place of some, before its publisher is told that they do
+not have it."""
 HOLDERS_TIMEOUT_S = 20.0
 """How long holders may take in all. Shorter than ANSWER_TIMEOUT_S: else their primary were taken for dead by its publisher."""
+RETURN_S = 1.0
+"""How often a holder that was set aside is asked whether it takes changes again; one that reads nothing is asked once."""
 CHUNK_FACTS = 1_000
 
 Copy: TypeAlias = tuple[list[int], list[bytes]]
 Copies: TypeAlias = dict[dht.Contact, Copy]
 """For each other holder: numbers of facts, and the positions under which it holds them."""
 Sent: TypeAlias = "dict[dht.Contact, tuple[Copy, list[asyncio.Future[Answer]]]]"
-"""What each was told, and the answers that are to come from it."""
+"""What each was told, and the answers that are to come from it, or came."""
 Have: TypeAlias = dict[bytes, dict[int, bytes]]
 """By the id of each holder that has confirmed: numbers of facts, and the positions under which it has them."""
 
@@ -53,11 +67,15 @@ class Held:
     """How many facts changed under their position 0."""
     stamp: int
     everywhere: Callable[[], Awaitable[None]] | None
-    """Waits until our disk and the other holders have it; raises PeerUnreachable or Refused. None where there are none of them."""
+    """Waits until our disk and all other holders have it; raises PeerUnreachable or Refused. None where there are none of them."""
 
 
 class Replication:
-    """Makes changes as the primary of their keys. ``on_missed(peer)`` hears of a holder that did not get one."""
+    """Makes changes as the primary of their keys.
+
+    ``on_missed(peer)`` hears of a holder that was set aside and takes changes again; ``start_task`` runs a coroutine while the peer
+    lives.
+    """
 
     def __init__(
         self,
@@ -68,6 +86,7 @@ class Replication:
         versions: Versions,
         keeping: Unkept,
         on_missed: Callable[[bytes], None],
+        start_task: StartTask,
     ) -> None:
         self._own = own.id
         self._holders = holders
@@ -76,6 +95,8 @@ class Replication:
         self._versions = versions
         self._keeping = keeping
         self._on_missed = on_missed
+        self._start_task = start_task
+        self._patience = Patience()
 
     def hold(self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes], seen: int, origin: Origin | None = None) -> Held:
         """Make a change here, now; ``seen`` is the latest stamp that the publisher knows of.
@@ -140,8 +161,22 @@ class Replication:
             if channel is None or channel.congested:
                 rest[holder] = copy
             else:
-                sent[holder] = copy, _ask(channel, sign, facts, copy, stamp)
+                sent[holder] = copy, self._ask(channel, sign, facts, copy, stamp)
         return sent, rest
+
+    def _ask(self, channel: Channel, sign: int, facts: Sequence[Tuple], copy: Copy, stamp: int) -> list[asyncio.Future[Answer]]:
+        numbers, places = copy
+        theirs = [facts[number] for number in numbers]
+
+        def make(part: slice) -> Callable[[int], Replicate]:
+            count = len(theirs[part])
+            return lambda request: Replicate(request, [sign] * count, theirs[part], places[part], [stamp] * count)
+
+        answers = [channel.ask(make(part)) for part in parts(theirs, CHUNK_FACTS)]
+        for answer in answers:
+            self._patience.asked(channel.contact.id, _now())
+            answer.add_done_callback(lambda _: self._patience.answered(channel.contact.id, _now()))
+        return answers
 
     async def _send_rest(self, sign: int, facts: Sequence[Tuple], copies: Copies, stamp: int, sent: Sent) -> GsgError | None:
         """Tell the others, who are missing in ``sent`` afterwards if that cannot be."""
@@ -149,25 +184,24 @@ class Replication:
         async def tell(holder: dht.Contact, copy: Copy) -> GsgError | None:
             try:
                 channel = await self._exchange.channel(holder)
-                async with asyncio.timeout(STRAGGLER_S):
-                    if channel.congested:
-                        await channel.drained()
-            except TimeoutError:
-                return PeerUnreachable(f"{show(holder)} reads too slowly to hold what others wait for")
-            except PeerUnreachable as error:
-                self._holders.failed(holder.id, error)
+                if channel.congested:
+                    await channel.drained(DEAF_S)
+            except LinkBroke as error:
                 return error
-            sent[holder] = copy, _ask(channel, sign, facts, copy, stamp)
+            except PeerUnreachable as error:
+                # It may live all the same, as a program that is busy: the overlay finds out.
+                self._set_aside(holder, error)
+                return error
+            sent[holder] = copy, self._ask(channel, sign, facts, copy, stamp)
             return None
 
         problems = await asyncio.gather(*(tell(holder, copy) for holder, copy in copies.items()))
         return next(filter(None, problems), None)
 
     async def _until_held(self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes], stamp: int, sent: Sent) -> None:
-        """Wait until enough have the change; where too many have died, those who hold the keys in their place are told."""
+        """Wait until all holders have the change; where some die or are set aside, those who take their place are told."""
         problem: GsgError | None = None
-        loop = asyncio.get_running_loop()
-        deadline_s = loop.time() + HOLDERS_TIMEOUT_S
+        deadline_s = _now() + HOLDERS_TIMEOUT_S
         for _ in range(ATTEMPTS):
             copies = self._copies(facts, places)
             if copies is None:
@@ -179,76 +213,107 @@ class Replication:
             untold = {holder: copy for holder, copy in copies.items() if holder not in sent or sent[holder][0] != copy}
             more, rest = self._send(sign, facts, untold, stamp)
             sent = {holder: told for holder, told in sent.items() if holder not in rest} | more
-            problem = await self._send_rest(sign, facts, rest, stamp, sent)
-            confirmed, problem = await self._confirmed(facts, places, sent, problem, deadline_s)
-            if all(holder.id in confirmed for holder in copies):
+            problem = await self._send_rest(sign, facts, rest, stamp, sent) or problem
+            problem = await self._heard(facts, places, copies, sent, deadline_s) or problem
+            if self._is_held(facts, places, copies, sent):
                 return
-            if self._is_enough(facts, places, confirmed):
-                self._look_after(copies, sent, confirmed)
-                return
-            sent = {holder: told for holder, told in sent.items() if holder.id in confirmed}
-            if loop.time() >= deadline_s:
+            if _now() >= deadline_s:
                 break
-        raise PeerUnreachable(f"{len(facts)} facts are not at enough holders of their keys: {problem or 'those are not known'}")
+            # Who is slow may confirm yet, also when it was set aside.
+            sent = {holder: told for holder, told in sent.items() if not any(map(_has_failed, told[1]))}
+        slow = next((holder for holder, (_, answers) in sent.items() if _unanswered(answers)), None)
+        if slow is not None and problem is None:
+            problem = PeerUnreachable(f"{show(slow)} has not confirmed it within {HOLDERS_TIMEOUT_S:g} s")
+        why = problem or next(iter(self._holders.aside.values()), None) or "their holders are not known"
+        raise PeerUnreachable(f"a change of {_counted(facts)} was not acknowledged by all holders of its keys: {why}")
 
-    async def _confirmed(
-        self, facts: Sequence[Tuple], places: Sequence[bytes], sent: Sent, problem: GsgError | None, deadline_s: float
-    ) -> tuple[Have, GsgError | None]:
-        """Who has confirmed what; those who are slow are not waited for when STRAGGLER_S are over and the others are enough."""
-        loop = asyncio.get_running_loop()
-        waits = {answer for _, answers in sent.values() for answer in answers if not answer.done()}
-        if waits:
-            _, waits = await asyncio.wait(waits, timeout=STRAGGLER_S)
-        while waits and (left_s := deadline_s - loop.time()) > 0 and not self._is_enough(facts, places, _have(sent)):
-            _, waits = await asyncio.wait(waits, timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
+    async def _heard(
+        self, facts: Sequence[Tuple], places: Sequence[bytes], copies: Copies, sent: Sent, deadline_s: float
+    ) -> GsgError | None:
+        """Wait until the holders have confirmed, or something has to be sent to others: returns why."""
+        while (problem := self._judge(copies, sent)) is None and not self._is_held(facts, places, copies, sent):
+            now = _now()
+            owing = {holder: _unanswered(answers) for holder, (_, answers) in sent.items()}
+            waits = [answer for holder, answers in owing.items() if holder in copies for answer in answers]
+            until_s = [deadline_s, *(self._deaf_at_s(holder) for holder, answers in owing.items() if answers and holder in copies)]
+            # A link that breaks is news at once.
+            when = asyncio.FIRST_EXCEPTION
+            if not waits:
+                # All that hear have it, and are too few: it takes one of those that were set aside.
+                waits = [answer for answers in owing.values() for answer in answers]
+                when, until_s = asyncio.FIRST_COMPLETED, until_s[:1]
+            if not waits or deadline_s <= now:
+                return None
+            await asyncio.wait(waits, timeout=min(until_s) - now, return_when=when)
+        return problem
+
+    def _judge(self, copies: Copies, sent: Sent) -> GsgError | None:
+        """Look at the answers that have come and those that have not: why somebody who was waited for is to be replaced, if so."""
+        problem: GsgError | None = None
+        now = _now()
         for holder, (_, answers) in sent.items():
             try:
                 for answer in answers:
                     if answer.done():
                         _check(holder, answer.result())
+                if holder not in copies or not _unanswered(answers):
+                    continue
+                if holder.id in self._holders.aside:
+                    # Another change has found that out.
+                    problem = self._holders.aside[holder.id]
+                elif self._deaf_at_s(holder) <= now:
+                    raise PeerUnreachable(f"{show(holder)} has confirmed nothing for {DEAF_S:g} s")
+            except (LinkBroke, Leaving) as error:
+                problem = error
+                self._holders.failed(holder.id, error)
             except GsgError as error:
                 problem = error
-                if isinstance(error, PeerUnreachable):
-                    self._holders.failed(holder.id, error)
-        return _have(sent), problem
+                self._set_aside(holder, error)
+        return problem
 
-    def _look_after(self, copies: Copies, sent: Sent, confirmed: Have) -> None:
-        """The holders that did not confirm: those that were not told, or whose links break, have to be told all over."""
-        for holder in copies:
-            if holder.id in confirmed:
-                continue
-            if holder not in sent:
-                self._on_missed(holder.id)
-                continue
-            for answer in sent[holder][1]:
-                answer.add_done_callback(partial(self._came_late, holder))
-
-    def _came_late(self, holder: dht.Contact, answer: asyncio.Future[Answer]) -> None:
-        if answer.cancelled() or answer.exception() is not None or not isinstance(answer.result(), Done):
-            self._on_missed(holder.id)
-
-    def _is_enough(self, facts: Sequence[Tuple], places: Sequence[bytes], confirmed: Have) -> bool:
-        """Whether each key has the change at a majority of the holders that it has by now."""
+    def _is_held(self, facts: Sequence[Tuple], places: Sequence[bytes], copies: Copies, sent: Sent) -> bool:
+        """Whether all holders have the change, and where some are set aside, under each key a majority of all there would be."""
+        if not all(holder in sent and all(map(_is_done, sent[holder][1])) for holder in copies):
+            return False
+        if not self._holders.aside:
+            return True
+        confirmed = _have(sent)
         for number, (fact, there) in enumerate(zip(facts, places, strict=True)):
             for position in there:
-                holders = self._holders.all_of((len(fact), position, fact[position]))
-                have = sum(
-                    holder.id == self._own or position in confirmed.get(holder.id, _NOTHING).get(number, b"") for holder in holders
-                )
-                if not holders or have < len(holders) // 2 + 1:
+                feature = (len(fact), position, fact[position])
+                owners = self._holders.also_aside(feature)
+                have = {self._own, *(holder.id for holder in self._holders.all_of(feature))}
+                have.update(peer.id for peer in owners if position in confirmed.get(peer.id, _NOTHING).get(number, b""))
+                if len(have) < len(owners) // 2 + 1:
                     return False
         return True
 
+    def _deaf_at_s(self, holder: dht.Contact) -> float:
+        """When a holder that goes on to answer nothing is set aside."""
+        return self._patience.since(holder.id) + DEAF_S
 
-def _ask(channel: Channel, sign: int, facts: Sequence[Tuple], copy: Copy, stamp: int) -> list[asyncio.Future[Answer]]:
-    numbers, places = copy
-    theirs = [facts[number] for number in numbers]
+    # --- holders that do not take changes ---------------------------------------------------------------------------------
 
-    def make(part: slice) -> Callable[[int], Replicate]:
-        count = len(theirs[part])
-        return lambda request: Replicate(request, [sign] * count, theirs[part], places[part], [stamp] * count)
+    def _set_aside(self, holder: dht.Contact, why: GsgError) -> None:
+        if self._holders.set_aside(holder.id, why):
+            log.warning("%s; the next closest peer holds its keys until it confirms again", why)
+            self._start_task(self._take_back(holder))
 
-    return [channel.ask(make(part)) for part in parts(theirs, CHUNK_FACTS)]
+    async def _take_back(self, holder: dht.Contact) -> None:
+        """Wait until a holder that was set aside takes changes again, or is dead."""
+        contact: dht.Contact | None = holder
+        while (contact := self._holders.known(holder.id)) is not None:
+            try:
+                channel = await self._exchange.channel(contact)
+                # When this is answered, all that was sent before it has been read.
+                _check(contact, await channel.ask(lambda request: Replicate(request, [], [], [], [])))
+            except GsgError:
+                await asyncio.sleep(RETURN_S)
+            else:
+                break
+        self._holders.take_back(holder.id)
+        if contact is not None:
+            self._on_missed(holder.id)
 
 
 def _check(holder: dht.Contact, answer: Answer) -> None:
@@ -265,6 +330,22 @@ def _have(sent: Sent) -> Have:
 
 def _is_done(answer: asyncio.Future[Answer]) -> bool:
     return answer.done() and not answer.cancelled() and answer.exception() is None and isinstance(answer.result(), Done)
+
+
+def _unanswered(answers: Sequence[asyncio.Future[Answer]]) -> list[asyncio.Future[Answer]]:
+    return [answer for answer in answers if not answer.done()]
+
+
+def _has_failed(answer: asyncio.Future[Answer]) -> bool:
+    return answer.done() and not _is_done(answer)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def _counted(facts: Sequence[Tuple]) -> str:
+    return "1 fact" if len(facts) == 1 else f"{len(facts)} facts"
 
 
 def _keys(facts: Sequence[Tuple], places: Sequence[bytes]) -> list[Key]:

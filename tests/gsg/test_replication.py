@@ -9,12 +9,14 @@ import pytest
 from peers import Reader, guest_of, quiet, simulate
 
 import dht
+import gsg.replication
 from dht.simnet import SimNet
 from gsg import Peer, Space, Symbol
 from gsg.errors import Refused
 from gsg.features import Key, key
 from gsg.holders import REPLICAS, UNSURE_S
 from gsg.messages import Done, Replicate
+from gsg.replication import DEAF_S, HOLDERS_TIMEOUT_S
 
 ON = Symbol("on")
 MENDED_S = 30.0
@@ -33,6 +35,18 @@ def where(peers: list[Peer], feature: Key) -> list[Peer]:
 
 def keys_of(facts: list[tuple[object, ...]]) -> set[Key]:
     return {(3, position, fact[position]) for fact in facts for position in range(3)}  # type: ignore[misc]  # terms
+
+
+def stop_reading(net: SimNet, *peers: Peer) -> None:
+    """They read nothing from any link, and go on to answer datagrams."""
+    for peer in peers:
+        net.stall(peer.contact.host)
+
+
+def read_on(net: SimNet, *peers: Peer) -> None:
+    """They read again."""
+    for peer in peers:
+        net.read_on(peer.contact.host)
 
 
 def test_an_acknowledged_fact_is_at_the_three_closest_peers_and_nowhere_else() -> None:
@@ -91,23 +105,24 @@ def test_a_holder_that_was_cut_off_learns_what_was_retracted_meanwhile() -> None
     simulate(work, seed=3, size=6)
 
 
-def test_a_holder_that_reads_nothing_does_not_keep_publishers_waiting() -> None:
+def test_a_holder_that_reads_nothing_keeps_publishers_waiting_once() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         primary, slow, _ = closest(peers, (3, 1, ON))
         publisher = next(peer for peer in peers if peer not in (primary, slow))
-        await publisher.insert([("first", ON, "x")])
-        for link in slow._endpoint.links.all():
-            link.pause_reading()
+        # It is not the primary of any of the keys.
+        names = [f"{number:0100000}" for number in range(40)]
+        names = [name for name in names if slow not in (closest(peers, (3, place, name))[0] for place in (0, 2))][:20]
+        await publisher.insert([(names[0], ON, names[0])])
+        stop_reading(net, slow)
 
         began_s = net.loop.time()
-        for number in range(20):
-            await publisher.insert([(f"{number:0100000}", ON, "x")])
+        for name in names[1:]:
+            await publisher.insert([(name, ON, name)])
 
-        assert net.loop.time() - began_s < 60
-        for link in slow._endpoint.links.all():
-            link.resume_reading()
+        assert net.loop.time() - began_s < 2 * DEAF_S
+        read_on(net, slow)
         await asyncio.sleep(MENDED_S)
-        assert len(slow._rendezvous.held.under((3, 1, ON))) == 21
+        assert len(slow._rendezvous.held.under((3, 1, ON))) == len(names) == 20
 
     simulate(work, seed=4, size=6)
 
@@ -174,43 +189,118 @@ def test_two_holders_that_die_in_the_middle_of_a_publish_have_successors_before_
     simulate(work, seed=4, size=5)
 
 
-def test_a_holder_that_reads_nothing_keeps_nobody_waiting_when_the_other_one_is_slow() -> None:
+def test_an_acknowledgement_waits_for_the_last_holder_too() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
-        primary, slow, still = closest(peers, (1, 0, "x"))
+        primary, second, slow = closest(peers, (1, 0, "x"))
+        stop_reading(net, slow)
+        net.loop.call_later(DEAF_S / 2, read_on, net, slow)
+
         await primary.insert([("x",)])
-        for peer in (slow, still):
-            for link in peer._endpoint.links.all():
-                link.pause_reading()
-        began_s = net.loop.time()
-        for link in slow._endpoint.links.all():
-            net.loop.call_later(2.0, link.resume_reading)
 
-        await primary.retract([("x",)])
+        assert where(peers, (1, 0, "x")) == [primary, second, slow]
+        assert not primary._holders.aside
 
-        assert 2 < net.loop.time() - began_s < 5
-        assert not slow._rendezvous.held.under((1, 0, "x"))
-        for link in still._endpoint.links.all():
-            link.resume_reading()
+    simulate(work, seed=4, size=6)
+
+
+def test_in_the_place_of_a_holder_that_reads_nothing_the_next_closest_has_all_before_it_is_acknowledged() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        feature: Key = (1, 0, "x")
+        primary, second, deaf = closest(peers, feature)
+        next_closest = sorted(peers, key=lambda peer: dht.distance(peer.contact.id, key(*feature)))[REPLICAS]
+        stop_reading(net, deaf)
+
+        await primary.insert([("x",)])
+
+        assert feature in next_closest._rendezvous.held
+        assert feature not in deaf._rendezvous.held
+        # Both that have it besides die, with what they know.
+        for peer in (primary, second):
+            net.crash(peer.contact.host, quietly=True)
+        read_on(net, deaf)
+        await asyncio.sleep(MENDED_S)
+        assert feature in deaf._rendezvous.held
+
+    simulate(work, seed=4, size=6)
+
+
+def test_a_holder_that_was_set_aside_is_one_again_when_it_reads() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        feature: Key = (1, 0, "x")
+        primary, _, deaf = closest(peers, feature)
+        stop_reading(net, deaf)
+        await primary.insert([("x",)])
+
+        read_on(net, deaf)
+        await asyncio.sleep(MENDED_S)
+
+        assert not primary._holders.aside
+        assert [peer for peer in peers if feature in peer._rendezvous.held] == [
+            peer for peer in peers if peer in closest(peers, feature)
+        ]
+
+    simulate(work, seed=4, size=6)
+
+
+def test_a_holder_that_was_set_aside_and_dies_is_not_waited_for() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        primary, _, deaf = closest(peers, (1, 0, "x"))
+        stop_reading(net, deaf)
+        await primary.insert([("x",)])
+
+        net.crash(deaf.contact.host, quietly=True)
+        await asyncio.sleep(MENDED_S)
+
+        assert not primary._holders.aside
+
+    simulate(work, seed=4, size=6)
+
+
+def test_a_primary_whose_holders_all_read_nothing_does_not_take_itself_for_alone() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        primary, *deaf = closest(peers, (1, 0, "x"))
+        await primary.insert([("x",)])
+        stop_reading(net, *deaf)
+
+        with pytest.raises(Refused, match=r"was not acknowledged by all holders of its keys: .* has confirmed nothing for 5 s"):
+            await primary.retract([("x",)])
+
+        read_on(net, *deaf)
 
     simulate(work, seed=6, size=3)
 
 
-def test_a_publisher_hears_from_the_primary_that_the_other_holders_do_not_read() -> None:
+def test_a_majority_of_the_holders_there_would_be_is_waited_for() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        primary, slow, deaf = closest(peers, (1, 0, "x"))
+        await primary.insert([("x",)])
+        stop_reading(net, slow, deaf)
+        net.loop.call_later(2 * DEAF_S, read_on, net, slow)
+
+        await primary.retract([("x",)])
+
+        assert not slow._rendezvous.held.under((1, 0, "x"))
+        assert set(primary._holders.aside) >= {deaf.contact.id}
+        read_on(net, deaf)
+
+    simulate(work, seed=6, size=3)
+
+
+def test_a_publisher_hears_from_the_primary_which_holder_does_not_confirm() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         primary, *still = closest(peers, (1, 0, "x"))
         publisher = next(peer for peer in peers if peer not in (primary, *still))
         await publisher.insert([("x",)])
-        for peer in still:
-            for link in peer._endpoint.links.all():
-                link.pause_reading()
+        stop_reading(net, *still)
+        with pytest.MonkeyPatch.context() as patch:
+            # As of one that confirms something now and then, and not this.
+            patch.setattr(gsg.replication, "DEAF_S", 2 * HOLDERS_TIMEOUT_S)
 
-        with pytest.raises(Refused, match="1 facts are not at enough holders"):
-            await publisher.retract([("x",)])
+            with pytest.raises(Refused, match=r"a change of 1 fact was not acknowledged by all holders of its keys: .*confirmed"):
+                await publisher.retract([("x",)])
 
         assert publisher._exchange.channel_now(primary.contact) is not None
-        for peer in still:
-            for link in peer._endpoint.links.all():
-                link.resume_reading()
+        read_on(net, *still)
 
     simulate(work, seed=7, size=4)
 

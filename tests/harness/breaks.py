@@ -8,7 +8,6 @@ from typing import Any, TypeAlias
 import pytest
 from msgspec.structs import replace
 
-import gsg.replication
 from gsg.entries import Entries
 from gsg.exchange import Channel
 from gsg.feeds import RecentEvents
@@ -17,13 +16,14 @@ from gsg.inorder import InOrder
 from gsg.keeping import Keeping
 from gsg.messages import Happened
 from gsg.rendezvous import Rendezvous
+from gsg.replication import Replication
 
 Columns: TypeAlias = list[Any]  # Any: one column of a message
 
 
 def acknowledged_before_holders_have_it(patch: pytest.MonkeyPatch) -> None:
     """A publisher is answered when the primary alone has the change: the others learn of it by repair."""
-    patch.setattr(gsg.replication, "_ask", lambda *_: [])
+    patch.setattr(Replication, "_ask", lambda *_: [])
 
 
 def no_tombstones(patch: pytest.MonkeyPatch) -> None:
