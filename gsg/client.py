@@ -18,6 +18,7 @@ from websockets.asyncio.client import connect as websocket_connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
 
 from . import model
+from .audiences import audience_of
 from .backlog import LIMIT, Overflow, overflow_of
 from .errors import DoorClosed, GsgError, LocalError, Overrun, PeerMisbehaved, PeerUnreachable
 from .explanations import HeldKey, Holding, Plan, Why, WhyNot
@@ -70,7 +71,7 @@ log = logging.getLogger(__name__)
 DEFAULT_URL = "http://127.0.0.1:8470"
 OPEN_TIMEOUT_S = 5.0
 Wanted = TypeVar("Wanted", bound=Reply)
-MakeRequest: TypeAlias = Callable[[int, list[Tuple]], Request]
+MakeRequest: TypeAlias = Callable[[int, list[Tuple], "list[str] | None"], Request]
 
 
 class _Stream:
@@ -192,17 +193,17 @@ class Client:
             # The caller's own error is the caller's: the group is to wait for our tasks, not to wrap it.
             await self._group.__aexit__(None, None, None)
 
-    async def insert(self, tuples: Iterable[Iterable[object]]) -> int:
-        """Make tuples true; see :meth:`gsg.Peer.insert`."""
-        return await self._publish([model.fact(items) for items in tuples], Insert)
+    async def insert(self, tuples: Iterable[Iterable[object]], *, audience: Iterable[bytes | str] | None = None) -> int:
+        """Make tuples true; see :meth:`gsg.Peer.insert`. The readers are peers: whoever is at a door of theirs reads along."""
+        return await self._publish(tuples, Insert, audience)
 
-    async def retract(self, tuples: Iterable[Iterable[object]]) -> int:
+    async def retract(self, tuples: Iterable[Iterable[object]], *, audience: Iterable[bytes | str] | None = None) -> int:
         """Make tuples untrue; see :meth:`gsg.Peer.retract`."""
-        return await self._publish([model.fact(items) for items in tuples], Retract)
+        return await self._publish(tuples, Retract, audience)
 
-    async def notify(self, tuples: Iterable[Iterable[object]]) -> None:
+    async def notify(self, tuples: Iterable[Iterable[object]], *, audience: Iterable[bytes | str] | None = None) -> None:
         """Events; see :meth:`gsg.Peer.notify`."""
-        await self._publish([model.fact(items) for items in tuples], Notify)
+        await self._publish(tuples, Notify, audience)
 
     async def run(self, script: str) -> list[LiveSubscription]:
         """Run a GSG script; see :meth:`gsg.Peer.run`. The whole script is checked before any of it is sent."""
@@ -313,11 +314,13 @@ class Client:
         with suppress(LocalError, PeerUnreachable, PeerMisbehaved):
             await self._ask(Unsubscribe(next(self._numbers), number), Done)
 
-    async def _publish(self, tuples: list[Tuple], make: MakeRequest) -> int:
+    async def _publish(self, tuples: Iterable[Iterable[object]], make: MakeRequest, audience: Iterable[bytes | str] | None) -> int:
         changed = 0
+        readers = audience_of(audience)
+        named = None if readers is None else sorted(reader.hex() for reader in readers)
         # All parts are checked before the first is sent.
-        for part in list(_parts(tuples)):
-            changed += (await self._ask(make(next(self._numbers), part), Done)).count
+        for part in list(_parts([model.fact(items) for items in tuples])):
+            changed += (await self._ask(make(next(self._numbers), part, named), Done)).count
         return changed
 
     async def _ask(self, request: Request, wanted: type[Wanted]) -> Wanted:

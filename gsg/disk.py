@@ -15,20 +15,22 @@ import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
 import dht
 from dht.identity_file import read_identity, write_identity
 
+from .audiences import MAX_READERS, PeerId, Restricted, restricted
 from .entries import Mark
 from .errors import BadData, reason
 from .journal import Batch
-from .model import Tuple
+from .model import Term, Tuple
 
 FILE, BOOK, IDENTITY = "peer.sqlite3", "addresses", "identity"
-FORMAT = 1
-"""The version of the file: a greater one was written by a later version of this package, and is refused."""
+FORMAT = 2
+"""The version of the file; 1 had no facts for named readers. A greater one was written by a later version, and is refused."""
 APPLICATION = 0x67736770
 """``gsgp``: tells a peer's file from other SQLite files."""
 SYNCHRONOUS = "FULL"
@@ -37,8 +39,15 @@ READ_ROWS = 10_000
 CHECKPOINT_PAGES = 4_000
 """The log is folded into the file when it has so many pages of 4 KiB. Each fold costs two more calls of fsync."""
 
+
+class _Readers(msgspec.Struct, frozen=True, array_like=True, tag=8, gc=False):
+    """Stands after the last term of a fact for named readers: their ids, ascending, so that one fact has one row."""
+
+    ids: Annotated[list[PeerId], msgspec.Meta(min_length=1, max_length=MAX_READERS)]
+
+
 _encode = msgspec.msgpack.Encoder().encode
-_decode_fact: msgspec.msgpack.Decoder[Tuple] = msgspec.msgpack.Decoder(Tuple)
+_decode_fact: msgspec.msgpack.Decoder[tuple[Term | _Readers, ...]] = msgspec.msgpack.Decoder(tuple[Term | _Readers, ...])
 _decode_marks: msgspec.msgpack.Decoder[list[Mark]] = msgspec.msgpack.Decoder(list[Mark])
 
 
@@ -91,6 +100,8 @@ class Disk:
             connection.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
             if is_new:
                 self._make_tables(connection)
+            else:
+                connection.execute(f"PRAGMA user_version={FORMAT}")
             return self._past(connection)
         except sqlite3.Error as error:
             self.close()
@@ -154,7 +165,7 @@ class Disk:
 
     def _row(self, fact: object, marks: object) -> tuple[Tuple, list[Mark]]:
         try:
-            items, known = _decode_fact.decode(fact), _decode_marks.decode(marks)  # type: ignore[arg-type]  # else TypeError
+            items, known = _fact(_decode_fact.decode(fact)), _decode_marks.decode(marks)  # type: ignore[arg-type]  # else TypeError
         except (msgspec.MsgspecError, TypeError, RecursionError, UnicodeDecodeError) as error:
             raise self._damaged(f"a row is no fact ({error})") from None
         if any(not 0 <= position < len(items) or abs(sign) != 1 or stamp < 0 for position, sign, stamp in known):
@@ -172,8 +183,8 @@ class Disk:
 
     def commit(self, batch: Batch) -> None:
         """Write a batch; it is on disk on return. Raises sqlite3.Error, and nothing of it is written."""
-        rows = [(_encode(fact), _encode(marks)) for fact, marks in batch.rows if marks]
-        gone = [(_encode(fact),) for fact, marks in batch.rows if not marks]
+        rows = [(_encoded(fact), _encode(marks)) for fact, marks in batch.rows if marks]
+        gone = [(_encoded(fact),) for fact, marks in batch.rows if not marks]
         with _transaction(self._opened) as connection:
             connection.executemany("REPLACE INTO facts VALUES (?, ?)", rows)
             connection.executemany("DELETE FROM facts WHERE fact = ?", gone)
@@ -191,6 +202,21 @@ class Disk:
         if self._connection is None:
             raise sqlite3.ProgrammingError("the data directory is closed")
         return self._connection
+
+
+def _encoded(fact: Tuple) -> bytes:
+    """A fact as the key of its row."""
+    return _encode((*fact, _Readers(sorted(fact.audience))) if isinstance(fact, Restricted) else fact)
+
+
+def _fact(items: tuple[Term | _Readers, ...]) -> Tuple:
+    """The inverse of :func:`_encoded`. Raises ValidationError for readers where a term must be."""
+    if _Readers not in map(type, items):
+        return items  # type: ignore[return-value]  # as just seen
+    *terms, last = items
+    if not terms or not isinstance(last, _Readers) or _Readers in map(type, terms):
+        raise msgspec.ValidationError("readers that do not follow the last term")
+    return restricted([tuple(terms)], frozenset(last.ids))[0]  # type: ignore[arg-type]  # as just seen
 
 
 @contextlib.contextmanager

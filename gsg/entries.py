@@ -2,17 +2,21 @@
 
 What went is remembered as a tombstone: a holder that was away, and comes back with the fact, is told that it has gone. So of what
 two holders of a key know of a fact the later one is right, and they agree as soon as each has told the other.
+
+A fact for named readers is one of its own here (:mod:`gsg.audiences`), and :meth:`Entries.visible` is what a reader sees.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, KeysView
+from collections.abc import Callable, Iterable, KeysView
 from itertools import chain
 from typing import TypeAlias
 
+from .audiences import Restricted
 from .features import HOME, Key
 from .model import Tuple
+from .variants import Seen, Variants
 
 Mark: TypeAlias = tuple[int, int, int]
 """What is known of a fact under one of its keys: the position, 1 (it is there) or -1 (it went), and the stamp."""
@@ -30,13 +34,15 @@ _NOTHING: dict[Tuple, int] = {}
 class Entries:
     """Facts by key. Stamps are in microseconds (:mod:`gsg.versions`)."""
 
-    __slots__ = ("_facts", "_gone", "_order", "forgotten", "remembering", "touched")
+    __slots__ = ("_facts", "_gone", "_order", "forgotten", "remembering", "touched", "variants")
 
     def __init__(self) -> None:
         self._facts: dict[Key, dict[Tuple, int]] = {}
         self._gone: dict[Key, dict[Tuple, int]] = {}
         self._order: deque[tuple[int, Key, Tuple]] = deque()
         """The tombstones, oldest first. Limits: TOMBSTONES and TOMBSTONE_S."""
+        self.variants: dict[Key, Variants] = {}
+        """The keys under which something is there, or was, for named readers; mostly none."""
         self.remembering = False
         """Whether there are tombstones: from when a second peer is known, as one alone has nobody to tell."""
         self.forgotten = 0
@@ -76,14 +82,71 @@ class Entries:
             del self._facts[key]
         return True
 
+    def enter_for_some(self, key: Key, fact: Tuple, stamp: int) -> bool:
+        """As :meth:`enter`, of a fact for named readers; one that came in by that would be seen by nobody."""
+        is_new = self.enter(key, fact, stamp)
+        self._variants(key).came(fact, stamp, is_new=is_new)  # type: ignore[arg-type]  # no plain tuple
+        return is_new
+
+    def leave_for_some(self, key: Key, fact: Tuple, stamp: int) -> bool:
+        """As :meth:`leave`, of a fact for named readers."""
+        buried = self.remembering and fact not in self._gone.get(key, _NOTHING)
+        was_there = self.leave(key, fact, stamp)
+        self._variants(key).went(fact, stamp, was_there=was_there, buried=buried)  # type: ignore[arg-type]  # as above
+        self._tidy(key)
+        return was_there
+
+    def _variants(self, key: Key) -> Variants:
+        variants = self.variants.get(key)
+        if variants is None:
+            variants = self.variants[key] = Variants()
+        return variants
+
+    def _tidy(self, key: Key) -> None:
+        if key in self.variants and not self.variants[key]:
+            del self.variants[key]
+
     def stamp_of(self, key: Key, fact: Tuple) -> int:
         """When a fact came or went last under a key, as far as remembered; -1 where nothing is known of it."""
         stamp = self._facts.get(key, _NOTHING).get(fact)
         return self._gone.get(key, _NOTHING).get(fact, -1) if stamp is None else stamp
 
-    def stamps_at_home(self, facts: Iterable[Tuple]) -> list[int]:
-        """When each fact came or went last under the key of its position 0."""
-        return [self.stamp_of((len(fact), HOME, fact[HOME]), fact) for fact in facts]
+    def stamps_at_home(self, facts: Iterable[Tuple], reader: bytes) -> list[int]:
+        """When each fact that a reader sees came or went last under the key of its position 0."""
+        stamps = []
+        for fact in facts:
+            key = (len(fact), HOME, fact[HOME])
+            stamp = self.stamp_of(key, fact)
+            if self.variants and key in self.variants and (view := self.variants[key].view(fact, reader)) is not None:
+                stamp = max(view.stamp, self._for_all(key, fact)[1])
+            stamps.append(stamp)
+        return stamps
+
+    def change(self, fact: Tuple, sign: int) -> Callable[[Key, Tuple, int], bool]:
+        """What lets a fact come or go: :meth:`enter` or :meth:`leave`, or the like for named readers."""
+        if type(fact) is tuple:
+            return self.enter if sign > 0 else self.leave
+        return self.enter_for_some if sign > 0 else self.leave_for_some
+
+    def seen(self, key: Key, fact: Tuple, sign: int, stamp: int) -> Seen:
+        """What has just come or gone, as each reader sees it, where :attr:`variants` has the key or the fact is restricted."""
+        return Seen(fact, sign, stamp, self.variants.get(key), self._for_all(key, tuple(fact)))
+
+    def _for_all(self, key: Key, fact: Tuple) -> tuple[bool, int]:
+        """Whether a plain tuple is there for everybody, and its stamp, or the moment after it went."""
+        stamp = self._facts.get(key, _NOTHING).get(fact)
+        return (False, self._gone.get(key, _NOTHING).get(fact, -1) + 1) if stamp is None else (True, stamp)
+
+    def visible(self, anchor: Key | None, reader: bytes) -> Iterable[Tuple]:
+        """The facts under a key that a reader sees, as plain tuples; for None those under the keys of their positions 0."""
+        if anchor is not None:
+            return self._visible(anchor, self.under(anchor), reader)
+        homes = ((key, facts) for key, facts in self._facts.items() if key[1] == HOME)
+        return chain.from_iterable(self._visible(key, facts, reader) for key, facts in homes)
+
+    def _visible(self, key: Key, facts: dict[Tuple, int], reader: bytes) -> Iterable[Tuple]:
+        variants = self.variants.get(key) if self.variants else None
+        return facts if variants is None else variants.visible(facts, reader)
 
     def under(self, key: Key) -> dict[Tuple, int]:
         """The facts under a key, with their stamps."""
@@ -105,6 +168,7 @@ class Entries:
             self.touched.update(dict.fromkeys(self._facts.get(key, _NOTHING)))
             self.touched.update(dict.fromkeys(self._gone.get(key, _NOTHING)))
         self._gone.pop(key, None)
+        self.variants.pop(key, None)
         return self._facts.pop(key, _NOTHING)
 
     def forget_before(self, stamp: int) -> None:
@@ -123,7 +187,9 @@ class Entries:
 
     def _unbury(self, key: Key, fact: Tuple) -> None:
         gone = self._gone[key]
-        gone.pop(fact, None)
+        if gone.pop(fact, None) is not None and type(fact) is not tuple and key in self.variants:
+            self.variants[key].forgotten(fact)  # type: ignore[arg-type]  # as above
+            self._tidy(key)
         if not gone:
             del self._gone[key]
 
@@ -150,8 +216,12 @@ class Entries:
                 key = (len(fact), position, fact[position])
                 if sign > 0:
                     self._facts.setdefault(key, {})[fact] = stamp
+                    if isinstance(fact, Restricted):
+                        self._variants(key).came(fact, stamp, is_new=True)
                 else:
                     self._gone.setdefault(key, {})[fact] = stamp
+                    if isinstance(fact, Restricted):
+                        self._variants(key).went(fact, stamp, was_there=False, buried=True)
                     self._order.append((stamp, key, fact))
                 latest = max(latest, stamp)
         return latest
@@ -167,10 +237,6 @@ class Entries:
     def known_keys(self) -> KeysView[Key]:
         """The keys under which there are facts, or were: in one order whatever their hashes are, so that a run is repeatable."""
         return dict.fromkeys(chain(self._facts, self._gone)).keys()
-
-    def at_home(self) -> Iterable[Tuple]:
-        """The facts under the key of their position 0."""
-        return (fact for (_, position, _), facts in self._facts.items() if position == HOME for fact in facts)
 
     def distinct(self) -> int:
         """Distinct facts; walks them all."""

@@ -85,9 +85,11 @@ class AlphaFeed:
         facts = self.facts
         for fact, sign, stamp in zip(deltas.facts, deltas.signs, deltas.stamps or repeat(0), strict=False):
             # The rendezvous sends each change once; a repetition would corrupt counts, so it is not taken on trust.
-            if sign > 0 and fact not in facts:
+            if sign > 0:
+                if fact not in facts:
+                    changes.append((fact, 1))
+                # What is there still is told again by a later stamp (gsg/variants.py).
                 facts[fact] = stamp
-                changes.append((fact, 1))
             elif sign < 0 and fact in facts:
                 del facts[fact]
                 changes.append((fact, -1))

@@ -23,6 +23,7 @@ from typing import TypeAlias
 import dht
 
 from . import features
+from .audiences import audiences_of
 from .errors import GsgError, PeerUnreachable
 from .exchange import ANSWER_TIMEOUT_S, Answer, Channel, Exchange, answer_of, show
 from .features import Key
@@ -147,19 +148,22 @@ class Handover:
 
     def publish(self, channel: Channel, message: Publish) -> Held | None:
         """Carry out a Publish; None when parts of it were forwarded, and the answer comes when those are answered."""
-        places, kept, parcels = self._sort(message.facts, message.places)
+        entries = message.entries
+        places, kept, parcels = self._sort(entries, message.places)
         origin = message.origin
-        held = self._replication.hold(message.sign, message.facts, places, message.stamp, origin)
+        held = self._replication.hold(message.sign, entries, places, message.stamp, origin)
         if not parcels:
             return held
-        self._rendezvous.publish(message.sign, message.facts, kept, stamp=held.stamp, as_holder=False, origin=origin)
+        self._rendezvous.publish(message.sign, entries, kept, stamp=held.stamp, as_holder=False, origin=origin)
 
         def make(numbers: list[int], theirs: list[bytes]) -> Callable[[int], Message]:
             facts = [message.facts[number] for number in numbers]
-            return lambda request: Publish(request, message.sign, facts, theirs, held.stamp, forwarded=True, origin=origin)
+            return lambda request: Publish(
+                request, message.sign, facts, theirs, held.stamp, forwarded=True, origin=origin, audience=message.audience
+            )
 
         async def instead(numbers: list[int], theirs: list[bytes]) -> Done:
-            facts = [message.facts[number] for number in numbers]
+            facts = [entries[number] for number in numbers]
             kept = self._replication.hold(message.sign, facts, theirs, held.stamp, origin)
             if kept.everywhere is not None:
                 await kept.everywhere()
@@ -172,16 +176,19 @@ class Handover:
         """Carry out a Flash, like :meth:`publish`."""
         places, kept, parcels = self._sort([event.items for event in message.events], message.places)
         here = [own + more for own, more in zip(places, kept, strict=True)]
-        self._rendezvous.flash(message.publisher, message.events, here, message.after)
+        self._rendezvous.flash(message.publisher, message.events, here, message.after, message.audience)
         if not parcels:
             return Done(message.request)
 
         def make(numbers: list[int], theirs: list[bytes]) -> Callable[[int], Message]:
             events = [message.events[number] for number in numbers]
-            return lambda request: Flash(request, message.publisher, events, theirs, forwarded=True, after=message.after)
+            return lambda request: Flash(
+                request, message.publisher, events, theirs, forwarded=True, after=message.after, audience=message.audience
+            )
 
         async def instead(numbers: list[int], theirs: list[bytes]) -> Done:
-            self._rendezvous.flash(message.publisher, [message.events[number] for number in numbers], theirs, message.after)
+            events = [message.events[number] for number in numbers]
+            self._rendezvous.flash(message.publisher, events, theirs, message.after, message.audience)
             return Done(0)
 
         self._start_task(self._forward(channel, message.request, parcels, Held(0, 0, None), make, instead))
@@ -437,4 +444,4 @@ def gained(key: bytes, holders: Sequence[bytes], newcomers: set[bytes], dead: se
 
 def _replicate(history: list[tuple[int, Tuple, int]], places: list[bytes], request: int) -> Message:
     signs, facts, stamps = (list(column) for column in zip(*history, strict=True))
-    return Replicate(request, signs, facts, places, stamps)
+    return Replicate(request, signs, facts, places, stamps, audiences_of(facts))

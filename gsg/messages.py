@@ -24,6 +24,7 @@ import msgspec
 
 import dht
 
+from .audiences import Audience, restricted, restricted_each
 from .errors import BadTerm, PeerMisbehaved, Refused
 from .features import Template
 from .model import Term, Tuple, show
@@ -77,6 +78,13 @@ class Publish(_Message, tag=1, frozen=True):
     unsure: bool = False
     """The publisher has lost or met peers of late, and may take the receiver for an holder that it is not: it is to look."""
     origin: Origin | None = None
+    audience: Audience | None = None
+    """Who may read the facts; None for everybody."""
+
+    @property
+    def entries(self) -> list[Tuple]:
+        """The facts as their holders have them."""
+        return restricted(self.facts, self.audience)
 
 
 class Flash(_Message, tag=2, frozen=True):
@@ -91,6 +99,8 @@ class Flash(_Message, tag=2, frozen=True):
     """Both as in Publish."""
     after: After = []
     """Of the rendezvous that the publisher has used of late, other than the receiver; what is of the same batch included."""
+    audience: Audience | None = None
+    """As in Publish."""
 
 
 class Done(_Message, tag=3, frozen=True):
@@ -238,6 +248,13 @@ class Replicate(_Message, tag=18, frozen=True):
     facts: list[Tuple]
     places: list[bytes]
     stamps: list[int]
+    audiences: list[Audience | None] = []
+    """Who may read each of the facts; nothing where all are for everybody."""
+
+    @property
+    def entries(self) -> Sequence[Tuple]:
+        """As in Publish."""
+        return restricted_each(self.facts, self.audiences)
 
 
 class AskRanges(_Message, tag=22, frozen=True):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+from .audiences import Audience
 from .messages import After, Event
 from .posting import Posted, Subscriber
 
@@ -26,23 +27,32 @@ Reached: TypeAlias = "dict[Subscriber, list[int]]"
 class Reaching:
     """One event whose slice was over before all that it meets was looked at."""
 
-    __slots__ = ("event", "met", "positions", "publisher", "reached", "rest")
+    __slots__ = ("audience", "event", "met", "positions", "publisher", "reached", "rest")
 
     def __init__(
-        self, publisher: bytes, event: Event, positions: Iterable[int] | None, reached: Reached, met: int, rest: list[Posted]
+        self,
+        publisher: bytes,
+        event: Event,
+        positions: Iterable[int] | None,
+        audience: Audience | None,
+        reached: Reached,
+        met: int,
+        rest: list[Posted],
     ) -> None:
         self.publisher = publisher
         self.event = event
         self.positions = positions
+        self.audience = audience
         self.reached = reached
         self.met = met
         self.rest = rest
 
 
 class Passage:
-    """Some events of one publisher; ``after`` is what is to be told before them (:mod:`gsg.passing`)."""
+    """Some events of one publisher; ``after`` is what is to be told before them (:mod:`gsg.passing`), ``audience`` who may read
+    them."""
 
-    __slots__ = ("_at", "_places", "_reaching", "_rendezvous", "after", "done", "events", "publisher")
+    __slots__ = ("_at", "_audience", "_places", "_reaching", "_rendezvous", "after", "done", "events", "publisher")
 
     def __init__(
         self,
@@ -51,8 +61,10 @@ class Passage:
         events: Sequence[Event],
         places: Sequence[Sequence[int] | None],
         after: After | None = None,
+        audience: Audience | None = None,
     ) -> None:
         self._rendezvous = rendezvous
+        self._audience = audience
         self.events = events
         self._places = places
         self._at = 0
@@ -78,7 +90,7 @@ class Passage:
             at += 1
         while at < len(events) and (not matched or clock() < ends_s):
             event = events[at]
-            found = rendezvous.reach(publisher, event, places[at], ends_s)
+            found = rendezvous.reach(publisher, event, places[at], ends_s, self._audience)
             if type(found) is Reaching:
                 self._reaching = found
                 break

@@ -27,6 +27,7 @@ import dht
 
 from . import model
 from .anchors import rule_of
+from .audiences import audience_of
 from .backlog import LIMIT, Overflow, overflow_of
 from .errors import BadData, DoorClosed, PeerUnreachable, RemoteError, reason
 from .exchange import Channel, Exchange, show
@@ -314,21 +315,22 @@ class Peer:
 
     # --- what users ask ---------------------------------------------------------------------------------------------------
 
-    async def insert(self, tuples: Iterable[Iterable[object]]) -> int:
+    async def insert(self, tuples: Iterable[Iterable[object]], *, audience: Iterable[bytes | str] | None = None) -> int:
         """Make tuples true; returns how many were not true before, once every rendezvous has acknowledged.
 
-        Raises BadTerm, and sends nothing, when any of them is no tuple of constants; PeerUnreachable when some were not
-        acknowledged.
+        ``audience``: the ids of the only peers that may read them (``contact.id``, or in hexadecimal), this one only where named;
+        a tuple for an audience is a fact of its own (docs/security.md). Raises BadTerm, and sends nothing, when any of them is no
+        tuple of constants; LocalError for an audience that is none; PeerUnreachable when some were not acknowledged.
         """
-        return await self._opened().facts(1, [model.fact(items) for items in tuples])
+        return await self._opened().facts(1, [model.fact(items) for items in tuples], audience_of(audience))
 
-    async def retract(self, tuples: Iterable[Iterable[object]]) -> int:
-        """Make tuples untrue; returns how many were true. Raises like :meth:`insert`."""
-        return await self._opened().facts(-1, [model.fact(items) for items in tuples])
+    async def retract(self, tuples: Iterable[Iterable[object]], *, audience: Iterable[bytes | str] | None = None) -> int:
+        """Make tuples untrue: those for everybody, or those for an audience; returns how many were true. Raises as above."""
+        return await self._opened().facts(-1, [model.fact(items) for items in tuples], audience_of(audience))
 
-    async def notify(self, tuples: Iterable[Iterable[object]]) -> None:
-        """Events, in order: each joins with the facts of its moment wherever somebody subscribed. Raises like :meth:`insert`."""
-        await self._opened().events([(model.fact(items), None) for items in tuples])
+    async def notify(self, tuples: Iterable[Iterable[object]], *, audience: Iterable[bytes | str] | None = None) -> None:
+        """Events, in order: each joins with the facts of its moment wherever somebody subscribed. The rest as in :meth:`insert`."""
+        await self._opened().events([(model.fact(items), None) for items in tuples], audience=audience_of(audience))
 
     async def run(self, script: str) -> list[LiveSubscription]:
         """Run a GSG script, block by block; returns the subscriptions that its SUBSCRIBE blocks made, in order.

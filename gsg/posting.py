@@ -387,6 +387,13 @@ class Stand:
         self._look()
         return posted
 
+    def meeting(self, items: Tuple, shape: Tuple | None = None) -> list[Posted]:
+        """What a tuple may pass; ``shape``: of what is posted for tuples of that one."""
+        met: list[Posted] = []
+        for postings in self.table.matching(items if shape is None else shape):
+            met.extend(postings.meeting(items))
+        return met
+
     def remove(self, posted: Posted) -> None:
         """Take away what was posted."""
         postings = self.table.get(posted.template)

@@ -18,6 +18,7 @@ from typing import Protocol, TypeAlias
 
 import dht
 
+from .audiences import Audience
 from .errors import PeerUnreachable
 from .exchange import ANSWER_TIMEOUT_S, Answer, Channel, Exchange, answer_of
 from .features import positions
@@ -69,12 +70,15 @@ class _Batch(Protocol):
 class _Facts:
     """Facts that come or go."""
 
-    def __init__(self, publisher: Publisher, sign: int, facts: Sequence[Tuple], versions: Versions, unsure: bool) -> None:
+    def __init__(
+        self, publisher: Publisher, sign: int, facts: Sequence[Tuple], versions: Versions, unsure: bool, audience: Audience | None
+    ) -> None:
         self._publisher = publisher
         self._sign = sign
         self._facts = facts
         self._versions = versions
         self._unsure = unsure
+        self._audience = audience
 
     def begin(self, parcels: Sequence[_Parcel]) -> Sequence[_Parcel]:
         """Each message has a number, and names those before it only."""
@@ -86,14 +90,18 @@ class _Facts:
         """A Publish."""
         facts = [self._facts[number] for number in parcel.numbers]
         origin = Origin(self._publisher.own_id, parcel.last, after)
-        return Publish(request, self._sign, facts, parcel.places, self._versions.latest, unsure=self._unsure, origin=origin)
+        stamp, unsure, audience = self._versions.latest, self._unsure, self._audience
+        return Publish(request, self._sign, facts, parcel.places, stamp, unsure=unsure, origin=origin, audience=audience)
 
 
 class _Events:
     """Events, which get their numbers when it is their turn: numbers and messages have one order."""
 
-    def __init__(self, publisher: Publisher, events: Sequence[tuple[Tuple, str | None]], unsure: bool) -> None:
+    def __init__(
+        self, publisher: Publisher, events: Sequence[tuple[Tuple, str | None]], unsure: bool, audience: Audience | None
+    ) -> None:
         self._publisher = publisher
+        self._audience = audience
         self._events = events
         self._unsure = unsure
         self._numbered: list[Event] | None = None
@@ -110,7 +118,8 @@ class _Events:
         """A Flash."""
         assert self._numbered is not None, "begin() comes first"
         events = [self._numbered[number] for number in parcel.numbers]
-        return Flash(request, self._publisher.own_id, events, parcel.places, unsure=self._unsure, after=after)
+        own_id, unsure = self._publisher.own_id, self._unsure
+        return Flash(request, own_id, events, parcel.places, unsure=unsure, after=after, audience=self._audience)
 
 
 InFlight: TypeAlias = tuple[_Parcel, Channel, "asyncio.Future[Answer]"]
@@ -133,26 +142,33 @@ class Publisher:
         self.published = 0
         """Tuples that were acknowledged, since the start."""
 
-    async def facts(self, sign: int, facts: Sequence[Tuple]) -> int:
+    async def facts(self, sign: int, facts: Sequence[Tuple], audience: Audience | None = None) -> int:
         """Make facts true (1) or untrue (-1); returns how many changed, once every rendezvous has acknowledged.
 
+        ``audience``: who may read them, None for everybody.
         Raises BadTerm before anything is sent, PeerUnreachable or Refused when some were not acknowledged.
         """
         places = {number: bytes(positions(fact)) for number, fact in enumerate(facts)}
-        return await self._publish(facts, places, _Facts(self, sign, facts, self._versions, self._holders.unsure))
+        return await self._publish(facts, places, _Facts(self, sign, facts, self._versions, self._holders.unsure, audience))
 
-    async def events(self, events: Sequence[tuple[Tuple, str | None]], *, via: Sequence[int] | None = None) -> None:
+    async def events(
+        self,
+        events: Sequence[tuple[Tuple, str | None]],
+        *,
+        via: Sequence[int] | None = None,
+        audience: Audience | None = None,
+    ) -> None:
         """Send events, each a tuple and the text it came as (None for none); returns once every rendezvous has forwarded them.
 
         ``via`` names the positions whose rendezvous to go by, for all of them alike; otherwise all positions that hold a
-        constant, and where somebody may want them.
+        constant, and where somebody may want them. ``audience`` as in :meth:`facts`.
         Raises like :meth:`facts`.
         """
         tuples = [items for items, _ in events]
         places, _ = self._interests.places(tuples, via)
         # Nobody wants what has no place to go; it is done with all the same.
         wanted = {number: there for number, there in enumerate(places) if there}
-        batch = _Events(self, events, self._holders.unsure)
+        batch = _Events(self, events, self._holders.unsure, audience)
         await self._publish(tuples, wanted, batch, [0 if text is None else len(text) for _, text in events])
 
     def numbered(self, events: Sequence[tuple[Tuple, str | None]]) -> list[Event]:

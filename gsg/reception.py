@@ -135,12 +135,13 @@ class Reception:
                     else:
                         if message.forwarded:
                             self._handover.look_again()
-                        held = self._replication.hold(message.sign, message.facts, message.places, message.stamp, message.origin)
+                        held = self._replication.hold(message.sign, message.entries, message.places, message.stamp, message.origin)
                     if held is not None:
                         self._outgoing.answer_when_held(channel, message.request, held)
                 case Replicate():
                     check_places(message.facts, message.places)
-                    if not len(message.signs) == len(message.stamps) == len(message.facts):
+                    columns = (message.signs, message.stamps, message.audiences or message.facts)
+                    if any(len(column) != len(message.facts) for column in columns):
                         raise Refused("changes in columns of different lengths; expected a sign and a stamp for each fact")
                     if any(abs(sign) != 1 for sign in message.signs):
                         raise Refused("a change with a sign that is neither 1 nor -1")

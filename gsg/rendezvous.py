@@ -18,28 +18,24 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from math import inf
-from typing import TypeAlias
 
 import dht
 
+from .audiences import Audience, reader_of, readers_among
+from .compiled import CompiledTests, CompileTest
 from .demands import Demand
 from .entries import Entries
 from .errors import Refused
 from .features import HOME, Key, Template
 from .gathering import gathered
-from .messages import After, Event, Gap, InsertCondition, Load, Message, Moved, Origin, Snapshot, Test, parts
+from .messages import After, Event, Gap, InsertCondition, Load, Message, Moved, Origin, Snapshot, parts
 from .model import Term, Tuple
 from .passages import Passage, Reached, Reaching
 from .passing import Passing
-from .posting import AnyFeed, EventFeed, Feed, Posted, Predicate, Stand, Subscriber, anchor_key, deltas, key_of
-
-CompileTest: TypeAlias = Callable[[Test], Predicate]
-"""Turns a condition's test into a function of a tuple and the text that it came as. Raises Refused for one it does not know."""
+from .posting import AnyFeed, EventFeed, Feed, Posted, Stand, Subscriber, anchor_key, deltas, key_of
 
 SNAPSHOT_FACTS = 2_000
 """Facts in one Snapshot message."""
-COMPILED_TESTS = 10_000
-"""Compiled tests that are remembered, of those found by what they demand; the oldest goes, and is compiled anew when met."""
 
 
 class Rendezvous:
@@ -48,7 +44,7 @@ class Rendezvous:
     def __init__(self, compile_test: CompileTest, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
         """Seconds, by which slices of matching end; they never go back."""
-        self._compile_test = compile_test
+        self._tests = CompiledTests(compile_test)
         self.held = Entries()
         self._stands: dict[Key, Stand] = {}
         self._everywhere = Stand(None)
@@ -56,8 +52,6 @@ class Rendezvous:
         self._in_use: dict[int, dict[int, int]] = {}
         """Arity -> position -> how many keys there have something posted: events look no further."""
         self._new_keys: list[tuple[int, int, Term | None]] = []
-        self._compiled: dict[Posted, Predicate] = {}
-        """Limit: COMPILED_TESTS."""
         self._of_subscriber: dict[Subscriber, dict[int, AnyFeed]] = {}
         self._moved: dict[Key, None] = {}
         """Keys that are others' by now, all of whose facts those have."""
@@ -74,8 +68,6 @@ class Rendezvous:
         """Templates that tuples matched and whose tests they passed, since the start."""
         self.gaps = 0
         """Times that the deltas of a feed were not kept, since the start: its subscriber starts from a snapshot."""
-        self.failed_tests = 0
-        """Tests that raised, since the start: such a tuple does not match."""
 
     # --- publishers -------------------------------------------------------------------------------------------------------
 
@@ -96,15 +88,19 @@ class Rendezvous:
         """
         self._says(origin)
         changed_homes = 0
-        change = self.held.enter if sign > 0 else self.held.leave
+        for_all = self.held.change((), sign)
         for fact, positions in zip(facts, places, strict=True):
+            if type(fact) is tuple and not self.held.variants:
+                change, tell = for_all, self._changed
+            else:
+                change, tell = self.held.change(fact, sign), self._changed_for_some
             for position in positions:
                 key = (len(fact), position, fact[position])
                 if as_holder and self._moved:
                     self._moved.pop(key, None)
                 if change(key, fact, stamp):
                     changed_homes += position == HOME
-                    self._changed(key, fact, sign, stamp)
+                    tell(key, fact, sign, stamp)
         if origin is not None:
             self.passing.passed(origin.publisher, origin.number)
         return changed_homes
@@ -116,16 +112,40 @@ class Rendezvous:
             self._turn += 1
 
     def _changed(self, key: Key, fact: Tuple, sign: int, stamp: int) -> None:
-        """Tell the feeds of a key."""
+        """Tell the feeds of a key: everybody may read this, and nobody may read it already."""
         if (stand := self._stands.get(key)) is not None:
             self._feed(stand, fact, sign, stamp)
         if key[1] == HOME and self._everywhere.size:
             self._feed(self._everywhere, fact, sign, stamp)
 
-    def flash(self, publisher: bytes, events: Sequence[Event], places: Sequence[bytes], after: After | None = None) -> None:
+    def _changed_for_some(self, key: Key, fact: Tuple, sign: int, stamp: int) -> None:
+        """Tell the feeds of a key whose readers see a difference, where there are facts for named readers."""
+        if type(fact) is tuple and key not in self.held.variants:
+            self._changed(key, fact, sign, stamp)
+            return
+        seen = self.held.seen(key, fact, sign, stamp)
+        for stand in (self._stands.get(key), self._everywhere if key[1] == HOME else None):
+            for posted in () if stand is None else stand.meeting(seen.fact):
+                if posted.test is None or self._tests.passes(posted, seen.fact, None):
+                    self.met += 1
+                    for feed in posted.feeds:
+                        told, at = seen.by(reader_of(feed.subscriber), among_several=posted.anchor is None)
+                        if told and type(feed) is Feed:
+                            self.matched += 1
+                            if feed.add(seen.fact, told, self._turn, self._origin, at):
+                                self._dirty.append(feed)
+
+    def flash(
+        self,
+        publisher: bytes,
+        events: Sequence[Event],
+        places: Sequence[bytes],
+        after: After | None = None,
+        audience: Audience | None = None,
+    ) -> None:
         """Events pass under their places: matched, forwarded, not kept. They follow the deltas of what was published before."""
         if events:
-            self.pass_on(Passage(self, publisher, events, places, after), inf)
+            self.pass_on(Passage(self, publisher, events, places, after, audience), inf)
             self.passing.passed(publisher, events[-1].number)
 
     def pass_on(self, passage: Passage, for_s: float) -> bool:
@@ -136,7 +156,12 @@ class Rendezvous:
         return passage.done
 
     def reach(
-        self, publisher: bytes, event: Event, positions: Iterable[int] | None = None, ends_s: float = inf
+        self,
+        publisher: bytes,
+        event: Event,
+        positions: Iterable[int] | None = None,
+        ends_s: float = inf,
+        audience: Audience | None = None,
     ) -> Reached | Reaching:
         """Whom an event reaches, under all of its positions where none are named; what is to go on, where that takes too long."""
         items = event.items
@@ -146,7 +171,7 @@ class Rendezvous:
             if positions is None or position in positions:
                 stand = self._stands.get((len(items), position, items[position]))
                 if stand is not None and (sole := stand.sole) is not None:
-                    whom = sole.reached()
+                    whom = sole.reached() if audience is None else readers_among(sole.reached(), audience)
                     self._has_reached(publisher, event, positions, whom, 1)
                     return whom
         meeting = self._meeting(items, positions)
@@ -154,7 +179,9 @@ class Rendezvous:
         met, looked_at = self._meet(event, meeting, reached, ends_s)
         # What is not asked for any more when the next slice comes has no feeds then.
         if looked_at < len(meeting):
-            return Reaching(publisher, event, positions, reached, met, meeting[looked_at:])
+            return Reaching(publisher, event, positions, audience, reached, met, meeting[looked_at:])
+        if audience is not None:
+            reached = readers_among(reached, audience)
         self._has_reached(publisher, event, positions, reached, met)
         return reached
 
@@ -165,6 +192,8 @@ class Rendezvous:
         if looked_at < len(reaching.rest):
             del reaching.rest[:looked_at]
             return False
+        if reaching.audience is not None:
+            reaching.reached = readers_among(reaching.reached, reaching.audience)
         self._has_reached(reaching.publisher, reaching.event, reaching.positions, reaching.reached, reaching.met)
         return True
 
@@ -177,12 +206,10 @@ class Rendezvous:
                 # A variable is no key's constant.
                 stand = self._stands.get((arity, position, items[position]))
                 if stand is not None:
-                    for postings in stand.table.matching(items):
-                        meeting.extend(postings.meeting(items))
+                    meeting.extend(stand.meeting(items))
         if self._everywhere.size and (positions is None or HOME in positions):
-            for shape in (items, _ANY_ARITY):
-                for postings in self._everywhere.table.matching(shape):
-                    meeting.extend(postings.meeting(items))
+            meeting.extend(self._everywhere.meeting(items))
+            meeting.extend(self._everywhere.meeting(items, _ANY_ARITY))
         return meeting
 
     def _meet(self, event: Event, meeting: Sequence[Posted], reached: Reached, ends_s: float) -> tuple[int, int]:
@@ -191,7 +218,7 @@ class Rendezvous:
         met = tried = 0
         for posted in meeting:
             tried += 1
-            if posted.test is None or self._passes(posted, items, text):
+            if posted.test is None or self._tests.passes(posted, items, text):
                 met += 1
                 for feed in posted.feeds:
                     numbers = reached.get(feed.subscriber)
@@ -211,30 +238,13 @@ class Rendezvous:
     def _feed(self, stand: Stand, fact: Tuple, sign: int, stamp: int) -> None:
         for postings in stand.table.matching(fact):
             for posted in postings.meeting(fact):
-                if posted.test is None or self._passes(posted, fact, None):
+                if posted.test is None or self._tests.passes(posted, fact, None):
                     self.met += 1
                     for feed in posted.feeds:
                         if type(feed) is Feed:
                             self.matched += 1
                             if feed.add(fact, sign, self._turn, self._origin, stamp):
                                 self._dirty.append(feed)
-
-    def _passes(self, posted: Posted, items: Tuple, text: str | None) -> bool:
-        try:
-            predicate = posted.predicate or self._compiled.get(posted)
-            if predicate is None:
-                assert posted.test is not None, "without a test everything passes"
-                predicate = self._compile_test(posted.test)
-                self._remember(posted, predicate)
-            return predicate(items, text)
-        except Exception:  # a stranger's test: whatever it does, the tuple does not match; `gsg status` counts it
-            self.failed_tests += 1
-            return False
-
-    def _remember(self, posted: Posted, predicate: Predicate) -> None:
-        if len(self._compiled) >= COMPILED_TESTS:
-            del self._compiled[next(iter(self._compiled))]
-        self._compiled[posted] = predicate
 
     # --- subscribers ------------------------------------------------------------------------------------------------------
 
@@ -258,7 +268,7 @@ class Rendezvous:
         if of_subscriber is not None and asked.feed in of_subscriber:
             raise Refused(f"feed {asked.feed} is in use already; expected a new number")
         stand = self._everywhere if key is None else self._stands.get(key)
-        predicate = None if asked.test is None else self._compile_test(asked.test)
+        predicate = None if asked.test is None else self._tests.compile(asked.test)
         demands: Sequence[Demand] = getattr(predicate, "demands", ())
         posted = None if stand is None else stand.get(asked.template, asked.test, demands)
         if posted is not None and asked.exclusive:
@@ -305,14 +315,13 @@ class Rendezvous:
         """The stored facts that match the feed's template, in parts; deltas from now on are kept until :meth:`release`."""
         feed.restart()
         posted = feed.posted
-        stored = filter(posted.template.matches, self._stored(posted.anchor))
-        facts = [fact for fact in stored if posted.test is None or self._passes(posted, fact, None)]
+        reader = reader_of(feed.subscriber)
+        stored = filter(posted.template.matches, self.held.visible(posted.anchor, reader))
+        facts = [fact for fact in stored if posted.test is None or self._tests.passes(posted, fact, None)]
         cut = [facts[part] for part in parts(facts, SNAPSHOT_FACTS)] or [[]]
-        stamps: Callable[[list[Tuple]], list[int]] = self.held.stamps_at_home if posted.anchor is None else lambda facts: []
-        last = len(cut) - 1
-        return [
-            Snapshot(feed.number, part, index == 0, index == last, feed.sequence, stamps(part)) for index, part in enumerate(cut)
-        ]
+        stamps = [self.held.stamps_at_home(part, reader) if posted.anchor is None else [] for part in cut]
+        number, sequence, last = feed.number, feed.sequence, len(cut) - 1
+        return [Snapshot(number, part, at == 0, at == last, sequence, stamps[at]) for at, part in enumerate(cut)]
 
     def feed(self, subscriber: Subscriber, number: int) -> Feed | None:
         """A subscriber's feed of facts, if it has one of this number."""
@@ -354,7 +363,7 @@ class Rendezvous:
             feed.restart()
         if posted.feeds:
             return
-        self._compiled.pop(posted, None)
+        self._tests.forget(posted)
         key = posted.anchor
         stand = self._everywhere if key is None else self._stands[key]
         stand.remove(posted)
@@ -430,8 +439,8 @@ class Rendezvous:
                 known = entries.stamp_of(key, fact)
                 if known > stamp or (known == stamp and sign > 0):
                     continue  # the same change, or an older one; of two at one moment, both sides take the retraction
-                if (entries.enter if sign > 0 else entries.leave)(key, fact, stamp):
-                    self._changed(key, fact, sign, stamp)
+                if entries.change(fact, sign)(key, fact, stamp):
+                    self._changed_for_some(key, fact, sign, stamp)
 
     def has_moved(self, key: Key) -> bool:
         """Whether a key is others' by now."""
@@ -456,9 +465,14 @@ class Rendezvous:
         self._moved.pop(key, None)
         self._says(None)
         for fact in self.held.drop(key):
-            self._changed(key, fact, -1, 0)  # it has not gone: others hold it
+            self._changed_for_some(key, fact, -1, 0)  # it has not gone: others hold it
 
     # --- figures ----------------------------------------------------------------------------------------------------------
+
+    @property
+    def failed_tests(self) -> int:
+        """Tests that raised, since the start: such a tuple does not match."""
+        return self._tests.failed
 
     def facts(self) -> int:
         """Distinct facts held; walks them all."""
@@ -479,11 +493,6 @@ class Rendezvous:
     def feeds(self, subscriber: Subscriber | None = None) -> int:
         """Feeds to all subscribers, or to one."""
         return sum(map(len, self._of_subscriber.values())) if subscriber is None else len(self._of_subscriber.get(subscriber, ()))
-
-    def _stored(self, anchor: Key | None) -> Iterable[Tuple]:
-        if anchor is not None:
-            return self.held.under(anchor)
-        return self.held.at_home()
 
 
 _EVERYWHERE = (0, HOME, None)

@@ -24,6 +24,7 @@ from typing import TypeAlias
 
 import dht
 
+from .audiences import audiences_of
 from .errors import GsgError, PeerUnreachable, Refused
 from .exchange import Answer, Channel, Exchange, Leaving, LinkBroke, show
 from .features import Key
@@ -125,7 +126,7 @@ class Replication:
         self._keeping.check()
         if message.stamps:
             self._versions.saw(max(message.stamps))
-        self._rendezvous.take_over(message.signs, message.facts, message.places, message.stamps)
+        self._rendezvous.take_over(message.signs, message.entries, message.places, message.stamps)
         return Held(0, 0, self._keeping.kept())
 
     # --- the other holders ------------------------------------------------------------------------------------------------
@@ -167,10 +168,11 @@ class Replication:
     def _ask(self, channel: Channel, sign: int, facts: Sequence[Tuple], copy: Copy, stamp: int) -> list[asyncio.Future[Answer]]:
         numbers, places = copy
         theirs = [facts[number] for number in numbers]
+        audiences = audiences_of(theirs)
 
         def make(part: slice) -> Callable[[int], Replicate]:
             count = len(theirs[part])
-            return lambda request: Replicate(request, [sign] * count, theirs[part], places[part], [stamp] * count)
+            return lambda request: Replicate(request, [sign] * count, theirs[part], places[part], [stamp] * count, audiences[part])
 
         answers = [channel.ask(make(part)) for part in parts(theirs, CHUNK_FACTS)]
         for answer in answers:

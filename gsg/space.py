@@ -13,7 +13,7 @@ import rete
 
 from . import model
 from .backlog import LIMIT, Overflow, overflow_of
-from .errors import DoorClosed
+from .errors import DoorClosed, Unsupported
 from .languages import Delete, Insert, Notify, parse_query, parse_script
 from .model import Tuple
 from .query import MAX_TOKENS, Entrance, Query, alphas, check_max_tokens, too_many_tokens
@@ -55,26 +55,29 @@ class Space:
         self._closed_since = 0
         self._closed = False
 
-    def insert(self, tuples: Iterable[Iterable[object]]) -> int:
+    def insert(self, tuples: Iterable[Iterable[object]], *, audience: Iterable[bytes | str] | None = None) -> int:
         """Make tuples true, all in one transaction; returns how many were not true before.
 
-        Raises BadTerm, and inserts nothing, when any of them is no tuple of constants.
+        Raises BadTerm, and inserts nothing, when any of them is no tuple of constants; Unsupported for an ``audience``.
         """
+        _refuse(audience)
         facts = [model.fact(items) for items in tuples]
         add = self._opened().add
         return self._change([(fact, 1) for fact in facts if add(fact)])
 
-    def retract(self, tuples: Iterable[Iterable[object]]) -> int:
-        """Make tuples untrue, all in one transaction; returns how many were true. Raises BadTerm like :meth:`insert`."""
+    def retract(self, tuples: Iterable[Iterable[object]], *, audience: Iterable[bytes | str] | None = None) -> int:
+        """Make tuples untrue, all in one transaction; returns how many were true. Raises like :meth:`insert`."""
+        _refuse(audience)
         facts = [model.fact(items) for items in tuples]
         remove = self._opened().remove
         return self._change([(fact, -1) for fact in facts if remove(fact)])
 
-    def notify(self, tuples: Iterable[Iterable[object]]) -> None:
+    def notify(self, tuples: Iterable[Iterable[object]], *, audience: Iterable[bytes | str] | None = None) -> None:
         """Events, one after the other: each joins with the facts of this moment, its rows are reported once, and no trace is left.
 
-        Raises BadTerm, and notifies of nothing, when any of them is no tuple of constants.
+        Raises like :meth:`insert`, and notifies of nothing.
         """
+        _refuse(audience)
         self._opened()
         events = [model.fact(items) for items in tuples]
         now = self._clock()
@@ -225,3 +228,9 @@ class Space:
         # The last of many gives memory back: that of the indexes too.
         self._drop_indexes()
         self._entrance.leave(production)
+
+
+def _refuse(audience: Iterable[bytes | str] | None) -> None:
+    # To let everybody in here read it would be the opposite of what was asked.
+    if audience is not None:
+        raise Unsupported("a space in one process has no peers to name, so it takes no audience; use gsg.Peer, or leave it out")

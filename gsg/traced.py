@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
+from .audiences import Audience
+from .compiled import CompileTest
 from .exchange import Exchange
 from .features import HOME
 from .features import positions as positions_of
@@ -23,7 +25,7 @@ from .placement import NOWHERE
 from .posting import AnyFeed, Posted, Subscriber
 from .publisher import Publisher
 from .recorder import Parts, Recorder
-from .rendezvous import CompileTest, Rendezvous
+from .rendezvous import Rendezvous
 from .trace import Record, Role, What
 from .versions import Versions
 
@@ -221,7 +223,7 @@ class TracedPublisher(Publisher):
         super().__init__(own_id, holders, exchange, interests, versions)
         self._recorder = recorder
 
-    async def facts(self, sign: int, facts: Sequence[Tuple]) -> int:
+    async def facts(self, sign: int, facts: Sequence[Tuple], audience: Audience | None = None) -> int:
         """As without tracing."""
         for fact in facts:
             # What is too large is refused before anything of it is sent, and so never was.
@@ -230,7 +232,7 @@ class TracedPublisher(Publisher):
         what = What.INSERT if sign > 0 else What.RETRACT
         for fact in facts:
             self._recorder.add(Record(at_us, what, Role.PUBLISHER, fact))
-        return await super().facts(sign, facts)
+        return await super().facts(sign, facts, audience)
 
     def numbered(self, events: Sequence[tuple[Tuple, str | None]]) -> list[Event]:
         """As without tracing."""

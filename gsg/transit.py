@@ -59,7 +59,7 @@ class Transit:
 
     def flash(self, channel: Channel, flash: Flash, done: Done) -> None:
         """Events have come: matched now as far as one slice goes, the rest in turn; then ``done()``."""
-        passage = Passage(self._rendezvous, flash.publisher, flash.events, flash.places, flash.after)
+        passage = Passage(self._rendezvous, flash.publisher, flash.events, flash.places, flash.after, flash.audience)
         if self._rendezvous.pass_on(passage, SLICE_S):
             self._passed(flash, done)
             return

@@ -9,6 +9,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
@@ -19,6 +20,7 @@ from .progress import PublishProgress
 from .talking import peer_option, run
 
 if TYPE_CHECKING:
+    from ..audiences import Audience
     from ..client import Client
     from ..model import Tuple
 
@@ -27,7 +29,9 @@ BATCH = 1_000
 UNDER_WAY = 8
 """Requests that are sent before the first of them is answered."""
 
-Send: TypeAlias = "Callable[[list[Tuple]], Coroutine[Any, Any, object]]"  # Any: what a coroutine yields to the loop
+Send: TypeAlias = "Callable[..., Coroutine[Any, Any, object]]"  # Any: what a coroutine yields to the loop
+Only: TypeAlias = "dict[str, Audience | None]"
+"""For whom, as a keyword of whatever sends."""
 
 
 @click.command(short_help="Publish the tuples of a file, or retract them.")
@@ -36,19 +40,28 @@ Send: TypeAlias = "Callable[[list[Tuple]], Coroutine[Any, Any, object]]"  # Any:
     "--format", "format_name", type=click.Choice(["nt", "ttl", "gsg"]), help="What the file holds. [default: by its suffix]"
 )
 @click.option("--retract", is_flag=True, help="Retract what the file would insert.")
+@click.option(
+    "--audience",
+    "audiences",
+    metavar="ID[,ID]",
+    multiple=True,
+    help="Ids of the only peers that may read it, as `gsg status` shows them. May be given again.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Neither progress nor a summary.")
 @peer_option
-def command(file: Path, format_name: str | None, retract: bool, quiet: bool, url: str) -> None:
+def command(file: Path, format_name: str | None, retract: bool, audiences: tuple[str, ...], quiet: bool, url: str) -> None:
     """Publish the tuples of FILE ('-' for standard input) as facts.
 
     FILE is N-Triples (.nt), Turtle (.ttl), either of them gzipped (.gz), or a GSG script (.gsg). A script is checked as a whole
     before any of it is sent; the other formats are published as they are read, and an error says how many tuples before it were
-    acknowledged.
+    acknowledged. With --audience only the peers named can read the tuples, at their doors; to retract them, name the same.
     """
-    run(_publish(file, format_name, retract, quiet, url))
+    readers = [reader.strip() for some in audiences for reader in some.split(",")] if audiences else None
+    run(_publish(file, format_name, retract, readers, quiet, url))
 
 
-async def _publish(file: Path, format_name: str | None, retract: bool, quiet: bool, url: str) -> None:
+async def _publish(file: Path, format_name: str | None, retract: bool, readers: list[str] | None, quiet: bool, url: str) -> None:
+    from ..audiences import audience_of
     from ..client import connect
     from ..files import format_of, read_tuples
 
@@ -57,14 +70,15 @@ async def _publish(file: Path, format_name: str | None, retract: bool, quiet: bo
             raise Unsupported("standard input has no suffix; say --format nt, --format ttl or --format gsg")
         format_name = format_of(file)
     name = "standard input" if str(file) == "-" else file.name
+    only = {"audience": audience_of(readers)}
     with _opened(file) as (stream, raw, size_bytes):
         async with connect(url) as client:
             with PublishProgress(name, raw, size_bytes, quiet=quiet) as progress:
                 if format_name == "gsg":
-                    await _script(client, stream, name, retract, progress)
+                    await _script(client, stream, name, retract, only, progress)
                 else:
                     send: Send = client.retract if retract else client.insert
-                    await _in_batches(read_tuples(stream, format_name, name=name), send, progress)
+                    await _in_batches(read_tuples(stream, format_name, name=name), partial(send, **only), progress)
 
 
 @contextmanager
@@ -82,7 +96,7 @@ def _opened(file: Path) -> Iterator[tuple[IO[bytes], IO[bytes], int | None]]:
         yield (gzip.GzipFile(fileobj=raw) if file.suffix == ".gz" else raw), raw, size_bytes  # type: ignore[misc]  # reads bytes
 
 
-async def _script(client: Client, stream: IO[bytes], name: str, retract: bool, progress: PublishProgress) -> None:
+async def _script(client: Client, stream: IO[bytes], name: str, retract: bool, only: Only, progress: PublishProgress) -> None:
     from ..languages import Delete, Insert, Subscribe
     from ..languages.script import parse
 
@@ -102,7 +116,7 @@ async def _script(client: Client, stream: IO[bytes], name: str, retract: bool, p
         send: Send = client.notify
         if isinstance(block, Insert | Delete):
             send = client.insert if isinstance(block, Insert) != retract else client.retract
-        await _in_batches(block.tuples, send, progress)
+        await _in_batches(block.tuples, partial(send, **only), progress)
 
 
 async def _in_batches(tuples: Iterable[Tuple], send: Send, progress: PublishProgress) -> None:

@@ -28,7 +28,8 @@ async def _status(as_json: bool, url: str) -> None:
     from .tables import PEERS_LEGEND, console, counts_table, peers_table
 
     output = console()
-    output.print(f"{len(report.peers)} peers known to {report.peers[0].address}")
+    asked = report.peers[0]
+    output.print(f"{len(report.peers)} peers known to {asked.address}, whose id is {asked.peer.hex()}")
     output.print(peers_table(report))
     output.print(PEERS_LEGEND, style="dim", soft_wrap=False)
     if any(one.count for peer in report.peers for one in peer.counts):

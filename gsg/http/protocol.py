@@ -52,21 +52,24 @@ class _Message(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Insert(_Message, tag=1, frozen=True):
-    """Make tuples true."""
+    """Make tuples true. ``audience``: who alone may read them, the ids of peers in hexadecimal; None for everybody."""
 
     tuples: list[Tuple]
+    audience: list[str] | None = None
 
 
 class Retract(_Message, tag=2, frozen=True):
-    """Make tuples untrue."""
+    """Make tuples untrue, for everybody or for an audience as in Insert."""
 
     tuples: list[Tuple]
+    audience: list[str] | None = None
 
 
 class Notify(_Message, tag=3, frozen=True):
-    """Events."""
+    """Events, for everybody or for an audience as in Insert."""
 
     tuples: list[Tuple]
+    audience: list[str] | None = None
 
 
 class Subscribe(_Message, tag=4, frozen=True):

@@ -176,11 +176,11 @@ class Session:
             self._allowance.publish(len(request.tuples), size_bytes, asyncio.get_running_loop().time())
         match request:
             case Insert():
-                return Done(number, await self._peer.insert(request.tuples))
+                return Done(number, await self._peer.insert(request.tuples, audience=request.audience))
             case Retract():
-                return Done(number, await self._peer.retract(request.tuples))
+                return Done(number, await self._peer.retract(request.tuples, audience=request.audience))
             case Notify():
-                await self._peer.notify(request.tuples)
+                await self._peer.notify(request.tuples, audience=request.audience)
                 return Done(number, len(request.tuples))
             case Subscribe():
                 await self._subscribe(request, tasks)

@@ -8,7 +8,8 @@ from gsg.features import Template, positions
 from gsg.messages import Deltas, Event, InsertCondition, Message
 from gsg.messages import Test as TupleTest  # a name that pytest does not take for a class of tests
 from gsg.model import Symbol, Tuple
-from gsg.rendezvous import Feed, Predicate, Rendezvous
+from gsg.posting import Feed, Predicate
+from gsg.rendezvous import Rendezvous
 
 ON = Symbol("on")
 X_ON_Y: Template = rete.Template((None, ON, None))

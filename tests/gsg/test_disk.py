@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gsg.audiences import Restricted
 from gsg.disk import FORMAT, Disk, Past
 from gsg.entries import Mark
 from gsg.errors import BadData
@@ -19,6 +20,9 @@ KINDS: list[Tuple] = [
     fact((Symbol("a"), IRI("x:a"), BlankNode("a"))),
     (Literal("a", language="en"), Literal("1"), "", -(2**63)),
     (Compound((Symbol("f"), "x", 1)), List(("a",))),
+    Restricted(("a", 1), frozenset(bytes((number,)) * 20 for number in range(9))),
+    Restricted(("a", 1), frozenset((b"r" * 20,))),
+    ("a", 1),
 ]
 MARKS: list[Mark] = [(0, 1, 2**53), (1, -1, 3)]
 
@@ -57,7 +61,29 @@ def test_what_is_forgotten_is_gone(disk: Disk) -> None:
 
     disk.commit(Batch([(KINDS[0], []), (KINDS[1], [(0, 1, 5)])], clock=10))
 
-    assert facts(disk) == {KINDS[1]: [(0, 1, 5)], KINDS[2]: MARKS, KINDS[3]: MARKS}
+    assert facts(disk) == {KINDS[1]: [(0, 1, 5)]} | dict.fromkeys(KINDS[2:], MARKS)
+
+
+def test_a_fact_for_named_readers_is_one_row_in_whatever_order_they_are_named(disk: Disk) -> None:
+    readers = [bytes((number,)) * 20 for number in range(64)]
+    disk.open()
+    disk.commit(Batch([(Restricted(("a", 1), frozenset(readers)), MARKS)], clock=9))
+
+    disk.commit(Batch([(Restricted(("a", 1), frozenset(reversed(readers))), [])], clock=10))
+
+    assert facts(disk) == {}
+
+
+def test_a_file_of_before_there_were_audiences_is_read_and_is_one_of_this_version_from_then_on(disk: Disk) -> None:
+    disk.open()
+    disk.commit(Batch([(("a", 1), MARKS)], clock=9))
+    disk.close()
+    sql(disk.path, "PRAGMA user_version=1")
+
+    disk.open()
+
+    assert facts(disk) == {("a", 1): MARKS}
+    assert disk._opened.execute("PRAGMA user_version").fetchone() == (FORMAT,)
 
 
 def test_a_batch_is_written_whole_or_not_at_all(disk: Disk) -> None:
@@ -122,8 +148,28 @@ def test_a_damaged_file_is_refused_by_name(disk: Disk, damage: bytes | None) -> 
 
 @pytest.mark.parametrize(
     "row",
-    ["x'c1', x'90'", "'text', x'90'", "x'9101', x'91930501cd0100'", "x'9101', x'9193000501'", "x'9101', x'91930001ff'"],
-    ids=["no msgpack", "no bytes", "a position that it has not", "no sign", "a stamp before time"],
+    [
+        "x'c1', x'90'",
+        "'text', x'90'",
+        "x'9101', x'91930501cd0100'",
+        "x'9101', x'9193000501'",
+        "x'9101', x'91930001ff'",
+        f"x'91920891c414{'11' * 20}', x'90'",
+        f"x'92920891c414{'11' * 20}01', x'90'",
+        "x'9201920890', x'90'",
+        "x'9201920891c4021111', x'90'",
+    ],
+    ids=[
+        "no msgpack",
+        "no bytes",
+        "a position that it has not",
+        "no sign",
+        "a stamp before time",
+        "readers of nothing",
+        "readers before the last term",
+        "no readers",
+        "readers that are none",
+    ],
 )
 def test_a_row_that_cannot_be_is_damage(disk: Disk, row: str) -> None:
     disk.open()

@@ -25,6 +25,7 @@ from gsg.messages import (
     InsertCondition,
     Publish,
     RemoveCondition,
+    Replicate,
     Resume,
     Snapshot,
     decode,
@@ -37,7 +38,10 @@ GOOD = [
     encode(message)
     for message in (
         Publish(1, 1, [("a", ON, "b"), (1, "x")], [b"\x00", b"\x01"], 7),
+        Publish(1, -1, [("a", ON, "b")], [b"\x00\x01"], 7, audience=frozenset((b"p" * 20,))),
         Flash(2, b"p" * 20, [Event(1, ("a", ON))], [b"\x00"]),
+        Flash(2, b"p" * 20, [Event(1, ("a", ON))], [b"\x00"], audience=frozenset((b"p" * 20,))),
+        Replicate(2, [1, -1], [("a", ON), ("b", ON)], [b"\x00", b"\x01"], [7, 8], [None, frozenset((b"q" * 20,))]),
         InsertCondition(3, 1, TEMPLATE, 1, messages.Test("filter", "x")),
         InsertCondition(4, 2, TEMPLATE, 1),
         RemoveCondition(1),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import NoneType, UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 import pytest
@@ -46,6 +46,7 @@ leaves: dict[object, st.SearchStrategy[object]] = {
     Term: terms,
     Term | None: st.none() | terms,
     dht.Contact: st.builds(dht.Contact, st.binary(min_size=20, max_size=20), st.just("10.0.0.1"), st.integers(1, 65535)),
+    frozenset[bytes]: st.frozensets(st.binary(min_size=20, max_size=20), min_size=1, max_size=3),
     Tuple: st.lists(terms, min_size=1, max_size=4).map(tuple),
     Template: st.builds(
         rete.Template,
@@ -63,7 +64,7 @@ def values(kind: Any) -> st.SearchStrategy[Any]:  # Any: whatever a field is ann
         return st.lists(values(*get_args(kind)), max_size=3)
     if get_origin(kind) is tuple:
         return st.tuples(*map(values, get_args(kind)))
-    if get_origin(kind) is UnionType:
+    if get_origin(kind) in (UnionType, Union):
         return st.one_of(*map(values, get_args(kind)))
     return st.builds(kind, *map(values, get_type_hints(kind).values()))
 

@@ -150,6 +150,25 @@ def test_standard_input_needs_a_format(gsg: Gsg) -> None:
     )
 
 
+def test_a_file_is_published_for_named_readers(gsg: Gsg, tmp_path: Path) -> None:
+    here, elsewhere = json.loads(gsg("status", "--json").stdout)["peers"][0]["peer"], "ab" * 20
+    assert f"whose id is {here}\n" in gsg("status").stdout
+    ours, theirs = tmp_path / "ours.gsg", tmp_path / "theirs.gsg"
+    ours.write_text("INSERT { (named, 1) }")
+    theirs.write_text("INSERT { (named, 2) }")
+
+    assert gsg("publish", ours, "--audience", f"{elsewhere}, {here}").exit_code == 0
+    assert gsg("publish", theirs, "--audience", elsewhere, "--audience", "cd" * 20).exit_code == 0
+    assert rows(gsg, "(named, ?n)") == ["+ ?n=1"]
+    assert "; 0 changed something" in gsg("publish", ours, "--retract", "--audience", here).stderr
+    assert "; 1 changed something" in gsg("publish", ours, "--retract", "--audience", here, "--audience", elsewhere).stderr
+    assert rows(gsg, "(named, ?n)") == []
+
+    refused = gsg("publish", ours, "--audience", "bob")
+    assert refused.exit_code == 2
+    assert refused.stderr == "gsg: 'bob' in an audience is no peer id; expected 40 hexadecimal digits, as gsg status shows them\n"
+
+
 # --- subscribe ----------------------------------------------------------------------------------------------------------------
 
 
@@ -338,7 +357,7 @@ def test_status_is_a_table_with_its_legend(gsg: Gsg, running_peer: dict[str, str
     result = gsg("status")
 
     assert result.exit_code == 0
-    assert result.stdout.startswith(f"1 peers known to {running_peer['listen']}\n")
+    assert result.stdout.startswith(f"1 peers known to {running_peer['listen']}, whose id is ")
     assert "share of all keys that the peer is responsible for" in result.stdout
 
 

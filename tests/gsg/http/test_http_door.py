@@ -9,7 +9,8 @@ import urllib.request
 from collections import Counter
 
 import pytest
-from doors import ON, read
+from doors import ON, endpoint, read
+from websockets.asyncio.client import connect
 
 import gsg
 import gsg.languages
@@ -43,6 +44,34 @@ async def test_a_client_has_the_verbs_of_a_peer(client: Client) -> None:
 
     assert await read(subscription, 4) == ['+?x="a" ?y=1.5', '+?x="b" ?y="c"', '!?x="e" ?y=2', '-?x="b" ?y="c"']
     assert subscription.rows() == Counter({Row({"x": "a", "y": 1.5}): 1})
+
+
+async def test_a_client_names_the_peers_that_may_read(client: Client) -> None:
+    here, elsewhere = (await client.report()).peers[0].peer, bytes(20)
+    subscription = await client.subscribe("(?x, on, ?y)")
+
+    assert await client.insert([("a", ON, 1)], audience=[elsewhere]) == 1
+    await client.notify([("a", ON, 2)], audience=[elsewhere.hex()])
+    assert await client.insert([("a", ON, 3)], audience=[here.hex(), elsewhere]) == 1
+    assert await client.retract([("a", ON, 3)]) == 0
+    assert await client.retract([("a", ON, 3)], audience=[elsewhere, here]) == 1
+
+    assert await read(subscription, 2) == ['+?x="a" ?y=3', '-?x="a" ?y=3']
+    with pytest.raises(LocalError, match="'bob' in an audience is no peer id; expected 40 hexadecimal digits"):
+        await client.insert([("a", ON, 1)], audience=["bob"])
+
+
+async def test_a_program_without_our_client_names_readers_in_hexadecimal(door: HttpDoor, client: Client) -> None:
+    here = (await client.report()).peers[0].peer.hex()
+    requests = ([1, 1, [["a", [1, "on"], 1]], [here]], [1, 2, [["a", [1, "on"], 2]], ["bob"]], [1, 3, [["a", [1, "on"], 3]]])
+    async with connect(endpoint(door)) as socket:
+        answers = []
+        for request in requests:
+            await socket.send(json.dumps(request))
+            answers.append(json.loads(await socket.recv()))
+
+    assert [answer[:3] for answer in answers] == [[10, 1, 1], [11, 2, "LocalError"], [10, 3, 1]]
+    assert (await client.subscribe("(?x, on, ?y)")).rows().total() == 2
 
 
 async def test_the_loop_goes_on_while_the_first_query_of_a_language_waits_for_its_parser(
