@@ -23,6 +23,7 @@ class PeerProcess:
     """A running `gsg peer`."""
 
     process: asyncio.subprocess.Process
+    id: bytes
     listen: str
     url: str
     pedro: str
@@ -67,12 +68,13 @@ async def start(*, join: str | None = None, pedro: bool = False, options: Sequen
         # Nobody else knows of it yet, so nobody else would stop it.
         await _kill(process)
         raise
-    listen, url, door = (
-        re.search(pattern, said) for pattern in (r"listens on (\S+)", r"http door at (\S+)", r"pedro door at (\S+)")
+    peer, url, door = (
+        re.search(pattern, said)
+        for pattern in (r"peer ([0-9a-f]+) listens on (\S+)", r"http door at (\S+)", r"pedro door at (\S+)")
     )
-    assert listen is not None
+    assert peer is not None
     assert url is not None
-    return PeerProcess(process, listen[1], url[1], door[1] if door is not None else "")
+    return PeerProcess(process, bytes.fromhex(peer[1]), peer[2], url[1], door[1] if door is not None else "")
 
 
 @contextlib.asynccontextmanager

@@ -51,10 +51,10 @@ async def test_a_peer_that_does_not_become_ready_is_killed(
 
 
 async def test_a_peer_that_does_not_stop_is_killed(started: list[Process], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    stubborn(monkeypatch, tmp_path, "peer 1 listens on h:1\nhttp door at http://h:2\nready; Ctrl-C stops\n")
+    stubborn(monkeypatch, tmp_path, "peer 1f listens on h:1\nhttp door at http://h:2\nready; Ctrl-C stops\n")
     monkeypatch.setattr(processes, "STOP_S", 0.5)
 
     async with processes.peers(1) as [one]:
-        assert (one.listen, one.url) == ("h:1", "http://h:2")
+        assert (one.id, one.listen, one.url) == (b"\x1f", "h:1", "http://h:2")
 
     assert [process.returncode for process in started] == [-9]
