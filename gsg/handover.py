@@ -2,6 +2,7 @@
 
     newcomer is among a key's holders now    facts sent and acknowledged; is it the primary ──> the key's feeds are told Moved
     a holder has died                        the facts are sent to whoever is a holder in its place
+    all holders of a key have died           its facts come back from their other keys (:mod:`gsg.restoring`)
     we are not among them any more           all that, and once no feed needs them the facts are dropped here
     a publish comes to another than the primary  forwarded to it
     a condition comes to another                 answered NotHere
@@ -16,7 +17,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
 from typing import TypeAlias
 
@@ -34,6 +35,7 @@ from .model import Tuple
 from .placement import NOWHERE, REPLICAS
 from .rendezvous import Rendezvous
 from .replication import Held, Replication
+from .restoring import Restored, Restoring
 
 log = logging.getLogger(__name__)
 
@@ -88,6 +90,7 @@ class Handover:
         self._newcomers: set[bytes] = set()
         self._dead: set[bytes] = set()
         """Peers that came since all keys were looked through, and that died of late. Limits: the peers there are, MAX_CHANGES."""
+        self._restoring = Restoring(holders, rendezvous)
         self._again = asyncio.Event()
         """Set when keys may have to be handed over, once more."""
         self.leaving = False
@@ -103,6 +106,7 @@ class Handover:
         self._settled_at_s = asyncio.get_running_loop().time() + SETTLING_S
         self._rendezvous.held.remembering = True
         self._newcomers.add(contact.id)
+        self._restoring.lives(contact.id)
         self._look()
 
     def died(self, peer: bytes) -> None:
@@ -110,12 +114,14 @@ class Handover:
         self._newcomers.discard(peer)
         if len(self._dead) < MAX_CHANGES:
             self._dead.add(peer)
+        self._restoring.died(peer, asyncio.get_running_loop().time())
         self._settled_at_s = max(self._settled_at_s, asyncio.get_running_loop().time() + MENDING_S)
         self._look()
 
     def missed(self, peer: bytes) -> None:
         """A holder that was set aside takes changes again: it is told all that it should know, like a newcomer."""
         self._dead.discard(peer)
+        self._restoring.lives(peer)
         self._newcomers.add(peer)
         self._settled_at_s = max(self._settled_at_s, asyncio.get_running_loop().time() + MENDING_S)
         self._look()
@@ -323,6 +329,9 @@ class Handover:
         """Look through all keys: whom are their facts to be sent to, and where do their feeds belong?"""
         newcomers, dead = set(self._newcomers), set(self._dead)
         plan = _Plan()
+        may_be_lost = not self.leaving and self._restoring.begin(asyncio.get_running_loop().time())
+        restored: Restored = {}
+        lost: dict[Key, set[Key]] = {}
         for number, key in enumerate(self._rendezvous.all_keys()):
             if number % KEYS_PER_TURN == KEYS_PER_TURN - 1:
                 await asyncio.sleep(0)
@@ -330,10 +339,15 @@ class Handover:
             if not self._rendezvous.has_moved(key):
                 holders = self._holders.without_us(key) if self.leaving else self._holders.all_of(key)
                 posted = self._rendezvous.has_templates(key)
-                plan.add(key, holders, self._own, newcomers, dead, posted=posted, leaving=self.leaving)
+                sends = plan.add(key, holders, self._own, newcomers, dead, posted=posted, leaving=self.leaving)
+                if may_be_lost and sends and (found := await self._restoring.add(key, restored)):
+                    lost[key] = found
         copied = await asyncio.gather(*(self._copied(holder, keys) for holder, keys in plan.copies.items()))
         failed = {holder.id for holder, done in zip(plan.copies, copied, strict=True) if not done}
-        if failed:
+        told = await asyncio.gather(*(self._told(holder, facts) for holder, facts in restored.items()))
+        if all(told):
+            self._restoring.finished(lost)
+        if failed or not all(told):
             self._again.set()
         self._newcomers -= newcomers - failed
         for primary, keys in plan.primaries.items():
@@ -343,9 +357,22 @@ class Handover:
         self._flush()
 
     async def _copied(self, holder: dht.Contact, keys: list[Key]) -> bool:
-        """Whether a holder has confirmed what it was sent."""
+        """Whether a holder has confirmed what is known of these keys."""
+        return await self._confirmed(holder, self.copy(holder, keys))
+
+    async def _told(self, holder: dht.Contact, facts: list[tuple[Tuple, bytes, int]]) -> bool:
+        """Whether a holder has facts under keys that were lost."""
+        places = [place for _, place, _ in facts]
+        if holder.id == self._own.id:
+            given, stamps = [fact for fact, _, _ in facts], [stamp for _, _, stamp in facts]
+            self._rendezvous.take_over([1] * len(facts), given, places, stamps)
+            return True
+        history = [(1, fact, stamp) for fact, _, stamp in facts]
+        return await self._confirmed(holder, self._replicate(holder, history, places))
+
+    async def _confirmed(self, holder: dht.Contact, sending: Coroutine[None, None, None]) -> bool:
         try:
-            await self.copy(holder, keys)
+            await sending
         except GsgError as error:
             log.info("keys not handed over to %s: %s", show(holder), error)
             if isinstance(error, PeerUnreachable):
@@ -358,7 +385,6 @@ class Handover:
 
     async def copy(self, holder: dht.Contact, keys: list[Key]) -> None:
         """Send what is known of keys to one of their holders."""
-        channel = await self._exchange.channel(holder)
         start = 0
         while start < len(keys):
             history: list[tuple[int, Tuple, int]] = []
@@ -369,14 +395,19 @@ class Handover:
                 of_key = self._rendezvous.held.history(key)
                 history.extend(of_key)
                 places.extend([bytes((key[1],))] * len(of_key))
-            if channel.congested:
-                await channel.drained(ANSWER_TIMEOUT_S)
-            answers = [
-                channel.ask(partial(_replicate, history[part], places[part]))
-                for part in parts([fact for _, fact, _ in history], CHUNK_FACTS)
-            ]
-            for answer in answers:
-                await answer_of(channel, answer, Done)
+            await self._replicate(holder, history, places)
+
+    async def _replicate(self, holder: dht.Contact, history: list[tuple[int, Tuple, int]], places: list[bytes]) -> None:
+        """Tell a holder of facts that came or went, and wait until it has confirmed."""
+        channel = await self._exchange.channel(holder)
+        if channel.congested:
+            await channel.drained(ANSWER_TIMEOUT_S)
+        answers = [
+            channel.ask(partial(_replicate, history[part], places[part]))
+            for part in parts([fact for _, fact, _ in history], CHUNK_FACTS)
+        ]
+        for answer in answers:
+            await answer_of(channel, answer, Done)
 
     def _drop_what_has_moved(self) -> None:
         for key in self._rendezvous.moved_keys():
@@ -408,16 +439,17 @@ class _Plan:
         *,
         posted: bool,
         leaving: bool,
-    ) -> None:
-        """Decide for one key; ``posted``: it has templates."""
+    ) -> bool:
+        """Decide for one key; ``posted``: it has templates. Whether it is this peer that sends what others lack."""
         if not holders:
-            return
+            return False
         ids = [holder.id for holder in holders]
         new = gained(features.key(*key), ids, newcomers, dead, leaving=leaving and len(ids) == REPLICAS)
         ours = own.id in ids
         # Of those that have it the closest sends; and we, before we let go of it.
         senders = [holder for holder in ids if holder not in new]
-        if not ours or senders[:1] == [own.id] or not senders:
+        sends = not ours or senders[:1] == [own.id] or not senders
+        if sends:
             # We may have held it in the place of one that took no changes: nothing is dropped here that not all of them have.
             targets = new or (set() if ours else set(ids))
             for holder in holders:
@@ -427,6 +459,7 @@ class _Plan:
                 self.others[key] = targets
         if ids[0] != own.id and (posted or not ours):
             self.primaries.setdefault(holders[0], []).append(key)
+        return sends
 
 
 def gained(key: bytes, holders: Sequence[bytes], newcomers: set[bytes], dead: set[bytes], *, leaving: bool = False) -> set[bytes]:

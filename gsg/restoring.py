@@ -1,0 +1,110 @@
+"""Facts under keys all of whose holders died at once: gone there, they are brought back from their other keys.
+
+A fact of three terms lies under three keys, each with holders of its own, so it is rarely gone under all of them. Where as many
+peers as hold a key died of late, all closer to it than any that lives, nothing is left of what lay under it. Whoever looks after
+one of its facts under another key then tells those who hold it now, with the stamp that the fact has. A key that was not lost after
+all is told in vain: the later stamp counts, as ever (:mod:`gsg.entries`).
+
+A peer sees that of keys whose holders it knows without asking, which are all where everybody knows everybody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from itertools import islice
+from typing import TypeAlias
+
+import dht
+
+from .features import Key, key
+from .holders import Holders
+from .model import Tuple
+from .placement import REPLICAS
+from .rendezvous import Rendezvous
+
+REMEMBERED_S = 120.0
+"""How long a peer counts as one that died of late: many that die at one moment are found out one after the other."""
+MAX_DEAD = 1_000
+"""Peers that died of late; a further one is passed over."""
+FACTS_PER_TURN = 200
+"""Facts that are looked at before others get their turn: of each, holders of its keys may have to be found."""
+
+Restored: TypeAlias = "dict[dht.Contact, list[tuple[Tuple, bytes, int]]]"
+"""For each holder: facts, the positions of those of their keys that were lost, and their stamps."""
+
+
+class Restoring:
+    """What one peer can bring back."""
+
+    def __init__(self, holders: Holders, rendezvous: Rendezvous) -> None:
+        self._holders = holders
+        self._held = rendezvous.held
+        # Limit: MAX_DEAD, the one that died first in front.
+        self._died_s: dict[bytes, float] = {}
+        self._points: list[int] = []
+        # Keys that were found lost or not, with these dead. Bounded by the keys of the facts here.
+        self._lost: dict[Key, tuple[dht.Contact, ...]] = {}
+        # Of each key of ours those that its facts were brought back under. Bounded likewise.
+        self._done: dict[Key, set[Key]] = {}
+
+    def died(self, peer: bytes, now: float) -> None:
+        """A peer is dead."""
+        if len(self._died_s) < MAX_DEAD:
+            self._died_s.setdefault(peer, now)
+
+    def lives(self, peer: bytes) -> None:
+        """A peer is there, and whatever it had."""
+        self._died_s.pop(peer, None)
+
+    def begin(self, now: float) -> bool:
+        """All keys are about to be looked through, with the dead of this moment: whether any may have been lost."""
+        for peer in [peer for peer, died_s in self._died_s.items() if now - died_s > REMEMBERED_S]:
+            del self._died_s[peer]
+        self._points = [int.from_bytes(peer, "big") for peer in self._died_s]
+        self._lost.clear()
+        if len(self._points) < REPLICAS:
+            self._done.clear()
+        return len(self._points) >= REPLICAS
+
+    async def add(self, place: Key, restored: Restored) -> set[Key]:
+        """What is to be brought back of the facts under a key that this peer looks after; the keys that were lost."""
+        arity, own_position, _ = place
+        done = self._done.get(place, _NOTHING)
+        found: set[Key] = set()
+        facts = list(self._held.under(place).items())
+        for number, (fact, stamp) in enumerate(facts, 1):
+            if number % FACTS_PER_TURN == 0:
+                await asyncio.sleep(0)
+            for position, constant in enumerate(fact):
+                other = (arity, position, constant)
+                if position != own_position and other not in done:
+                    for holder in self._to_tell(other):
+                        restored.setdefault(holder, []).append((fact, bytes((position,)), stamp))
+                        found.add(other)
+        return found
+
+    def finished(self, found: dict[Key, set[Key]]) -> None:
+        """What was found has been brought back, and is not to be again."""
+        for place, others in found.items():
+            self._done.setdefault(place, set()).update(others)
+
+    def _to_tell(self, other: Key) -> tuple[dht.Contact, ...]:
+        """Who holds a key that was lost; nobody for one that was not."""
+        holders = self._lost.get(other)
+        if holders is None:
+            holders = self._holders.all_of(other)
+            if not holders or not was_lost(key(*other), holders[0].id, self._points):
+                holders = ()
+            self._lost[other] = holders
+        return holders
+
+
+def was_lost(point: bytes, closest: bytes, dead: Iterable[int]) -> bool:
+    """Whether all holders of a point are among the dead, when this peer is the closest of those that live."""
+    distance, at = dht.distance(closest, point), int.from_bytes(point, "big")
+    closer = (peer for peer in dead if peer ^ at < distance)
+    return len(list(islice(closer, REPLICAS))) == REPLICAS
+
+
+_NOTHING: set[Key] = set()

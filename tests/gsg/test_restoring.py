@@ -1,0 +1,92 @@
+"""A key all of whose holders die at one moment: its facts come back from their other keys, for the readers that they had."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+from peers import Reader, others, simulate
+
+from dht import distance
+from dht.simnet import SimNet
+from gsg import Peer, Symbol
+from gsg.features import Key, key
+from gsg.restoring import was_lost
+
+ON = Symbol("on")
+NOTICED_S = 30.0
+
+
+def holders(peers: Sequence[Peer], place: Key) -> list[Peer]:
+    """The three closest, by definition."""
+    return sorted(peers, key=lambda peer: distance(peer.contact.id, key(*place)))[:3]
+
+
+def fact_of_others(peers: Sequence[Peer]) -> tuple[str, Symbol, int]:
+    """A fact whose subject's holders hold none of its other keys."""
+    return next(
+        (f"s{number}", ON, number)
+        for number in range(10_000)
+        if not set(holders(peers, (3, 0, f"s{number}")))
+        & {*holders(peers, (3, 1, ON)), *holders(peers, (3, 2, number)), peers[0], peers[1]}
+    )
+
+
+@pytest.mark.parametrize(
+    ("dead", "lost"),
+    [([1, 2, 3], True), ([1, 2], False), ([1, 2, 5], False), ([1, 2, 3, 9], True), ([], False)],
+    ids=["all", "two", "one further away", "all and another", "nobody"],
+)
+def test_a_key_is_lost_when_all_that_were_closer_than_the_living_are_dead(dead: list[int], lost: bool) -> None:
+    assert was_lost(bytes(20), (4).to_bytes(20, "big"), dead) is lost
+
+
+def test_facts_come_back_from_their_other_keys_and_to_their_subscribers() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        fact = fact_of_others(peers)
+        place = (3, 0, fact[0])
+        gone = (fact[0], ON, "gone")
+        reader = Reader(await peers[1].subscribe(f'("{fact[0]}", ?p, ?o)'))
+        await peers[0].insert([fact, gone])
+        await peers[0].retract([gone])
+        await peers[0].insert([(fact[0], ON, "secret")], audience=[peers[1].contact.id])
+        dying = holders(peers, place)
+        living = others(peers, *dying)
+
+        for peer in dying:
+            net.crash(peer.contact.host, quietly=True)
+        await asyncio.sleep(NOTICED_S)
+
+        assert [len(peer._rendezvous.held.under(place)) for peer in holders(living, place)] == [2] * 3
+        await reader.read()
+        assert reader.held == reader.subscription.rows()
+        assert sorted(str(row) for row in reader.held) == ['?p=on ?o="secret"', f"?p=on ?o={fact[2]}"]
+        not_named = await living[-1].subscribe(f'("{fact[0]}", ?p, ?o)')
+        assert [str(row) for row in not_named.rows()] == [f"?p=on ?o={fact[2]}"]
+        for peer in dying:
+            await peer.__aexit__(ConnectionError, None, None)
+
+    simulate(work, seed=61, size=12)
+
+
+def test_what_was_retracted_after_it_came_back_stays_retracted() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        fact = fact_of_others(peers)
+        place = (3, 0, fact[0])
+        await peers[0].insert([fact])
+        for peer in holders(peers, place):
+            net.crash(peer.contact.host, quietly=True)
+        living = others(peers, *holders(peers, place))
+        await asyncio.sleep(NOTICED_S)
+        await peers[0].retract([fact])
+
+        # Another three at once: the facts of all keys are looked through again.
+        dying = [peer for peer in holders(living, (3, 1, "elsewhere")) if peer is not peers[0]]
+        for peer in dying:
+            net.crash(peer.contact.host, quietly=True)
+        await asyncio.sleep(2 * NOTICED_S)
+
+        assert [peer._rendezvous.held.under(place) for peer in holders(others(living, *dying), place)] == [{}] * 3
+
+    simulate(work, seed=62, size=14)
