@@ -66,6 +66,8 @@ class Regions:
         self._paths: list[tuple[int, dict[int, _Region]]] = []
         # r -> key -> owners. Bounded by MAX_CACHED_KEYS for each r; emptied at any change of a region.
         self._cached: dict[int, dict[bytes, tuple[Contact, ...]]] = {}
+        self.version = 0
+        """Higher whenever an answer given before may be another one now: whoever remembers answers forgets them."""
         self.usual_depth = 0
         """Leading bits of the subtree learned last: about how many bits of a key decide which region it falls into."""
 
@@ -142,7 +144,7 @@ class Regions:
                 if not region.members:
                     self._drop(region)
         if changed:
-            self._cached.clear()
+            self._forget_answers()
 
     def discovered(self, contact: Contact) -> None:
         """A peer is known to live at this address: the regions that it falls into now hold it."""
@@ -155,7 +157,7 @@ class Regions:
                 if len(region.members) >= region.full:
                     self._drop(region)
         if changed:
-            self._cached.clear()
+            self._forget_answers()
 
     def stale(self, before: float, limit: int) -> list[bytes]:
         """Targets of up to ``limit`` regions learned before that time, oldest first: look them up again."""
@@ -171,7 +173,11 @@ class Regions:
         """Remember nothing: every key needs a lookup again."""
         for region in list(self._ordered.values()):
             self._drop(region)
+        self._forget_answers()
+
+    def _forget_answers(self) -> None:
         self._cached.clear()
+        self.version += 1
 
     def _add(self, region: _Region) -> None:
         known = self._ordered.get((region.depth, region.prefix))
@@ -195,7 +201,7 @@ class Regions:
         self._changed_paths()
         # Keys are remembered only as long as a region would hear of their owners' death.
         if changed:
-            self._cached.clear()
+            self._forget_answers()
 
     def _drop(self, region: _Region) -> None:
         del self._ordered[region.depth, region.prefix]

@@ -48,6 +48,8 @@ class Holders:
         """All holders, of features that we hold or change. Limit: REMEMBERED, like the others."""
         self.aside: dict[bytes, GsgError] = {}
         """Holders that take no changes, by id, and why. Limit: ASIDE. Whoever sets one aside takes it back."""
+        self._version = overlay.regions.version
+        """What is remembered is of this view of the overlay, which changes by lookups as well, of which nobody is told."""
         self._news = asyncio.Event()
         self._sure_from_s = 0.0
 
@@ -102,6 +104,7 @@ class Holders:
 
     async def of(self, features: Iterable[Key]) -> dict[Key, dht.Contact]:
         """The holder of each feature. Raises PeerUnreachable when the overlay cannot say."""
+        self._look_for_news()
         known = self._known
         found = {}
         for feature in features:
@@ -113,6 +116,7 @@ class Holders:
 
     def now(self, feature: Key) -> dht.Contact | None:
         """The holder of a feature as far as known without asking anybody."""
+        self._look_for_news()
         holder = self._known.get(feature)
         if holder is None:
             holders = self._overlay.owners_now(key(*feature))
@@ -123,6 +127,7 @@ class Holders:
     def all_of(self, feature: Key) -> tuple[dht.Contact, ...]:
         """All holders of a feature's key that take changes, closest first, as far as known without asking anybody; none where that
         is unknown."""
+        self._look_for_news()
         holders = self._sets.get(feature)
         if holders is None:
             holders = self._taking(self._overlay.owners_now(key(*feature), REPLICAS + len(self.aside)) or ())
@@ -174,6 +179,12 @@ class Holders:
     def everybody(self) -> list[dht.Contact]:
         """All peers that this one knows of, itself included."""
         return [self._overlay.contact, *self._overlay.contacts()]
+
+    def _look_for_news(self) -> None:
+        if self._version != self._overlay.regions.version:
+            self._version = self._overlay.regions.version
+            self._known.clear()
+            self._sets.clear()
 
     def _taking(self, closest: tuple[dht.Contact, ...]) -> tuple[dht.Contact, ...]:
         """Of the peers closest to a key those that hold it."""

@@ -191,3 +191,19 @@ def test_a_cleared_cache_knows_nothing(r: int) -> None:
     regions.clear()
 
     assert regions.owners(bytes(20), r) is None
+
+
+def test_whoever_remembers_answers_hears_that_they_may_be_others_by_now() -> None:
+    peers = network(Random(1), 5)
+    regions = Regions(K)
+    regions.learn(b"\0" * 20, peers)
+    versions = [regions.version]
+
+    # Also by a lookup that found fewer, as somebody was slow, and one that finds all again.
+    for change in (lambda: regions.learn(b"\0" * 20, peers[1:]), lambda: regions.learn(b"\0" * 20, peers)):
+        change()
+        versions.append(regions.version)
+    regions.learn(b"\0" * 20, peers)
+
+    assert versions == sorted(set(versions))
+    assert regions.version == versions[-1]

@@ -1,0 +1,62 @@
+"""Who holds a key, as one peer remembers it."""
+
+from __future__ import annotations
+
+import asyncio
+
+from peers import simulate
+
+from dht.simnet import SimNet
+from gsg import Peer
+from gsg.errors import PeerUnreachable
+from gsg.features import Key
+from gsg.holders import ASIDE
+
+FEATURE: Key = (1, 0, "x")
+
+
+def test_a_lookup_that_missed_a_holder_is_believed_only_until_another_one_finds_it() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        holders, overlay = peers[0]._holders, peers[0]._endpoint.overlay
+        before = holders.all_of(FEATURE)
+        contacts = [peer.contact for peer in peers]
+
+        overlay.regions.learn(overlay.contact.id, [each for each in contacts if each != before[0]])
+        without = holders.all_of(FEATURE), holders.now(FEATURE)
+        overlay.regions.learn(overlay.contact.id, contacts)
+
+        assert without == ((*before[1:], without[0][-1]), before[1])
+        assert (holders.all_of(FEATURE), holders.now(FEATURE)) == (before, before[0])
+
+    simulate(work, seed=1, size=6)
+
+
+def test_the_next_closest_holds_a_key_in_the_place_of_one_that_is_set_aside_and_who_is_primary_stays() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        holders = peers[0]._holders
+        first, second, third = holders.all_of(FEATURE)
+
+        news = holders.set_aside(first.id, PeerUnreachable("it reads nothing"))
+        instead = holders.all_of(FEATURE)
+        again = holders.set_aside(first.id, PeerUnreachable("it reads nothing"))
+
+        assert (news, again) == (True, False)
+        assert instead[:2] == (second, third) and first not in instead and len(instead) == 3
+        assert (holders.now(FEATURE), holders.also_aside(FEATURE)) == (first, (first, second, third))
+        holders.take_back(first.id)
+        assert holders.all_of(FEATURE) == (first, second, third)
+
+    simulate(work, seed=1, size=6)
+
+
+def test_so_many_are_set_aside_at_most() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        holders = peers[0]._holders
+        why = PeerUnreachable("it reads nothing")
+
+        news = [holders.set_aside(bytes([number]) * 20, why) for number in range(ASIDE + 1)]
+
+        assert news == [True] * ASIDE + [False]
+        await asyncio.sleep(0)
+
+    simulate(work, seed=1, size=2)
