@@ -62,8 +62,8 @@ class History:
     sessions: list[Session] = field(default_factory=list)
     asked_after: dict[str, Answer] = field(default_factory=dict)
     """By query, what a new subscription was told when everything was over."""
-    missing: list[str] = field(default_factory=list)
-    """Facts that did not lie at all holders of their keys in the end, or lay there although they had gone."""
+    lying: dict[Tuple, tuple[int, ...]] | None = None
+    """By fact that lay anywhere in the end, at how many of its holders it did under each position; None where nobody looked."""
     troubles: list[Trouble] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     """What peers logged as defects of their own."""

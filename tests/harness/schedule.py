@@ -7,6 +7,12 @@ true again. The faults of one round stay within what DESIGN section 5 promises t
 without their disk, and they are back, or others have taken their place, before the next ones go; or all are stopped at once, and
 none of them has lost its disk.
 
+The first 200 runs have one round each, with 173 deeds on average: 16,751 insertions and 7,695 retractions of one to four facts,
+5,285 publications of events, 2,925 subscriptions and 883 ends of them, 1,133 changes of peer. In so many of them there is: a strike
+44, a partition 26, a peer that leaves 26, a clock that jumps 21, a crash 19, a loss of memory 19, a newcomer 18, a restart 14, a
+blackout 13; links that are cut 56, slow links 50, a peer that reads nothing 49, datagrams that are lost 42, an interruption 40,
+datagrams that are repeated 39, a full disk 38.
+
 A fact belongs to one client: its first term names it. So what is true in the end follows from what each client did last, and
 queries join over the facts of all.
 """
@@ -45,8 +51,14 @@ TEXTS = {
     "rings": "(rang, ?who, ?n)",
 }
 """Standing queries by name."""
-PEER_FAULTS = ("crash", "restart", "forget", "leave", "partition", "clock", "join", "blackout")
-LINK_FAULTS = ("cut", "loss", "slow", "stall", "double", "disk")
+PEER_FAULTS = ("crash", "restart", "forget", "strike", "strike", "leave", "partition", "clock", "join", "blackout")
+"""One of these happens in each round. A strike waits for the next acknowledgement of a change, and in that moment kills holders of
+what was acknowledged, with their disks: there is no worse one."""
+LINK_FAULTS = ("cut", "loss", "slow", "stall", "double", "disk", "interrupt")
+"""Up to three of these happen besides. An interruption breaks all links of a peer when it has just published an event: who has it
+already and who has it not, its publisher does not know, and says it again."""
+STRUCK = ((0,), (0,), (0, 1), (0, 1), (0, 2), (1, 2))
+"""Whom a strike hits, by their places among the holders of a key, the primary first."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +103,8 @@ class Reconnect:
 
 @dataclass(frozen=True)
 class Fault:
-    """Something goes wrong: what it is, the peers that it concerns by number, and how much of it or for how long."""
+    """Something goes wrong: what it is, the peers that it concerns by number (a strike: by their place among the holders), and how
+    much of it or for how long."""
 
     kind: str
     peers: tuple[int, ...] = ()
@@ -218,6 +231,8 @@ def _faults(rng: Random, begins_s: float) -> list[Happens]:
         add("join", after_s=when_s)
     elif kind == "blackout":
         add("blackout", after_s=when_s, amount=rng.choice((0.5, 3.0)))
+    elif kind == "strike":
+        add("strike", *rng.choice(STRUCK), after_s=when_s, amount=rng.choice((0.5, 2.0, 3.5)))
     elif kind == "leave":
         add("leave", some[0], after_s=when_s)
         add("start", some[0], after_s=when_s + rng.uniform(0.5, 4.0))
@@ -233,6 +248,8 @@ def _faults(rng: Random, begins_s: float) -> list[Happens]:
                 add("cut", *rng.sample(range(PEERS), 2), after_s=when_s + rng.uniform(0.0, lasts_s))
         elif kind == "stall":
             add("stall", rng.randrange(PEERS), after_s=when_s, amount=rng.choice((1.0, 4.0, 8.0)))
+        elif kind == "interrupt":
+            add("interrupt", after_s=when_s, amount=rng.choice((3, 6)))
         elif kind == "disk":
             add("disk", rng.randrange(PEERS), after_s=when_s, amount=lasts_s)
         else:

@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 from breaks import BREAKS
 from run import run
-from schedule import schedule
+from schedule import LINK_FAULTS, LOST, PEER_FAULTS, Happens, schedule
 
-SEEDS = 20
+SEEDS = 100
+"""Of runs of one to two seconds of a core each: what make test has time for. The rest of 10,000 is `make soak`."""
 GROUP = 5
 """So many runs are one test: enough tests for all cores."""
+DRAWN = 200
 HERE = Path(__file__).parent
 FOUND_WITHIN = 4
 """So many seeds are enough for any of the breaks, from the one on that :mod:`breaks` names."""
@@ -52,3 +56,28 @@ def test_a_schedule_is_drawn_from_its_seed_and_can_be_read() -> None:
     assert lines == schedule(7).lines() != schedule(8).lines()
     assert [float(line.split()[0]) for line in lines] == sorted(float(line.split()[0]) for line in lines)
     assert any("Fault" in line for line in lines)
+
+
+def test_every_fault_and_every_deed_occurs_often_in_the_first_runs() -> None:
+    runs = [schedule(seed) for seed in range(DRAWN)]
+
+    faults = Counter(one.fault.kind for each in runs for one in each.faults)
+    deeds = [len(each.deeds) for each in runs]
+    kinds = Counter(type(one.deed).__name__ for each in runs for one in each.deeds)
+
+    # schedule.py says how often.
+    assert min(faults[kind] for kind in {*PEER_FAULTS, *LINK_FAULTS}) >= 10
+    assert set(kinds) == {"Insert", "Retract", "Notify", "Subscribe", "Unsubscribe", "Reconnect"}
+    assert min(kinds.values()) >= 500
+    assert min(deeds) > 100 and sum(deeds) / len(deeds) > 150
+
+
+def test_a_strike_hits_at_most_two_of_a_keys_holders_and_is_alone() -> None:
+    runs = [schedule(seed).faults for seed in range(DRAWN)]
+
+    def kinds(faults: Iterable[Happens]) -> set[str]:
+        return {one.fault.kind for one in faults}
+
+    struck = [faults for faults in runs if "strike" in kinds(faults)]
+    assert all(len(one.fault.peers) <= LOST for faults in struck for one in faults if one.fault.kind == "strike")
+    assert all(kinds(faults) & {*PEER_FAULTS} == {"strike"} for faults in struck)

@@ -13,6 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
 
+import keys
 import pytest
 from disks import Platters, SlowKeeping
 from history import Answer, History, Published, Session, Trouble, text_of
@@ -40,7 +41,7 @@ from dht.simnet import SimNet, run
 from gsg import GsgError, LiveSubscription, Peer, Row
 from gsg.features import key, positions
 from gsg.holders import REPLICAS
-from gsg.model import show
+from gsg.model import Tuple
 
 PORT = 7400
 LATENCY_S = (0.002, 0.02)
@@ -54,6 +55,10 @@ LOOK_S, LATEST_S = 12.0, 108.0
 """Views of the overlay are refreshed every 30 s, and holders compare what has stood still for two rounds of 10 s."""
 SETTLED_S = 15.0
 """After a fault, until everybody has noticed."""
+STRIKES_WITHIN_S = 4.0
+"""How long a strike waits for something to be acknowledged."""
+FORWARDED_S = (0.008, 0.03)
+"""In this time after an event was sent it is mostly forwarded already, and not yet answered."""
 
 T = TypeVar("T")
 
@@ -156,6 +161,7 @@ class Client:
             published.attempts += 1
             published.via = f"{self.home}.{0 if self.home is None else self._world.starts[self.home]}"
             try:
+                self._world.publishes(published, self.home)
                 await self._call(partial(_publish, published))
             except (GsgError, Gone, TimeoutError):
                 if not published.sign:
@@ -164,6 +170,7 @@ class Client:
                 await self._ensure()
             else:
                 published.ended_s = self._now()
+                self._world.acknowledged(published)
 
     async def _close(self, number: int) -> None:
         if number in self._sessions:
@@ -219,6 +226,10 @@ class World:
         self._apart_until_s = 0.0
         self._gone: dict[int, asyncio.Event] = {}
         """By number of a peer that was stopped: set when it has."""
+        self._strikes: list[asyncio.Future[Published]] = []
+        """Strikes that wait for what they are to hit."""
+        self._interruptions = 0
+        """How many events are yet to be interrupted."""
 
     async def run(self) -> History:
         """All of it."""
@@ -250,6 +261,8 @@ class World:
         """Who is cut off is so until the network heals."""
         fault = happens.fault
         lasts_s = fault.amount if fault.kind in ("stall", "disk", "blackout") else 0.0
+        if fault.kind in ("strike", "interrupt"):
+            lasts_s = STRIKES_WITHIN_S + fault.amount
         if fault.kind == "partition":
             lasts_s = (
                 next(one.at_s for one in self._plan.faults if one.fault.kind == "heal" and one.at_s > happens.at_s) - happens.at_s
@@ -284,6 +297,12 @@ class World:
                 await self._kill(number, quietly=fault.kind == "crash")
                 if fault.kind == "forget":
                     self._disks[number] = Platters()
+            case "strike":
+                await self._strike(fault)
+            case "interrupt":
+                self._interruptions = round(fault.amount)
+                await asyncio.sleep(STRIKES_WITHIN_S)
+                self._interruptions = 0
             case "start":
                 (number,) = fault.peers
                 await self._gone[number].wait()
@@ -333,6 +352,49 @@ class World:
             case _:
                 raise AssertionError(f"nobody knows how to carry out {fault.kind}")
 
+    def publishes(self, published: Published, home: int | None) -> None:
+        """A client is about to publish: if it is an event that is to be interrupted, its peer loses all links in a moment."""
+        if self._interruptions and not published.sign and home is not None:
+            self._interruptions -= 1
+            self.net.loop.call_later(self._rng.uniform(*FORWARDED_S), self._cut_off, self._hosts[home])
+
+    def _cut_off(self, host: str) -> None:
+        for other in self._hosts:
+            if other != host:
+                self.net.cut(host, other)
+
+    def acknowledged(self, published: Published) -> None:
+        """A client was told that something is done: who waits for that strikes."""
+        if published.sign and self._strikes:
+            self._strikes.pop().set_result(published)
+
+    async def _strike(self, fault: Fault) -> None:
+        """Kill holders of what is acknowledged next, with their disks, and start them anew later."""
+        struck: asyncio.Future[Published] = self.net.loop.create_future()
+        self._strikes.append(struck)
+        try:
+            async with asyncio.timeout(STRIKES_WITHIN_S):
+                published = await struck
+        except TimeoutError:
+            self._strikes.remove(struck)
+            return
+        fact = self._rng.choice(published.tuples)
+        position = self._rng.choice(list(positions(fact)))
+        holders = self._holders({peer.contact.id: number for number, peer in self.peers.items()}, fact, position)
+        victims = [holders[place] for place in fault.peers]
+        for number in victims:
+            await self._kill(number, quietly=False)
+            self._disks[number] = Platters()
+        await asyncio.sleep(fault.amount)
+        for number in victims:
+            await self._start(number)
+
+    @staticmethod
+    def _holders(ids: dict[bytes, T], fact: Tuple, position: int) -> list[T]:
+        """Who is to hold a fact under a position, closest first, by the definition."""
+        point = int.from_bytes(key(len(fact), position, fact[position]), "big")
+        return [ids[id] for id in sorted(ids, key=lambda id: int.from_bytes(id, "big") ^ point)[:REPLICAS]]
+
     def within_reach(self, number: int) -> list[int]:
         """The peers that a client may go to that was at this one: one that is cut off cannot leave its part, and stays there until
         the parts have told each other what happened. By what else would anybody know which of two things it did last?"""
@@ -366,7 +428,7 @@ class World:
             live = await anybody.subscribe(text)
             self.history.asked_after[query] = answer_of(live)
             await live.close()
-        self.history.missing = self._missing()
+        self.history.lying = self._lying()
 
     async def _end(self) -> None:
         for peer in self.peers.values():
@@ -376,8 +438,8 @@ class World:
             self.net.crash(peer.contact.host)
             await peer.__aexit__(ConnectionError, None, None)
 
-    def _missing(self) -> list[str]:
-        """Facts that lie where they should not, or do not where they should, by what all peers hold together."""
+    def _lying(self) -> dict[Tuple, tuple[int, ...]]:
+        """By fact, at how many of its holders it lies under each position."""
         ids = {peer.contact.id: peer for peer in self.peers.values()}
         facts = {
             fact: None
@@ -385,16 +447,16 @@ class World:
             for feature in list(peer._rendezvous.held.keys())
             for fact in peer._rendezvous.held.under(feature)
         }
-        found = []
-        for fact in facts:
-            for position in positions(fact):
-                feature = (len(fact), position, fact[position])
-                point = int.from_bytes(key(*feature), "big")
-                holders = sorted(ids, key=lambda id: int.from_bytes(id, "big") ^ point)[:REPLICAS]
-                have = [fact in ids[id]._rendezvous.held.under(feature) for id in holders]
-                if len(set(have)) > 1:
-                    found.append(f"{show(fact)} lies under position {position} at {sum(have)} of {REPLICAS} holders")
-        return found
+        return {
+            fact: tuple(
+                sum(
+                    fact in peer._rendezvous.held.under((len(fact), position, fact[position]))
+                    for peer in self._holders(ids, fact, position)
+                )
+                for position in positions(fact)
+            )
+            for fact in facts
+        }
 
 
 async def _publish(published: Published, peer: Peer) -> None:
@@ -431,6 +493,7 @@ def _surroundings() -> Iterator[list[str]]:
         patch.setattr(dht, "Endpoint", partial(dht.Endpoint, probe_s=2.0))
         # Only what nobody waits for is written later.
         patch.setattr(gsg.keeping, "LOOK_S", 10.0)
+        keys.make_cheap(patch)
         logger.addHandler(handler)
         logger.propagate = False
         logger.setLevel(logging.ERROR)

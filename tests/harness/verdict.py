@@ -7,7 +7,7 @@ that was acknowledged; where nobody knows whether it happened, what the world sh
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import groupby
 from math import inf
@@ -16,7 +16,8 @@ from history import Answer, History, Published, Session, text_of
 from schedule import ON, TEXTS
 
 from gsg import Space
-from gsg.model import Tuple
+from gsg.holders import REPLICAS
+from gsg.model import Tuple, show
 
 UNDISTURBED_S = 0.4
 """A publish that takes longer was sent again."""
@@ -41,8 +42,8 @@ def violations(history: History, *, strict: bool = False) -> list[str]:
 
 def in_the_end(history: History, space: Space) -> list[str]:
     """What is not as it should be when all is quiet; fills the yardstick."""
-    found = [f"not at its holders: {missing}" for missing in history.missing]
     true, unknown = final_facts(history.published)
+    found = [] if history.lying is None else list(misplaced(history.lying, true, unknown))
     shown = history.asked_after["all"]
     for fact in unknown:
         if row_of(fact) in shown:
@@ -59,6 +60,19 @@ def in_the_end(history: History, space: Space) -> list[str]:
             found += differences(f"{name_of(session)}, as it says", session.rows, right)
             found += differences(f"{name_of(session)}, as it told", +told, right)
     return found
+
+
+def misplaced(
+    lying: Mapping[Tuple, tuple[int, ...]], true: Collection[Tuple], unknown: Collection[Tuple]
+) -> Iterator[str]:
+    """Facts that do not lie at all holders of all their keys, or lie there although they have gone. Where nobody knows whether it
+    happened, it may have happened under some keys, but there at all holders."""
+    for fact in {**dict.fromkeys(true), **lying}:
+        at = lying.get(fact, (0,) * len(fact))
+        right = {0, REPLICAS} if fact in unknown else {REPLICAS} if fact in true else {0}
+        for position, count in enumerate(at):
+            if count not in right:
+                yield f"not as its holders should have it: {show(fact)} lies under position {position} at {count} of {REPLICAS}"
 
 
 def settled(history: History) -> bool:
