@@ -62,9 +62,7 @@ def in_the_end(history: History, space: Space) -> list[str]:
     return found
 
 
-def misplaced(
-    lying: Mapping[Tuple, tuple[int, ...]], true: Collection[Tuple], unknown: Collection[Tuple]
-) -> Iterator[str]:
+def misplaced(lying: Mapping[Tuple, tuple[int, ...]], true: Collection[Tuple], unknown: Collection[Tuple]) -> Iterator[str]:
     """Facts that do not lie at all holders of all their keys, or lie there although they have gone. Where nobody knows whether it
     happened, it may have happened under some keys, but there at all holders."""
     for fact in {**dict.fromkeys(true), **lying}:
