@@ -1,7 +1,7 @@
 """Keys that cost nothing: in a run nobody forges anything, and an eighth of its time would go to the arithmetic of curves.
 
-What is signed, sent and looked at has the same length and its place; only whoever knows the public key could sign as well. What real
-keys are worth is tested in tests/dht.
+What is signed, sent and looked at has the same length and its place; only whoever knows the public key could sign as well. What
+real keys are worth is tested in tests/dht.
 """
 
 from __future__ import annotations
