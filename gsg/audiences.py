@@ -87,10 +87,8 @@ def _shared(audience: Audience) -> Audience:
     return audience
 
 
-def restricted(facts: Iterable[Tuple], audience: Audience | None) -> list[Tuple]:
-    """The facts, for these readers alone; for everybody they stay what they are."""
-    if audience is None:
-        return list(facts)
+def restricted(facts: Iterable[Tuple], audience: Audience) -> list[Tuple]:
+    """The facts, for these readers alone."""
     audience = _shared(audience)
     return [Restricted(fact, audience) for fact in facts]
 

@@ -82,9 +82,9 @@ class Publish(_Message, tag=1, frozen=True):
     """Who may read the facts; None for everybody."""
 
     @property
-    def entries(self) -> list[Tuple]:
+    def entries(self) -> Sequence[Tuple]:
         """The facts as their holders have them."""
-        return restricted(self.facts, self.audience)
+        return self.facts if self.audience is None else restricted(self.facts, self.audience)
 
 
 class Flash(_Message, tag=2, frozen=True):

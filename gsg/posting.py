@@ -166,6 +166,9 @@ def _turn(run: Run) -> int:
 
 AnyFeed: TypeAlias = Feed | EventFeed
 
+_ANY_ARITY: Tuple = ()
+"""A template without positions asks for events of every arity; this is what it matches."""
+
 
 class Posted:
     """A template under one anchor, with the test that goes with it, and its feeds."""
@@ -387,11 +390,12 @@ class Stand:
         self._look()
         return posted
 
-    def meeting(self, items: Tuple, shape: Tuple | None = None) -> list[Posted]:
-        """What a tuple may pass; ``shape``: of what is posted for tuples of that one."""
+    def meeting(self, items: Tuple, *, is_event: bool = False) -> list[Posted]:
+        """What a tuple may pass; of events, also what is posted for those of any arity."""
         met: list[Posted] = []
-        for postings in self.table.matching(items if shape is None else shape):
-            met.extend(postings.meeting(items))
+        for shape in (items, _ANY_ARITY) if is_event else (items,):
+            for postings in self.table.matching(shape):
+                met.extend(postings.meeting(items))
         return met
 
     def remove(self, posted: Posted) -> None:

@@ -33,6 +33,7 @@ from .model import Term, Tuple
 from .passages import Passage, Reached, Reaching
 from .passing import Passing
 from .posting import AnyFeed, EventFeed, Feed, Posted, Stand, Subscriber, anchor_key, deltas, key_of
+from .variants import Seen
 
 SNAPSHOT_FACTS = 2_000
 """Facts in one Snapshot message."""
@@ -44,7 +45,7 @@ class Rendezvous:
     def __init__(self, compile_test: CompileTest, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
         """Seconds, by which slices of matching end; they never go back."""
-        self._tests = CompiledTests(compile_test)
+        self.tests = CompiledTests(compile_test)
         self.held = Entries()
         self._stands: dict[Key, Stand] = {}
         self._everywhere = Stand(None)
@@ -125,15 +126,19 @@ class Rendezvous:
             return
         seen = self.held.seen(key, fact, sign, stamp)
         for stand in (self._stands.get(key), self._everywhere if key[1] == HOME else None):
-            for posted in () if stand is None else stand.meeting(seen.fact):
-                if posted.test is None or self._tests.passes(posted, seen.fact, None):
-                    self.met += 1
-                    for feed in posted.feeds:
-                        told, at = seen.by(reader_of(feed.subscriber), among_several=posted.anchor is None)
-                        if told and type(feed) is Feed:
-                            self.matched += 1
-                            if feed.add(seen.fact, told, self._turn, self._origin, at):
-                                self._dirty.append(feed)
+            if stand is not None:
+                self._feed_some(stand, seen)
+
+    def _feed_some(self, stand: Stand, seen: Seen) -> None:
+        for posted in stand.meeting(seen.fact):
+            if posted.test is None or self.tests.passes(posted, seen.fact, None):
+                self.met += 1
+                for feed in posted.feeds:
+                    sign, stamp = seen.by(reader_of(feed.subscriber), among_several=posted.anchor is None)
+                    if sign and type(feed) is Feed:
+                        self.matched += 1
+                        if feed.add(seen.fact, sign, self._turn, self._origin, stamp):
+                            self._dirty.append(feed)
 
     def flash(
         self,
@@ -208,8 +213,7 @@ class Rendezvous:
                 if stand is not None:
                     meeting.extend(stand.meeting(items))
         if self._everywhere.size and (positions is None or HOME in positions):
-            meeting.extend(self._everywhere.meeting(items))
-            meeting.extend(self._everywhere.meeting(items, _ANY_ARITY))
+            meeting.extend(self._everywhere.meeting(items, is_event=True))
         return meeting
 
     def _meet(self, event: Event, meeting: Sequence[Posted], reached: Reached, ends_s: float) -> tuple[int, int]:
@@ -218,7 +222,7 @@ class Rendezvous:
         met = tried = 0
         for posted in meeting:
             tried += 1
-            if posted.test is None or self._tests.passes(posted, items, text):
+            if posted.test is None or self.tests.passes(posted, items, text):
                 met += 1
                 for feed in posted.feeds:
                     numbers = reached.get(feed.subscriber)
@@ -238,7 +242,7 @@ class Rendezvous:
     def _feed(self, stand: Stand, fact: Tuple, sign: int, stamp: int) -> None:
         for postings in stand.table.matching(fact):
             for posted in postings.meeting(fact):
-                if posted.test is None or self._tests.passes(posted, fact, None):
+                if posted.test is None or self.tests.passes(posted, fact, None):
                     self.met += 1
                     for feed in posted.feeds:
                         if type(feed) is Feed:
@@ -268,7 +272,7 @@ class Rendezvous:
         if of_subscriber is not None and asked.feed in of_subscriber:
             raise Refused(f"feed {asked.feed} is in use already; expected a new number")
         stand = self._everywhere if key is None else self._stands.get(key)
-        predicate = None if asked.test is None else self._tests.compile(asked.test)
+        predicate = None if asked.test is None else self.tests.compile(asked.test)
         demands: Sequence[Demand] = getattr(predicate, "demands", ())
         posted = None if stand is None else stand.get(asked.template, asked.test, demands)
         if posted is not None and asked.exclusive:
@@ -317,7 +321,7 @@ class Rendezvous:
         posted = feed.posted
         reader = reader_of(feed.subscriber)
         stored = filter(posted.template.matches, self.held.visible(posted.anchor, reader))
-        facts = [fact for fact in stored if posted.test is None or self._tests.passes(posted, fact, None)]
+        facts = [fact for fact in stored if posted.test is None or self.tests.passes(posted, fact, None)]
         cut = [facts[part] for part in parts(facts, SNAPSHOT_FACTS)] or [[]]
         stamps = [self.held.stamps_at_home(part, reader) if posted.anchor is None else [] for part in cut]
         number, sequence, last = feed.number, feed.sequence, len(cut) - 1
@@ -363,7 +367,7 @@ class Rendezvous:
             feed.restart()
         if posted.feeds:
             return
-        self._tests.forget(posted)
+        self.tests.forget(posted)
         key = posted.anchor
         stand = self._everywhere if key is None else self._stands[key]
         stand.remove(posted)
@@ -441,6 +445,9 @@ class Rendezvous:
                     continue  # the same change, or an older one; of two at one moment, both sides take the retraction
                 if entries.change(fact, sign)(key, fact, stamp):
                     self._changed_for_some(key, fact, sign, stamp)
+                elif position == HOME and self._everywhere.size and (sign > 0 or entries.variants):
+                    # Not heard of in order: who was told by another that it went, and sees it, is to hear the later word.
+                    self._feed_some(self._everywhere, entries.seen(key, fact, sign, stamp))
 
     def has_moved(self, key: Key) -> bool:
         """Whether a key is others' by now."""
@@ -469,11 +476,6 @@ class Rendezvous:
 
     # --- figures ----------------------------------------------------------------------------------------------------------
 
-    @property
-    def failed_tests(self) -> int:
-        """Tests that raised, since the start: such a tuple does not match."""
-        return self._tests.failed
-
     def facts(self) -> int:
         """Distinct facts held; walks them all."""
         return self.held.distinct()
@@ -496,5 +498,3 @@ class Rendezvous:
 
 
 _EVERYWHERE = (0, HOME, None)
-_ANY_ARITY: Tuple = ()
-"""A template without positions asks for events of every arity; this is what it matches."""

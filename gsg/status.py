@@ -59,5 +59,5 @@ def status_of(request: int, exchange: Exchange, rendezvous: Rendezvous, publishe
         sent_messages=traffic.messages,
         sent_bytes=traffic.bytes,
         matched=rendezvous.matched,
-        counts=counters.read(counts_of_tests(), [Count("tests_failed", rendezvous.failed_tests)]),
+        counts=counters.read(counts_of_tests(), [Count("tests_failed", rendezvous.tests.failed)]),
     )

@@ -116,8 +116,8 @@ class Seen:
     def by(self, reader: bytes, *, among_several: bool) -> tuple[int, int]:
         """The sign that a reader is to be told, or 0 for nothing, and the stamp.
 
-        ``among_several``: the latest word of several peers counts. A reader that still sees what went is told again that it is
-        there, after that: else it would believe a peer that knows no more than that it went.
+        ``among_several``: the latest word of several peers counts. A reader that sees the tuple before and after is told again that
+        it is there, by a later stamp: else it would believe a peer that knows no more than that something went.
         """
         audience = self._audience
         if audience is not None and reader not in audience:
@@ -130,7 +130,7 @@ class Seen:
             still = self._is_there or present - (self._sign > 0) > 0
         sign = self._sign
         if still:
-            if not (among_several and sign < 0):
+            if not among_several:
                 return 0, 0
             sign = 1
         latest = max(self._stamp + (self._sign < 0), self._for_all, 0 if view is None else view.stamp)

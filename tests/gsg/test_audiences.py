@@ -94,7 +94,7 @@ def test_audiences_travel_beside_the_facts_and_only_where_there_are_some() -> No
     assert (audiences_of([T, U]), audiences_of(facts)) == ([], [None, PQ, None])
     assert restricted_each([T, T, U], audiences_of(facts)) == facts
     assert restricted_each([T, U], []) == [T, U]
-    assert (restricted([T], None), restricted([T], PQ)) == ([T], [Restricted(T, PQ)])
+    assert restricted([T], PQ) == [Restricted(T, PQ)]
 
 
 def test_a_space_takes_no_audience() -> None:
@@ -202,6 +202,18 @@ def test_a_tuple_is_told_once_however_many_variants_of_it_a_reader_sees() -> Non
     for change, fact, told in steps:
         change(fact)
         assert desk.told() == told
+
+
+def test_facts_for_all_and_for_some_may_come_and_go_together() -> None:
+    desk = Desk().following()
+
+    assert desk.insert(Restricted(T, PQ), U, Restricted(U, PQ), T) == 4
+    assert desk.retract(Restricted(T, PQ), U, Restricted(U, PQ), T) == 4
+
+    assert desk.rendezvous.facts() == 0
+    assert {reader: "".join(told) for reader, told in desk.told().items()} == dict.fromkeys((0, 1), "+b+c-c-b") | dict.fromkeys(
+        (2, 3), "+c+b-c-b"
+    )
 
 
 def test_whoever_has_proved_no_id_is_in_no_audience() -> None:
@@ -364,13 +376,6 @@ class Several:
             self._settle(link, [T, U])
 
 
-def interleaved(changes: list[tuple[int, Tuple, int]], rng: Random) -> list[tuple[int, Tuple, int]]:
-    """The changes of each variant in order, the last one first; those of several in any."""
-    of_each = {fact: [change for change in changes if change[1] == fact] for _, fact, _ in changes}
-    turns = rng.sample(changes, len(changes))
-    return [of_each[fact].pop() for _, fact, _ in turns]
-
-
 @given(OF_ONE, st.integers(0, 2**32))
 def test_holders_that_hear_of_changes_in_any_order_agree_in_the_end(history: list[tuple[int, Tuple]], seed: int) -> None:
     changes: list[tuple[int, Tuple, int]] = []
@@ -382,7 +387,7 @@ def test_holders_that_hear_of_changes_in_any_order_agree_in_the_end(history: lis
         (facts.add if sign > 0 else facts.discard)(fact)
     rng = Random(seed)
     several = Several()
-    pending = {at: interleaved(changes, rng) for at in range(3)}
+    pending = {at: rng.sample(changes, len(changes)) for at in range(3)}
     late = {at: rng.choice((0, rng.randrange(len(changes) + 1))) for at in range(3)}
     for at in range(3):
         several.subscribe(at) if not late[at] else None
@@ -406,6 +411,23 @@ def test_a_holder_that_knew_only_what_went_and_died_takes_nothing_away() -> None
 
     for at in range(3):
         several.hear(at, -1, Restricted(T, PQ), 3)
+    several.dies(2)
+
+    assert several.sees[P] == {T}
+
+
+@pytest.mark.parametrize("fact", [T, Restricted(T, PQ)], ids=["for all", "for some"])
+def test_a_holder_that_missed_what_went_and_came_back_takes_nothing_away(fact: Tuple) -> None:
+    several = Several()
+    for at in range(3):
+        several.subscribe(at)
+        several.hear(at, 1, fact, 1)
+    several.hear(2, -1, fact, 2)
+    assert several.sees[P] == set()
+
+    for at in range(3):
+        several.hear(at, 1, fact, 3)
+    several.hear(0, -1, fact, 2)
     several.dies(2)
 
     assert several.sees[P] == {T}

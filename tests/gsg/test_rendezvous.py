@@ -308,7 +308,7 @@ def test_a_test_that_raises_does_not_match_and_is_counted(place: Place) -> None:
     place.insert(B)
     place.flash(A)
     assert [who for who, _ in place.take()] == ["t", "t"]
-    assert place.rendezvous.failed_tests == 3
+    assert place.rendezvous.tests.failed == 3
 
 
 def test_templates_with_different_tests_are_kept_apart(place: Place) -> None:

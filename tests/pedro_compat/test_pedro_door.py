@@ -176,7 +176,7 @@ async def test_event_that_has_no_form_in_pedro_is_told_to_nobody_and_keeps_nobod
 
         assert "event" in await client.next_delivery()
         assert client.delivered() == []
-        assert peer._rendezvous.failed_tests == 0
+        assert peer._rendezvous.tests.failed == 0
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
 
 
