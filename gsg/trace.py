@@ -8,6 +8,8 @@ One row for each tuple and each template that a peer had to do with, in one of t
     copy          another holder of its keys sent it; nobody published it anew
     former        carried out for feeds that have not followed their key to its new holder yet
 
+A fact for named readers, or an event, stands as its tuple, under the keys of that; who they are is not traced.
+
 An event that nobody wants goes nowhere, so it has a row at its publisher alone. A run of a peer begins with a row ``start`` and, if
 it was not killed, ends with ``stop``. Rows of a run are numbered without gaps: a number that is missing was lost, to a disk that
 failed or was too slow (recorder.py). Of several peers, rows are in order by ``(at_us, peer, run_us, row)``, as far as clocks agree.

@@ -15,10 +15,11 @@ from lives import Lives, slow_disks
 from peers import PORT, Reader, guest_of, others, overlay, quiet, rendezvous, simulate, stranger_of, unread
 
 import rete
+from dht import distance
 from dht.simnet import SimNet, run
 from gsg import LocalError, Peer, Row, Space, Symbol
 from gsg.audiences import Restricted
-from gsg.features import Template
+from gsg.features import Template, key
 from gsg.messages import Event, Flash, Publish, encode
 from gsg.model import Term, Tuple
 
@@ -180,6 +181,25 @@ def test_the_death_of_holders_shows_nobody_more_and_the_readers_nothing_less(qui
                 assert await rows_at(peer, text) == await rows_of(readable(trial.facts, peer), text)
 
     simulate(work, seed=4, size=7)
+
+
+def test_facts_that_come_back_under_a_lost_key_keep_their_audience() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        reader, other = peers[:2]
+        of_key = [sorted(peers, key=lambda peer: distance(peer.contact.id, key(3, 0, f"s{number}")))[:3] for number in range(400)]
+        subject, dying = next((f"s{number}", dying) for number, dying in enumerate(of_key) if not {reader, other} & {*dying})
+        await reader.insert([(subject, ON, 1), (subject, ON, 2)], audience=ids(reader))
+        await reader.insert([(subject, ON, 3)])
+        await quiet()
+
+        for peer in dying:
+            net.crash(peer.contact.host)
+        await asyncio.sleep(MENDED_S)
+
+        for text in (f'("{subject}", ?p, ?y)', "(?x, ?p, ?y)"):
+            assert [sorted(row["y"] for row in await rows_at(peer, text)) for peer in (reader, other)] == [[1, 2, 3], [3]]
+
+    simulate(work, seed=15, size=9)
 
 
 def test_restarted_peers_remember_who_may_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -103,6 +103,27 @@ def test_templates_matches_and_what_was_forwarded_are_traced(tmp_path: Path) -> 
     assert [(line["what"], line["matched"], line["forwarded"]) for line in matched] == [("insert", 1, 2)] * 3 + [("retract", 1, 2)]
 
 
+def test_what_is_for_named_readers_is_traced_as_the_tuple_under_its_keys(tmp_path: Path) -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        for peer in peers[:2]:
+            await peer.subscribe("(?s, p, ?o)")
+        named = [peers[0].contact.id]
+        await peers[2].insert(FACTS[:1], audience=named)
+        await peers[2].notify(FACTS[1:2], audience=named)
+        await quiet()
+
+    simulate(work, seed=34, trace=tmp_path)
+
+    found = lines(tmp_path)
+    for what, fact, forwarded in (("insert", FACTS[0], 1), ("event", FACTS[1], 1)):
+        [published] = of(found, "publisher", what)
+        assert tuple_of(published["terms"]) == fact
+        received = of(found, "rendezvous", what)
+        assert {line["terms"] for line in received} == {published["terms"]}
+        assert sum(line["forwarded"] for line in received) == forwarded
+    assert sorted(place for line in of(found, "rendezvous", "insert") for place in line["positions"]) == [0, 1, 2]
+
+
 def test_events_are_known_by_publisher_and_number_wherever_they_arrive(tmp_path: Path) -> None:
     heard: list[Event] = []
 

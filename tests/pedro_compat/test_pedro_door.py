@@ -152,6 +152,19 @@ async def test_script_subscription_joins_a_notification_with_facts_and_keeps_not
         assert not subscription.rows()
 
 
+async def test_an_event_for_named_readers_reaches_the_clients_at_their_doors_alone() -> None:
+    async with doors(3) as [(peer, _), (bob, bobs), (_, others)]:
+        named, unnamed = await WireClient.connect(bobs.port), await WireClient.connect(others.port)
+        for client in (named, unnamed):
+            await client.send("subscribe(temp(_,_),true,1)")
+
+        await peer.notify([(gsg.Symbol("temp"), gsg.Symbol("kitchen"), 25)], audience=[bob.contact.id])
+        await peer.notify([(gsg.Symbol("temp"), gsg.Symbol("hall"), 20)])
+
+        assert [await named.next_delivery(), await named.next_delivery()] == ["1 temp(kitchen,25)", "1 temp(hall,20)"]
+        assert await unnamed.next_delivery() == "1 temp(hall,20)"
+
+
 async def test_event_of_a_script_reaches_a_pedro_client_as_a_term() -> None:
     async with doors(2) as [(_, door), (peer, _)]:
         client = await WireClient.connect(door.port)
