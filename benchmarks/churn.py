@@ -4,6 +4,7 @@
     python -m benchmarks.churn --part processes    as many real peers on loopback as fit, 64 at most: the same
     python -m benchmarks.churn --part restart      real peers with --data, all killed with SIGKILL and started again
     python -m benchmarks.churn --part partitions   a network cut in two for a minute, and for ten, in virtual time
+    python -m benchmarks.churn --part memory --share 0.2 --steps 2     other deaths
 
 Without --part all of them, one after the other. Each line has what was promised and what was reached. A lookup is right when it
 names the three closest of those that live; rows are compared with those of a plain space of the facts that were acknowledged.
@@ -14,6 +15,8 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
+from typing import TypeAlias
 
 import click
 
@@ -22,15 +25,16 @@ from benchmarks.churn_crowd import Tally, disturb
 from benchmarks.machine import machine
 
 PARTS = ("memory", "processes", "restart", "partitions")
-DEATHS = ((0.3, 1), (0.5, 3))
+Deaths: TypeAlias = Sequence[tuple[float, int]]
+DEATHS: Deaths = ((0.3, 1), (0.5, 3))
 """Shares of the peers, and in how many steps they die."""
 CUTS_S = (60.0, 600.0)
 IN_MEMORY, CUT_IN_TWO, MOST_PROCESSES = 256, 32, 64
 
 
-def memory(peers: int | None, facts: int, seed: int, loss: float, tally: Tally) -> None:
+def memory(peers: int | None, facts: int, seed: int, loss: float, tally: Tally, deaths: Deaths) -> None:
     """Deaths in virtual time."""
-    for share, steps in DEATHS:
+    for share, steps in deaths:
         click.echo(f"{share:.0%} of {peers or IN_MEMORY} peers in {steps} steps, virtual time, 10 to 100 ms there and back")
         churn_memory.run(
             peers or IN_MEMORY,
@@ -41,10 +45,10 @@ def memory(peers: int | None, facts: int, seed: int, loss: float, tally: Tally) 
         )
 
 
-def processes(peers: int | None, facts: int, seed: int, tally: Tally) -> None:
+def processes(peers: int | None, facts: int, seed: int, tally: Tally, deaths: Deaths) -> None:
     """Deaths of real peers."""
     size = peers or churn_processes.as_many_as_fit(MOST_PROCESSES)
-    for share, steps in DEATHS:
+    for share, steps in deaths:
         click.echo(f"{share:.0%} of {size} processes on loopback in {steps} steps")
         asyncio.run(churn_processes.deaths(size, facts, seed, tally, share, steps))
 
@@ -73,10 +77,13 @@ def partitions(peers: int | None, facts: int, seed: int, loss: float, tally: Tal
 @click.option("--part", "parts", type=click.Choice(PARTS), multiple=True, help="Only this part; may be given several times.")
 @click.option("--peers", type=int, help="How many; otherwise as many as each part has.")
 @click.option("--facts", default=3_000, show_default=True)
+@click.option("--share", type=float, help="How many are killed, instead of 30 % and then, in another run, 50 %.")
+@click.option("--steps", default=1, show_default=True, help="With --share: in how many steps.")
 @click.option("--seed", default=1, show_default=True)
 @click.option("--loss", default=0.0, help="Share of datagrams lost, in virtual time.")
-def main(parts: tuple[str, ...], peers: int | None, facts: int, seed: int, loss: float) -> None:
+def main(parts: tuple[str, ...], peers: int | None, facts: int, share: float | None, steps: int, seed: int, loss: float) -> None:
     """See the module."""
+    deaths = DEATHS if share is None else ((share, steps),)
     click.echo(f"{machine()}; seed {seed}; {facts:,} facts")
     click.echo(f"  {'':<82} {'promised':>8}  reached")
     tally = Tally()
@@ -84,9 +91,9 @@ def main(parts: tuple[str, ...], peers: int | None, facts: int, seed: int, loss:
         began_s, used_s = time.monotonic(), time.process_time()
         match part:
             case "memory":
-                memory(peers, facts, seed, loss, tally)
+                memory(peers, facts, seed, loss, tally, deaths)
             case "processes":
-                processes(peers, facts, seed, tally)
+                processes(peers, facts, seed, tally, deaths)
             case "restart":
                 restart(peers, facts, seed, tally)
             case "partitions":
