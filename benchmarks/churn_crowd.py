@@ -28,6 +28,8 @@ RIGHT, P99_S, BACK_S = 0.99, 1.0, 30.0
 """The promises: the share of lookups that are right, how long 99 of 100 may take, and by when every key has its holders again."""
 PREDICATES = 12
 BATCH = 100
+AT_ONCE = 8
+"""Peers that are asked at once, where nothing is measured."""
 LATE_S = 0.25
 """Pause between facts that are published while peers die."""
 POLL_S = 0.5
@@ -104,9 +106,14 @@ class Crowd:
             self.said(batch, gone=gone)
 
     async def subscribe(self, texts: Sequence[str], at: Sequence[Member]) -> None:
-        """One query after the other, each at another of these peers."""
-        for number, text in enumerate(texts):
-            self.standing.append((text, await at[number % len(at)].door.subscribe(text)))
+        """Each query at another of these peers."""
+        places = asyncio.Semaphore(AT_ONCE)
+
+        async def ask(text: str, member: Member) -> None:
+            async with places:
+                self.standing.append((text, await member.door.subscribe(text)))
+
+        await asyncio.gather(*(ask(text, at[number % len(at)]) for number, text in enumerate(texts)))
 
     def right_rows(self, text: str) -> Counter[Row]:
         """The answer to a query."""
@@ -117,9 +124,14 @@ class Crowd:
 
     async def known(self) -> None:
         """Wait until each peer finds the right holders of a key."""
-        for member in self.living:
-            while not await self._look_up(member, self._any_key()):  # noqa: ASYNC110  # another process knows, and is asked
-                await asyncio.sleep(POLL_S)
+        places = asyncio.Semaphore(AT_ONCE)
+
+        async def wait(member: Member) -> None:
+            async with places:
+                while not await self._look_up(member, self._any_key()):  # noqa: ASYNC110  # another process knows, and is asked
+                    await asyncio.sleep(POLL_S)
+
+        await asyncio.gather(*map(wait, self.living))
 
     async def look_up(self, for_s: float, asking: int = 4) -> None:
         """Lookups of random keys at random peers, ``asking`` at once, and how they went."""
