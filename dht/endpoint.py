@@ -88,6 +88,7 @@ class Endpoint:
                 on_discovered=on_discovered,
                 on_lost=self._lost_peer,
                 on_event=on_event,
+                heard_s=lambda peer: self.links.heard_s(peer),
                 depends_on=lambda: dict.fromkeys(link.peer.id for link in self.links.all()),
                 book=book,
                 incarnation=incarnation,

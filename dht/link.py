@@ -66,6 +66,8 @@ class Link(asyncio.Protocol):
         """Why the link is closed."""
         self.congested = False
         """Whether the caller should stop producing for this link: see ``drained``."""
+        self.heard_s = float("-inf")
+        """When a frame came last, by the loop's clock."""
         self.start_number = 0
         self._links = links
         self._expected = expected
@@ -178,6 +180,7 @@ class Link(asyncio.Protocol):
             self._fail(str(error))
             return
         if payloads:
+            self.heard_s = self._loop.time()
             self._links.received(self, payloads)
 
     def _deciphered(self, data: bytes) -> bytes:

@@ -147,6 +147,10 @@ class Links:
         """Every open link."""
         return [link for links in self._by_peer.values() for link in links]
 
+    def heard_s(self, peer: PeerId) -> float:
+        """When a frame came last by the links to a peer, by the loop's clock; minus infinity where none did."""
+        return max((link.heard_s for link in self._by_peer.get(peer, ())), default=float("-inf"))
+
     async def to(self, contact: Contact) -> Link:
         """The link to a peer: the one there is, else a new one; callers who ask at the same time share the dial.
 

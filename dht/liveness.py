@@ -13,6 +13,7 @@ watches those that it depends on, its neighbours among the ids and whom it has l
 * What others say never kills and never doubts: it makes us ask ourselves. If we find silence too, each of them shortens the wait.
 * Everybody says only what it found itself, so nobody can speak for many; refutations alone are passed on.
 * A peer that hears of its own suspicion says that it lives, with a higher incarnation: what was said of lower ones is void.
+* What comes by a link while a peer is suspected shows that it lives, however late it answers probes (:mod:`dht.watching`).
 * When our own clock stood still (a busy or sleeping machine), nobody is blamed for it.
 * Who comes late itself, or finds that a suspect lives, is patient for a while: all its suspicions last longer (Lifeguard's local
   health). Only what it finds itself counts, and once a tick, so nobody can make it deaf to deaths by what he says.
@@ -222,6 +223,10 @@ class Liveness:
     def suspects(self, peer: PeerId) -> bool:
         """Whether this peer is suspected to be dead: it did not answer, and nobody else could reach it either."""
         return peer in self._suspects
+
+    def suspicions(self) -> list[tuple[Contact, float]]:
+        """Whoever is suspected to be dead, and since when."""
+        return [(suspect.contact, suspect.since_s) for suspect in self._suspects.values()]
 
     def avoids(self, contact: Contact, now: float) -> bool:
         """Whether a contact that somebody else names is not worth asking: it is suspected, or died lately at that address."""

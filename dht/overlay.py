@@ -20,7 +20,7 @@ import errno
 import logging
 import socket
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Collection, Coroutine, Iterable
 from pathlib import Path
 from random import Random
 from types import TracebackType
@@ -84,7 +84,8 @@ class Overlay:
     ``on_lost`` of each that died. ``on_event`` hears of each PeerDied (also of those that :meth:`lost` was told of), PeerReturned,
     and NeighbourhoodChanged, at most once a turn of the loop. Callbacks must not block; what they raise is logged and counted.
 
-    ``depends_on`` names peers to watch besides the neighbours. ``book`` is the file of the address book, which brings a peer that
+    ``depends_on`` names peers to watch besides the neighbours, ``heard_s`` when a peer was last heard by other means than
+    datagrams, by the loop's clock: whoever is heard lives. ``book`` is the file of the address book, which brings a peer that
     starts again back into its network; None keeps it in memory. ``incarnation`` is to be higher in each life of the peer, such as
     the time in milliseconds: news of its return then goes round.
 
@@ -107,6 +108,7 @@ class Overlay:
         on_lost: Callable[[Contact], None] | None = None,
         on_event: Callable[[OverlayEvent], None] | None = None,
         depends_on: Callable[[], Iterable[PeerId]] = tuple,
+        heard_s: Callable[[PeerId], float] = lambda peer: float("-inf"),
         book: Path | None = None,
         incarnation: int = 0,
         membership: Membership | None = None,
@@ -144,6 +146,7 @@ class Overlay:
             period_s=probe_s,
             start=self._start,
             depends_on=depends_on,
+            heard_s=heard_s,
         )
         self._searching = Searching(id, self, self._watching, k=k, per_block=per_block, learn=self._learn, start=self._start)
         self._joining = Joining(
@@ -251,7 +254,8 @@ class Overlay:
             found = self.regions.owners(key, r)
             if found is not None:
                 return found
-        return self._with_ourselves(key, (await self._searching.find(key, depth)).contacts)[:r]
+        found_now = await self._searching.find(key, depth)
+        return self.regions.owners(key, r) or self._with_ourselves(key, found_now.contacts)[:r]
 
     async def lookup(self, target: bytes) -> tuple[Contact, ...]:
         """The k living peers closest to a point, ourselves not included, always by asking."""
@@ -316,8 +320,11 @@ class Overlay:
             raise NotOpen("this overlay is not open; use it inside `async with Overlay(...) as overlay:`")
         return self._queries
 
-    def _learn(self, target: bytes, contacts: tuple[Contact, ...]) -> None:
-        self.regions.learn(target, self._with_ourselves(target, contacts), asyncio.get_running_loop().time())
+    def _learn(self, target: bytes, contacts: tuple[Contact, ...], useless: Collection[PeerId] = ()) -> None:
+        # Whoever was silent or is suspected stays an owner until it is dead: else peers that asked at other moments would disagree.
+        near = [each for each in self._asking.router.closest(target, self._k) if each.id not in useless]
+        known = {each.id: each for each in (*near, *contacts)}
+        self.regions.learn(target, self._with_ourselves(target, tuple(known.values())), asyncio.get_running_loop().time())
 
     def _with_ourselves(self, target: bytes, contacts: tuple[Contact, ...]) -> tuple[Contact, ...]:
         goal = as_int(target)

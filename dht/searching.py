@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from typing import Any
 
 from .contacts import Contact
@@ -20,7 +20,7 @@ MAX_LOOKUPS = 32
 class Searching:
     """Lookups of one peer for the ``k`` closest.
 
-    ``told`` hears who answered, ``watching`` who did not, ``learn`` of each target and the closest to it.
+    ``told`` hears who answered, ``watching`` who did not, ``learn`` of each target, the closest to it, and who said nothing of use.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class Searching:
         *,
         k: int,
         per_block: int,
-        learn: Callable[[bytes, tuple[Contact, ...]], None],
+        learn: Callable[[bytes, tuple[Contact, ...], Collection[PeerId]], None],
         start: Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]],  # Any: whatever the work returns
     ) -> None:
         self._own = own
@@ -98,6 +98,7 @@ class Searching:
             lookup = Lookup(target, seeds[: self._k], own=self._own, k=self._k, per_block=self._per_block)
             finished = asyncio.Event()
             queries: list[asyncio.Task[None]] = []
+            useless: set[PeerId] = set()
 
             async def ask(contact: Contact) -> None:
                 sends = []
@@ -107,6 +108,7 @@ class Searching:
                     )
                 except BadAnswer:
                     # It lives, but what it says is of no use: this lookup goes on without it.
+                    useless.add(contact.id)
                     sends = lookup.timed_out(contact.id)
                 else:
                     if answer is not None and answer[0] == contact.id:
@@ -132,5 +134,5 @@ class Searching:
             result = lookup.result
             assert result is not None
             if learn and result.complete:
-                self._learn(target, result.contacts)
+                self._learn(target, result.contacts, useless)
             return result

@@ -34,7 +34,7 @@ _NOTHING: dict[Tuple, int] = {}
 class Entries:
     """Facts by key. Stamps are in microseconds (:mod:`gsg.versions`)."""
 
-    __slots__ = ("_facts", "_gone", "_order", "forgotten", "remembering", "touched", "variants")
+    __slots__ = ("_facts", "_gone", "_order", "changed", "forgotten", "remembering", "touched", "variants")
 
     def __init__(self) -> None:
         self._facts: dict[Key, dict[Tuple, int]] = {}
@@ -49,11 +49,16 @@ class Entries:
         """Tombstones that went before their time, for want of room."""
         self.touched: dict[Tuple, None] | None = None
         """Where facts are noted of which something changes (:mod:`gsg.journal`); None where nobody keeps them."""
+        self.changed: dict[Key, None] | None = None
+        """Where keys are noted under which something changes (:mod:`gsg.repair`); None where nobody has the same keys. Bounded by
+        what is held, as whoever reads it empties it."""
 
     def enter(self, key: Key, fact: Tuple, stamp: int) -> bool:
         """The fact is there from now on; whether it was not."""
         if self.touched is not None:
             self.touched[fact] = None
+        if self.changed is not None:
+            self.changed[key] = None
         if self._gone and key in self._gone:
             self._unbury(key, fact)
         facts = self._facts.get(key)
@@ -68,6 +73,8 @@ class Entries:
         """The fact is not there from now on; whether it was."""
         if self.touched is not None:
             self.touched[fact] = None
+        if self.changed is not None:
+            self.changed[key] = None
         if self.remembering:
             self._gone.setdefault(key, {})[fact] = stamp
             self._order.append((stamp, key, fact))
@@ -164,6 +171,8 @@ class Entries:
 
     def drop(self, key: Key) -> dict[Tuple, int]:
         """Forget a key altogether; the facts that were under it."""
+        if self.changed is not None:
+            self.changed[key] = None
         if self.touched is not None:
             self.touched.update(dict.fromkeys(self._facts.get(key, _NOTHING)))
             self.touched.update(dict.fromkeys(self._gone.get(key, _NOTHING)))
@@ -186,6 +195,8 @@ class Entries:
         return 1
 
     def _unbury(self, key: Key, fact: Tuple) -> None:
+        if self.changed is not None:
+            self.changed[key] = None
         gone = self._gone[key]
         if gone.pop(fact, None) is not None and type(fact) is not tuple and key in self.variants:
             self.variants[key].forgotten(fact)  # type: ignore[arg-type]  # as above
@@ -237,6 +248,10 @@ class Entries:
     def known_keys(self) -> KeysView[Key]:
         """The keys under which there are facts, or were: in one order whatever their hashes are, so that a run is repeatable."""
         return dict.fromkeys(chain(self._facts, self._gone)).keys()
+
+    def knows(self, key: Key) -> bool:
+        """Whether there are facts under a key, or were."""
+        return key in self._facts or key in self._gone
 
     def distinct(self) -> int:
         """Distinct facts; walks them all."""

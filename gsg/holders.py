@@ -26,8 +26,9 @@ ASIDE = 8
 """Peers that may be set aside at once: lookups know the closest twenty of a key. Beyond, changes are not acknowledged."""
 UNSURE_S = 90.0
 """How long after a peer came or went holders are checked by whoever is taken for one; views are refreshed every 30 s."""
-MEETING_S = 2.0
-"""How long to wait for a peer that another one has told us of to answer, before going on without it."""
+MEETING_S = (2.0, 4.0, 8.0, 16.0)
+"""How long to wait for a peer that another one has told us of to answer, before going on without it: ever longer while it is named
+again and again, since whoever names it has heard of it lately, and on a busy machine it may take long to answer."""
 
 
 class Holders:
@@ -50,6 +51,7 @@ class Holders:
         """Holders that take no changes, by id, and why. Limit: ASIDE. Whoever sets one aside takes it back."""
         self._version = overlay.regions.version
         """What is remembered is of this view of the overlay, which changes by lookups as well, of which nobody is told."""
+        self._changes = 0
         self._news = asyncio.Event()
         self._sure_from_s = 0.0
 
@@ -57,6 +59,7 @@ class Holders:
         """Peers have come or gone."""
         self._known.clear()
         self._sets.clear()
+        self._changes += 1
         self._news.set()
         self._sure_from_s = asyncio.get_running_loop().time() + UNSURE_S
 
@@ -93,11 +96,17 @@ class Holders:
         """Whether peers came or went so lately that some of what is remembered may be wrong."""
         return asyncio.get_running_loop().time() < self._sure_from_s
 
-    async def meet(self, contact: dht.Contact) -> None:
-        """Somebody says that this peer is there: wait until it has answered us, for at most MEETING_S."""
+    @property
+    def version(self) -> int:
+        """Higher whenever the holders of some key may be others than before."""
+        self._look_for_news()
+        return self._changes
+
+    async def meet(self, contact: dht.Contact, time: int = 0) -> None:
+        """Somebody says that this peer is there, for the so many-eth time, from 0: wait until it has answered us; see MEETING_S."""
         self._overlay.heard_of(contact)
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(MEETING_S):
+            async with asyncio.timeout(MEETING_S[min(time, len(MEETING_S) - 1)]):
                 while contact.id != self._overlay.contact.id and self._overlay.knows(contact.id) is None:
                     self._news.clear()
                     await self._news.wait()
@@ -183,6 +192,7 @@ class Holders:
     def _look_for_news(self) -> None:
         if self._version != self._overlay.regions.version:
             self._version = self._overlay.regions.version
+            self._changes += 1
             self._known.clear()
             self._sets.clear()
 

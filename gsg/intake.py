@@ -49,7 +49,7 @@ from .unions import Union
 log = logging.getLogger(__name__)
 
 ATTEMPTS = 4
-"""How often a feed is tried to be set up before the subscriber is told that it cannot be."""
+"""How often a feed is tried to be set up anew before the subscriber is told that it cannot be."""
 RETRY_S = (0.2, 0.5, 1.0, 2.0, 5.0)
 """Pauses between attempts to restore a broken feed; the last repeats until it works or nobody wants the feed any more."""
 
@@ -277,14 +277,14 @@ class Intake:
         return source if source is not None and source.channel is channel else None
 
     async def _establish(self, memory: Memory) -> None:
-        for attempt in range(1, ATTEMPTS + 1):
+        for attempt in range(ATTEMPTS + 1):
             try:
                 await self._post(memory)
                 return
             except Elsewhere as error:
                 if attempt == ATTEMPTS:
                     raise PeerUnreachable(f"no peer takes {memory.template!r}: {error}") from None
-                await self._holders.meet(error.contact)
+                await self._holders.meet(error.contact, attempt)
             except PeerUnreachable:
                 if attempt == ATTEMPTS:
                     raise
@@ -432,7 +432,7 @@ class Intake:
             try:
                 await self._post(memory)
             except Elsewhere as error:
-                await self._holders.meet(error.contact)
+                await self._holders.meet(error.contact, attempt)
             except GsgError as error:
                 # A peer that is lost breaks many feeds at once, and most stand again after the first attempts: no news then.
                 level = logging.WARNING if attempt + 1 == ATTEMPTS else logging.INFO

@@ -9,9 +9,10 @@ sets the pace. Events beyond are counted, and the count is told in their place. 
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 
 from .errors import GsgError, PeerUnreachable, Refused
 from .exchange import Channel
@@ -69,16 +70,18 @@ class Outgoing:
         if not isinstance(feed, Feed):
             return  # nothing is stored for it, and nothing kept
         parts = self._rendezvous.snapshot(feed)
-        for sent, part in enumerate(parts):
-            if channel.congested:
-                self._start_task(self._send_rest(channel, feed, parts[sent:]))
-                return
-            channel.send(part)
-        self._rendezvous.release(feed)
+        part = next(parts)
+        channel.send(part)
+        if part.last:
+            self._rendezvous.release(feed)
+        else:
+            self._start_task(self._send_rest(channel, feed, parts))
 
-    async def _send_rest(self, channel: Channel, feed: Feed, parts: list[Snapshot]) -> None:
+    async def _send_rest(self, channel: Channel, feed: Feed, parts: Iterator[Snapshot]) -> None:
+        """One part at a turn, so that a large one keeps nobody else waiting, and no faster than it is read."""
         now = feed.round
         for part in parts:
+            await asyncio.sleep(0)
             await channel.drained()
             if feed.round != now or self._rendezvous.feed(channel, feed.number) is not feed:
                 return

@@ -15,7 +15,7 @@ import rete
 from .demands import Demand, Path, constants_at
 from .errors import Refused
 from .features import Key, Template
-from .messages import Deltas, InsertCondition, Message, Origin, Test, encode, parts
+from .messages import Deltas, InsertCondition, Message, Origin, Snapshot, Test, encode, parts
 from .model import Term, Tuple, Variable
 from .placement import NOWHERE
 
@@ -26,6 +26,8 @@ Predicate: TypeAlias = Callable[[Tuple, "str | None"], bool]
 
 DELTAS = 10_000
 """Deltas in one message."""
+SNAPSHOT_FACTS = 2_000
+"""Facts in one part of a snapshot."""
 HELD_DELTAS = 20_000
 HELD_BYTES = 8 * 1024 * 1024
 """Deltas kept for a feed whose subscriber cannot take them now, and their bytes as encoded. Beyond, they are dropped and the feed
@@ -126,6 +128,15 @@ class Feed:
             yield Deltas(self.number, self.sequence, run.facts[part], run.signs[part], run.origin, not last, run.stamps[part])
             self.sequence += 1
 
+    def snapshot(self, facts: Sequence[Tuple], stamps: Sequence[int]) -> Iterator[Snapshot]:
+        """The messages of a snapshot of these facts, with their stamps or none."""
+        end = 0
+        for part in parts(facts, SNAPSHOT_FACTS):
+            begin, end = end, part.stop
+            yield Snapshot(self.number, list(facts[part]), begin == 0, end == len(facts), self.sequence, list(stamps[part]))
+        if not end:
+            yield Snapshot(self.number, [], True, True, self.sequence)
+
     def restart(self) -> None:
         """Forget what was kept: a snapshot that includes it is about to be sent."""
         self.gap = False
@@ -194,6 +205,11 @@ class Posted:
     def constants(self) -> tuple[Term, ...]:
         """What is demanded at the end of the path."""
         return self._demanded if type(self._demanded) is tuple else (self._demanded,)  # type: ignore[return-value]  # one term
+
+    @property
+    def meets_all(self) -> bool:
+        """Whether every tuple under its anchor is one of the template's."""
+        return self.anchor is not None and not self.template.same and self.template.anchors() == (self.anchor[1],)
 
     def found_by(self, path: Path, constants: tuple[Term, ...]) -> None:
         """It is found by a demand of its test."""
@@ -412,7 +428,7 @@ class Stand:
         self.sole = None
         if self.size == 1 and self.key is not None:
             [only] = self
-            if only.test is None and not only.template.same and only.template.anchors() == (self.key[1],):
+            if only.test is None and only.meets_all:
                 self.sole = only
 
     def __iter__(self) -> Iterator[Posted]:

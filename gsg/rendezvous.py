@@ -15,7 +15,7 @@ what it gets; ``Subscriber`` handles are opaque to it.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from math import inf
 
@@ -28,15 +28,12 @@ from .entries import Entries
 from .errors import Refused
 from .features import HOME, Key, Template
 from .gathering import gathered
-from .messages import After, Event, Gap, InsertCondition, Load, Message, Moved, Origin, Snapshot, parts
+from .messages import After, Event, Gap, InsertCondition, Load, Message, Moved, Origin, Snapshot
 from .model import Term, Tuple
 from .passages import Passage, Reached, Reaching
 from .passing import Passing
 from .posting import AnyFeed, EventFeed, Feed, Posted, Stand, Subscriber, anchor_key, deltas, key_of
 from .variants import Seen
-
-SNAPSHOT_FACTS = 2_000
-"""Facts in one Snapshot message."""
 
 
 class Rendezvous:
@@ -315,17 +312,20 @@ class Rendezvous:
         """The positions of tuples of this arity under which something is posted."""
         return [*self._in_use.get(arity, ()), *([HOME] if self._everywhere.size else [])]
 
-    def snapshot(self, feed: Feed) -> list[Snapshot]:
-        """The stored facts that match the feed's template, in parts; deltas from now on are kept until :meth:`release`."""
+    def snapshot(self, feed: Feed) -> Iterator[Snapshot]:
+        """The stored facts that match the feed's template, in parts that are made as they are sent.
+
+        They are what is stored now: deltas from now on are kept until :meth:`release`.
+        """
         feed.restart()
         posted = feed.posted
         reader = reader_of(feed.subscriber)
-        stored = filter(posted.template.matches, self.held.visible(posted.anchor, reader))
-        facts = [fact for fact in stored if posted.test is None or self.tests.passes(posted, fact, None)]
-        cut = [facts[part] for part in parts(facts, SNAPSHOT_FACTS)] or [[]]
-        stamps = [self.held.stamps_at_home(part, reader) if posted.anchor is None else [] for part in cut]
-        number, sequence, last = feed.number, feed.sequence, len(cut) - 1
-        return [Snapshot(number, part, at == 0, at == last, sequence, stamps[at]) for at, part in enumerate(cut)]
+        visible = self.held.visible(posted.anchor, reader)
+        facts = list(visible if posted.meets_all else filter(posted.template.matches, visible))
+        if posted.test is not None:
+            facts = [fact for fact in facts if self.tests.passes(posted, fact, None)]
+        stamps = self.held.stamps_at_home(facts, reader) if posted.anchor is None else []
+        return feed.snapshot(facts, stamps)
 
     def feed(self, subscriber: Subscriber, number: int) -> Feed | None:
         """A subscriber's feed of facts, if it has one of this number."""

@@ -16,34 +16,27 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import TypeAlias
 
 import dht
 
+from .digests import RANGES, Digests, Ranges
 from .errors import GsgError, Refused
 from .exchange import Channel, Exchange, show
-from .features import Key, key
+from .features import Key
 from .handover import Handover
 from .holders import Holders
 from .messages import AskKeys, AskRanges, Differ
-from .placement import point_of, scattered
 from .rendezvous import Rendezvous
 
 log = logging.getLogger(__name__)
 
 COMPARE_S = 10.0
 """Pause between two rounds."""
-RANGES = 256
-"""Into so many ranges the keys are cut, by the first byte."""
 KEYS_PER_TURN = 500
 """Keys that are looked at before others get their turn."""
 CHUNK_KEYS = 1_000
-
-_MASK = (1 << 64) - 1
-
-Ranges: TypeAlias = list[int]
 
 
 class Repair:
@@ -55,11 +48,11 @@ class Repair:
         self._exchange = exchange
         self._held = rendezvous.held
         self._handover = handover
-        self._ranges: dict[bytes, Ranges] = {}
-        """For each peer that holds keys with us, what the last round found. Bounded by the peers there are."""
-        self._digests: dict[Key, int] = {}
-        self._before: dict[Key, int] = {}
-        """The digests of the last two rounds: a key that has the same in both is settled. Bounded by what is held."""
+        self._digests = self._none_yet()
+        self._version = -1
+        """Of the holders, when all keys were looked at."""
+        self._restless: Mapping[Key, None] | None = None
+        """Keys that changed between the last two looks: they are left to the next round. None before the first, when all are."""
         self.mended = 0
         """Keys that were sent to a holder that had other facts, since the start."""
 
@@ -67,7 +60,9 @@ class Repair:
         """Compare, round after round."""
         while True:
             await asyncio.sleep(COMPARE_S)
-            if self._holders.others() and not self._handover.leaving:
+            if not self._holders.others():
+                self._held.changed = None
+            elif not self._handover.leaving:
                 try:
                     await self.round()
                 except Exception:
@@ -84,52 +79,47 @@ class Repair:
                 log.debug("nothing compared with %s: %s", show(contact), error)
 
     async def _look(self) -> list[dht.Contact]:
-        """Compute all digests; the peers that hold something with us."""
-        ranges: dict[dht.Contact, Ranges] = {}
-        digests: dict[Key, int] = {}
-        strays = False
-        for keys in _chunks(self._held.known_keys(), KEYS_PER_TURN):
-            for each in keys:
-                digest = digests[each] = self._held.digest(each)
-                holders = self._holders.all_of(each)
-                if not any(holder.id == self._own for holder in holders):
-                    # Nobody tells us what happens to it: it would grow old here, and be fed to templates without constants.
-                    strays = strays or bool(holders)
-                    continue
-                point = point_of(key(*each))
-                for holder in holders:
-                    if holder.id != self._own:
-                        of_holder = ranges.get(holder)
-                        if of_holder is None:
-                            of_holder = ranges[holder] = [0] * RANGES
-                        # A sum, so that the order of keys does not matter; nothing is added where there is nothing.
-                        if digest:
-                            of_holder[point >> 56] = (of_holder[point >> 56] + scattered(point ^ digest, 0)) & _MASK
+        """Bring all digests up to date; the peers that hold something with us."""
+        changed, self._held.changed = self._held.changed, {}
+        version, before = self._holders.version, self._version
+        # Where this look does not end well, the next one is at everything.
+        self._version = -1
+        if changed is None or version != before:
+            digests, keys = self._none_yet(), self._held.known_keys()
+        else:
+            digests, keys = self._digests, {**changed, **self._digests.unplaced, **self._digests.strays}.keys()
+        for some in _chunks(keys, KEYS_PER_TURN):
+            digests.look(some)
             await asyncio.sleep(0)
-        if strays:
+        self._digests, self._version, self._restless = digests, version, changed
+        if digests.strays:
+            # Nobody tells us what happens to them: they would grow old here, and be fed to templates without constants.
             self._handover.strays()
-        self._before, self._digests = self._digests, digests
-        self._ranges = {contact.id: of_holder for contact, of_holder in ranges.items()}
-        return list(ranges)
+        return list(digests.contacts.values())
+
+    def _none_yet(self) -> Digests:
+        return Digests(self._own, self._held, self._holders.all_of)
 
     async def _compare(self, contact: dht.Contact) -> None:
-        mine = self._ranges.get(contact.id)
-        if mine is None:
-            return
+        digests, restless = self._digests, self._restless
+        mine = digests.ranges[contact.id]
         found = await self._exchange.ask(contact, lambda request: AskRanges(request, mine), Differ)
         differing = set(found.numbers)
-        if not differing:
+        if not differing or restless is None:
             return
-        settled = [
-            each
-            for each, digest in self._digests.items()
-            if self._before.get(each) == digest
-            and key(*each)[0] in differing
-            and any(holder.id == contact.id for holder in self._holders.all_of(each))
-        ]
+        settled = []
+        for keys in _chunks(digests.keys(), KEYS_PER_TURN):
+            settled += [
+                each
+                for each in keys
+                if digests.range_of(each) in differing
+                and each not in restless
+                and any(holder.id == contact.id for holder in self._holders.all_of(each))
+            ]
+            await asyncio.sleep(0)
         for keys in _chunks(settled, CHUNK_KEYS):
-            digests = [self._held.digest(each) for each in keys]
-            answer = await self._exchange.ask(contact, lambda request, k=keys, d=digests: AskKeys(request, k, d), Differ)  # type: ignore[misc]  # bound now
+            theirs = [self._held.digest(each) for each in keys]
+            answer = await self._exchange.ask(contact, lambda request, k=keys, d=theirs: AskKeys(request, k, d), Differ)  # type: ignore[misc]  # bound now
             wanted = [keys[number] for number in answer.numbers if number < len(keys)]
             if wanted:
                 await self._handover.copy(contact, wanted)
@@ -141,7 +131,7 @@ class Repair:
         """Which ranges of keys that we hold with the asker are not the same here. Raises Refused."""
         if len(asked.digests) != RANGES:
             raise Refused(f"digests of {len(asked.digests)} ranges; expected {RANGES}")
-        ours = self._ranges.get(channel.contact.id, _NOTHING)
+        ours = self._digests.ranges.get(channel.contact.id, _NOTHING)
         return Differ(asked.request, [number for number in range(RANGES) if ours[number] != asked.digests[number]])
 
     def keys_differ(self, asked: AskKeys) -> Differ:
@@ -151,7 +141,7 @@ class Repair:
         differ = []
         for number, (each, digest) in enumerate(zip(asked.keys, asked.digests, strict=True)):
             ours = self._held.digest(each)
-            if ours != digest and self._digests.get(each, 0) == ours:
+            if ours != digest and self._digests.of(each) == ours:
                 differ.append(number)
         return Differ(asked.request, differ)
 

@@ -49,6 +49,46 @@ async def wrong_owners(peers: Sequence[Overlay], living: Sequence[Overlay], rng:
     return wrong
 
 
+def test_whoever_is_heard_by_links_lives_though_it_answers_no_probe() -> None:
+    lost: list[Contact] = []
+
+    async def main(net: SimNet) -> None:
+        heard = True
+
+        def heard_s(peer: bytes) -> float:
+            return asyncio.get_running_loop().time() if heard else 0.0
+
+        async with network(net, 2, on_lost=lost.append, heard_s=heard_s) as (busy, watcher):
+            await asyncio.sleep(5)
+            net.partition([[busy.contact.host], [watcher.contact.host]])
+            await asyncio.sleep(120)
+            assert (lost, len(watcher.contacts())) == ([], 1)
+
+            heard = False
+            await asyncio.sleep(60)
+
+            assert set(lost) == {busy.contact, watcher.contact}
+
+    run(main, seed=1)
+
+
+def test_who_is_silent_in_a_lookup_stays_an_owner_as_long_as_others_reach_it() -> None:
+    async def main(net: SimNet) -> None:
+        async with network(net, 10) as peers:
+            await asyncio.sleep(40)
+            asker, silent = peers[2], peers[7]
+            net.partition([[asker.contact.host], [silent.contact.host]])
+            for _ in range(6):
+                await asker.refresh()
+                await asyncio.sleep(5)
+
+                assert silent.contact not in await asker.lookup(silent.contact.id)
+                assert asker.owners_now(silent.contact.id) == (silent.contact,)
+                assert (await asker.owners(silent.contact.id, r=3))[0] == silent.contact
+
+    run(main, seed=1)
+
+
 def test_peers_that_joined_in_a_chain_agree_on_every_owner() -> None:
     async def main(net: SimNet) -> list[str]:
         async with network(net, 32) as peers:

@@ -12,6 +12,7 @@ from place import ANYTHING, ON, X_ON_Y, Place, compile_test, everywhere
 
 import dht
 import gsg
+import gsg.posting
 from gsg import LocalError, PeerMisbehaved, Unsupported, messages
 from gsg.audiences import MAX_READERS, Audience, Restricted, audience_of, audiences_of, restricted, restricted_each
 from gsg.entries import Entries
@@ -490,12 +491,12 @@ def test_events_with_variables_may_be_restricted_too() -> None:
 
 
 def test_a_snapshot_in_parts_has_each_tuple_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gsg.rendezvous, "SNAPSHOT_FACTS", 1)
+    monkeypatch.setattr(gsg.posting, "SNAPSHOT_FACTS", 1)
     desk = Desk()
     desk.insert(*VARIANTS)
     feed = desk.post(desk.links[P], 1, ANYTHING, NOWHERE)  # type: ignore[arg-type]  # a link
 
-    parts = desk.rendezvous.snapshot(feed)
+    parts = list(desk.rendezvous.snapshot(feed))
 
     assert [part.facts for part in parts] == [[T], [U]]
     assert isinstance(parts[0], Snapshot)
