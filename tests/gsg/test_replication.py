@@ -224,6 +224,29 @@ def test_in_the_place_of_a_holder_that_reads_nothing_the_next_closest_has_all_be
     simulate(work, seed=4, size=6)
 
 
+def test_in_the_place_of_a_holder_whose_disk_fails_the_next_closest_has_what_is_acknowledged() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        feature: Key = (1, 0, "x")
+        primary, _, full = closest(peers, feature)
+        next_closest = sorted(peers, key=lambda peer: dht.distance(peer.contact.id, key(*feature)))[REPLICAS]
+        with pytest.MonkeyPatch.context() as patch:
+
+            def check() -> None:
+                raise Refused("its disk failed")
+
+            patch.setattr(full._keeping, "check", check)
+
+            await primary.insert([("x",)])
+
+            assert feature in next_closest._rendezvous.held
+            assert list(primary._holders.aside) == [full.contact.id]
+        await asyncio.sleep(MENDED_S)
+        assert where(peers, feature) == closest(peers, feature)
+        assert not primary._holders.aside
+
+    simulate(work, seed=4, size=6)
+
+
 def test_a_holder_that_was_set_aside_is_one_again_when_it_reads() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         feature: Key = (1, 0, "x")

@@ -209,9 +209,10 @@ class Client:
 class World:
     """The peers of one run by number, and what befalls them."""
 
-    def __init__(self, net: SimNet, plan: Schedule, settled: Callable[[History], bool]) -> None:
+    def __init__(self, net: SimNet, plan: Schedule, settled: Callable[[History], bool], latest_s: float) -> None:
         self.net = net
         self._settled = settled
+        self._latest_s = latest_s
         self.history = History()
         self.peers: dict[int, Peer] = {}
         """Those that run, and take clients."""
@@ -247,7 +248,7 @@ class World:
                 self._note_trouble(happens)
                 group.create_task(self._carry_out(happens.fault))
         await asyncio.sleep(max(0.0, self._plan.ends_s - self.net.loop.time()))
-        ends_s = self.net.loop.time() + LATEST_S
+        ends_s = self.net.loop.time() + self._latest_s
         await self._look()
         while not self._settled(self.history) and self.net.loop.time() < ends_s:
             await asyncio.sleep(LOOK_S)
@@ -505,12 +506,12 @@ def _surroundings() -> Iterator[list[str]]:
             logger.setLevel(level)
 
 
-def history_of(plan: Schedule, settled: Callable[[History], bool]) -> History:
-    """Carry out a schedule; where it is not ``settled`` in time it is given LATEST_S more, as it is promised to be in the end."""
+def history_of(plan: Schedule, settled: Callable[[History], bool], *, latest_s: float = LATEST_S) -> History:
+    """Carry out a schedule; where it is not ``settled`` in time it is given ``latest_s`` more, as is promised for the end."""
 
     async def main(net: SimNet) -> History:
         net.window_bytes = WINDOW_BYTES
-        return await World(net, plan, settled).run()
+        return await World(net, plan, settled, latest_s).run()
 
     with _surroundings() as failures:
         history = run(main, seed=plan.seed, latency_s=LATENCY_S)
