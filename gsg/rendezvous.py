@@ -86,10 +86,10 @@ class Rendezvous:
         """
         self._says(origin)
         changed_homes = 0
-        for_all = self.held.change((), sign)
+        variants, for_all, to_all = self.held.variants, self.held.change((), sign), self._changed
         for fact, positions in zip(facts, places, strict=True):
-            if type(fact) is tuple and not self.held.variants:
-                change, tell = for_all, self._changed
+            if type(fact) is tuple and not variants:
+                change, tell = for_all, to_all
             else:
                 change, tell = self.held.change(fact, sign), self._changed_for_some
             for position in positions:
