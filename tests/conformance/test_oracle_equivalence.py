@@ -2,10 +2,10 @@
 
 One example is a query and a history. The query is subscribed to before the history, again in the middle of it (where it shares the
 nodes that are there), in another space that has the facts of the middle already, and in one that hears of the whole history as one
-transaction. In every second example ten more queries, equal to it but for their constants, share a network from the eighth on. After
-every change the rows, and the differences added up, are the oracle's, and no count has ever been negative. Then everything is
-retracted: the rows are those of an empty graph, nodes remember what nodes without a past remember, and without subscriptions there is
-no node.
+transaction. In every second example ten more queries, equal to it but for their constants, share a network from the eighth on.
+After every change the rows, and the differences added up, are the oracle's, and no count has ever been negative. Then everything is
+retracted: the rows are those of an empty graph, nodes remember what nodes without a past remember, and without subscriptions there
+is no node.
 
 `make soak` runs more of the same (soak.py).
 """
