@@ -37,6 +37,7 @@ class Fleet:
         self.processes: dict[bytes, PeerProcess] = {}
         self.crowd = Crowd([], Random(seed), tally)
         self._clients: dict[bytes, gsg.Client] = {}
+        self._killed: set[bytes] = set()
 
     async def launch(self, options: Sequence[Sequence[str]], *, alone: bool = False) -> None:
         """One process for each of these lists of options; ``alone``: nobody tells them whom to join."""
@@ -63,20 +64,25 @@ class Fleet:
     def die(self, members: Sequence[Member]) -> None:
         """SIGKILL for all of them."""
         for member in members:
-            with contextlib.suppress(ProcessLookupError):
-                self.processes[member.id].process.kill()
+            self._kill(member.id)
 
     async def bury(self) -> None:
         """Wait for all, killed now if not before."""
-        self.die(self.crowd.living)
         self.crowd.living = []
+        for id in self.processes:
+            self._kill(id)
         for id, process in self.processes.items():
-            with contextlib.suppress(ProcessLookupError):
-                process.process.kill()
             await process.process.wait()
             if id in self._clients:
                 await self._clients[id].close()
-        self.processes, self._clients = {}, {}
+        self.processes, self._clients, self._killed = {}, {}, set()
+
+    def _kill(self, id: bytes) -> None:
+        # Once: a signal to a process that has ended makes subprocess take its status, which asyncio then waits for.
+        if id not in self._killed:
+            self._killed.add(id)
+            with contextlib.suppress(ProcessLookupError):
+                self.processes[id].process.kill()
 
 
 @asynccontextmanager
