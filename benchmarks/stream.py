@@ -167,10 +167,13 @@ class Line:
         return middle_of(name, [await self.run(count) for _ in range(runs + 1)][1:])
 
     async def in_turn(self, names: Sequence[str], count: int, runs: int) -> list[Figure]:
-        """The median of several runs of each of some streams, one after the other, so that the machine is as busy for all."""
+        """The median of several runs of each of some streams, in turn, so that the machine is as busy for all.
+
+        Forwards and backwards: a stream that always came after another would find what that one left behind.
+        """
         figures: dict[str, list[Figure]] = {name: [] for name in names}
-        for _ in range(runs + 1):
-            for name in names:
+        for number in range(2 * runs + 1):
+            for name in names[:: 1 if number % 2 else -1]:
                 for process in (self.subscriber, self.publisher):
                     await process.ask(do="turn", name=name)
                 figures[name].append(await self.run(count))
