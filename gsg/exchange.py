@@ -46,6 +46,8 @@ class Channel(ABC):
         self.pending: dict[int, asyncio.Future[Answer]] = {}
         self.frame_bytes = 0
         """The length of the message that is being delivered; 0 of our own."""
+        self.sent_bytes = 0
+        """The length of the last message sent; 0 to ourselves."""
         self._requests = 0
 
     @abstractmethod
@@ -113,6 +115,7 @@ class _RemoteChannel(Channel):
 
     def send(self, message: Message) -> None:
         payload = encode(message)
+        self.sent_bytes = len(payload)
         self._traffic.messages += 1
         self._traffic.bytes += len(payload)
         try:

@@ -96,9 +96,9 @@ class AlphaFeed:
         return changes
 
 
-RECENT_EVENTS = 8_192
-"""Events remembered per publisher to tell repetitions; an event reaches a subscriber once per rendezvous, within moments."""
-RECENT_PUBLISHERS = 4_096
+RECENT_EVENTS = 32_768
+"""Events remembered per publisher to tell repetitions: more than a rendezvous keeps for a link (:mod:`gsg.kept`)."""
+RECENT_PUBLISHERS = 1_024
 """Publishers remembered; beyond, the one unheard of for the longest is forgotten."""
 
 

@@ -4,7 +4,7 @@
     a holder has died                        the facts are sent to whoever is a holder in its place
     all holders of a key have died           its facts come back from their other keys (:mod:`gsg.restoring`)
     we are not among them any more           all that, and once no feed needs them the facts are dropped here
-    a publish comes to another than the primary  forwarded to it
+    a publish comes to another than the primary  forwarded to it; events to all holders (gsg/spreading.py)
     a condition comes to another                 answered NotHere
 
 Of the holders that a key has kept, the closest sends. For SETTLING_S after a peer was discovered, each message is checked for keys
@@ -29,13 +29,13 @@ from .errors import GsgError, PeerUnreachable
 from .exchange import ANSWER_TIMEOUT_S, Answer, Channel, Exchange, answer_of, show
 from .features import Key
 from .holders import UNSURE_S, Holders
-from .intake import StartTask
-from .messages import Done, Failed, Flash, InsertCondition, Message, NotHere, Publish, Replicate, parts
+from .messages import Done, Failed, InsertCondition, Message, NotHere, Publish, Replicate, parts
 from .model import Tuple
 from .placement import NOWHERE, REPLICAS
 from .rendezvous import Rendezvous
 from .replication import Held, Replication
 from .restoring import Restored, Restoring
+from .standbys import StartTask
 
 log = logging.getLogger(__name__)
 
@@ -84,6 +84,7 @@ class Handover:
         self._start_task = start_task
         self._flush = flush
         self._settled_at_s = 0.0
+        self._new_until_s = asyncio.get_running_loop().time() + SETTLING_S
         self._working = False
         self._forwarding = asyncio.Lock()
         """Held while the parcels of one message are sent, so that messages are passed on in the order in which they came."""
@@ -100,6 +101,11 @@ class Handover:
     def settling(self) -> bool:
         """Whether messages are to be checked for keys that are another's by now."""
         return self.leaving or asyncio.get_running_loop().time() < self._settled_at_s
+
+    @property
+    def is_new(self) -> bool:
+        """Whether this peer has been here so short a time that its keys' templates may not have followed yet."""
+        return asyncio.get_running_loop().time() < self._new_until_s
 
     def newcomer(self, contact: dht.Contact) -> None:
         """A peer was discovered: some keys may be its own."""
@@ -150,6 +156,10 @@ class Handover:
         holder = self._holders.now(key)
         return None if holder is None or holder.id == self._own.id else holder
 
+    def holders(self, key: Key) -> tuple[dht.Contact, ...]:
+        """All holders of a key as far as known, the primary first; not this peer where it is about to stop."""
+        return self._holders.without_us(key) if self.leaving else self._holders.all_of(key)
+
     # --- messages that came to a former holder -----------------------------------------------------------------------------
 
     def publish(self, channel: Channel, message: Publish) -> Held | None:
@@ -176,28 +186,6 @@ class Handover:
             return Done(0, kept.changed, kept.stamp)
 
         self._start_task(self._forward(channel, message.request, parcels, held, make, instead))
-        return None
-
-    def flash(self, channel: Channel, message: Flash) -> Done | None:
-        """Carry out a Flash, like :meth:`publish`."""
-        places, kept, parcels = self._sort([event.items for event in message.events], message.places)
-        here = [own + more for own, more in zip(places, kept, strict=True)]
-        self._rendezvous.flash(message.publisher, message.events, here, message.after, message.audience)
-        if not parcels:
-            return Done(message.request)
-
-        def make(numbers: list[int], theirs: list[bytes]) -> Callable[[int], Message]:
-            events = [message.events[number] for number in numbers]
-            return lambda request: Flash(
-                request, message.publisher, events, theirs, forwarded=True, after=message.after, audience=message.audience
-            )
-
-        async def instead(numbers: list[int], theirs: list[bytes]) -> Done:
-            events = [message.events[number] for number in numbers]
-            self._rendezvous.flash(message.publisher, events, theirs, message.after, message.audience)
-            return Done(0)
-
-        self._start_task(self._forward(channel, message.request, parcels, Held(0, 0, None), make, instead))
         return None
 
     def not_here(self, message: InsertCondition) -> NotHere | None:
@@ -337,7 +325,7 @@ class Handover:
                 await asyncio.sleep(0)
             # A key that has moved already is its new holders' to pass on: what is left of it here may be old.
             if not self._rendezvous.has_moved(key):
-                holders = self._holders.without_us(key) if self.leaving else self._holders.all_of(key)
+                holders = self.holders(key)
                 posted = self._rendezvous.has_templates(key)
                 sends = plan.add(key, holders, self._own, newcomers, dead, posted=posted, leaving=self.leaving)
                 if may_be_lost and sends and (found := await self._restoring.add(key, restored)):

@@ -181,6 +181,11 @@ class Holders:
                 counts[holders[0].id] = counts.get(holders[0].id, 0) + 1
         return {peer: count / samples for peer, count in counts.items()}
 
+    @property
+    def alone(self) -> bool:
+        """Whether this peer knows of no other: it holds every key."""
+        return not self._overlay.contacts()
+
     def others(self) -> list[dht.Contact]:
         """All other peers that this one knows of; without any it holds every key."""
         return self._overlay.contacts()

@@ -13,11 +13,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections import Counter
-from collections.abc import Callable, Collection, Coroutine, Iterator
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from itertools import chain, count
-from typing import TypeAlias
 
 import dht
 import rete
@@ -26,7 +25,7 @@ from .anchors import Anchors, feature_of
 from .errors import Elsewhere, GsgError, PeerMisbehaved, PeerUnreachable
 from .exchange import ANSWER_TIMEOUT_S, Channel, Exchange, Leaving, LinkBroke, answer_of, show
 from .features import Template, alpha_of
-from .feeds import Differences, FeedState, RecentEvents, SequenceHole
+from .feeds import Differences, FeedState, SequenceHole
 from .holders import Holders
 from .inorder import InOrder
 from .memories import Memory, OnEvent, Source
@@ -44,16 +43,18 @@ from .messages import (
 from .model import Tuple
 from .placement import NOWHERE, Anchor
 from .predicates import test_of
+from .standbys import Standby, Standbys, StartTask
 from .unions import Union
 
 log = logging.getLogger(__name__)
 
 ATTEMPTS = 4
 """How often a feed is tried to be set up anew before the subscriber is told that it cannot be."""
+MARKED_S = 0.5
+MARKS = 64
+"""So often it is noted which memory was set up when, and so many times are remembered: longer than an event can be late."""
 RETRY_S = (0.2, 0.5, 1.0, 2.0, 5.0)
 """Pauses between attempts to restore a broken feed; the last repeats until it works or nobody wants the feed any more."""
-
-StartTask: TypeAlias = Callable[[Coroutine[None, None, None]], object]
 
 
 class Intake:
@@ -83,9 +84,15 @@ class Intake:
         self._sources: dict[int, Source] = {}
         self._ways: dict[bytes, Counter[Channel]] = {}
         """By peer the channels by which it feeds us, each with how many feeds come by it."""
+        self._marks: deque[tuple[float, int]] = deque(maxlen=MARKS)
+        """Which number was given when, now and then."""
+        self.alone = True
+        """Whether there was never another peer: everything comes once then."""
         self._silences: dict[Source, asyncio.Timeout] = {}
         """For each snapshot under way what ends the wait for it when no part of it has come for ANSWER_TIMEOUT_S."""
         self._numbers = count(1)
+        self.standbys = Standbys(holders, exchange, self._sources, self._numbers, start_task)
+        """What stands by at the holders that do not feed us."""
         self.inorder = InOrder(self.ways)
         """What decides whose turn it is."""
         self.on_memory: Callable[[Memory, bool], None] = lambda memory, kept: None
@@ -121,11 +128,24 @@ class Intake:
             return [memory for memory in alike if template.covers(memory.template)]
         return [self._memories[alpha]]
 
+    def _number(self) -> int:
+        """The number of a new memory."""
+        number = next(self._numbers)
+        now = asyncio.get_running_loop().time()
+        if not self._marks or now - self._marks[-1][0] >= MARKED_S:
+            self._marks.append((now, number))
+        return number
+
+    def heard_then(self, memory: Memory, age_s: float) -> bool:
+        """Whether a memory was here so long ago."""
+        then = asyncio.get_running_loop().time() - age_s
+        return all(memory.number < number for at_s, number in self._marks if at_s > then)
+
     def use(self, alpha: rete.AlphaSpec) -> Memory:
         """An alpha memory, for one more user; await :meth:`until_ready` before its facts count."""
         memory = self._memories.get(alpha)
         if memory is None:
-            memory = self._memories[alpha] = Memory(alpha, next(self._numbers))
+            memory = self._memories[alpha] = Memory(alpha, self._number())
             memory.test, memory.tested = test_of(alpha)
         memory.users += 1
         return memory
@@ -134,7 +154,7 @@ class Intake:
         self, template: Template, on_event: OnEvent, *, anchor: int, test: Test | None, exclusive: bool, note: int
     ) -> Memory:
         """A memory of events only, of its own; await :meth:`until_ready`."""
-        memory = Memory(alpha_of(template), next(self._numbers), anchor=anchor, test=test, exclusive=exclusive)
+        memory = Memory(alpha_of(template), self._number(), anchor=anchor, test=test, exclusive=exclusive)
         memory.on_event, memory.note = on_event, note
         memory.users = 1
         return memory
@@ -149,6 +169,7 @@ class Intake:
         if memory.on_event is None:
             del self._memories[memory.alpha]
         self._everywhere.pop(memory, None)
+        self.standbys.forget(memory)
         for source in memory.sources:
             self._forget(source)
 
@@ -165,6 +186,7 @@ class Intake:
             memory.ready = done
             try:
                 await self._establish(memory)
+                await self.standbys.begin(memory)
                 memory.ready = True
                 self.on_memory(memory, True)
             finally:
@@ -179,7 +201,9 @@ class Intake:
 
     def ways(self, peer: bytes) -> Collection[Channel]:
         """The channels by which a peer feeds this one now."""
-        return self._ways.get(peer, ())
+        ways = self._ways.get(peer, ())
+        more = self.standbys.ways(peer)
+        return {*ways, *more} if more else ways
 
     # --- what other peers tell --------------------------------------------------------------------------------------------
 
@@ -255,7 +279,10 @@ class Intake:
         """A link is gone: set up anew what it fed."""
         self._no_way(channel)
         for source in [source for source in self._sources.values() if source.channel is channel]:
-            if source.whole is None:
+            if isinstance(source, Standby):
+                self.standbys.end(source)
+                self.standbys.look_at(source.memory)
+            elif source.whole is None:
                 if not source.following:
                     source.following = True
                     self._start_task(self._restore(source))
@@ -265,7 +292,9 @@ class Intake:
                 source.whole.exception()
 
     def discovered(self, contact: dht.Contact) -> None:
-        """A peer has come: templates without constants are to be posted there too."""
+        """A peer has come: templates without constants are to be posted there too, and others may have to stand by there."""
+        self.alone = False
+        self.standbys.look_at_all()
         for memory in self._everywhere:
             self._start_task(self._widen(memory, contact))
 
@@ -274,7 +303,7 @@ class Intake:
     def _source(self, channel: Channel, number: int) -> Source | None:
         """The feed of this number, if it comes by this channel: numbers are easy to guess, and only its rendezvous counts."""
         source = self._sources.get(number)
-        return source if source is not None and source.channel is channel else None
+        return source if source is not None and source.channel is channel and not isinstance(source, Standby) else None
 
     async def _establish(self, memory: Memory) -> None:
         for attempt in range(ATTEMPTS + 1):
@@ -343,11 +372,10 @@ class Intake:
             self._sources[number] = source
             self._ways.setdefault(holder.id, Counter())[channel] += 1
             memory.sources += (source,)
-            if len(memory.sources) > 1 and memory.on_event is not None and memory.recent is None:
-                memory.recent = RecentEvents()
+            instead = self.standbys.number_at(memory, holder.id)
             answer = channel.ask(
                 lambda request: InsertCondition(
-                    request, number, memory.template, anchor, memory.test, memory.events_only, memory.exclusive
+                    request, number, memory.template, anchor, memory.test, memory.events_only, memory.exclusive, instead=instead
                 )
             )
             try:
@@ -439,6 +467,7 @@ class Intake:
                 log.log(level, "feed of %s not restored yet: %s", memory.template, error)
             else:
                 self._forget(source)
+                self.standbys.look_at(memory)
                 return
             await asyncio.sleep(RETRY_S[min(attempt, len(RETRY_S) - 1)])
             attempt += 1

@@ -21,6 +21,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import TypeAlias
 
 import dht
@@ -30,10 +31,10 @@ from .exchange import Answer, Channel, Exchange
 from .features import HOME, positions
 from .handover import Handover
 from .holders import Holders
-from .intake import StartTask
 from .messages import AskInterest, Done, Interest, Interested
 from .model import Term, Tuple, Variable
 from .rendezvous import Rendezvous
+from .standbys import StartTask
 
 log = logging.getLogger(__name__)
 
@@ -74,7 +75,8 @@ class Told:
 
     def _keys(self) -> Keys:
         by_place: dict[tuple[int, int], list[Term | None]] = {}
-        for arity, position, constant in self._rendezvous.anchors():
+        here = filter(self._is_primary, self._rendezvous.standing_by())
+        for arity, position, constant in chain(self._rendezvous.anchors(), here):
             by_place.setdefault((arity, position), []).append(constant)
         keys: Keys = []
         for (arity, position), constants in by_place.items():
@@ -83,13 +85,23 @@ class Told:
 
     def then(self, do: Callable[[], None]) -> None:
         """Do something once all that rely on what they were told know of the keys that came into use: mostly at once."""
-        keys = self._rendezvous.take_new_keys()
+        keys = [key for key in self._rendezvous.take_new_keys() if self._counts(key)]
         if keys:
             asked = self._tell(False, keys)
             if asked:
                 self._start_task(self._acknowledged(asked, do))
                 return
         do()
+
+    def _counts(self, key: tuple[int, int, Term | None]) -> bool:
+        """Whether publishers are to know that something is asked for under a key: not where it stands by for another peer."""
+        arity, position, constant = key
+        return constant is None or self._rendezvous.has_templates((arity, position, constant)) or self._is_primary(key)
+
+    def _is_primary(self, key: tuple[int, int, Term | None]) -> bool:
+        """Whether this peer is the primary of a key under which something stands by, as when that of before has died."""
+        arity, position, constant = key
+        return constant is not None and self._handover.elsewhere((arity, position, constant)) is None
 
     def newcomer(self) -> None:
         """Keys are about to change hands: what was told does not hold any more."""

@@ -14,7 +14,7 @@ import rete
 
 from .exchange import Channel
 from .features import Template
-from .feeds import AlphaFeed, RecentEvents
+from .feeds import AlphaFeed
 from .messages import Event, Test
 from .model import Tuple
 from .unions import Union
@@ -35,7 +35,6 @@ class Memory:
         "number",
         "on_event",
         "ready",
-        "recent",
         "test",
         "tested",
         "union",
@@ -71,8 +70,6 @@ class Memory:
         """Its feeds: nearly always there is one, and no tuple of it."""
         self.ready: asyncio.Future[None] | bool = False
         """Whether the memory is kept; a future, done in the end, while somebody sets it up."""
-        self.recent: RecentEvents | None = None
-        """Set once the memory has had two feeds at a time: an event may have come by both."""
 
     @property
     def template(self) -> Template:

@@ -44,6 +44,9 @@ class Event(_Message, frozen=True):
     """The publisher's count, which says what came first: with its id it names the event wherever it arrives."""
     items: Tuple
     text: str | None = None
+    late_s: int = 0
+    """Of an event that is sent again because its rendezvous died: so many seconds ago it was said, at most. Who subscribed since
+    is not to hear of it."""
 
 
 class Origin(_Message, frozen=True):
@@ -147,6 +150,7 @@ class InsertCondition(_Message, tag=7, frozen=True):
     """Post a template under its anchor (a position, or -1: it has no constant and is posted everywhere) and feed me its facts.
 
     With ``events_only`` no facts are fed; with ``exclusive`` it is refused while anybody else has the same template there.
+    ``standby``: you are another holder of the key than the one that feeds me, and this is for when that one dies.
     """
 
     request: int
@@ -156,6 +160,9 @@ class InsertCondition(_Message, tag=7, frozen=True):
     test: Test | None = None
     events_only: bool = False
     exclusive: bool = False
+    standby: bool = False
+    instead: int = 0
+    """The feed that stands by with you until now, if there is one; it is about to end."""
 
 
 class RemoveCondition(_Message, tag=8, frozen=True):
@@ -346,6 +353,8 @@ class PeerStatus(_Message, tag=15, frozen=True):
     keys: int
     templates: int
     feeds: int
+    standby: int
+    """Templates that stand by for when the peer that feeds their subscribers dies; they count among neither of those."""
     links: int
     published: int
     """Tuples that clients published through this peer."""

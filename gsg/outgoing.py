@@ -16,12 +16,12 @@ from collections.abc import Awaitable, Callable, Iterator
 
 from .errors import GsgError, PeerUnreachable, Refused
 from .exchange import Channel
-from .intake import StartTask
 from .kept import Kept
 from .messages import Count, Done, Failed, Happened, Message, Snapshot
 from .posting import AnyFeed, Feed, Subscriber
 from .rendezvous import Rendezvous
 from .replication import Held
+from .standbys import StartTask
 
 log = logging.getLogger(__name__)
 

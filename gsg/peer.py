@@ -40,11 +40,7 @@ from .keeping import Keeping, Unkept
 from .languages import Delete, Insert, Notify, parse_query, parse_script
 from .live import LiveSubscription
 from .memories import Memory, OnEvent
-from .messages import (
-    AskStatus,
-    PeerStatus,
-    Test,
-)
+from .messages import AskStatus, PeerStatus, Test
 from .model import Tuple
 from .nearby import Nearby
 from .network import EVERYBODY, Network, counts_of_refused
@@ -59,6 +55,7 @@ from .reception import Reception
 from .rendezvous import Rendezvous
 from .repair import Repair
 from .replication import Replication
+from .spreading import Spreading
 from .status import Counters
 from .subscriber import Subscriber
 from .subscription import Callback
@@ -161,7 +158,7 @@ class Peer:
             on_broken=self._channel_broken,
         )
         self._exchange.attach(self._endpoint.links)
-        self._holders = Holders(self._endpoint.overlay, self._exchange.abort, lambda peer: self._handover.died(peer))
+        self._holders = Holders(self._endpoint.overlay, self._exchange.abort, self._peer_gone)
         self._interests = Interests(self._holders, self._exchange, self._rendezvous, self._start_task)
         self._publisher = self._tracing.publisher(self.contact.id, self._holders, self._exchange, self._interests, self._versions)
         self._subscriber = Subscriber(self._holders, self._exchange, self._start_task, rule=self._rule)
@@ -186,6 +183,9 @@ class Peer:
             start_task=self._start_task,
             flush=self._outgoing.flush,
         )
+        self._spreading = Spreading(
+            self._handover, self._holders, self._exchange, self._rendezvous, self._start_task, self._outgoing.flush
+        )
         self._repair = Repair(self.contact, self._holders, self._exchange, self._rendezvous, self._handover)
         self._told = Told(self._rendezvous, self._handover, self._start_task)
         self._nearby = Nearby(
@@ -203,6 +203,7 @@ class Peer:
             self._rendezvous,
             self._replication,
             self._handover,
+            self._spreading,
             self._repair,
             self._outgoing,
             self._subscriber,
@@ -465,7 +466,13 @@ class Peer:
             self._interests.forget()
             # A peer that vanished without a word leaves its links standing: what they fed is to be set up elsewhere.
             self._exchange.abort(contact.id, "the peer does not answer any more")
-            self._handover.died(contact.id)
+            self._peer_gone(contact.id)
+
+    def _peer_gone(self, peer: bytes) -> None:
+        self._handover.died(peer)
+        self._subscriber.intake.standbys.look_at_all()
+        if self._publisher.gone(peer):
+            self._start_task(self._publisher.send_again())
 
     def _opened(self) -> Publisher:
         if not self._open:
@@ -484,7 +491,6 @@ class Peer:
 
 
 async def _logging_failure(work: Coroutine[None, None, None]) -> None:
-    """One failing background task must not take the peer with it."""
     try:
         await work
     except PeerUnreachable as error:

@@ -51,6 +51,12 @@ class EventFeed:
         self.posted = posted
 
 
+class StandbyFeed(EventFeed):
+    """As that, at a holder that is not the one that feeds the subscriber: for when that one dies (:mod:`gsg.standbys`)."""
+
+    __slots__ = ()
+
+
 class Feed:
     """One subscriber's share in one template."""
 

@@ -14,6 +14,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import groupby
 from typing import Protocol, TypeAlias
 
 import dht
@@ -24,6 +25,7 @@ from .exchange import ANSWER_TIMEOUT_S, Answer, Channel, Exchange, answer_of
 from .features import positions
 from .holders import Holders
 from .interests import Interests
+from .lately import Lately, Said
 from .messages import After, Done, Event, Flash, Message, Origin, Publish, fit_together, size_bytes
 from .model import Tuple
 from .passing import Sent
@@ -66,18 +68,20 @@ class _Batch(Protocol):
     def message(self, parcel: _Parcel, request: int, after: After) -> Message:
         """A parcel as it travels."""
 
+    def acknowledged(self, parcel: _Parcel) -> None:
+        """Its rendezvous has answered."""
+
 
 class _Facts:
     """Facts that come or go."""
 
     def __init__(
-        self, publisher: Publisher, sign: int, facts: Sequence[Tuple], versions: Versions, unsure: bool, audience: Audience | None
+        self, publisher: Publisher, sign: int, facts: Sequence[Tuple], versions: Versions, audience: Audience | None
     ) -> None:
         self._publisher = publisher
         self._sign = sign
         self._facts = facts
         self._versions = versions
-        self._unsure = unsure
         self._audience = audience
 
     def begin(self, parcels: Sequence[_Parcel]) -> Sequence[_Parcel]:
@@ -90,20 +94,20 @@ class _Facts:
         """A Publish."""
         facts = [self._facts[number] for number in parcel.numbers]
         origin = Origin(self._publisher.own_id, parcel.last, after)
-        stamp, unsure, audience = self._versions.latest, self._unsure, self._audience
+        stamp, unsure, audience = self._versions.latest, self._publisher.unsure, self._audience
         return Publish(request, self._sign, facts, parcel.places, stamp, unsure=unsure, origin=origin, audience=audience)
+
+    def acknowledged(self, parcel: _Parcel) -> None:
+        """Its holders have the facts."""
 
 
 class _Events:
     """Events, which get their numbers when it is their turn: numbers and messages have one order."""
 
-    def __init__(
-        self, publisher: Publisher, events: Sequence[tuple[Tuple, str | None]], unsure: bool, audience: Audience | None
-    ) -> None:
+    def __init__(self, publisher: Publisher, events: Sequence[tuple[Tuple, str | None]], audience: Audience | None) -> None:
         self._publisher = publisher
         self._audience = audience
         self._events = events
-        self._unsure = unsure
         self._numbered: list[Event] | None = None
 
     def begin(self, parcels: Sequence[_Parcel]) -> Sequence[_Parcel]:
@@ -118,8 +122,51 @@ class _Events:
         """A Flash."""
         assert self._numbered is not None, "begin() comes first"
         events = [self._numbered[number] for number in parcel.numbers]
-        own_id, unsure = self._publisher.own_id, self._unsure
-        return Flash(request, own_id, events, parcel.places, unsure=unsure, after=after, audience=self._audience)
+        unsure, audience = self._publisher.unsure, self._audience
+        return Flash(request, self._publisher.own_id, events, parcel.places, unsure=unsure, after=after, audience=audience)
+
+    def acknowledged(self, parcel: _Parcel) -> None:
+        """The rendezvous has forwarded the events, and may die before they arrive."""
+        assert self._numbered is not None, "begin() comes first"
+        events = [self._numbered[number] for number in parcel.numbers]
+        self._publisher.keep(parcel, Said(events, parcel.places, self._publisher.now(), self._audience))
+
+
+class _Again:
+    """Events of one audience that go once more, as they were numbered."""
+
+    def __init__(self, publisher: Publisher, said: Sequence[Said]) -> None:
+        self._publisher = publisher
+        now = publisher.now()
+        self._audience = said[0].audience
+        self._said_s = [one.said_s for one in said for _ in one.events]
+        self._events = [
+            Event(event.number, event.items, event.text, int(now - one.said_s) + 1) for one in said for event in one.events
+        ]
+        self.tuples = [event.items for event in self._events]
+        self.places = dict(enumerate(places for one in said for places in one.places))
+        self.sizes = [size_bytes(event.items) + 4 * len(event.text or "") for event in self._events]
+
+    def begin(self, parcels: Sequence[_Parcel]) -> Sequence[_Parcel]:
+        """They come late: nobody is to wait for them."""
+        for parcel in parcels:
+            parcel.last = self._events[parcel.numbers[-1]].number
+        return ()
+
+    def message(self, parcel: _Parcel, request: int, after: After) -> Message:
+        """A Flash."""
+        events = [self._events[number] for number in parcel.numbers]
+        return Flash(request, self._publisher.own_id, events, parcel.places, unsure=True, after=after, audience=self._audience)
+
+    def acknowledged(self, parcel: _Parcel) -> None:
+        """They were kept when they were sent."""
+
+    def said(self, numbers: Sequence[int], places: Sequence[bytes]) -> list[Said]:
+        """Some of them, to be kept or sent once more."""
+        return [
+            Said([self._events[number]], [there], self._said_s[number], self._audience)
+            for number, there in zip(numbers, places, strict=True)
+        ]
 
 
 InFlight: TypeAlias = tuple[_Parcel, Channel, "asyncio.Future[Answer]"]
@@ -139,6 +186,9 @@ class Publisher:
         self._last = versions.now_us()
         """The last number given. It begins with the time, so that a peer that comes back with its id does not repeat itself."""
         self._sent = Sent()
+        self._lately = Lately()
+        self._again: list[Said] = []
+        """What is to be sent once more, before anything else. Limit: that of Lately."""
         self.published = 0
         """Tuples that were acknowledged, since the start."""
 
@@ -149,7 +199,7 @@ class Publisher:
         Raises BadTerm before anything is sent, PeerUnreachable or Refused when some were not acknowledged.
         """
         places = {number: bytes(positions(fact)) for number, fact in enumerate(facts)}
-        return await self._publish(facts, places, _Facts(self, sign, facts, self._versions, self._holders.unsure, audience))
+        return await self._publish(facts, places, _Facts(self, sign, facts, self._versions, audience))
 
     async def events(
         self,
@@ -168,7 +218,7 @@ class Publisher:
         places, _ = self._interests.places(tuples, via)
         # Nobody wants what has no place to go; it is done with all the same.
         wanted = {number: there for number, there in enumerate(places) if there}
-        batch = _Events(self, events, self._holders.unsure, audience)
+        batch = _Events(self, events, audience)
         await self._publish(tuples, wanted, batch, [0 if text is None else len(text) for _, text in events])
 
     def numbered(self, events: Sequence[tuple[Tuple, str | None]]) -> list[Event]:
@@ -184,15 +234,57 @@ class Publisher:
 
     def passed_here(self, number: int) -> After:
         """Events up to this number go the short way: they are here. Returns what may have to come before them."""
-        return self._sent.passed(self.own_id, number, self._now())
+        return self._sent.passed(self.own_id, number, self.now())
 
     def lost(self, channel: Channel) -> None:
         """A link is gone: what went by it and was not acknowledged is sent again, late, and nobody is to wait for it."""
         self._sent.forget(channel.contact.id)
 
+    def keep(self, parcel: _Parcel, said: Said) -> None:
+        """A rendezvous has acknowledged events: should it die in the next moment, they are sent again."""
+        if parcel.holder.id != self.own_id:
+            self._lately.add(parcel.holder.id, said, self.now(), parcel.size_bytes)
+
+    def gone(self, peer: bytes) -> bool:
+        """A peer holds nothing any more; whether :meth:`send_again` has something to do."""
+        self._again += self._lately.of(peer, self.now())
+        return bool(self._again)
+
+    async def send_again(self) -> None:
+        """Send once more what a rendezvous that is gone may not have told, unless that was done before something newer."""
+        async with self._sending:
+            await self._send_again()
+
+    async def _send_again(self) -> None:
+        for _ in range(ATTEMPTS):
+            if not self._again:
+                return
+            again, self._again = self._again, []
+            for _, said in groupby(again, key=lambda one: one.audience):
+                await self._send_batch_again(_Again(self, list(said)))
+
+    async def _send_batch_again(self, batch: _Again) -> None:
+        sent, missed, _ = await self._send_now(batch.tuples, batch.sizes, batch.places, batch)
+        for parcel, _, answer in sent:
+            for said in batch.said(parcel.numbers, parcel.places):
+                size = parcel.size_bytes // len(parcel.numbers)
+                self._lately.add(parcel.holder.id, said, self.now(), size, acknowledged=False)
+            answer.add_done_callback(partial(self._sent_again, parcel))
+        self._again += batch.said(list(missed), list(missed.values()))
+
+    def _sent_again(self, parcel: _Parcel, answer: asyncio.Future[Answer]) -> None:
+        if not answer.cancelled() and answer.exception() is None:
+            self._sent.acknowledged(parcel.holder.id, parcel.last, self.now())
+
     @staticmethod
-    def _now() -> float:
+    def now() -> float:
+        """The time, in seconds since any moment."""
         return asyncio.get_running_loop().time()
+
+    @property
+    def unsure(self) -> bool:
+        """Whether a receiver may be taken for a holder that it is not: it is to look, also where something is sent again."""
+        return self._holders.unsure
 
     @property
     def sending(self) -> bool:
@@ -220,7 +312,8 @@ class Publisher:
                     self._sent.forget(parcel.holder.id)
                     parcel.add_to(missed)
                 else:
-                    self._sent.acknowledged(parcel.holder.id, parcel.last, self._now())
+                    self._sent.acknowledged(parcel.holder.id, parcel.last, self.now())
+                    batch.acknowledged(parcel)
             if not missed:
                 break
             if attempt == ATTEMPTS:
@@ -232,13 +325,20 @@ class Publisher:
     async def _send(
         self, tuples: Sequence[Tuple], sizes: Sequence[int] | None, places: Places, batch: _Batch
     ) -> tuple[list[InFlight], dict[int, bytes], PeerUnreachable | None]:
-        """Send all parcels: what was sent, what could not be, and why."""
+        """Send all parcels, after what is to be sent again: what was sent, what could not be, and why."""
+        if self._again:
+            await self._send_again()
+        return await self._send_now(tuples, sizes, places, batch)
+
+    async def _send_now(
+        self, tuples: Sequence[Tuple], sizes: Sequence[int] | None, places: Places, batch: _Batch
+    ) -> tuple[list[InFlight], dict[int, bytes], PeerUnreachable | None]:
         sent: list[InFlight] = []
         missed: dict[int, bytes] = {}
         problem: PeerUnreachable | None = None
         parcels = await self._parcels(tuples, sizes, places)
         for parcel in batch.begin(parcels):
-            self._sent.sending(parcel.holder.id, parcel.last, self._now())
+            self._sent.sending(parcel.holder.id, parcel.last, self.now())
         for parcel in parcels:
             try:
                 channel = await self._exchange.channel(parcel.holder)
@@ -250,10 +350,11 @@ class Publisher:
                 self._sent.forget(parcel.holder.id)
                 parcel.add_to(missed)
                 continue
-            now = self._now()
+            now = self.now()
             self._sent.sending(parcel.holder.id, parcel.last, now)
             after = self._sent.others(parcel.holder.id, now)
             sent.append((parcel, channel, channel.ask(partial(batch.message, parcel, after=after))))
+            parcel.size_bytes = channel.sent_bytes
         return sent, missed, problem
 
     async def _parcels(self, tuples: Sequence[Tuple], sizes: Sequence[int] | None, places: Places) -> list[_Parcel]:

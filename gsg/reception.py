@@ -43,12 +43,14 @@ from .messages import (
     check_places,
 )
 from .outgoing import Outgoing
+from .placement import REPLICAS
 from .posting import AnyFeed
 from .publisher import Publisher
 from .quotas import Quotas
 from .rendezvous import Rendezvous
 from .repair import Repair
 from .replication import Replication
+from .spreading import Spreading
 from .status import Counters, status_of
 from .subscriber import Subscriber
 from .transit import Transit
@@ -66,6 +68,7 @@ class Reception:
         rendezvous: Rendezvous,
         replication: Replication,
         handover: Handover,
+        spreading: Spreading,
         repair: Repair,
         outgoing: Outgoing,
         subscriber: Subscriber,
@@ -80,6 +83,7 @@ class Reception:
         self._rendezvous = rendezvous
         self._replication = replication
         self._handover = handover
+        self._spreading = spreading
         self._repair = repair
         self._outgoing = outgoing
         self._subscriber = subscriber
@@ -149,7 +153,7 @@ class Reception:
                 case Flash():
                     check_places([event.items for event in message.events], message.places)
                     if not message.forwarded and (message.unsure or self._handover.settling):
-                        done = self._handover.flash(channel, message)
+                        done = self._spreading.flash(channel, message)
                         if done is not None:
                             self._outgoing.answer(channel, done)
                     else:
@@ -164,12 +168,15 @@ class Reception:
                     channel.send(Loads(message.request, self._rendezvous.loads(message.template, message.positions)))
                 case InsertCondition():
                     # Always, not only while settling: whoever asks may have lost sight of the holder alone.
-                    not_here = self._handover.not_here(message)
+                    not_here = None if message.standby else self._handover.not_here(message)
                     if not_here is not None:
                         channel.send(not_here)
                         return
                     if channel is not self._exchange.own:
-                        self._quotas.of_peer(channel.contact.id).post(self._rendezvous.feeds(channel))
+                        posted = self._rendezvous.feeds(channel, standby=message.standby)
+                        # What is fed at one holder stands by at all others.
+                        posted = posted // (REPLICAS - 1) if message.standby else posted
+                        self._quotas.of_peer(channel.contact.id).post(posted)
                     feed = self._rendezvous.insert_condition(channel, message)
                     self._told.then(partial(self._posted, channel, message.request, feed))
                 case RemoveCondition():

@@ -15,7 +15,7 @@ what it gets; ``Subscriber`` handles are opaque to it.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import chain
 from math import inf
 
@@ -32,7 +32,8 @@ from .messages import After, Event, Gap, InsertCondition, Load, Message, Moved, 
 from .model import Term, Tuple
 from .passages import Passage, Reached, Reaching
 from .passing import Passing
-from .posting import AnyFeed, EventFeed, Feed, Posted, Stand, Subscriber, anchor_key, deltas, key_of
+from .posting import AnyFeed, EventFeed, Feed, Posted, Stand, StandbyFeed, Subscriber, anchor_key, deltas, key_of
+from .stands import Stands, is_taken
 from .variants import Seen
 
 
@@ -44,11 +45,11 @@ class Rendezvous:
         """Seconds, by which slices of matching end; they never go back."""
         self.tests = CompiledTests(compile_test)
         self.held = Entries()
-        self._stands: dict[Key, Stand] = {}
+        self._stands = Stands()
+        self._standby = Stands()
+        """What stands by: met by events alone."""
         self._everywhere = Stand(None)
         """Templates without constants: matched under the tuple's home."""
-        self._in_use: dict[int, dict[int, int]] = {}
-        """Arity -> position -> how many keys there have something posted: events look no further."""
         self._new_keys: list[tuple[int, int, Term | None]] = []
         self._of_subscriber: dict[Subscriber, dict[int, AnyFeed]] = {}
         self._moved: dict[Key, None] = {}
@@ -161,18 +162,19 @@ class Rendezvous:
         self,
         publisher: bytes,
         event: Event,
-        positions: Iterable[int] | None = None,
+        positions: Sequence[int] | None = None,
         ends_s: float = inf,
         audience: Audience | None = None,
     ) -> Reached | Reaching:
         """Whom an event reaches, under all of its positions where none are named; what is to go on, where that takes too long."""
         items = event.items
-        in_use = self._in_use.get(len(items))
+        in_use = self._stands.in_use.get(len(items))
         if in_use is not None and len(in_use) == 1 and not self._everywhere.size:
             [position] = in_use
             if positions is None or position in positions:
                 stand = self._stands.get((len(items), position, items[position]))
-                if stand is not None and (sole := stand.sole) is not None:
+                alone = not self._standby.in_use or not self._standby.met(items, positions)
+                if alone and stand is not None and (sole := stand.sole) is not None:
                     whom = sole.reached() if audience is None else readers_among(sole.reached(), audience)
                     self._has_reached(publisher, event, positions, whom, 1)
                     return whom
@@ -199,16 +201,10 @@ class Rendezvous:
         self._has_reached(reaching.publisher, reaching.event, reaching.positions, reaching.reached, reaching.met)
         return True
 
-    def _meeting(self, items: Tuple, positions: Iterable[int] | None) -> list[Posted]:
+    def _meeting(self, items: Tuple, positions: Container[int] | None) -> list[Posted]:
         """What is posted that a tuple may pass, under these of its positions."""
-        arity = len(items)
-        meeting: list[Posted] = []
-        for position in self._in_use.get(arity, ()):
-            if positions is None or position in positions:
-                # A variable is no key's constant.
-                stand = self._stands.get((arity, position, items[position]))
-                if stand is not None:
-                    meeting.extend(stand.meeting(items))
+        meeting = self._stands.met(items, positions)
+        meeting += self._standby.met(items, positions) if self._standby.in_use else ()
         if self._everywhere.size and (positions is None or HOME in positions):
             meeting.extend(self._everywhere.meeting(items, is_event=True))
         return meeting
@@ -268,36 +264,33 @@ class Rendezvous:
         of_subscriber = self._of_subscriber.get(subscriber)
         if of_subscriber is not None and asked.feed in of_subscriber:
             raise Refused(f"feed {asked.feed} is in use already; expected a new number")
-        stand = self._everywhere if key is None else self._stands.get(key)
+        if asked.standby and key is None:
+            raise Refused("a template without constants is posted everywhere: nothing of it stands by")
+        stands = self._standby if asked.standby else self._stands
+        stand = self._everywhere if key is None else stands.get(key)
         predicate = None if asked.test is None else self.tests.compile(asked.test)
         demands: Sequence[Demand] = getattr(predicate, "demands", ())
         posted = None if stand is None else stand.get(asked.template, asked.test, demands)
-        if posted is not None and asked.exclusive:
-            raise Refused("somebody has this already")
+        if asked.exclusive:
+            each = [posted] if key is None else [one.posted(key, asked, demands) for one in (self._stands, self._standby)]
+            if is_taken(each, subscriber, asked.instead):
+                raise Refused("somebody has this already")
         if posted is None:
-            posted = self._stand(key).post(asked.template, asked.test, demands)
+            if stand is None or not stand.size:
+                self._new_keys.append(_EVERYWHERE if key is None else key)
+            if stand is None:
+                assert key is not None, "there is always a stand of what is posted everywhere"
+                stand = stands.make(key)
+            posted = stand.post(asked.template, asked.test, demands)
             if posted.path is None:
                 posted.predicate = predicate
-        feed = (EventFeed if asked.events_only else Feed)(subscriber, asked.feed, posted)
+        feed = (StandbyFeed if asked.standby else EventFeed if asked.events_only else Feed)(subscriber, asked.feed, posted)
+        stands.fed(subscriber, 1)
         posted.add(feed)
         if of_subscriber is None:
             of_subscriber = self._of_subscriber[subscriber] = {}
         of_subscriber[asked.feed] = feed
         return feed
-
-    def _stand(self, key: Key | None) -> Stand:
-        """The stand of a key, for something more to be posted there."""
-        if key is None:
-            if not self._everywhere.size:
-                self._new_keys.append(_EVERYWHERE)
-            return self._everywhere
-        stand = self._stands.get(key)
-        if stand is None:
-            stand = self._stands[key] = Stand(key)
-            in_use = self._in_use.setdefault(key[0], {})
-            in_use[key[1]] = in_use.get(key[1], 0) + 1
-            self._new_keys.append(key)
-        return stand
 
     def take_new_keys(self) -> list[tuple[int, int, Term | None]]:
         """The keys that something was posted under where there was nothing, since the last call."""
@@ -308,9 +301,13 @@ class Rendezvous:
         """The keys under which something is posted; what is posted everywhere has arity 0, position 0 and no constant."""
         return [*self._stands, *([_EVERYWHERE] if self._everywhere.size else [])]
 
+    def standing_by(self) -> Iterable[Key]:
+        """The keys under which something stands by, and nothing else is posted."""
+        return [key for key in self._standby if key not in self._stands]
+
     def positions_in_use(self, arity: int) -> Iterable[int]:
         """The positions of tuples of this arity under which something is posted."""
-        return [*self._in_use.get(arity, ()), *([HOME] if self._everywhere.size else [])]
+        return [*self._stands.in_use.get(arity, ()), *([HOME] if self._everywhere.size else [])]
 
     def snapshot(self, feed: Feed) -> Iterator[Snapshot]:
         """The stored facts that match the feed's template, in parts that are made as they are sent.
@@ -363,22 +360,18 @@ class Rendezvous:
             del self._of_subscriber[subscriber]
         posted = feed.posted
         posted.remove(feed)
+        stands = self._standby if type(feed) is StandbyFeed else self._stands
+        stands.fed(subscriber, -1)
         if type(feed) is Feed:
             feed.restart()
         if posted.feeds:
             return
         self.tests.forget(posted)
         key = posted.anchor
-        stand = self._everywhere if key is None else self._stands[key]
-        stand.remove(posted)
-        if key is not None and not stand.size:
-            del self._stands[key]
-            in_use = self._in_use[key[0]]
-            in_use[key[1]] -= 1
-            if not in_use[key[1]]:
-                del in_use[key[1]]
-                if not in_use:
-                    del self._in_use[key[0]]
+        if key is None:
+            self._everywhere.remove(posted)
+        else:
+            stands.remove(key, posted)
 
     def drop(self, subscriber: Subscriber) -> None:
         """The subscriber is gone: its feeds end."""
@@ -415,8 +408,12 @@ class Rendezvous:
         return key in self.held or key in self._stands
 
     def has_templates(self, key: Key) -> bool:
-        """Whether templates are posted under a key."""
+        """Whether templates are posted under a key; what stands by is not."""
         return key in self._stands
+
+    def has_listeners(self, key: Key) -> bool:
+        """Whether events meet something under a key."""
+        return key in self._stands or key in self._standby or (key[1] == HOME and self._everywhere.size > 0)
 
     def tell_moved(self, keys: Iterable[Key], holder: dht.Contact, *, leaves: bool = False) -> None:
         """Another peer is the rendezvous of these keys now: tell their feeds to follow, once each."""
@@ -486,15 +483,15 @@ class Rendezvous:
 
     def keys(self) -> int:
         """Keys that have facts or templates."""
-        return len(self.held.keys() | self._stands.keys())
+        return len(self.held.keys() | set(self._stands))
 
-    def templates(self) -> int:
-        """Templates stored; those of several subscribers count once."""
-        return sum(stand.size for stand in self._stands.values()) + self._everywhere.size
+    def templates(self, *, standby: bool = False) -> int:
+        """Templates stored, or that stand by; those of several subscribers count once."""
+        return self._standby.size() if standby else self._stands.size() + self._everywhere.size
 
-    def feeds(self, subscriber: Subscriber | None = None) -> int:
-        """Feeds to all subscribers, or to one."""
-        return sum(map(len, self._of_subscriber.values())) if subscriber is None else len(self._of_subscriber.get(subscriber, ()))
+    def feeds(self, subscriber: Subscriber | None = None, *, standby: bool = False) -> int:
+        """Feeds to all subscribers, or to one; those that stand by are counted apart."""
+        return (self._standby if standby else self._stands).feeds(subscriber)
 
 
 _EVERYWHERE = (0, HOME, None)

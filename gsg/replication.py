@@ -29,12 +29,12 @@ from .errors import GsgError, PeerUnreachable, Refused
 from .exchange import Answer, Channel, Exchange, Leaving, LinkBroke, show
 from .features import Key
 from .holders import Holders
-from .intake import StartTask
 from .keeping import Unkept
 from .messages import Done, Failed, NotHere, Origin, Replicate, parts
 from .model import Tuple
 from .patience import Patience
 from .rendezvous import Rendezvous
+from .standbys import StartTask
 from .versions import Versions
 
 log = logging.getLogger(__name__)

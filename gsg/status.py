@@ -54,6 +54,7 @@ def status_of(request: int, exchange: Exchange, rendezvous: Rendezvous, publishe
         keys=rendezvous.keys(),
         templates=rendezvous.templates(),
         feeds=rendezvous.feeds(),
+        standby=rendezvous.templates(standby=True),
         links=exchange.links,
         published=publisher.published,
         sent_messages=traffic.messages,

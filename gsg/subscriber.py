@@ -18,13 +18,15 @@ from .errors import Overrun, TooManyTokens
 from .exchange import Channel, Exchange, show
 from .features import Template
 from .feeds import RecentEvents
+from .heard import Heard
 from .holders import Holders
-from .intake import Intake, StartTask
+from .intake import Intake
 from .memories import Memory, OnEvent
 from .messages import Deltas, Event, Gap, Happened, Missed, Moved, Passed, Snapshot, Test
 from .model import Tuple
 from .placement import NOWHERE, Anchor
 from .query import Entrance, Query, alphas, too_many_tokens
+from .standbys import StartTask
 from .windows import FullWindows, windowed
 
 log = logging.getLogger(__name__)
@@ -82,6 +84,7 @@ class Subscriber:
         self.inorder.on_held = self.held
         self._standing: dict[rete.Production, Standing] = {}
         self._recent = RecentEvents()
+        self._heard = Heard()
         self.missed = 0
         """Events that did not come because this peer did not take them in time, since the start."""
         self._expiry: asyncio.TimerHandle | None = None
@@ -233,7 +236,7 @@ class Subscriber:
             only = of_feed(channel, feeds[0])
             if only is None:
                 return
-            if only.on_event is not None and only.recent is None:
+            if only.on_event is not None and self.intake.alone:
                 only.on_event(event, only.note)
                 return
             memories = [only]
@@ -242,14 +245,18 @@ class Subscriber:
         self._hear(publisher, event, memories, gathered)
 
     def _hear(self, publisher: bytes, event: Event, memories: list[Memory], gathered: Flashed) -> None:
+        if event.late_s > 0:
+            memories = [memory for memory in memories if self.intake.heard_then(memory, event.late_s - 1)]
         # Newest first, those without constants last: the order in which Pedro serves its subscriptions (facts, section 3).
         memories.sort(key=_pedro_order)
-        joins = False
-        for memory in memories:
-            if memory.on_event is None:
-                joins = True
-            elif memory.recent is None or memory.recent.is_new(publisher, event.number):
-                memory.on_event(event, memory.note)
+        listeners: Sequence[Memory] = [memory for memory in memories if memory.on_event is not None]
+        joins = len(listeners) < len(memories)
+        if listeners and not self.intake.alone:
+            # A listener may stand by where it is fed, for a moment.
+            listeners = self._heard.anew(publisher, event.number, list(dict.fromkeys(listeners)))
+        for memory in listeners:
+            assert memory.on_event is not None, "a listener"
+            memory.on_event(event, memory.note)
         if joins and self._recent.is_new(publisher, event.number):
             if self._network.has_windows:
                 # What a window tells has its place between the rows of one event and those of the next.

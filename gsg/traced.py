@@ -22,7 +22,7 @@ from .messages import Event, InsertCondition, Origin, size_bytes
 from .model import Tuple
 from .passages import Reached
 from .placement import NOWHERE
-from .posting import AnyFeed, Posted, Subscriber
+from .posting import AnyFeed, Posted, StandbyFeed, Subscriber
 from .publisher import Publisher
 from .recorder import Parts, Recorder
 from .rendezvous import Rendezvous
@@ -163,6 +163,8 @@ class TracedRendezvous(Rendezvous):
     def insert_condition(self, subscriber: Subscriber, asked: InsertCondition) -> AnyFeed:
         """As without tracing."""
         feed = super().insert_condition(subscriber, asked)
+        if asked.standby:
+            return feed  # what is recorded is where templates are met
         self._record(What.SUBSCRIBE, subscriber, asked.feed, feed.posted, changed=len(feed.posted.feeds) == 1)
         return feed
 
@@ -170,7 +172,7 @@ class TracedRendezvous(Rendezvous):
         """As without tracing."""
         feed = self._of_subscriber.get(subscriber, {}).get(number)
         super().remove_condition(subscriber, number)
-        if feed is not None:
+        if feed is not None and not isinstance(feed, StandbyFeed):
             self._record(What.UNSUBSCRIBE, subscriber, number, feed.posted, changed=not feed.posted.feeds)
 
     def take_over(self, signs: Sequence[int], facts: Sequence[Tuple], places: Sequence[bytes], stamps: Sequence[int]) -> None:

@@ -1,0 +1,166 @@
+"""Events while keys change hands: by all holders of their keys, so that whoever stands by there hears what no other is fed.
+
+A peer that came may be the primary of a key before its feeds have followed, and one that died may be taken for it by whoever has
+not noticed. So for a while an event passes at whichever peer it comes to, if anything is posted there under its key, and goes on to
+every other holder as this peer knows them, to be taken as it is; except where this peer is the primary, has been here for long, and
+has nothing posted under the key: then nobody else has. Its publisher is answered when each of them has answered or turned out to be
+gone, or after SLOW_S once one has; where nobody is left, it passes here. Subscribers know an event again by publisher and number.
+
+What goes on to each holder goes in the order in which it came here, and names this peer as one by which its publisher's events go,
+so that those who hear of both keep the order (:mod:`gsg.ordering`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import TypeAlias
+
+import dht
+
+from .errors import GsgError, PeerUnreachable
+from .exchange import Answer, Channel, Exchange, Leaving, LinkBroke, answer_of, show
+from .handover import Handover
+from .holders import Holders
+from .messages import Done, Flash, Message
+from .rendezvous import Rendezvous
+from .standbys import StartTask
+
+log = logging.getLogger(__name__)
+
+SLOW_S = 0.5
+"""How long a holder that does not answer is waited for where another one, or this peer, has passed the events."""
+
+Parcels: TypeAlias = "dict[dht.Contact, dict[int, bytearray]]"
+"""For each other holder: by number of an event in its message, the positions under which it is to pass there."""
+
+Sending: TypeAlias = "tuple[Channel, asyncio.Future[Answer]]"
+"""A request that was sent, and its answer."""
+
+
+class Spreading:
+    """Passes events on to the other holders of their keys. ``flush`` sends what passed here; the peer owns the tasks."""
+
+    def __init__(
+        self,
+        handover: Handover,
+        holders: Holders,
+        exchange: Exchange,
+        rendezvous: Rendezvous,
+        start_task: StartTask,
+        flush: Callable[[], None],
+    ) -> None:
+        self._own = exchange.own.contact
+        self._handover = handover
+        self._holders = holders
+        self._exchange = exchange
+        self._rendezvous = rendezvous
+        self._start_task = start_task
+        self._flush = flush
+        self._turns: dict[bytes, tuple[asyncio.Lock, int]] = {}
+        """By holder what keeps the order of what goes there, and how many use it. Bounded by the holders with something to send."""
+
+    def flash(self, channel: Channel, message: Flash) -> Done | None:
+        """Carry out a Flash; None when others are concerned, and the answer comes when those have answered."""
+        here, parcels = self._sort(message)
+        self._rendezvous.flash(message.publisher, message.events, here, message.after, message.audience)
+        if not parcels:
+            return Done(message.request)
+        named = [(self._own.id, message.events[-1].number), *message.after]
+        passing: list[asyncio.Future[bool]] = []
+        for holder, parcel in parcels.items():
+            # Tasks begin in order, those of several messages too: each waits for its turn with its holder.
+            passing.append(asyncio.get_running_loop().create_future())
+            self._start_task(self._pass_on(holder, _part(message, parcel, named), passing[-1]))
+        self._start_task(self._answer(channel, message, here, list(parcels.values()), passing))
+        return None
+
+    def _sort(self, message: Flash) -> tuple[list[bytes], Parcels]:
+        """For each event the positions under which it passes here; and what goes on."""
+        here: list[bytes] = []
+        parcels: Parcels = {}
+        for number, (event, there) in enumerate(zip(message.events, message.places, strict=True)):
+            items = event.items
+            arity = len(items)
+            own = bytearray()
+            for position in there:
+                key = (arity, position, items[position])
+                holders = self._handover.holders(key)
+                others = [holder for holder in holders if holder.id != self._own.id]
+                listened = self._rendezvous.has_listeners(key)
+                # Not where others hold the key and nobody here is concerned.
+                if listened or not others or len(others) < len(holders):
+                    own.append(position)
+                if not listened and holders[:1] == (self._own,) and not self._handover.is_new:
+                    continue
+                for holder in others:
+                    parcels.setdefault(holder, {}).setdefault(number, bytearray()).append(position)
+            here.append(bytes(own))
+        return here, parcels
+
+    async def _answer(
+        self,
+        channel: Channel,
+        message: Flash,
+        here: list[bytes],
+        parcels: list[dict[int, bytearray]],
+        passing: list[asyncio.Future[bool]],
+    ) -> None:
+        """Answer the publisher when the events have passed."""
+        sure = here == message.places and not self._handover.is_new
+        done, slow = await asyncio.wait(passing, timeout=SLOW_S)
+        while slow and not sure and not any(passed.result() for passed in done):
+            more, slow = await asyncio.wait(slow, return_when=asyncio.FIRST_COMPLETED)
+            done |= more
+        have = [set(own) for own in here]
+        for parcel, passed in zip(parcels, passing, strict=True):
+            for number, positions in parcel.items() if passed in slow or passed.result() else ():
+                have[number].update(positions)
+        left = [bytes(set(there) - had) for there, had in zip(message.places, have, strict=True)]
+        if any(left):
+            self._rendezvous.flash(message.publisher, message.events, left, message.after, message.audience)
+        self._flush()
+        channel.send(Done(message.request))
+
+    async def _pass_on(self, holder: dht.Contact, make: Callable[[int], Message], passed: asyncio.Future[bool]) -> None:
+        """Send events to a holder and wait for its answer; ``passed`` is whether they have passed there."""
+        gone: PeerUnreachable | None = None
+        try:
+            answer = await self._in_turn(holder, make)
+            if answer is not None:
+                await answer_of(*answer, Done)
+                passed.set_result(True)
+        except (LinkBroke, Leaving) as error:
+            gone = error
+        except GsgError as error:
+            log.info("events not passed on to %s: %s", show(holder), error)
+        finally:
+            if not passed.done():
+                passed.set_result(False)
+        if gone is not None:
+            self._holders.failed(holder.id, gone)
+
+    async def _in_turn(self, holder: dht.Contact, make: Callable[[int], Message]) -> Sending | None:
+        """Send events behind what goes to the same holder; not where it cannot be reached, or its link takes no more."""
+        lock, users = self._turns.get(holder.id) or (asyncio.Lock(), 0)
+        self._turns[holder.id] = lock, users + 1
+        try:
+            async with lock:
+                try:
+                    channel = await self._exchange.channel(holder)
+                except PeerUnreachable as error:
+                    self._holders.failed(holder.id, error)
+                    return None
+                return None if channel.congested else (channel, channel.ask(make))
+        finally:
+            lock, users = self._turns.pop(holder.id)
+            if users > 1:
+                self._turns[holder.id] = lock, users - 1
+
+
+def _part(message: Flash, parcel: dict[int, bytearray], after: list[tuple[bytes, int]]) -> Callable[[int], Message]:
+    """Some of the events of a message, as they go on."""
+    events = [message.events[number] for number in parcel]
+    places = [bytes(positions) for positions in parcel.values()]
+    return lambda request: Flash(request, message.publisher, events, places, forwarded=True, after=after, audience=message.audience)

@@ -1,0 +1,65 @@
+"""What a rendezvous that is gone may not have told, as its publisher remembers."""
+
+from __future__ import annotations
+
+import pytest
+
+import gsg.lately
+from gsg.lately import KEPT_S, NOTICED_S, Lately, Said
+from gsg.messages import Event
+
+GONE, OTHER = b"gone", b"other"
+
+
+def said(number: int, at_s: float) -> Said:
+    return Said([Event(number, ("a", number))], [b"\0"], at_s)
+
+
+def numbers(found: list[Said]) -> list[int]:
+    return [event.number for one in found for event in one.events]
+
+
+def test_what_a_rendezvous_acknowledged_in_its_last_moments_is_found_in_order_and_once() -> None:
+    lately = Lately()
+    for number, at_s in enumerate((1.0, 9.0, 9.5, 10.0)):
+        lately.add(GONE, said(number, at_s), at_s, 10)
+        lately.add(OTHER, said(100 + number, at_s), at_s, 10)
+
+    assert numbers(lately.of(GONE, 12.0)) == [1, 2, 3]
+    assert numbers(lately.of(GONE, 12.0)) == []
+    assert numbers(lately.of(OTHER, 12.0)) == [101, 102, 103]
+
+
+def test_what_was_sent_again_is_no_sign_of_life_and_is_found_as_well() -> None:
+    lately = Lately()
+    lately.add(GONE, said(1, 1.0), 1.0, 10)
+    lately.add(GONE, said(2, 0.5), 8.0, 10, acknowledged=False)
+
+    assert numbers(lately.of(GONE, 9.0)) == [1, 2]
+
+
+def test_what_is_too_old_to_be_news_is_forgotten() -> None:
+    lately = Lately()
+    lately.add(GONE, said(1, 0.0), 0.0, 10)
+
+    assert numbers(lately.of(GONE, KEPT_S + NOTICED_S + 1)) == []
+
+
+@pytest.mark.parametrize(("limit", "value"), [("EVENTS", 5), ("EVENTS_BYTES", 50)])
+def test_the_oldest_goes_beyond_the_limits(monkeypatch: pytest.MonkeyPatch, limit: str, value: int) -> None:
+    monkeypatch.setattr(gsg.lately, limit, value)
+    lately = Lately()
+    for number in range(20):
+        lately.add(GONE, said(number, 1.0), 1.0, 10)
+
+    assert len(lately) == 5
+    assert numbers(lately.of(GONE, 1.0)) == [15, 16, 17, 18, 19]
+    assert len(lately) == 0
+
+
+def test_nothing_is_kept_for_longer_than_it_counts() -> None:
+    lately = Lately()
+    lately.add(GONE, said(1, 0.0), 0.0, 10)
+    lately.add(OTHER, said(2, 100.0), 100.0, 10)
+
+    assert len(lately) == 1
