@@ -63,6 +63,7 @@ class Joining:
         self._look_around = look_around
         self._living = living
         self._written: list[Address] = []
+        self._saving = asyncio.Lock()
         self.changed = False
         """Whether peers came or went since the book was written: a peer that is killed is to find its way back by it."""
         self._hurried_s = self._looked_s = float("-inf")
@@ -157,16 +158,18 @@ class Joining:
         self.changed = False
         if self._path is None:
             return
-        addresses = list(dict.fromkeys([*self._living(), *self.book.addresses()]))[:MAX_ADDRESSES]
-        if addresses == self._written:
-            return
-        self._written = addresses
-        try:
-            await asyncio.to_thread(write_book, self._path, addresses)
-        except OSError as error:
-            log.warning(
-                "the address book %s cannot be written: %s; after a restart old peers are not found by it", self._path, error
-            )
+        # One after the other: two that replace the file at once take it away from each other.
+        async with self._saving:
+            addresses = list(dict.fromkeys([*self._living(), *self.book.addresses()]))[:MAX_ADDRESSES]
+            if addresses == self._written:
+                return
+            self._written = addresses
+            try:
+                await asyncio.to_thread(write_book, self._path, addresses)
+            except OSError as error:
+                log.warning(
+                    "the address book %s cannot be written: %s; after a restart old peers are not found by it", self._path, error
+                )
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()

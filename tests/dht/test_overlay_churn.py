@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from random import Random
+from threading import Barrier, BrokenBarrierError
 
 import pytest
 
@@ -22,6 +23,7 @@ from dht import (
     distance,
     random_id,
 )
+from dht.errors import Address
 from dht.simnet import SimNet, run
 
 PORT = 7400
@@ -321,6 +323,24 @@ def test_a_book_has_whoever_was_met_a_moment_ago(tmp_path: Path) -> None:
 
     book, second = run(main, seed=33)
     assert book == f'["{second}",{PORT}]\n'
+
+
+async def test_a_book_is_written_by_one_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    writing = Barrier(2)
+
+    def write(path: Path, addresses: list[Address]) -> None:
+        # Passes only where another writes meanwhile.
+        with suppress(BrokenBarrierError):
+            writing.wait(timeout=0.2)
+            pytest.fail("two write at once")
+
+    monkeypatch.setattr("dht.joining.write_book", write)
+    async with Overlay(bytes(20), "127.0.0.1", 0, rng=Random(1), book=tmp_path / "book") as peer:
+        peer._joining.book.add(("127.0.0.2", 1), 0.0)
+        first = asyncio.create_task(peer._joining.save())
+        await asyncio.sleep(0)
+        peer._joining.book.add(("127.0.0.3", 1), 0.0)
+        await asyncio.gather(first, peer._joining.save())
 
 
 def test_a_book_that_cannot_be_written_is_said_and_harms_nobody(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
