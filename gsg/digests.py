@@ -41,7 +41,8 @@ class Digests:
         self._held = held
         self._holders_of = holders_of
         self._known: dict[Key, tuple[int, int]] = {}
-        """The point of each key that we hold with others, and its digest. Bounded by what is held."""
+        """The point of each key that we hold with others, and its digest. Bounded by what is held, as is the next."""
+        self._by_range: list[dict[Key, None]] = [{} for _ in range(RANGES)]
 
     def look(self, keys: Iterable[Key]) -> None:
         """Take in what is under these keys now."""
@@ -62,8 +63,10 @@ class Digests:
                 self._add(holders, point, _share(point, digest) - _share(point, before))
             if self._held.knows(each):
                 self._known[each] = point, digest
+                self._by_range[point >> 56][each] = None
             elif known is not None:
                 del self._known[each]
+                del self._by_range[point >> 56][each]
 
     def _add(self, holders: Iterable[dht.Contact], point: int, difference: int) -> None:
         for holder in holders:
@@ -78,13 +81,9 @@ class Digests:
         """The digest of a key as of the last look; 0 where there was nothing."""
         return self._known.get(key, _NOTHING)[1]
 
-    def keys(self) -> list[Key]:
-        """The keys that we hold with others, as of the last look."""
-        return list(self._known)
-
-    def range_of(self, key: Key) -> int:
-        """The range of one of those keys."""
-        return self._known.get(key, _NOTHING)[0] >> 56
+    def keys(self, ranges: Iterable[int]) -> list[Key]:
+        """The keys of some ranges that we hold with others, as of the last look."""
+        return [each for number in sorted(ranges) for each in self._by_range[number]]
 
 
 def _share(point: int, digest: int) -> int:

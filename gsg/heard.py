@@ -11,7 +11,8 @@ from .memories import Memory
 
 EVENTS = 32_768
 LISTENERS = 1_000_000
-"""So many events, or listeners of events together, are remembered in a generation: the copies of an event come within moments."""
+"""So many events, or listeners of events together, are remembered in a generation. The copies of an event come within moments;
+what is sent again after a failure may come seconds later, and is told twice where more than so many events came between."""
 
 
 class Heard:

@@ -35,11 +35,14 @@ class Holders:
     """Holders by feature. Everything remembered is forgotten when a peer comes or goes.
 
     ``end_links(peer, reason)`` ends what links there are to a peer that does not answer: whoever waits on them is to know.
-    ``on_gone(peer)`` hears that it holds nothing any more.
+    ``on_gone(peer, lives)`` hears that others hold its keys from now on, and whether it lives all the same.
     """
 
     def __init__(
-        self, overlay: dht.Overlay, end_links: Callable[[bytes, str], None], on_gone: Callable[[bytes], None] = lambda peer: None
+        self,
+        overlay: dht.Overlay,
+        end_links: Callable[[bytes, str], None],
+        on_gone: Callable[[bytes, bool], None] = lambda peer, lives: None,
     ) -> None:
         self._overlay = overlay
         self._end_links = end_links
@@ -71,7 +74,7 @@ class Holders:
         if not isinstance(why, Leaving):
             self._end_links(peer, str(why))
         self.forget()
-        self._on_gone(peer)
+        self._on_gone(peer, False)
 
     def set_aside(self, peer: bytes, why: GsgError) -> bool:
         """A holder does not take changes: others hold its keys besides. Whether that is new; False as well beyond ASIDE."""
@@ -79,7 +82,7 @@ class Holders:
             return False
         self.aside[peer] = why
         self.forget()
-        self._on_gone(peer)
+        self._on_gone(peer, True)
         return True
 
     def take_back(self, peer: bytes) -> None:

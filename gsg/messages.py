@@ -46,7 +46,7 @@ class Event(_Message, frozen=True):
     text: str | None = None
     late_s: int = 0
     """Of an event that is sent again because its rendezvous died: so many seconds ago it was said, at most. Who subscribed since
-    is not to hear of it."""
+    is not to hear of it, to a second or so."""
 
 
 class Origin(_Message, frozen=True):

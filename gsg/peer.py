@@ -466,12 +466,12 @@ class Peer:
             self._interests.forget()
             # A peer that vanished without a word leaves its links standing: what they fed is to be set up elsewhere.
             self._exchange.abort(contact.id, "the peer does not answer any more")
-            self._peer_gone(contact.id)
+            self._peer_gone(contact.id, False)
 
-    def _peer_gone(self, peer: bytes) -> None:
+    def _peer_gone(self, peer: bytes, lives: bool) -> None:
         self._handover.died(peer)
         self._subscriber.intake.standbys.look_at_all()
-        if self._publisher.gone(peer):
+        if not lives and self._publisher.gone(peer):
             self._start_task(self._publisher.send_again())
 
     def _opened(self) -> Publisher:

@@ -11,6 +11,7 @@ sent there, at most ATTEMPTS times in all. Sending twice is harmless: facts are 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,17 +21,19 @@ from typing import Protocol, TypeAlias
 import dht
 
 from .audiences import Audience
-from .errors import PeerUnreachable
+from .errors import GsgError, PeerUnreachable
 from .exchange import ANSWER_TIMEOUT_S, Answer, Channel, Exchange, answer_of
 from .features import positions
 from .holders import Holders
 from .interests import Interests
-from .lately import Lately, Said
+from .lately import KEPT_S, NOTICED_S, Lately, Said
 from .messages import After, Done, Event, Flash, Message, Origin, Publish, fit_together, size_bytes
 from .model import Tuple
 from .passing import Sent
 from .placement import places_by_holder
 from .versions import Versions
+
+log = logging.getLogger(__name__)
 
 ATTEMPTS = 5
 """How often a tuple is sent before its publisher is told that it did not arrive."""
@@ -259,9 +262,19 @@ class Publisher:
         for _ in range(ATTEMPTS):
             if not self._again:
                 return
-            again, self._again = self._again, []
-            for _, said in groupby(again, key=lambda one: one.audience):
-                await self._send_batch_again(_Again(self, list(said)))
+            oldest_s = self.now() - KEPT_S - NOTICED_S
+            again, self._again = [said for said in self._again if said.said_s >= oldest_s], []
+            batches = [list(said) for _, said in groupby(again, key=lambda one: one.audience)]
+            try:
+                while batches:
+                    await self._send_batch_again(_Again(self, batches[0]))
+                    del batches[0]
+            except GsgError as error:
+                # Whoever publishes next is not to fail for it; it goes again before that.
+                log.info("events of a rendezvous that is gone are not sent again yet: %s", error)
+                return
+            finally:
+                self._again += [said for batch in batches for said in batch]
 
     async def _send_batch_again(self, batch: _Again) -> None:
         sent, missed, _ = await self._send_now(batch.tuples, batch.sizes, batch.places, batch)
@@ -269,12 +282,17 @@ class Publisher:
             for said in batch.said(parcel.numbers, parcel.places):
                 size = parcel.size_bytes // len(parcel.numbers)
                 self._lately.add(parcel.holder.id, said, self.now(), size, acknowledged=False)
-            answer.add_done_callback(partial(self._sent_again, parcel))
+            answer.add_done_callback(partial(self._sent_again, parcel, batch.said(parcel.numbers, parcel.places)))
         self._again += batch.said(list(missed), list(missed.values()))
 
-    def _sent_again(self, parcel: _Parcel, answer: asyncio.Future[Answer]) -> None:
-        if not answer.cancelled() and answer.exception() is None:
+    def _sent_again(self, parcel: _Parcel, said: list[Said], answer: asyncio.Future[Answer]) -> None:
+        if answer.cancelled() or answer.exception() is not None:
+            return  # its holder is gone, and with that they are sent to the next one
+        if isinstance(answer.result(), Done):
             self._sent.acknowledged(parcel.holder.id, parcel.last, self.now())
+        else:
+            # Refused, as for a quota: with what is published next.
+            self._again += said
 
     @staticmethod
     def now() -> float:

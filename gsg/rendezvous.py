@@ -310,7 +310,7 @@ class Rendezvous:
         return [*self._stands.in_use.get(arity, ()), *([HOME] if self._everywhere.size else [])]
 
     def snapshot(self, feed: Feed) -> Iterator[Snapshot]:
-        """The stored facts that match the feed's template, in parts that are made as they are sent.
+        """The stored facts that match the feed's template, in parts that are encoded as they are sent.
 
         They are what is stored now: deltas from now on are kept until :meth:`release`.
         """

@@ -104,17 +104,15 @@ class Repair:
         digests, restless = self._digests, self._restless
         mine = digests.ranges[contact.id]
         found = await self._exchange.ask(contact, lambda request: AskRanges(request, mine), Differ)
-        differing = set(found.numbers)
+        differing = {number for number in found.numbers if 0 <= number < RANGES}
         if not differing or restless is None:
             return
         settled = []
-        for keys in _chunks(digests.keys(), KEYS_PER_TURN):
+        for keys in _chunks(digests.keys(differing), KEYS_PER_TURN):
             settled += [
                 each
                 for each in keys
-                if digests.range_of(each) in differing
-                and each not in restless
-                and any(holder.id == contact.id for holder in self._holders.all_of(each))
+                if each not in restless and any(holder.id == contact.id for holder in self._holders.all_of(each))
             ]
             await asyncio.sleep(0)
         for keys in _chunks(settled, CHUNK_KEYS):

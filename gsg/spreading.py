@@ -29,6 +29,9 @@ from .standbys import StartTask
 
 log = logging.getLogger(__name__)
 
+FULL_S = 5.0
+"""How long a link that takes no more is waited for; then its holder has not passed the events. Those behind wait for their turn, as
+many as publishers send without an answer."""
 SLOW_S = 0.5
 """How long a holder that does not answer is waited for where another one, or this peer, has passed the events."""
 
@@ -131,6 +134,8 @@ class Spreading:
             if answer is not None:
                 await answer_of(*answer, Done)
                 passed.set_result(True)
+        except TimeoutError:
+            log.info("events not passed on to %s, which reads too slowly", show(holder))
         except (LinkBroke, Leaving) as error:
             gone = error
         except GsgError as error:
@@ -142,7 +147,7 @@ class Spreading:
             self._holders.failed(holder.id, gone)
 
     async def _in_turn(self, holder: dht.Contact, make: Callable[[int], Message]) -> Sending | None:
-        """Send events behind what goes to the same holder; not where it cannot be reached, or its link takes no more."""
+        """Send events behind what goes to the same holder; not where it cannot be reached. Raises TimeoutError."""
         lock, users = self._turns.get(holder.id) or (asyncio.Lock(), 0)
         self._turns[holder.id] = lock, users + 1
         try:
@@ -152,7 +157,10 @@ class Spreading:
                 except PeerUnreachable as error:
                     self._holders.failed(holder.id, error)
                     return None
-                return None if channel.congested else (channel, channel.ask(make))
+                if channel.congested:
+                    async with asyncio.timeout(FULL_S):
+                        await channel.drained()
+                return channel, channel.ask(make)
         finally:
             lock, users = self._turns.pop(holder.id)
             if users > 1:

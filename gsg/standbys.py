@@ -76,8 +76,6 @@ class Standbys:
         """Memories to look at. Limit: the memories there are."""
         self._all_due = False
         self._working = self._looking = False
-        self._changes = 0
-        """How often peers came or went."""
 
     def ways(self, peer: bytes) -> Collection[Channel]:
         """The channels by which events may come from a peer: none while all is sure, as only primaries are sent events then."""
@@ -106,7 +104,6 @@ class Standbys:
             begun.result()
 
     async def _begin(self, memory: Memory, begun: asyncio.Future[None]) -> None:
-        changes, stands = self._changes, False
         try:
             stands = await self._look_at(memory)
             for pause_s in TAKEN_S if memory.exclusive else ():
@@ -122,8 +119,8 @@ class Standbys:
             self._beginning.discard(memory)
             if not begun.done():
                 begun.set_result(None)
-            if not stands or changes != self._changes:
-                self.look_at(memory)
+            # Peers may have come and gone meanwhile, and links broken, which nobody looked at for its sake.
+            self.look_at(memory)
 
     def look_at(self, memory: Memory) -> None:
         """The feed of a memory comes from another holder, or something does not stand by any more."""
@@ -133,7 +130,6 @@ class Standbys:
 
     def look_at_all(self) -> None:
         """Peers have come or gone: other holders may be the others by now."""
-        self._changes += 1
         self._all_due = True
         self._work_on()
 
@@ -148,7 +144,8 @@ class Standbys:
         if self._sources.pop(standby.number, None) is None:
             return
         memory, peer = standby.memory, standby.holder.id
-        of_memory = self._of_memory[memory]
+        # What came in its place may have ended before it.
+        of_memory = self._of_memory.get(memory, {})
         if of_memory.get(peer) is standby:
             del of_memory[peer]
             if not of_memory:
