@@ -51,6 +51,23 @@ def test_the_next_closest_holds_a_key_in_the_place_of_one_that_is_set_aside_and_
     simulate(work, seed=1, size=6)
 
 
+def test_who_is_set_aside_is_not_sent_again_what_it_has_still_to_read() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        rendezvous = peers[0]._holders.now(FEATURE)
+        publisher = next(peer for peer in peers if peer.contact != rendezvous)
+        assert rendezvous is not None
+        await publisher.notify([("x",)])
+
+        publisher._holders.set_aside(rendezvous.id, PeerUnreachable("it reads nothing"))
+        alive = list(publisher._publisher._again)
+        publisher._holders.failed(rendezvous.id, PeerUnreachable("it is dead"))
+
+        assert alive == []
+        assert [said.events[0].items for said in publisher._publisher._again] == [("x",)]
+
+    simulate(work, seed=1, size=6)
+
+
 def test_so_many_are_set_aside_at_most() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         holders = peers[0]._holders

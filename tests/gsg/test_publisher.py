@@ -219,3 +219,56 @@ def test_a_publisher_that_lost_sight_of_peers_asks_owners_to_look() -> None:
             assert [message.unsure for message in other.heard] == [False, True, True]
 
     run(main, seed=1)
+
+
+def events_heard(place: Place) -> list[list[Tuple]]:
+    return [[event.items for event in message.events] for message in place.heard if isinstance(message, Flash)]
+
+
+def test_events_of_a_dead_rendezvous_that_the_next_refuses_go_again_before_what_is_newer() -> None:
+    async def main(net: SimNet) -> None:
+        us, first, second = Place(net), Place(net), Place(net, refuse)
+        holders = FixedHolders(lambda feature: [first, second])
+        async with us.links, first.links, second.links:
+            publisher = publisher_of(us, holders)
+            await publisher.events([(("said",), None)])
+            holders.failures.append(first.contact.id)
+            assert publisher.gone(first.contact.id)
+            await publisher.send_again()
+            await asyncio.sleep(1)
+            second.reply = accept
+
+            await publisher.events([(("newer",), None)])
+
+        assert events_heard(second) == [[("said",)], [("said",)], [("newer",)]]
+
+    run(main, seed=20)
+
+
+def test_events_of_a_dead_rendezvous_are_kept_while_no_holder_is_found() -> None:
+    class NoneYet(FixedHolders):
+        found = True
+
+        async def of(self, features: Iterable[Key]) -> dict[Key, dht.Contact]:
+            if not self.found:
+                raise PeerUnreachable("the overlay cannot say")
+            return await super().of(features)
+
+    async def main(net: SimNet) -> None:
+        us, first, second = Place(net), Place(net), Place(net)
+        holders = NoneYet(lambda feature: [first, second])
+        async with us.links, first.links, second.links:
+            publisher = publisher_of(us, holders)
+            await publisher.events([(("said",), None)])
+            holders.failures.append(first.contact.id)
+            assert publisher.gone(first.contact.id)
+            holders.found = False
+            await publisher.send_again()
+            holders.found = True
+
+            await publisher.send_again()
+            await asyncio.sleep(1)
+
+        assert events_heard(second) == [[("said",)]]
+
+    run(main, seed=21)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
+from itertools import count
 from random import Random
 
 import pytest
@@ -20,6 +22,7 @@ from gsg.features import Key, key
 from gsg.messages import Event
 from gsg.model import Symbol, Tuple
 from gsg.placement import REPLICAS
+from gsg.standbys import Standby, Standbys
 
 SAID = Symbol("said")
 SAYINGS: rete.Template[Tuple] = rete.Template((SAID, None))  # type: ignore[arg-type]  # constants are terms
@@ -295,3 +298,27 @@ def test_what_a_subscriber_asked_for_goes_when_it_is_cut_off_and_stays_while_it_
         assert heard == [1]
 
     simulate(work, seed=8)
+
+
+class Wire:
+    """The other end of a link that takes everything."""
+
+    contact = dht.Contact(bytes(20), "10.0.0.1", 1)
+
+    def send(self, message: object) -> None:
+        """Nobody looks at it."""
+
+
+async def test_one_that_ends_after_what_came_in_its_place_ends_quietly() -> None:
+    memory, wire = object(), Wire()
+    before, instead = (Standby(memory, number, wire, 0) for number in (1, 2))  # type: ignore[arg-type]  # as far as they are looked at
+    sources: dict[int, object] = {1: before, 2: instead}
+    standbys = Standbys(None, None, sources, count(3), lambda work: None)  # type: ignore[arg-type]  # as above
+    standbys._of_memory = {memory: {wire.contact.id: instead}}  # type: ignore[dict-item]  # as above
+    standbys._ways = {wire.contact.id: Counter({wire: 2})}  # type: ignore[dict-item]  # as above
+
+    standbys.end(instead)
+    standbys.end(before)
+
+    assert sources == {}
+    assert (standbys._of_memory, standbys._ways) == ({}, {})
