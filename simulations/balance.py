@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from .errors import BadParameter
+from .findings import REPORT, SUMMARY, write_configuration
 from .kernels import Whole
 from .loads import Spread, spread_of
 from .meeting import Meetings, check
@@ -231,9 +232,11 @@ def save(folder: Path, outcomes: list[Outcome], configuration: dict[str, object]
     import pyarrow
     from pyarrow import parquet
 
+    files = [f"{outcome.strategy.name}.parquet" for outcome in outcomes]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for outcome in outcomes:
+        write_configuration(folder, configuration, [*files, SUMMARY, REPORT])
+        for file, outcome in zip(files, outcomes, strict=True):
             columns = {
                 "peer": np.arange(outcome.peers),
                 "id": ids,
@@ -242,8 +245,7 @@ def save(folder: Path, outcomes: list[Outcome], configuration: dict[str, object]
                 "templates": outcome.templates,
                 "work": outcome.loads.work,
             }
-            parquet.write_table(pyarrow.table(columns), folder / f"{outcome.strategy.name}.parquet")
-        (folder / "summary.json").write_text(json.dumps([outcome.summary() for outcome in outcomes], indent=2) + "\n")
-        (folder / "configuration.json").write_text(json.dumps(configuration, indent=2) + "\n")
+            parquet.write_table(pyarrow.table(columns), folder / file)
+        (folder / SUMMARY).write_text(json.dumps([outcome.summary() for outcome in outcomes], indent=2) + "\n")
     except OSError as error:
         raise BadParameter(f"cannot write to {folder}: {(error.strerror or str(error)).lower()}") from None

@@ -17,6 +17,10 @@ Number = TypeVar("Number", int, float)
 RowT = TypeVar("RowT")
 
 MAX_SEED = (1 << 63) - 1
+CONFIGURATION, SUMMARY, REPORT = "configuration.json", "summary.json", "report.html"
+"""What a run leaves in its folder beside rows."""
+FILES = "files"
+"""Under which a configuration has the names of the others."""
 MAX_VALUES = 100
 """Values of one option: each is a line of some plot, or a point of all."""
 
@@ -48,21 +52,40 @@ class Findings:
 
 
 def made(folder: Path) -> Path:
-    """A folder for results, made if it is not there, without those of an earlier run; other files stay.
+    """A folder for results, made if it is not there, without those that an earlier run says it wrote; other files stay.
 
     Raises BadParameter, before a run rather than after it, where it cannot be written to.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        configuration = folder / "configuration.json"
-        if configuration.exists():
-            # An earlier run's: whatever of it this one does not write would be taken for its own.
-            for stale in [*folder.glob("*.parquet"), folder / "summary.json", folder / "report.html"]:
-                stale.unlink(missing_ok=True)
+        configuration = folder / CONFIGURATION
+        # Whatever of an earlier run this one does not write would be taken for its own.
+        for stale in _written(configuration):
+            stale.unlink()
         configuration.touch()
     except OSError as error:
         raise BadParameter(f"cannot write to {folder}: {(error.strerror or str(error)).lower()}") from None
     return folder
+
+
+def _written(configuration: Path) -> list[Path]:
+    """The files beside a configuration of which it says that its run wrote them; none where it is no configuration of ours."""
+    try:
+        found = json.loads(configuration.read_bytes())
+    except (FileNotFoundError, ValueError, RecursionError):
+        return []
+    names = found.get(FILES) if isinstance(found, dict) else None
+    # A run writes into its own folder alone: a name that leads elsewhere is none of its files.
+    own = [name for name in names if isinstance(name, str) and name == Path(name).name] if isinstance(names, list) else []
+    return [file for file in map(configuration.parent.joinpath, own) if file.is_file() and file != configuration]
+
+
+def write_configuration(folder: Path, configuration: dict[str, object], files: Sequence[str]) -> None:
+    """Say what was asked for, and which other files the run leaves in its folder: the next run there removes those.
+
+    Before the files themselves, so that one that fails while it writes them leaves none that is not told. Raises OSError.
+    """
+    (folder / CONFIGURATION).write_text(json.dumps({**configuration, FILES: list(files)}, indent=2) + "\n")
 
 
 def save(folder: Path, findings: Findings, configuration: dict[str, object]) -> None:
@@ -70,14 +93,14 @@ def save(folder: Path, findings: Findings, configuration: dict[str, object]) -> 
     from pyarrow import parquet
 
     try:
+        write_configuration(folder, configuration, [*(f"{name}.parquet" for name in findings.rows), SUMMARY, REPORT])
         for name, rows in findings.rows.items():
             parquet.write_table(table_of(rows), folder / f"{name}.parquet")
-        (folder / "summary.json").write_text(json.dumps(findings.summary, indent=2) + "\n")
-        (folder / "configuration.json").write_text(json.dumps(configuration, indent=2) + "\n")
+        (folder / SUMMARY).write_text(json.dumps(findings.summary, indent=2) + "\n")
     except OSError as error:
         raise BadParameter(f"cannot write to {folder}: {(error.strerror or str(error)).lower()}") from None
     shown = "\n".join(table(one.columns, one.cells) for one in findings.tables)
-    write_page(folder / "report.html", page(findings.title, findings.lead, shown, findings.notes, findings.figures, configuration))
+    write_page(folder / REPORT, page(findings.title, findings.lead, shown, findings.notes, findings.figures, configuration))
 
 
 def drawn(

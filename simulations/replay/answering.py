@@ -16,6 +16,7 @@ from gsg.model import n3
 from gsg.query import Query
 
 from ..errors import BadParameter, BadWorkload
+from ..findings import SUMMARY, write_configuration
 from ..watching import Progress, watched
 from .changes import read_piece
 from .history import Change, History, Seen, open_history
@@ -26,6 +27,7 @@ from .stays import FOREVER
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+ROWS = "rows.parquet"
 BATCH = 10_000
 """Rows that are written at once."""
 
@@ -240,13 +242,13 @@ def save(folder: Path, request: Request, found: Answer, numbers: Numbers) -> Non
     schema = pyarrow.schema([*columns, *((f"?{name}", pyarrow.string()) for name in found.variables)])
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        write_configuration(folder, asdict(request), [ROWS, SUMMARY])
         lines = found.rows.lines()
-        with parquet.ParquetWriter(folder / "rows.parquet", schema) as writer:
+        with parquet.ParquetWriter(folder / ROWS, schema) as writer:
             while batch := list(islice(lines, BATCH)):
                 values = zip(*((came, went, *terms) for came, went, terms in batch), strict=True)
                 arrays = [pyarrow.array(column, kind) for column, kind in zip(values, schema.types, strict=True)]
                 writer.write_batch(pyarrow.RecordBatch.from_arrays(arrays, schema=schema))
-        (folder / "summary.json").write_text(json.dumps(numbers, indent=2) + "\n")
-        (folder / "configuration.json").write_text(json.dumps(asdict(request), indent=2) + "\n")
+        (folder / SUMMARY).write_text(json.dumps(numbers, indent=2) + "\n")
     except OSError as error:
         raise BadParameter(f"cannot write to {folder}: {(error.strerror or str(error)).lower()}") from None

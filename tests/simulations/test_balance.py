@@ -240,7 +240,10 @@ def test_a_run_leaves_what_each_peer_has_and_how_it_was_made(tmp_path: Path) -> 
     assert table.column("tuples").to_pylist() == outcome.loads.tuples.tolist()
     assert table.column_names == ["peer", "id", "tuples", "subscriptions", "templates", "work"]
     assert [int(peer, 16) for peer in table.column("id").to_pylist()] == PEERS.tolist()
-    assert json.loads((tmp_path / "out" / "configuration.json").read_text()) == {"seed": 2}
+    assert json.loads((tmp_path / "out" / "configuration.json").read_text()) == {
+        "seed": 2,
+        "files": ["rarest+popular-20.parquet", "summary.json", "report.html"],
+    }
     assert summary["copies_per_tuple"] < 3
     assert summary["lost_subscriptions"] == outcome.lost > 0
     assert summary["messages"] == outcome.loads.tuples.sum() + outcome.subscriptions.sum() + 2 * SUBSCRIPTIONS.given.sum()

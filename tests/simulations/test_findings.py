@@ -38,7 +38,10 @@ def test_rows_numbers_configuration_and_report_are_left_in_a_folder(tmp_path: Pa
 
     assert parquet.read_table(folder / "counted.parquet").column("times").to_pylist() == [[1, 2], []]
     assert json.loads((folder / "summary.json").read_text()) == [{"mean": 1.5}]
-    assert json.loads((folder / "configuration.json").read_text()) == {"seed": 2}
+    assert json.loads((folder / "configuration.json").read_text()) == {
+        "seed": 2,
+        "files": ["counted.parquet", "summary.json", "report.html"],
+    }
     text = (folder / "report.html").read_text()
     assert "<h1>What was counted</h1>" in text
     assert "<p>1 &lt; 2.</p>" in text
@@ -88,13 +91,35 @@ def test_a_seed_has_its_range() -> None:
         check_seed(-1)
 
 
-def test_results_of_an_earlier_run_are_replaced_and_other_files_stay(tmp_path: Path) -> None:
+def test_what_an_earlier_run_wrote_is_removed_and_other_files_stay(tmp_path: Path) -> None:
     (tmp_path / "mine.parquet").touch()
-    made(tmp_path)
-    assert (tmp_path / "mine.parquet").exists()
-    (tmp_path / "rarest.parquet").touch()
-    (tmp_path / "thesis.tex").touch()
+    save(made(tmp_path), FINDINGS, {})
+    (tmp_path / "other.parquet").touch()
 
     made(tmp_path)
 
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["configuration.json", "thesis.tex"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["configuration.json", "mine.parquet", "other.parquet"]
+
+
+@pytest.mark.parametrize(
+    "configuration",
+    [
+        '{"files": ["../mine.parquet", "/mine.parquet", "in", "in/mine.parquet", "..", "", 7, "gone", "configuration.json"]}',
+        '{"files": "mine.parquet"}',
+        '["mine.parquet"]',
+        "mine.parquet",
+        "[" * 100_000,
+    ],
+    ids=["other folders", "no list", "no object", "no JSON", "too deep"],
+)
+def test_a_configuration_that_is_none_of_ours_removes_nothing(tmp_path: Path, configuration: str) -> None:
+    mine = [tmp_path / "mine.parquet", tmp_path / "out" / "mine.parquet", tmp_path / "out" / "in" / "mine.parquet"]
+    mine[-1].parent.mkdir(parents=True)
+    for file in mine:
+        file.touch()
+    (tmp_path / "out" / "configuration.json").write_text(configuration)
+
+    made(tmp_path / "out")
+
+    assert all(file.exists() for file in mine)
+    assert (tmp_path / "out" / "configuration.json").read_text() == configuration
