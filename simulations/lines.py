@@ -18,6 +18,8 @@ from .workload import ARITY, POSITIONS
 
 _NAMES = (POSITIONS, ("s", "p", "o"))
 """Fields that hold a triple, where there is no ``tuple``."""
+TOO_DEEP = "brackets within brackets, too deep to be read"
+"""What is wrong with a line where Python's own limit of calls is met, by the text or by what is made of it."""
 _MOMENT = ("time", "sign")
 
 
@@ -43,6 +45,8 @@ def of_json(line: bytes) -> Fields:
         found: object = msgspec.json.decode(line)
     except msgspec.DecodeError as error:
         raise ValueError(str(error)) from None
+    except RecursionError:
+        raise ValueError(TOO_DEEP) from None
     if isinstance(found, list):
         return Fields(found)
     if not isinstance(found, dict):

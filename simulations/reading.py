@@ -25,7 +25,7 @@ from gsg.model import Symbol, Term, term
 
 from .errors import BadWorkload
 from .kernels import Whole
-from .lines import Fields, columns_of, of_json, of_names, of_tabs
+from .lines import TOO_DEEP, Fields, columns_of, of_json, of_names, of_tabs
 from .ownership import prefixes_of
 from .workload import ARITY, DAY_S, Constants, Recorded, Subscriptions
 
@@ -201,6 +201,8 @@ def _lines_by(parse: Callable[[bytes], Fields]) -> Callable[[Source], Iterator[l
                     rows.append(terms.of(_triple(parse(line))))
                 except (ValueError, GsgError) as error:
                     source.complain(number, str(error))
+                except RecursionError:
+                    source.complain(number, TOO_DEEP)
             yield rows
 
     return reader
@@ -218,6 +220,8 @@ def _parquet(source: Source) -> Iterator[list[tuple[Term, ...]]]:
                 raise BadWorkload(f"cannot read {source.path}: {error}") from None
             terms, number = Terms(), 0
             for batch in file.iter_batches(LINES, columns=wanted):
+                # In full, because texts that are no UTF-8 pass until they are read.
+                batch.validate(full=True)
                 rows = []
                 for row in batch.to_pylist():
                     number += 1

@@ -109,6 +109,8 @@ def _rows(folder: Path) -> tuple[Iterator[dict[str, object]], list[str], int]:
             if missing:
                 raise BadWorkload(f"cannot read {part}: it has no column {missing[0]!r}, which a trace has")
             table = parquet.read_table(part, columns=list(_READ), partitioning=None)
+            # In full, because texts that are no UTF-8 pass until they are read.
+            table.validate(full=True)
         except (OSError, pyarrow.ArrowException) as error:
             raise BadWorkload(f"cannot read {part}: {str(error).splitlines()[0].rstrip('.')}") from None
         for group in table.group_by(["peer", "run_us"]).aggregate([("row", "max"), ("row", "count")]).to_pylist():

@@ -17,7 +17,7 @@ from gsg import model
 from gsg.errors import GsgError
 
 from ..errors import BadWorkload
-from ..lines import Fields, columns_of, of_json, of_names, of_tabs
+from ..lines import TOO_DEEP, Fields, columns_of, of_json, of_names, of_tabs
 from ..reading import LINES, Terms, parsed_lines
 from .history import ORDER, TRACE, Change, Piece, Seen, failing
 
@@ -101,8 +101,9 @@ class _Making:
                 sign = 1 if fields.sign is None else _sign_of(fields.sign)
                 time = float(number) if fields.time is None else seconds_of(fields.time)
                 fact = model.fact(self._terms.of(fields.items) if read else fields.items)
-            except (ValueError, GsgError) as error:
-                self._seen.complain(f"{self._name} {self._unit} {number}", str(error))
+            except (ValueError, GsgError, RecursionError) as error:
+                problem = TOO_DEEP if isinstance(error, RecursionError) else str(error)
+                self._seen.complain(f"{self._name} {self._unit} {number}", problem)
                 continue
             if sign:
                 yield Change(self.base + number, time, sign, fact)
@@ -130,9 +131,14 @@ def seconds_of(value: object) -> float:
             raise ValueError(f"time {value!r:.60}; expected seconds, or a date and time in ISO 8601") from None
     if isinstance(value, datetime):
         return (value if value.tzinfo is not None else value.replace(tzinfo=UTC)).timestamp()
-    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+    try:
+        seconds = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+    except OverflowError:
+        # A whole number of JSON may have more digits than a float has room for.
+        seconds = math.inf
+    if not math.isfinite(seconds):
         raise ValueError(f"time {value!r:.60}; expected seconds, or a date and time in ISO 8601")
-    return float(value)
+    return seconds
 
 
 def _parquet(piece: Piece, seen: Seen) -> Iterator[list[Change]]:
@@ -154,6 +160,8 @@ def _parquet(piece: Piece, seen: Seen) -> Iterator[list[Change]]:
 
 
 def _rows_of(batch: pyarrow.RecordBatch) -> Iterator[dict[str, object]]:
+    # In full, because texts that are no UTF-8 pass until they are read.
+    batch.validate(full=True)
     columns = [column.to_pylist() for column in batch.columns]
     for values in zip(*columns, strict=True):
         yield dict(zip(batch.schema.names, values, strict=True))

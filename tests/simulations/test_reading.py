@@ -100,6 +100,16 @@ def test_malformed_lines_are_counted_and_told(tmp_path: Path, name: str) -> None
     assert reading.examples[0].startswith(first)
 
 
+def test_a_line_of_very_many_brackets_is_malformed(tmp_path: Path) -> None:
+    # How deep is too deep depends on the calls that stand around it.
+    deep = [f'["a", "b", {"[" * depth}{"]" * depth}]\n' for depth in (*range(900, 1000, 3), 100_000)]
+
+    reading = read(write(tmp_path / "t.jsonl", "".join(['["a", "b", "c"]\n', "[" * 100_000 + "\n", *deep])))
+
+    assert (reading.recorded.tuples, reading.malformed) == (1, 1 + len(deep))
+    assert reading.examples[0] == "t.jsonl line 2: brackets within brackets, too deep to be read"
+
+
 def test_a_mistake_far_down_costs_no_other_line(tmp_path: Path) -> None:
     lines = [f"<a:{number}> <a:p> <a:o> .\n" for number in range(LINES + 10)]
     lines[LINES + 3] = "<a:s> <a:p> <a:o>\n"
@@ -143,6 +153,17 @@ def test_parquet_without_the_columns_is_one_clear_line(tmp_path: Path) -> None:
     parquet.write_table(pyarrow.table({"a": [1]}), tmp_path / "t.parquet")
 
     with pytest.raises(BadWorkload, match=r"its columns are a; expected tuple, or subject, predicate, object"):
+        read(tmp_path / "t.parquet")
+
+
+def test_parquet_whose_text_is_none_is_one_clear_line(tmp_path: Path) -> None:
+    invalid = pyarrow.Array.from_buffers(pyarrow.string(), 2, pyarrow.array([b"a", b"\xff"]).buffers())
+    table = pyarrow.table({"subject": invalid, "predicate": ["p", "p"], "object": ["b", "c"]})
+    parquet.write_table(table, tmp_path / "t.parquet")
+
+    with pytest.raises(
+        BadWorkload, match=r"^cannot read .*t\.parquet: In column 0: Invalid: Invalid UTF8 sequence at string index 1$"
+    ):
         read(tmp_path / "t.parquet")
 
 

@@ -142,6 +142,19 @@ def test_parquet_of_something_else_is_one_clear_line(tmp_path: Path) -> None:
         read_trace(tmp_path)
 
 
+def test_a_trace_whose_text_is_none_is_one_clear_line(write: Write) -> None:
+    import pyarrow
+
+    folder = write(published(1, "a", P, 1))
+    (part,) = folder.iterdir()
+    table = parquet.read_table(part)
+    invalid = pyarrow.Array.from_buffers(pyarrow.string(), len(table), pyarrow.array([b"\xff"] * len(table)).buffers())
+    parquet.write_table(table.set_column(table.column_names.index("terms"), "terms", invalid), part)
+
+    with pytest.raises(BadWorkload, match=r"cannot read .*\.parquet: .*Invalid UTF8 sequence"):
+        read_trace(folder)
+
+
 def test_a_trace_of_no_triples_is_one_clear_line(write: Write) -> None:
     with pytest.raises(BadWorkload, match=r"has no triples that were published while peers traced \(1 tuple was left out"):
         read_trace(write(published(1, "a", P)))

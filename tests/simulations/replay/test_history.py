@@ -88,11 +88,14 @@ MALFORMED = {
     '{"tuple": ["a"], "sign": "plus"}': "t.jsonl line 1: sign 'plus'; expected + or - (or ! for an event)",
     '{"tuple": ["a"], "sign": [1]}': "t.jsonl line 1: sign [1]; expected + or - (or ! for an event)",
     '{"tuple": ["a"], "time": "soon"}': "t.jsonl line 1: time 'soon'; expected seconds, or a date and time in ISO 8601",
+    "[" * 100_000: "t.jsonl line 1: brackets within brackets, too deep to be read",
+    '{"tuple": ["a"], "time": 1%s}'
+    % ("0" * 400): f"t.jsonl line 1: time 1{'0' * 59}; expected seconds, or a date and time in ISO 8601",
     '{"tuple": ["a"], "time": true}': "t.jsonl line 1: time True; expected seconds, or a date and time in ISO 8601",
 }
 
 
-@pytest.mark.parametrize("line", MALFORMED)
+@pytest.mark.parametrize("line", MALFORMED, ids=lambda line: f"{line:.40}")
 def test_a_line_that_is_no_change_is_counted_and_told(tmp_path: Path, line: str) -> None:
     changes, seen = read(write(tmp_path / "t.jsonl", line + "\n"))
 
@@ -114,6 +117,16 @@ def test_parquet_in_row_groups(tmp_path: Path) -> None:
 
     assert changes == [Change(1, 1.0, 1, (A, P)), Change(2, 2.0, -1, (A, P))]
     assert seen.examples == ["t.parquet row 3: neither a field tuple nor the fields subject, predicate, object"]
+
+
+def test_parquet_whose_text_is_none_cannot_be_read(tmp_path: Path) -> None:
+    invalid = pyarrow.Array.from_buffers(pyarrow.string(), 2, pyarrow.array([b"a", b"\xff"]).buffers())
+    table = pyarrow.table({"subject": invalid, "predicate": ["p", "p"], "object": ["b", "c"]})
+    parquet.write_table(table, tmp_path / "t.parquet")
+
+    _, seen = read(tmp_path / "t.parquet")
+
+    assert seen.failure.endswith("t.parquet: In column 0: Invalid: Invalid UTF8 sequence at string index 1")
 
 
 def test_of_a_peers_trace_what_was_published_counts_and_nothing_else(tmp_path: Path) -> None:
