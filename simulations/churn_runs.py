@@ -19,11 +19,12 @@ from .experiments import usual_distinct
 from .findings import Findings, Shown, check_seed, drawn, made, save
 from .matches import Meeting, meetings
 from .page import Figure
+from .plan import check as check_strategy
 from .plan import peer_ids
 from .plots import Line
 from .randomness import Stream
 from .strategies import parse
-from .sweep import Player, Sweep
+from .sweep import Player, Sweep, check_cases
 from .workload import COMMON_MIX, Synthetic, check_subscriptions, parse_mix
 
 MAX_RUNS = 1_000
@@ -140,6 +141,9 @@ def sweep_of(request: ChurnRequest) -> Sweep[Case, Losses]:
     for replicas in request.replicas:
         for dying in request.dying:
             check(peers=request.peers, replicas=replicas, dying=dying, epochs=request.epochs)
+    check_cases(len(strategies) * len(request.replicas) * len(request.dying) * request.runs)
+    for strategy in strategies:
+        check_strategy(strategy, request.peers)
     check_subscriptions(request.subscriptions)
     workload = Synthetic(request.tuples, usual_distinct(max(1, request.tuples)), seed=request.seed)
     subscriptions = workload.subscriptions(request.subscriptions, mix, request.seed)

@@ -18,7 +18,7 @@ from .cyclon import Views
 from .errors import BadParameter
 from .findings import Findings, check_seed, made, save
 from .randomness import Stream
-from .sweep import Player, Sweep
+from .sweep import Player, Sweep, check_cases
 
 MAX_ROUNDS = 10_000
 MAX_RUNS = 1_000
@@ -202,9 +202,12 @@ def middle(values: tuple[float, ...]) -> float:
 def sweeps_of(request: DisseminationRequest) -> tuple[Sweep[Removal, Round], Sweep[Event, Spread]]:
     """What is to be played. Raises BadParameter."""
     _check(request)
+    larger = len(set(request.agents)) - 1
+    check_cases(len(FORMS) * (len(request.views) * len(request.removed) * request.runs + larger))
+    check_cases(len(request.subscribers) * (request.runs + larger))
     removals, events = [], []
     smallest = min(request.agents)
-    for agents in sorted(request.agents, reverse=True):
+    for agents in sorted(set(request.agents), reverse=True):
         runs = range(request.runs if agents == smallest else 1)
         views = request.views if agents == smallest else (max(request.views),)
         shares = request.removed if agents == smallest else (middle(request.removed),)

@@ -12,7 +12,7 @@ from .errors import BadParameter
 from .findings import made
 from .loads import spread_of
 from .ownership import prefixes_of
-from .plan import make_plan, peer_ids
+from .plan import check, make_plan, peer_ids
 from .remarks import malformed
 from .report import Growth, write_report
 from .strategies import STANDARD, Strategy, parse
@@ -66,6 +66,8 @@ def balance(
         peer_ids(request.peers, request.seed)
     workload, ids, left_out = workload_of(request)
     peers = peer_ids(request.peers or PEERS, request.seed) if ids is None else prefixes_of(ids)
+    for strategy in strategies:
+        check(strategy, len(peers))
     names = [f"{peer:016x}" for peer in peers.tolist()] if ids is None else [peer.hex() for peer in ids]
     asked = request.subscriptions or SUBSCRIPTIONS
     subscriptions = workload.subscriptions(asked, mix, request.seed)

@@ -18,7 +18,7 @@ from gsg.placement import NOWHERE, Anchor
 from . import kernels
 from .errors import BadParameter
 from .kernels import Flags, Whole
-from .ownership import Ownership
+from .ownership import MAX_PEERS, Ownership
 from .randomness import Stream, Words
 from .strategies import Spread, Strategy
 from .workload import ARITY, Subscriptions, Workload
@@ -86,15 +86,24 @@ class Plan:
 
 def peer_ids(count: int, seed: int) -> Words:
     """The first 64 bits of so many random ids, none twice. Raises BadParameter for a number of peers that no run can have."""
-    if not 0 < count <= 1 << 26:
-        raise BadParameter(f"{count} peers; expected 1 to {1 << 26}")
+    if not 0 < count <= MAX_PEERS:
+        raise BadParameter(f"{count} peers; expected 1 to {MAX_PEERS}")
     return Stream(seed, "peer").words(0, count)
 
 
+def check(strategy: Strategy, peers: int) -> None:
+    """Raises BadParameter for a strategy that so many peers cannot run."""
+    if strategy.replicas > peers:
+        raise BadParameter(f"{strategy.replicas} holders of a key among {peers} peers; expected no more than there are peers")
+    if strategy.virtual * peers > MAX_PEERS:
+        raise BadParameter(
+            f"{peers} peers under {strategy.virtual} ids each; expected {MAX_PEERS // strategy.virtual} peers at most, or fewer ids"
+        )
+
+
 def make_plan(strategy: Strategy, workload: Workload, subscriptions: Subscriptions, peers: Words) -> Plan:
-    """Post the subscriptions. Raises BadParameter for more holders of a key than there are peers."""
-    if strategy.replicas > len(peers):
-        raise BadParameter(f"{strategy.replicas} holders of a key among {len(peers)} peers; expected no more than there are peers")
+    """Post the subscriptions. Raises BadParameter for a strategy that so many peers cannot run."""
+    check(strategy, len(peers))
     constants = workload.constants
     given = subscriptions.given
     codes = np.where(given, subscriptions.codes, 0)

@@ -17,7 +17,7 @@ from .page import Figure
 from .plots import Line
 from .randomness import Stream
 from .routing import MAX_HOPS, Overlay, check
-from .sweep import Player, Sweep
+from .sweep import Player, Sweep, check_cases
 
 MAX_LOOKUPS = 100_000_000
 CHUNK = 1 << 14
@@ -101,6 +101,7 @@ def cases_of(request: RoutingRequest) -> list[Case]:
         raise BadParameter(f"{request.lookups} lookups; expected 1 to {MAX_LOOKUPS}")
     wanted = [(request.peers, k, dead) for k in request.k for dead in sorted({0.0, *request.dead})]
     wanted += [(peers, k, 0.0) for peers in _smaller(request.peers) for k in request.k]
+    check_cases(len(wanted))
     for peers, k, dead in wanted:
         check(peers, k=k, dead=dead)
     return [Case(peers, k, dead, request.lookups, request.seed) for peers, k, dead in wanted]

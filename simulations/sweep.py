@@ -43,10 +43,15 @@ class Player(Protocol):
         """The rows of all cases. Raises SimulationError."""
 
 
+def check_cases(number: int) -> None:
+    """Raises BadParameter for too many cases: by their number, which is known before they are made."""
+    if number > MAX_CASES:
+        raise BadParameter(f"{number} runs; expected {MAX_CASES} at most: ask for fewer values of some option")
+
+
 def checked(sweep: Sweep[CaseT, RowT]) -> Sweep[CaseT, RowT]:
     """The sweep itself; raises BadParameter for one of too many cases."""
-    if len(sweep.cases) > MAX_CASES:
-        raise BadParameter(f"{len(sweep.cases)} runs; expected {MAX_CASES} at most: ask for fewer values of some option")
+    check_cases(len(sweep.cases))
     return sweep
 
 

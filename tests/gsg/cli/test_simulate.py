@@ -9,8 +9,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow
 import pytest
 from click.testing import CliRunner, Result
+from pyarrow import parquet
 
 from gsg.cli import main
 
@@ -68,6 +70,17 @@ def test_a_file_with_malformed_lines_is_used_and_they_are_told(tmp_path: Path) -
     assert "t.tsv line 2" in json.loads((tmp_path / "configuration.json").read_text())["left_out"]
 
 
+def test_a_second_run_leaves_the_files_of_the_user_and_replaces_those_of_the_first(tmp_path: Path) -> None:
+    table = pyarrow.table({"subject": ["a", "b"], "predicate": ["p", "p"], "object": ["c", "d"]})
+    parquet.write_table(table, tmp_path / "films.parquet")
+    events = ("--events", str(tmp_path / "films.parquet"), "--engine", "numpy", "--peers", "20")
+
+    ran = [simulate("load-balance", *events, "--strategy", strategy, out=tmp_path) for strategy in ("rarest", "random", "random")]
+
+    assert [one.exit_code for one in ran] == [0, 0, 0], ran[-1].output
+    assert {path.name for path in tmp_path.glob("*.parquet")} == {"films.parquet", "random.parquet"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
@@ -82,6 +95,14 @@ def test_a_file_with_malformed_lines_is_used_and_they_are_told(tmp_path: Path) -
         (("--distinct", "0,2,2"), "0 distinct constants; expected 1 to"),
         (("--hours", "0"), "tuples within 0 s; expected more than 0"),
         (("--seed", "-1"), "seed -1; expected 0 to"),
+        (
+            ("--peers", "20", "--strategy", "replicas-21"),
+            "21 holders of a key among 20 peers; expected no more than there are peers",
+        ),
+        (
+            ("--peers", "67109", "--strategy", "rarest", "--strategy", "virtual-1000"),
+            "67109 peers under 1000 ids each; expected 67108 peers at most, or fewer ids",
+        ),
         (("--events", "gone.nt"), "cannot read gone.nt: no such file or directory"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",

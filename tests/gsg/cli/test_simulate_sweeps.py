@@ -23,6 +23,11 @@ SMALL = {
 }
 
 
+LISTED = ",".join(map(str, range(1, 101)))
+MANY = ",".join(f"0.{number:03}" for number in range(100))
+SHARES = ",".join(f"0.{number}" for number in range(10, 21))
+
+
 def simulate(experiment: str, *arguments: str, out: Path) -> Result:
     """Run a small one in this process."""
     return CliRunner().invoke(main, ["simulate", experiment, *SMALL[experiment], *arguments, "--out", str(out)])
@@ -63,6 +68,20 @@ def test_spark_and_one_thread_say_the_same(experiment: str, tmp_path: Path) -> N
         ("churn", ("--dying", "a"), "--dying 'a'; expected numbers between commas"),
         ("churn", ("--epochs", "0"), "0 epochs; expected 1 to"),
         ("churn", ("--runs", "0"), "0 runs; expected 1 to"),
+        ("churn", ("--runs", "1000", "--dying", "0.1,0.2,0.3"), "12000 runs; expected 10000 at most: ask for fewer values"),
+        ("churn", ("--strategy", "replicas-61"), "61 holders of a key among 60 peers; expected no more than there are peers"),
+        (
+            "churn",
+            ("--peers", "67109", "--strategy", "virtual-1000"),
+            "67109 peers under 1000 ids each; expected 67108 peers at most",
+        ),
+        (
+            "dissemination",
+            ("--runs", "1000", "--removed", "0.1,0.2,0.3"),
+            "12002 runs; expected 10000 at most: ask for fewer values",
+        ),
+        ("dissemination", ("--runs", "1000", "--removed", "0.1", "--subscribers", SHARES), "11011 runs; expected 10000 at most"),
+        ("routing", ("--k", LISTED, "--dead", MANY), "10200 runs; expected 10000 at most: ask for fewer values of some option"),
         ("dissemination", ("--peers", "1"), "1 agents; expected 2 to"),
         ("dissemination", ("--peers", "many"), "--peers 'many'; expected whole numbers between commas"),
         ("dissemination", ("--views", "40"), "views of 40 among 40 agents; expected 1 to 39"),
