@@ -191,8 +191,8 @@ class Replication:
             except LinkBroke as error:
                 return error
             except PeerUnreachable as error:
-                # It may live all the same, as a program that is busy: the overlay finds out.
-                self._set_aside(holder, error)
+                # It may live all the same, as a program that is busy: the overlay finds out. Mostly it is dead.
+                self._set_aside(holder, error, level=logging.INFO)
                 return error
             sent[holder] = copy, self._ask(channel, sign, facts, copy, stamp)
             return None
@@ -296,9 +296,9 @@ class Replication:
 
     # --- holders that do not take changes ---------------------------------------------------------------------------------
 
-    def _set_aside(self, holder: dht.Contact, why: GsgError) -> None:
+    def _set_aside(self, holder: dht.Contact, why: GsgError, *, level: int = logging.WARNING) -> None:
         if self._holders.set_aside(holder.id, why):
-            log.warning("%s; the next closest peer holds its keys until it confirms again", why)
+            log.log(level, "%s; the next closest peer holds its keys until it confirms again", why)
             self._start_task(self._take_back(holder))
 
     async def _take_back(self, holder: dht.Contact) -> None:
