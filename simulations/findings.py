@@ -122,6 +122,15 @@ def numbers(text: str, option: str, number: type[Number]) -> tuple[Number, ...]:
     return tuple(found)
 
 
+def two_numbers(text: str, option: str) -> tuple[float, float]:
+    """Two numbers between commas, as they stand. Raises BadParameter."""
+    try:
+        first, second = map(float, text.split(","))
+    except ValueError:
+        raise BadParameter(f"{option} {text!r}; expected two numbers between commas") from None
+    return first, second
+
+
 def check_seed(seed: int) -> None:
     """Raises BadParameter for one that is none."""
     if not 0 <= seed <= MAX_SEED:

@@ -42,11 +42,8 @@ def command(
     """
     with mistakes_told():
         from simulations.dissemination_runs import DisseminationRequest, run
-        from simulations.findings import numbers
+        from simulations.findings import numbers, two_numbers
 
-        hop = numbers(hop_ms, "--hop-ms", float)
-        if hop[0] > hop[-1]:
-            raise click.UsageError(f"--hop-ms {hop_ms}: the least is above the most; expected LEAST,MOST such as 100,500")
         request = DisseminationRequest(
             agents=numbers(peers, "--peers", int),
             views=numbers(views, "--views", int),
@@ -56,7 +53,7 @@ def command(
             settle=settle,
             rounds=rounds,
             round_s=round_s,
-            hop_ms=(hop[0], hop[-1]),
+            hop_ms=two_numbers(hop_ms, "--hop-ms"),
             runs=runs,
             seed=seed,
         )
