@@ -76,7 +76,7 @@ def command(
                 title("reading")
                 return on_spark(started, partitions=partitions, progress=progress, title=title)
 
-            with answer(request, replayed) as found:
+            with answer(request, replayed, out) as found:
                 numbers = summary(found)
                 if out is not None:
                     title("writing")

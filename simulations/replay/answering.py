@@ -16,7 +16,7 @@ from gsg.model import n3
 from gsg.query import Query
 
 from ..errors import BadParameter, BadWorkload
-from ..findings import SUMMARY, write_configuration
+from ..findings import SUMMARY, made, write_configuration
 from ..watching import Progress, watched
 from .changes import read_piece
 from .history import Change, History, Seen, open_history
@@ -75,9 +75,10 @@ Replayed: TypeAlias = Callable[[Query, History], AbstractContextManager[tuple[Ro
 
 
 @contextmanager
-def answer(request: Request, replayed: Callable[[], Replayed]) -> Iterator[Answer]:
-    """The answer, whose rows can be had inside the block. What cannot be is refused before ``replayed`` starts anything.
+def answer(request: Request, replayed: Callable[[], Replayed], out: Path | None = None) -> Iterator[Answer]:
+    """The answer, whose rows can be had inside the block, and be saved in the folder ``out``, which is made ready for them.
 
+    What cannot be, a folder that cannot be written to as well, is refused before ``replayed`` starts anything.
     Raises SimulationError.
     """
     try:
@@ -87,6 +88,8 @@ def answer(request: Request, replayed: Callable[[], Replayed]) -> Iterator[Answe
     except GsgError as error:
         raise BadParameter(str(error)) from None
     history = open_history(request.events)
+    if out is not None:
+        made(out)
     with replayed()(query, history) as (rows, seen):
         if not seen.changes:
             raise BadWorkload("; ".join([f"{request.events} holds no changes of facts", *seen.said()]))

@@ -104,9 +104,12 @@ def test_a_history_without_changes_is_one_clear_line(tmp_path: Path) -> None:
     )
 
 
-def test_a_folder_that_cannot_be_written_is_one_clear_line(events: Path, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_one_clear_line_before_spark_starts(
+    events: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "file").touch()
+    monkeypatch.setattr("simulations.spark.session", None)
 
-    ran = replay(QUERY, events, "--out", str(tmp_path / "file"))
+    ran = replay(QUERY, events, "--out", str(tmp_path / "file"), engine="spark")
 
     assert (ran.exit_code, ran.stderr) == (2, f"gsg: cannot write to {tmp_path}/file: file exists\n")
