@@ -24,3 +24,11 @@ def rows_lost(number: int) -> list[str]:
 def parts_unfinished(number: int) -> list[str]:
     """Parts of a trace that a peer still writes, or wrote when it was killed."""
     return [f"{counted(number, 'unfinished part')} left out: a peer still writes it, or was killed"] if number else []
+
+
+def unended(number: int) -> list[str]:
+    """Peers of which some run has no end in a trace: rows are numbered, but how many there should be after the last nobody says."""
+    if not number:
+        return []
+    who = "1 peer was killed or still runs: its" if number == 1 else f"{number:,} peers were killed or still run: their"
+    return [f"{who} last rows may be missing"]

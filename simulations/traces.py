@@ -27,7 +27,7 @@ from .kernels import Whole
 from .ownership import prefixes_of
 from .randomness import Words
 from .reading import EXAMPLES, Codes
-from .remarks import counted, malformed, parts_unfinished, rows_lost
+from .remarks import counted, malformed, parts_unfinished, rows_lost, unended
 from .workload import ARITY, Mix, Recorded, Subscriptions, Times
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Trace:
 
 def read_trace(folder: str | Path) -> Trace:
     """The trace of an overlay, from all parts in a folder and below. Raises BadWorkload when there is none that can be read."""
-    rows, ids, lost = _rows(Path(folder))
+    rows, ids, lost, killed = _rows(Path(folder))
     history = _History()
     for row in rows:
         history.add(row)
@@ -81,6 +81,7 @@ def read_trace(folder: str | Path) -> Trace:
     unfinished = sum(1 for _ in Path(folder).rglob(f"*{trace.OPEN}"))
     remarks = [
         *rows_lost(lost),
+        *unended(killed),
         *parts_unfinished(unfinished),
         *history.remarks(),
     ]
@@ -91,8 +92,8 @@ def _list(remarks: list[str]) -> str:
     return f" ({'; '.join(remarks)})" if remarks else ""
 
 
-def _rows(folder: Path) -> tuple[Iterator[dict[str, object]], list[str], int]:
-    """The rows of publishers in order, the peers, and how many rows are missing."""
+def _rows(folder: Path) -> tuple[Iterator[dict[str, object]], list[str], int, int]:
+    """The rows of publishers in order, the peers, how many rows are missing, and how many peers have a run without an end."""
     import pyarrow
     from pyarrow import compute, parquet
 
@@ -103,6 +104,7 @@ def _rows(folder: Path) -> tuple[Iterator[dict[str, object]], list[str], int]:
         )
     published: list[pyarrow.Table] = []
     runs: dict[tuple[str, int], tuple[int, int]] = {}
+    ended: set[tuple[str, int]] = set()
     for part in parts:
         try:
             missing = sorted(set(_READ) - set(parquet.read_schema(part).names))
@@ -116,10 +118,13 @@ def _rows(folder: Path) -> tuple[Iterator[dict[str, object]], list[str], int]:
         for group in table.group_by(["peer", "run_us"]).aggregate([("row", "max"), ("row", "count")]).to_pylist():
             last, count = runs.get((group["peer"], group["run_us"]), (0, 0))
             runs[group["peer"], group["run_us"]] = max(last, group["row_max"]), count + group["row_count"]
+        stops = table.filter(compute.equal(table["what"], What.STOP.value))
+        ended.update(zip(stops["peer"].to_pylist(), stops["run_us"].to_pylist(), strict=True))
         published.append(table.filter(compute.equal(table["role"], Role.PUBLISHER.value)))
     whole = pyarrow.concat_tables(published).sort_by([(name, "ascending") for name in ("at_us", "peer", "run_us", "row")])
     lost = sum(last - count for last, count in runs.values())
-    return _each(whole), sorted({peer for peer, _ in runs}), lost
+    killed = len({peer for peer, _ in runs.keys() - ended})
+    return _each(whole), sorted({peer for peer, _ in runs}), lost, killed
 
 
 def _each(table: pyarrow.Table) -> Iterator[dict[str, object]]:

@@ -26,11 +26,11 @@ import msgspec
 
 import rete
 from gsg.model import Tuple
-from gsg.trace import OPEN
+from gsg.trace import OPEN, What
 
 from ..errors import BadWorkload
 from ..reading import EXAMPLES, FORMATS
-from ..remarks import counted, malformed, parts_unfinished, rows_lost
+from ..remarks import counted, malformed, parts_unfinished, rows_lost, unended
 
 PIECE_BYTES = 4 << 20
 """A plain file is cut at the first line's end before so many bytes; a longer line is refused."""
@@ -109,10 +109,12 @@ class History:
     """Rows that the traces of peers miss, by their numbers."""
     unfinished: int = 0
     """Parts of the traces of peers that are no whole files."""
+    killed: int = 0
+    """Peers that traced and have a run without an end."""
 
     def said(self) -> list[str]:
         """What a user should know of it, a sentence each."""
-        said = [*rows_lost(self.lost), *parts_unfinished(self.unfinished)]
+        said = [*rows_lost(self.lost), *unended(self.killed), *parts_unfinished(self.unfinished)]
         if self.ignored:
             first = ", the first of them" if len(self.ignored) > EXAMPLES else ""
             names = ", ".join(self.ignored[:EXAMPLES])
@@ -142,32 +144,40 @@ def open_history(path: str | Path, *, piece_bytes: int = PIECE_BYTES) -> History
     root = Path(path)
     files, ignored = _files_of(root)
     pieces: list[Piece] = []
-    runs: dict[object, tuple[int, int]] = {}
+    runs: dict[tuple[object, object], tuple[int, int]] = {}
+    ended: set[tuple[object, object]] = set()
     for number, (file, format) in enumerate(files):
         with failing(file):
             pieces += _pieces_of(file, format, number, piece_bytes)
-            for run, last, rows in _numbered(file) if format == "parquet" else ():
+            for run, last, rows, ends in _numbered(file) if format == "parquet" else ():
                 before, known = runs.get(run, (0, 0))
                 runs[run] = max(before, last), known + rows
+                if ends:
+                    ended.add(run)
     whole = [name for name in ignored if not name.endswith(OPEN)]
-    return History(tuple(pieces), tuple(whole), sum(last - rows for last, rows in runs.values()), len(ignored) - len(whole))
+    lost = sum(last - rows for last, rows in runs.values())
+    killed = len({peer for peer, _ in runs.keys() - ended})
+    return History(tuple(pieces), tuple(whole), lost, len(ignored) - len(whole), killed)
 
 
-def _numbered(file: Path) -> Iterator[tuple[object, int, int]]:
-    """Of each row group of a trace: the run of the peer that wrote it, its last row's number, and how many rows it has."""
+def _numbered(file: Path) -> Iterator[tuple[tuple[object, object], int, int, bool]]:
+    """Of each row group of a trace: the run of the peer that wrote it, its last row's number, its rows, and if the run ends in it."""
     from pyarrow import parquet
 
-    metadata = parquet.read_metadata(file)
-    places = {metadata.schema.column(place).path: place for place in range(metadata.num_columns)}
-    if not TRACE.union(_RUN) <= places.keys():
-        return
-    for number in range(metadata.num_row_groups):
-        group = metadata.row_group(number)
-        known = [group.column(places[name]).statistics for name in _RUN]
-        # A part is of one run; a writer other than ours may leave the statistics out.
-        if all(one is not None and one.has_min_max for one in known):
-            peer, run_us, row = known
-            yield (peer.min, run_us.min), row.max, group.num_rows
+    with parquet.ParquetFile(file) as opened:
+        metadata = opened.metadata
+        places = {metadata.schema.column(place).path: place for place in range(metadata.num_columns)}
+        if not TRACE.union(_RUN) <= places.keys():
+            return
+        for number in range(metadata.num_row_groups):
+            group = metadata.row_group(number)
+            known = [group.column(places[name]).statistics for name in _RUN]
+            # A part is of one run; a writer other than ours may leave the statistics out.
+            if all(one is not None and one.has_min_max for one in known):
+                peer, run_us, row = known
+                # A column of so few words is small, and no statistics say whether a certain one is among them.
+                ends = What.STOP in opened.read_row_group(number, columns=["what"])["what"].unique().to_pylist()
+                yield (peer.min, run_us.min), row.max, group.num_rows, ends
 
 
 class failing:  # noqa: N801  # reads as a phrase in a with statement
@@ -184,6 +194,8 @@ class failing:  # noqa: N801  # reads as a phrase in a with statement
             raise BadWorkload(f"cannot read {self._file}: damaged, or not gzip at all") from None
         if isinstance(error, OSError):
             raise BadWorkload(f"cannot read {self._file}: {(error.strerror or str(error)).lower()}") from None
+        if isinstance(error, UnicodeDecodeError):
+            raise BadWorkload(f"cannot read {self._file}: a text in it is no UTF-8") from None
         if type(error).__module__.partition(".")[0] == "pyarrow":
             raise BadWorkload(f"cannot read {self._file}: {str(error).splitlines()[0].rstrip('.')}") from None
 

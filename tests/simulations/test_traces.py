@@ -99,6 +99,15 @@ def test_lost_rows_and_unfinished_parts_are_told(write: Write) -> None:
     )
 
 
+def test_peers_whose_traces_do_not_end_are_told(write: Write) -> None:
+    folder = write(published(1, "a", P, 1))
+    (part,) = folder.iterdir()
+    write(published(2, "a", P, 2), peer=OTHER)
+    parquet.write_table(parquet.read_table(part)[:-1], part)
+
+    assert read_trace(folder).remarks == ("1 peer was killed or still runs: its last rows may be missing",)
+
+
 def test_rows_that_make_no_sense_are_counted_and_told(write: Write) -> None:
     folder = write(published(1, "a", P, 1), published(2, "a", P, 2))
     (part,) = folder.iterdir()

@@ -153,8 +153,30 @@ def test_of_a_peers_trace_what_was_published_counts_and_nothing_else(tmp_path: P
     assert (seen.changes, seen.events, seen.malformed) == (2, 1, 0)
     assert open_history(tmp_path).said() == [
         "2 rows were lost while the peers traced: something may be missing",
+        "1 peer was killed or still runs: its last rows may be missing",
         "1 unfinished part was left out: a peer still writes it, or was killed",
     ]
+
+
+def test_peers_whose_traces_do_not_end_are_told(tmp_path: Path) -> None:
+    empty = dict.fromkeys(schema().names) | {"at_us": 1}
+    for peer, run_us, last in (("a", 1, What.STOP), ("b", 1, What.INSERT), ("b", 2, What.STOP), ("c", 1, What.EVENT)):
+        made = [empty | {"peer": peer, "run_us": run_us, "row": row, "what": what} for row, what in ((1, What.START), (2, last))]
+        parquet.write_table(pyarrow.Table.from_pylist(made, schema()), tmp_path / f"{peer}-{run_us}-000001.parquet")
+
+    assert open_history(tmp_path).said() == ["2 peers were killed or still run: their last rows may be missing"]
+
+
+def test_a_trace_whose_text_is_none_is_one_clear_line(tmp_path: Path) -> None:
+    row = dict.fromkeys(schema().names) | {"run_us": 1, "row": 1, "at_us": 1}
+    invalid = pyarrow.Array.from_buffers(pyarrow.string(), 1, pyarrow.array([b"\xff"]).buffers())
+    table = pyarrow.Table.from_pylist([row], schema())
+    for name in ("peer", "what"):
+        table = table.set_column(table.column_names.index(name), name, invalid)
+    parquet.write_table(table, tmp_path / "a.parquet")
+
+    with pytest.raises(BadWorkload, match=r"^cannot read .*a\.parquet: a text in it is no UTF-8$"):
+        open_history(tmp_path)
 
 
 def test_a_folder_is_read_in_order_of_names(tmp_path: Path) -> None:
