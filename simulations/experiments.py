@@ -16,11 +16,15 @@ from .plan import check, make_plan, peer_ids
 from .remarks import malformed
 from .report import Growth, write_report
 from .strategies import STANDARD, Strategy, parse
-from .workload import COMMON_MIX, POSITIONS, Mix, Synthetic, Workload, check_subscriptions, parse_mix
+from .workload import COMMON_MIX, POSITIONS, Mix, Recorded, Synthetic, Workload, check_subscriptions, parse_mix
 
 Number = TypeVar("Number", int, float)
 
 MAX_SEED = (1 << 63) - 1
+TUPLES = 1_000_000
+ZIPF = "0.5,1,1"
+HOURS = 24.0
+"""What is usual of synthetic tuples; hours of those of a file too."""
 PEERS = 1_000
 SUBSCRIPTIONS = 10_000
 """Where neither is said, and no trace has them."""
@@ -33,18 +37,19 @@ GROWTH_SUBSCRIPTIONS = 20_000
 class BalanceRequest:
     """A comparison of strategies as it was asked for; texts are as on the command line, empty ones mean the usual.
 
-    So does None for ``peers`` and ``subscriptions``: those of the trace, where there is one.
+    So does None; for ``peers`` and ``subscriptions`` it is those of the trace, where there is one. What the workload of the request
+    does not have, such as the Zipf exponents of a file, is refused where it is said.
     """
 
     peers: int | None
-    tuples: int
+    tuples: int | None
     subscriptions: int | None
     events: str | None = None
     trace: str | None = None
     mix: str = ""
     distinct: str = ""
-    zipf: str = "0.5,1,1"
-    hours: float = 24.0
+    zipf: str = ""
+    hours: float | None = None
     strategies: tuple[str, ...] = ()
     seed: int = 1
 
@@ -77,7 +82,11 @@ def balance(
     for strategy in strategies:
         title(strategy.name)
         outcomes.append(run(strategy, workload, subscriptions, peers, count))
-    configuration = {**asdict(request), **described(workload, mix), "left_out": left_out}
+    configuration = {**_said(request), **described(workload, mix), "left_out": left_out}
+    if request.trace is not None:
+        # Its tuples have their times, and its subscriptions their patterns.
+        for name in ("hours", "mix") if request.subscriptions is None else ("hours",):
+            del configuration[name]
     save(out, outcomes, configuration, names)
     title("fewer peers, for the report")
     grown = [growth(strategy, len(peers), asked, request.seed, workload, mix) for strategy in strategies]
@@ -85,10 +94,17 @@ def balance(
     return outcomes, left_out
 
 
+def _said(request: BalanceRequest) -> dict[str, object]:
+    """What was asked for, without what is as usual or not used."""
+    return {name: value for name, value in asdict(request).items() if value not in (None, "")}
+
+
 def growth(strategy: Strategy, peers: int, asked: int, seed: int, workload: Workload, mix: Mix) -> Growth:
     """How uneven a strategy is with fewer peers, on a part of the workload that is counted here and now."""
     if isinstance(workload, Synthetic):
         workload = replace(workload, tuples=min(workload.tuples, GROWTH_TUPLES))
+    elif isinstance(workload, Recorded) and workload.tuples > GROWTH_TUPLES:
+        workload = workload.thinned(GROWTH_TUPLES)
     subscriptions = workload.subscriptions(min(asked, GROWTH_SUBSCRIPTIONS), mix, seed)
     sizes = sorted({10**power for power in range(1, 9) if strategy.replicas <= 10**power < peers} | {peers})
     count = in_one_thread()
@@ -102,28 +118,46 @@ def workload_of(request: BalanceRequest) -> tuple[Workload, list[bytes] | None, 
 
     Raises BadParameter and BadWorkload.
     """
+    _refuse_unused(request)
     if request.trace is not None:
         return _traced(request, request.trace)
+    hours = HOURS if request.hours is None else request.hours
     if request.events is None:
-        distinct = _three(request.distinct, "--distinct", int) if request.distinct else usual_distinct(request.tuples)
-        return (
-            Synthetic(request.tuples, distinct, _three(request.zipf, "--zipf", float), request.seed, request.hours * 3600),
-            None,
-            "",
-        )
+        tuples = TUPLES if request.tuples is None else request.tuples
+        distinct = _three(request.distinct, "--distinct", int) if request.distinct else usual_distinct(tuples)
+        zipf = _three(request.zipf or ZIPF, "--zipf", float)
+        return Synthetic(tuples, distinct, zipf, request.seed, hours * 3600), None, ""
     from .reading import read
 
-    if not 0 < request.hours < float("inf"):
-        raise BadParameter(f"tuples within {request.hours:g} h; expected more than 0")
-    reading = read(request.events, seconds=request.hours * 3600)
+    if not 0 < hours < float("inf"):
+        raise BadParameter(f"tuples within {hours:g} h; expected more than 0")
+    reading = read(request.events, seconds=hours * 3600)
     return reading.recorded, None, "; ".join(malformed(reading.malformed, "line", reading.examples))
+
+
+def _refuse_unused(request: BalanceRequest) -> None:
+    """Raises BadParameter for what was said and would not be looked at."""
+    if request.trace is not None and request.events is not None:
+        raise BadParameter("--trace and --events are two workloads; expected one of them")
+    given = request.trace or request.events
+    if given is None:
+        return
+    if request.tuples is not None:
+        raise BadParameter(f"--tuples {request.tuples} is for synthetic tuples; those of {given} are as many as there are")
+    for option, text in (("--distinct", request.distinct), ("--zipf", request.zipf)):
+        if text:
+            raise BadParameter(f"{option} {text} is for synthetic tuples; those of {given} are as they are")
+    if request.trace is None:
+        return
+    if request.hours is not None:
+        raise BadParameter(f"--hours {request.hours:g} is for tuples without times; those of {given} have theirs")
+    if request.mix and request.subscriptions is None:
+        raise BadParameter(f"--mix {request.mix} is for subscriptions that are made; say how many, with --subscriptions")
 
 
 def _traced(request: BalanceRequest, folder: str) -> tuple[Workload, list[bytes] | None, str]:
     from .traces import read_trace
 
-    if request.events is not None:
-        raise BadParameter("--trace and --events are two workloads; expected one of them")
     trace = read_trace(folder)
     workload = trace.workload
     if request.subscriptions is not None:
@@ -142,8 +176,11 @@ def usual_distinct(tuples: int) -> tuple[int, int, int]:
 
 def described(workload: Workload, mix: Mix) -> dict[str, object]:
     """What a request came to."""
+    law = {"zipf": ",".join(f"{exponent:g}" for exponent in workload.exponents)} if isinstance(workload, Synthetic) else {}
     return {
         "tuples": workload.tuples,
+        **law,
+        "hours": workload.seconds / 3600,
         "mix": str(mix),
         "constants": {name: len(known.keys) for name, known in zip(POSITIONS, workload.constants, strict=True)},
     }

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import msgspec
 import numpy as np
@@ -47,6 +47,10 @@ class Traced(Recorded):
     def published_s(self, numbers: Whole) -> Times:
         """When the tuples of these numbers were published."""
         return self.at_s[numbers]
+
+    def only(self, numbers: Whole) -> Self:
+        """The tuples of these numbers, each at its time; anchors of subscriptions stay what they were."""
+        return replace(super().only(numbers), at_s=self.at_s[numbers])
 
     def subscriptions(self, count: int, mix: Mix, seed: int) -> Subscriptions:
         """Those of the trace, or so many others where it is to have none."""

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 @click.option("--subscriptions", type=int, help="How many subscriptions. [default: 10000, or those that were traced]")
 @click.option("--mix", default="", metavar="PATTERN=WEIGHT,...", help="Which constants subscriptions give, such as ?po=2,s??=1.")
 @click.option("--distinct", default="", metavar="S,P,O", help="Distinct synthetic subjects, predicates and objects.")
-@click.option("--zipf", default="0.5,1,1", show_default=True, metavar="S,P,O", help="Zipf's exponents of the three; 0 is uniform.")
-@click.option("--hours", default=24.0, show_default=True, help="For how long the tuples are published.")
+@click.option("--zipf", default="", metavar="S,P,O", help="Zipf's exponents of the three; 0 is uniform. [default: 0.5,1,1]")
+@click.option("--hours", type=float, help="For how long the tuples are published. [default: 24, or those of the trace]")
 @click.option(
     "--strategy", "strategies", multiple=True, help="A strategy such as rarest+grid-10+demand; may be repeated. [default: all]"
 )
@@ -44,7 +44,7 @@ def command(
     mix: str,
     distinct: str,
     zipf: str,
-    hours: float,
+    hours: float | None,
     strategies: tuple[str, ...],
     seed: int,
     how: How,
@@ -54,14 +54,12 @@ def command(
     Without --strategy all standard ones are compared. DIR gets what each peer carries (Parquet), the numbers and the run's
     configuration (JSON), and report.html, which needs no network to be read.
     """
-    if tuples is not None and (events or trace):
-        raise click.UsageError(f"--tuples {tuples} is for synthetic tuples; those of {events or trace} are as many as there are")
     with mistakes_told():
         from simulations.experiments import BalanceRequest
 
         request = BalanceRequest(
             peers=peers,
-            tuples=1_000_000 if tuples is None else tuples,
+            tuples=tuples,
             events=None if events is None else str(events),
             trace=None if trace is None else str(trace),
             subscriptions=subscriptions,

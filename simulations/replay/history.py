@@ -161,7 +161,7 @@ def open_history(path: str | Path, *, piece_bytes: int = PIECE_BYTES) -> History
 
 
 def _numbered(file: Path) -> Iterator[tuple[tuple[object, object], int, int, bool]]:
-    """Of each row group of a trace: the run of the peer that wrote it, its last row's number, its rows, and if the run ends in it."""
+    """Of each row group of a trace: the run of the peer that wrote it, its last row's number, its rows, and if it ends there."""
     from pyarrow import parquet
 
     with parquet.ParquetFile(file) as opened:

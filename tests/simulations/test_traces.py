@@ -108,6 +108,19 @@ def test_peers_whose_traces_do_not_end_are_told(write: Write) -> None:
     assert read_trace(folder).remarks == ("1 peer was killed or still runs: its last rows may be missing",)
 
 
+def test_a_part_of_a_trace_is_even_and_keeps_codes_times_and_subscriptions(write: Write) -> None:
+    folder = write(*(published(number, f"s{number}", P, number % 2) for number in range(10)), subscribed(99, 1, None, P, None))
+    workload = read_trace(folder).workload
+
+    part = workload.thinned(4)
+
+    assert (part.tuples, part.codes[0].tolist()) == (4, [0, 2, 5, 7])
+    assert [known.facts.tolist() for known in part.constants[1:]] == [[4], [2, 2]]
+    assert part.constants[0].facts.tolist() == [1, 0, 1, 0, 0, 1, 0, 1, 0, 0]
+    assert part.chunk(0, 4).at_s.tolist() == pytest.approx([0, 2e-6, 5e-6, 7e-6])
+    assert (part.seconds, part.asked) == (workload.seconds, workload.asked)
+
+
 def test_rows_that_make_no_sense_are_counted_and_told(write: Write) -> None:
     folder = write(published(1, "a", P, 1), published(2, "a", P, 2))
     (part,) = folder.iterdir()

@@ -70,6 +70,23 @@ def test_a_file_with_malformed_lines_is_used_and_they_are_told(tmp_path: Path) -
     assert "t.tsv line 2" in json.loads((tmp_path / "configuration.json").read_text())["left_out"]
 
 
+def test_a_configuration_has_what_the_workload_used_and_a_part_of_it_draws_the_growth(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("simulations.experiments.GROWTH_TUPLES", 2)
+    (tmp_path / "t.tsv").write_text("".join(f"s{number}\tp\to\n" for number in range(9)))
+    events = ("--events", str(tmp_path / "t.tsv"), "--peers", "20")
+    few = ("--engine", "numpy", "--strategy", "rarest", "--subscriptions", "5")
+
+    ran = [simulate("load-balance", *options, *few, out=tmp_path / "out") for options in (("--tuples", "9"), events)]
+
+    assert [one.exit_code for one in ran] == [0, 0], ran[-1].output
+    found = json.loads((tmp_path / "out" / "configuration.json").read_text())
+    assert found.keys() & {"tuples", "zipf", "distinct", "hours", "trace"} == {"tuples", "hours"}
+    assert (found["tuples"], found["hours"]) == (9, 24)
+    assert "Growth, over 2 tuples" in (tmp_path / "out" / "report.html").read_text()
+
+
 def test_a_second_run_leaves_the_files_of_the_user_and_replaces_those_of_the_first(tmp_path: Path) -> None:
     table = pyarrow.table({"subject": ["a", "b"], "predicate": ["p", "p"], "object": ["c", "d"]})
     parquet.write_table(table, tmp_path / "films.parquet")
@@ -103,6 +120,11 @@ def test_a_second_run_leaves_the_files_of_the_user_and_replaces_those_of_the_fir
             ("--peers", "67109", "--strategy", "rarest", "--strategy", "virtual-1000"),
             "67109 peers under 1000 ids each; expected 67108 peers at most, or fewer ids",
         ),
+        (("--events", "x.nt", "--tuples", "5"), "--tuples 5 is for synthetic tuples; those of x.nt are as many as there are"),
+        (("--events", "x.nt", "--zipf", "1,1,1"), "--zipf 1,1,1 is for synthetic tuples; those of x.nt are as they are"),
+        (("--trace", "x", "--distinct", "5,5,5"), "--distinct 5,5,5 is for synthetic tuples; those of x are as they are"),
+        (("--trace", "x", "--hours", "1"), "--hours 1 is for tuples without times; those of x have theirs"),
+        (("--trace", "x", "--mix", "?po=1"), "--mix ?po=1 is for subscriptions that are made; say how many, with --subscriptions"),
         (("--events", "gone.nt"), "cannot read gone.nt: no such file or directory"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
