@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import islice
 
-from .blocks import PER_BLOCK, spread
+from .blocks import PER_BLOCK, block_of, spread
 from .contacts import Contact
 from .identity import ID_BITS, PeerId, as_int
 
@@ -36,7 +36,7 @@ THIN = 8
 class _Region:
     """All peers of the subtree of ``depth`` leading bits, or all those within ``reach`` of the one key ``prefix`` at full depth."""
 
-    __slots__ = ("depth", "full", "learned_s", "members", "prefix", "reach", "target")
+    __slots__ = ("all_count", "depth", "full", "learned_s", "members", "prefix", "reach", "target")
 
     def __init__(self, target: bytes, depth: int, reach: int, full: int, members: dict[int, Contact], now: float) -> None:
         self.target = as_int(target)
@@ -46,6 +46,8 @@ class _Region:
         # From this many members on, the region no longer holds what it claims, or is better split: it is dropped.
         self.full = full
         self.members = members
+        self.all_count = all(block_of(contact.host) is None for contact in members.values())
+        """Whether no member is in a block of which only some own a key."""
         self.learned_s = now
 
     def holds(self, peer: int) -> bool:
@@ -101,8 +103,10 @@ class Regions:
             if r == 1 and members:
                 return (members[min(members, key=point.__xor__)],)
             if len(members) >= r or (region.depth == 0 and members):
-                ordered = (members[each] for each in sorted(members, key=point.__xor__))
-                found = tuple(islice(spread(ordered, self._per_block), r))
+                closest = sorted(members, key=point.__xor__)
+                if region.all_count:
+                    return tuple([members[each] for each in closest[:r]])
+                found = tuple(islice(spread((members[each] for each in closest), self._per_block), r))
                 if len(found) == r or region.depth == 0:
                     return found
         return None
@@ -154,6 +158,7 @@ class Regions:
             if region.holds(point) and region.members.get(point) != contact:
                 changed = True
                 region.members[point] = contact
+                region.all_count = region.all_count and block_of(contact.host) is None
                 if len(region.members) >= region.full:
                     self._drop(region)
         if changed:

@@ -311,7 +311,9 @@ class Handover:
                 while self._rendezvous.followed() and asyncio.get_running_loop().time() < deadline_s:  # noqa: ASYNC110  # many feeds
                     await asyncio.sleep(FOLLOW_LOOK_S)
         except TimeoutError:
-            log.warning("not everything was handed over within %.0f s: the facts that only this peer held are lost", LEAVING_S)
+            log.warning(
+                "not everything was handed over within %.0f s: what another holder has, it gives to the next one", LEAVING_S
+            )
 
     async def _hand_over(self) -> None:
         """Look through all keys: whom are their facts to be sent to, and where do their feeds belong?"""

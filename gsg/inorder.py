@@ -28,10 +28,13 @@ _NOBODY = Origin(b"", 0)
 
 
 class InOrder:
-    """Hands on what rendezvous bring, in the order of each publisher. ``ways(peer)`` are the channels by which a peer feeds us."""
+    """Hands on what rendezvous bring, in the order of each publisher.
 
-    def __init__(self, ways: Callable[[bytes], Collection[Channel]]) -> None:
-        self._ordering: Ordering[Callable[[], None]] = Ordering(ways)
+    ``ways(peer)`` are the channels by which a peer feeds us, ``events_by(peer)`` those by which only events may come from it.
+    """
+
+    def __init__(self, ways: Callable[[bytes], Collection[Channel]], events_by: Callable[[bytes], Collection[Channel]]) -> None:
+        self._ordering: Ordering[Callable[[], None]] = Ordering(ways, events_by)
         self.on_happened: OnHappened = _unheard
         self.on_held: OnHeld = _unheard_later
         self._timer: asyncio.TimerHandle | None = None

@@ -93,7 +93,7 @@ class Intake:
         self._numbers = count(1)
         self.standbys = Standbys(holders, exchange, self._sources, self._numbers, start_task)
         """What stands by at the holders that do not feed us."""
-        self.inorder = InOrder(self.ways)
+        self.inorder = InOrder(self._ways_of, self.standbys.ways)
         """What decides whose turn it is."""
         self.on_memory: Callable[[Memory, bool], None] = lambda memory, kept: None
         """Hears of each memory when it is kept, and when nobody uses it any more."""
@@ -199,11 +199,9 @@ class Intake:
         source = self._sources.get(number)
         return source.memory if source is not None and source.channel is channel else None
 
-    def ways(self, peer: bytes) -> Collection[Channel]:
+    def _ways_of(self, peer: bytes) -> Collection[Channel]:
         """The channels by which a peer feeds this one now."""
-        ways = self._ways.get(peer, ())
-        more = self.standbys.ways(peer)
-        return {*ways, *more} if more else ways
+        return self._ways.get(peer, ())
 
     # --- what other peers tell --------------------------------------------------------------------------------------------
 

@@ -29,8 +29,9 @@ from .errors import BadTerm, PeerMisbehaved, Refused
 from .features import Template
 from .model import Term, Tuple, show
 
-After: TypeAlias = list[tuple[bytes, int]]
-"""Rendezvous, and the last number that a publisher has sent to each: what comes from them up to there may belong before this."""
+After: TypeAlias = list[tuple[bytes, int, int]]
+"""Rendezvous, and for each the last number that a publisher has sent there, and the last of an event, 0 for none of late: what
+comes from them up to there may belong before this. Where something only stands by (:mod:`gsg.standbys`), only events come."""
 
 
 class _Message(msgspec.Struct, frozen=True, array_like=True, gc=False):

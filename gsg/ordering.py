@@ -80,13 +80,15 @@ class _Stream(Generic[Payload]):
 
 
 class Ordering(Generic[Payload]):
-    """Holds what comes too early. ``ways(rendezvous)`` are those by which a rendezvous feeds this peer now.
+    """Holds what comes too early. ``ways(rendezvous)`` are those by which a rendezvous feeds this peer now, and
+    ``events_by(rendezvous)`` those by which only events may come from it.
 
-    Whoever uses it tells what arrives, delivers what it is given back, in order, and sends the :attr:`questions`.
+        Whoever uses it tells what arrives, delivers what it is given back, in order, and sends the :attr:`questions`.
     """
 
-    def __init__(self, ways: Callable[[bytes], Collection[Way]]) -> None:
+    def __init__(self, ways: Callable[[bytes], Collection[Way]], events_by: Callable[[bytes], Collection[Way]]) -> None:
         self._ways = ways
+        self._events_by = events_by
         self._streams: dict[bytes, _Stream[Payload]] = {}
         """By publisher. Limit: PUBLISHERS, and those of which something is held."""
         self._oldest: OrderedDict[int, _Held[Payload]] = OrderedDict()
@@ -204,12 +206,13 @@ class Ordering(Generic[Payload]):
     def _outstanding(self, stream: _Stream[Payload], way: Way, number: int, after: After) -> list[tuple[Way, int]]:
         """The ways that have not come as far as they must for a number to be the next, each with the number that is missing."""
         missing: list[tuple[Way, int]] = []
-        for rendezvous, last in after:
-            # What was sent there later than this need not be waited for: only what comes before.
-            needed = last if last < number else number - 1
-            for other in self._ways(rendezvous):
-                if other is not way and stream.come.get(other, 0) < needed:
-                    missing.append((other, needed))
+        for rendezvous, last, last_event in after:
+            for ways, sent in ((self._ways(rendezvous), last), (self._events_by(rendezvous), last_event)):
+                # What was sent there later than this need not be waited for: only what comes before.
+                needed = sent if sent < number else number - 1
+                for other in ways:
+                    if other is not way and stream.come.get(other, 0) < needed:
+                        missing.append((other, needed))
         return missing
 
     def _before(self, publisher: bytes, number: int | None, concerns: Concerns) -> list[_Held[Payload]]:

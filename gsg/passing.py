@@ -24,11 +24,13 @@ WAITING = 10_000
 class _Last:
     """How far a publisher has come with one rendezvous."""
 
-    __slots__ = ("acknowledged", "acknowledged_s", "number")
+    __slots__ = ("acknowledged", "acknowledged_s", "event", "number")
 
     def __init__(self, number: int, now: float) -> None:
         self.number = number
         """The last one that was sent there."""
+        self.event = 0
+        """The last one of an event."""
         self.acknowledged = 0
         self.acknowledged_s = now
 
@@ -42,16 +44,17 @@ class Sent:
         self._last: dict[bytes, _Last] = {}
         """By rendezvous. Limit: NAMED."""
 
-    def sending(self, rendezvous: bytes, number: int, now: float) -> None:
-        """A message up to this number is about to be sent."""
+    def sending(self, rendezvous: bytes, number: int, now: float, *, is_event: bool = False) -> None:
+        """A message up to this number, of events or of facts, is about to be sent."""
         last = self._last.get(rendezvous)
-        if last is not None:
-            if number > last.number:
-                last.number = number
-            return
-        if len(self._last) >= NAMED:
-            del self._last[min(self._last, key=lambda one: _by_age(self._last[one]))]
-        self._last[rendezvous] = _Last(number, now)
+        if last is None:
+            if len(self._last) >= NAMED:
+                del self._last[min(self._last, key=lambda one: _by_age(self._last[one]))]
+            last = self._last[rendezvous] = _Last(number, now)
+        if number > last.number:
+            last.number = number
+        if is_event and number > last.event:
+            last.event = number
 
     def acknowledged(self, rendezvous: bytes, number: int, now: float) -> None:
         """The rendezvous has forwarded everything up to this number."""
@@ -60,13 +63,13 @@ class Sent:
             last.acknowledged, last.acknowledged_s = number, now
 
     def passed(self, rendezvous: bytes, number: int, now: float) -> After:
-        """What goes up to this number was forwarded as it was sent; returns what it has to say of the others."""
+        """Events up to this number were forwarded as they were sent; returns what they have to say of the others."""
         last = self._last.get(rendezvous)
         if last is None or number < last.number:
-            self.sending(rendezvous, number, now)
+            self.sending(rendezvous, number, now, is_event=True)
             self.acknowledged(rendezvous, number, now)
         else:
-            last.number = last.acknowledged = number
+            last.number = last.event = last.acknowledged = number
             last.acknowledged_s = now
         return self.others(rendezvous, now)
 
@@ -83,7 +86,7 @@ class Sent:
             if last.acknowledged >= last.number and now - last.acknowledged_s > NAMED_S:
                 del self._last[one]
             elif one != rendezvous:
-                named.append((one, last.number))
+                named.append((one, last.number, last.event))
         return named
 
 

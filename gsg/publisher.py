@@ -65,6 +65,9 @@ class _Parcel:
 class _Batch(Protocol):
     """What one call publishes."""
 
+    is_events: bool
+    """Events, or facts."""
+
     def begin(self, parcels: Sequence[_Parcel]) -> Sequence[_Parcel]:
         """It is its turn to be sent. Returns the parcels that every one of them is to name, with their last numbers."""
 
@@ -77,6 +80,8 @@ class _Batch(Protocol):
 
 class _Facts:
     """Facts that come or go."""
+
+    is_events = False
 
     def __init__(
         self, publisher: Publisher, sign: int, facts: Sequence[Tuple], versions: Versions, audience: Audience | None
@@ -106,6 +111,8 @@ class _Facts:
 
 class _Events:
     """Events, which get their numbers when it is their turn: numbers and messages have one order."""
+
+    is_events = True
 
     def __init__(self, publisher: Publisher, events: Sequence[tuple[Tuple, str | None]], audience: Audience | None) -> None:
         self._publisher = publisher
@@ -137,6 +144,8 @@ class _Events:
 
 class _Again:
     """Events of one audience that go once more, as they were numbered."""
+
+    is_events = True
 
     def __init__(self, publisher: Publisher, said: Sequence[Said]) -> None:
         self._publisher = publisher
@@ -356,7 +365,7 @@ class Publisher:
         problem: PeerUnreachable | None = None
         parcels = await self._parcels(tuples, sizes, places)
         for parcel in batch.begin(parcels):
-            self._sent.sending(parcel.holder.id, parcel.last, self.now())
+            self._sent.sending(parcel.holder.id, parcel.last, self.now(), is_event=batch.is_events)
         for parcel in parcels:
             try:
                 channel = await self._exchange.channel(parcel.holder)
@@ -369,7 +378,7 @@ class Publisher:
                 parcel.add_to(missed)
                 continue
             now = self.now()
-            self._sent.sending(parcel.holder.id, parcel.last, now)
+            self._sent.sending(parcel.holder.id, parcel.last, now, is_event=batch.is_events)
             after = self._sent.others(parcel.holder.id, now)
             sent.append((parcel, channel, channel.ask(partial(batch.message, parcel, after=after))))
             parcel.size_bytes = channel.sent_bytes

@@ -432,7 +432,10 @@ class Rendezvous:
         """What another holder knows of keys that are ours too; per fact and key, the later stamp is right."""
         self._says(None)
         entries = self.held
+        variants, to_all = entries.variants, self._changed
         for sign, fact, positions, stamp in zip(signs, facts, places, stamps, strict=True):
+            change = entries.change(fact, sign)
+            tell = to_all if type(fact) is tuple and not variants else self._changed_for_some
             for position in positions:
                 key = (len(fact), position, fact[position])
                 if self._moved:
@@ -440,8 +443,8 @@ class Rendezvous:
                 known = entries.stamp_of(key, fact)
                 if known > stamp or (known == stamp and sign > 0):
                     continue  # the same change, or an older one; of two at one moment, both sides take the retraction
-                if entries.change(fact, sign)(key, fact, stamp):
-                    self._changed_for_some(key, fact, sign, stamp)
+                if change(key, fact, stamp):
+                    tell(key, fact, sign, stamp)
                 elif position == HOME and self._everywhere.size and (sign > 0 or entries.variants):
                     # Not heard of in order: who was told by another that it went, and sees it, is to hear the later word.
                     self._feed_some(self._everywhere, entries.seen(key, fact, sign, stamp))

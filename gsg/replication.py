@@ -112,10 +112,14 @@ class Replication:
         if not self._holders.others():
             return Held(changed, stamp, kept)
         # What the links have room for leaves in this turn of the loop, together with what the other messages of it cause.
-        sent, _ = self._send(sign, facts, self._copies(facts, places) or {}, stamp)
+        version = self._holders.version
+        copies = self._copies(facts, places)
+        sent, _ = self._send(sign, facts, copies or {}, stamp)
 
         async def everywhere() -> None:
-            await self._until_held(sign, facts, places, stamp, sent)
+            # Mostly nobody has come or gone between the two, and who holds what need not be found again.
+            known = copies if self._holders.version == version else None
+            await self._until_held(sign, facts, places, stamp, sent, known)
             if kept is not None:
                 await kept()
 
@@ -134,23 +138,26 @@ class Replication:
     def _copies(self, facts: Sequence[Tuple], places: Sequence[bytes]) -> Copies | None:
         """Who holds what besides us; None where that is not known without asking."""
         copies: Copies = {}
+        by_id: dict[bytes, Copy] = {}  # contacts are slow to hash
         own = self._own
         all_of = self._holders.all_of
         for number, (fact, there) in enumerate(zip(facts, places, strict=True)):
-            theirs: dict[dht.Contact, bytes] = {}
             for position in there:
                 holders = all_of((len(fact), position, fact[position]))
                 if not holders:
                     return None
                 for holder in holders:
-                    if holder.id != own:
-                        theirs[holder] = theirs.get(holder, b"") + _BYTE[position]
-            for holder, positions in theirs.items():
-                copy = copies.get(holder)
-                if copy is None:
-                    copy = copies[holder] = ([], [])
-                copy[0].append(number)
-                copy[1].append(positions)
+                    peer = holder.id
+                    if peer == own:
+                        continue
+                    copy = by_id.get(peer)
+                    if copy is None:
+                        copy = by_id[peer] = copies[holder] = ([number], [_BYTE[position]])
+                    elif copy[0][-1] == number:
+                        copy[1][-1] += _BYTE[position]
+                    else:
+                        copy[0].append(number)
+                        copy[1].append(_BYTE[position])
         return copies
 
     def _send(self, sign: int, facts: Sequence[Tuple], copies: Copies, stamp: int) -> tuple[Sent, Copies]:
@@ -200,12 +207,18 @@ class Replication:
         problems = await asyncio.gather(*(tell(holder, copy) for holder, copy in copies.items()))
         return next(filter(None, problems), None)
 
-    async def _until_held(self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes], stamp: int, sent: Sent) -> None:
-        """Wait until all holders have the change; where some die or are set aside, those who take their place are told."""
+    async def _until_held(
+        self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes], stamp: int, sent: Sent, copies: Copies | None
+    ) -> None:
+        """Wait until all holders have the change; where some die or are set aside, those who take their place are told.
+
+        ``copies``: what :meth:`_copies` says now, where that is known.
+        """
         problem: GsgError | None = None
         deadline_s = _now() + HOLDERS_TIMEOUT_S
-        for _ in range(ATTEMPTS):
-            copies = self._copies(facts, places)
+        for attempt in range(ATTEMPTS):
+            if attempt or copies is None:
+                copies = self._copies(facts, places)
             if copies is None:
                 await self._holders.look_up(_keys(facts, places))
                 copies = self._copies(facts, places)

@@ -23,7 +23,7 @@ from .errors import GsgError, PeerUnreachable
 from .exchange import Answer, Channel, Exchange, Leaving, LinkBroke, answer_of, show
 from .handover import Handover
 from .holders import Holders
-from .messages import Done, Flash, Message
+from .messages import After, Done, Flash, Message
 from .rendezvous import Rendezvous
 from .standbys import StartTask
 
@@ -70,7 +70,8 @@ class Spreading:
         self._rendezvous.flash(message.publisher, message.events, here, message.after, message.audience)
         if not parcels:
             return Done(message.request)
-        named = [(self._own.id, message.events[-1].number), *message.after]
+        last = message.events[-1].number
+        named = [(self._own.id, last, last), *message.after]
         passing: list[asyncio.Future[bool]] = []
         for holder, parcel in parcels.items():
             # Tasks begin in order, those of several messages too: each waits for its turn with its holder.
@@ -167,7 +168,7 @@ class Spreading:
                 self._turns[holder.id] = lock, users - 1
 
 
-def _part(message: Flash, parcel: dict[int, bytearray], after: list[tuple[bytes, int]]) -> Callable[[int], Message]:
+def _part(message: Flash, parcel: dict[int, bytearray], after: After) -> Callable[[int], Message]:
     """Some of the events of a message, as they go on."""
     events = [message.events[number] for number in parcel]
     places = [bytes(positions) for positions in parcel.values()]

@@ -20,7 +20,10 @@ class Ways:
 
     def __init__(self, *names: str) -> None:
         self.there = {name.encode(): [name] for name in names}
-        self.ordering: Ordering[int] = Ordering(lambda rendezvous: self.there.get(rendezvous, []))
+        self.standby: dict[bytes, list[str]] = {}
+        self.ordering: Ordering[int] = Ordering(
+            lambda rendezvous: self.there.get(rendezvous, []), lambda rendezvous: self.standby.get(rendezvous, [])
+        )
         self.told: list[int] = []
         self.now = 0.0
 
@@ -33,9 +36,10 @@ class Ways:
         facts: str = "",
         more: bool = False,
         called: int | None = None,
+        events: int = 0,
     ) -> None:
-        """Events, or what happens to some facts of the one feed that comes by this way."""
-        named = [(name.encode(), number) for name, number in (after or {}).items()]
+        """Events, or what happens to some facts of the one feed that comes by this way; ``events``: the last named of an event."""
+        named = [(name.encode(), number, events) for name, number in (after or {}).items()]
         concerns = (way, list(facts)) if facts else None
         passes = self.ordering.passes(way, publisher, numbers[-1], named, more=more)
         if passes and not (concerns is not None and self.ordering.conflicts(publisher, concerns)):
@@ -81,6 +85,19 @@ def test_a_later_one_waits_for_an_earlier_one_of_another_way(ways: Ways) -> None
 
     assert ways.told == [1, 2]
     assert ways.questions() == [("r2", P, 1)]
+
+
+def test_where_only_events_come_from_only_events_are_waited_for(ways: Ways) -> None:
+    ways.standby[b"s"] = ["s"]
+    ways.arrive("r1", 5, after={"s": 4}, events=0, facts="a")
+    assert ways.told == [5]
+
+    ways.arrive("r1", 9, after={"s": 8}, events=7, facts="a")
+    assert ways.told == [5]
+    assert ways.questions() == [("s", P, 7)]
+
+    ways.arrive("s", 7)
+    assert ways.told == [5, 7, 9]
 
 
 def test_a_way_that_brought_nothing_says_that_the_number_has_passed(ways: Ways) -> None:

@@ -92,7 +92,7 @@ def test_each_owner_gets_one_message_with_all_of_its_tuples_and_their_places() -
 
         assert changed == 2
         first = Origin(us.contact.id, 1_500_001)
-        second = Origin(us.contact.id, 1_500_002, [(even.contact.id, 1_500_001)])
+        second = Origin(us.contact.id, 1_500_002, [(even.contact.id, 1_500_001, 0)])
         facts: list[Tuple] = [("a", "b", "c"), ("d", "e")]
         assert even.heard == [Publish(1, 1, facts, [b"\x00\x02", b"\x00"], 0, origin=first)]
         assert odd.heard == [Publish(1, 1, facts, [b"\x01", b"\x01"], 0, origin=second)]

@@ -162,7 +162,7 @@ def test_deltas_leave_in_the_order_in_which_they_were_said_whichever_feeds_they_
     place.follow("s", 1, X_ON_Y)
     place.follow("s", 2, rete.Template(("b", None, None)), 0)
     place.follow("t", 3, X_ON_Y)
-    said = [Origin(b"publisher", number, [(b"other", number - 1)]) for number in (1, 2, 3)]
+    said = [Origin(b"publisher", number, [(b"other", number - 1, 0)]) for number in (1, 2, 3)]
 
     place.rendezvous.passing.asked("s", b"publisher", 2)
     place.rendezvous.publish(1, [A, B], [b"\x01", b"\x00\x01"], origin=said[0])
