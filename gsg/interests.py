@@ -18,7 +18,6 @@ Nothing is known of a peer until it has answered, nor while keys are changing ha
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
@@ -26,7 +25,7 @@ from typing import TypeAlias
 
 import dht
 
-from .errors import PeerUnreachable, RemoteError
+from .errors import PeerUnreachable
 from .exchange import Answer, Channel, Exchange
 from .features import HOME, positions
 from .handover import Handover
@@ -63,6 +62,8 @@ class Told:
         self._start_task = start_task
         self._until_s: dict[Channel, float] = {}
         """Until when each may rely on what it was told. Bounded by the links."""
+        self._unheard: dict[asyncio.Future[Answer], float] = {}
+        """What was told and not acknowledged, and until when that is waited for. Bounded by what comes into use within LEASE_S."""
 
     def answer(self, channel: Channel) -> None:
         """A publisher asks."""
@@ -84,14 +85,17 @@ class Told:
         return keys
 
     def then(self, do: Callable[[], None]) -> None:
-        """Do something once all that rely on what they were told know of the keys that came into use: mostly at once."""
+        """Do something once all that rely on what they were told know of the keys that came into use: mostly at once.
+
+        Also of those that somebody else brought into use, of which they are just hearing.
+        """
         keys = [key for key in self._rendezvous.take_new_keys() if self._counts(key)]
         if keys:
-            asked = self._tell(False, keys)
-            if asked:
-                self._start_task(self._acknowledged(asked, do))
-                return
-        do()
+            self._tell(False, keys)
+        if self._unheard:
+            self._start_task(self._acknowledged(dict(self._unheard), do))
+        else:
+            do()
 
     def _counts(self, key: tuple[int, int, Term | None]) -> bool:
         """Whether publishers are to know that something is asked for under a key: not where it stands by for another peer."""
@@ -112,20 +116,23 @@ class Told:
         """A link is gone, and what was told by it."""
         self._until_s.pop(channel, None)
 
-    def _tell(self, anything: bool, keys: Keys) -> list[tuple[asyncio.Future[Answer], float]]:
+    def _tell(self, anything: bool, keys: Keys) -> None:
         now = asyncio.get_running_loop().time()
         self._until_s = {channel: until_s for channel, until_s in self._until_s.items() if until_s > now}
-        return [
-            (channel.ask(lambda request: Interested(request, anything, keys)), until_s)
-            for channel, until_s in self._until_s.items()
-        ]
+        for channel, until_s in self._until_s.items():
+            answer = channel.ask(lambda request: Interested(request, anything, keys))
+            if not answer.done():
+                self._unheard[answer] = until_s
+                answer.add_done_callback(self._heard)
 
-    @staticmethod
-    async def _acknowledged(asked: list[tuple[asyncio.Future[Answer], float]], do: Callable[[], None]) -> None:
-        for answer, until_s in asked:
-            with contextlib.suppress(TimeoutError, RemoteError):  # its lease has ended, or its link
-                async with asyncio.timeout_at(until_s):
-                    await answer
+    def _heard(self, answer: asyncio.Future[Answer]) -> None:
+        self._unheard.pop(answer, None)
+
+    async def _acknowledged(self, asked: dict[asyncio.Future[Answer], float], do: Callable[[], None]) -> None:
+        for answer, until_s in asked.items():
+            # Several may wait for one, so none of them may cancel it.
+            await asyncio.wait([answer], timeout=max(0.0, until_s - asyncio.get_running_loop().time()))
+            self._heard(answer)  # or its lease has ended
         do()
 
 

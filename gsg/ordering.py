@@ -45,9 +45,25 @@ Concerns: TypeAlias = tuple[Hashable, Sequence[Hashable]]
 class _Held(Generic[Payload]):
     """Something that waits."""
 
-    __slots__ = ("after", "behind", "blocking", "concerns", "done", "number", "payload", "publisher", "since_s", "size", "way")
+    __slots__ = (
+        "after",
+        "arrival",
+        "behind",
+        "blocking",
+        "concerns",
+        "done",
+        "number",
+        "payload",
+        "publisher",
+        "since_s",
+        "size",
+        "way",
+    )
 
-    def __init__(self, publisher: bytes, number: int, way: Way, after: After, payload: Payload, size: int, since_s: float) -> None:
+    def __init__(
+        self, arrival: int, publisher: bytes, number: int, way: Way, after: After, payload: Payload, size: int, since_s: float
+    ) -> None:
+        self.arrival = arrival
         self.publisher = publisher
         self.number = number
         self.way = way
@@ -93,8 +109,8 @@ class Ordering(Generic[Payload]):
         """By publisher. Limit: PUBLISHERS, and those of which something is held."""
         self._oldest: OrderedDict[int, _Held[Payload]] = OrderedDict()
         """All that is held, by arrival. Limit: HELD, HELD_BYTES."""
-        self._of_feed: dict[Hashable, dict[int, _Held[Payload]]] = {}
-        """What is held that concerns facts, by feed and arrival."""
+        self._of_fact: dict[tuple[Hashable, Hashable], dict[int, _Held[Payload]]] = {}
+        """What is held that concerns a fact of a feed, by arrival."""
         self._freed: list[bytes] = []
         """Publishers of whom something has waited behind what was delivered."""
         self._bytes = 0
@@ -142,13 +158,14 @@ class Ordering(Generic[Payload]):
             self._arrivals += 1
             # What is sent again, after a failure, keeps its place on its way: its number is an old one.
             number = come if things[-1][0] < come else number
-            held = _Held(publisher, number, way, after, payload, size, now)
+            held = _Held(self._arrivals, publisher, number, way, after, payload, size, now)
             if concerns is not None:
                 held.concerns = concerns
                 held.behind = self._before(publisher, number, concerns)
                 for other in held.behind:
                     other.blocking[publisher] = None
-                self._of_feed.setdefault(concerns[0], {})[self._arrivals] = held
+                for fact in concerns[1]:
+                    self._of_fact.setdefault((concerns[0], fact), {})[self._arrivals] = held
             heappush(stream.held, (number, self._arrivals, held))
             self._oldest[self._arrivals] = held
             self._bytes += size
@@ -217,17 +234,16 @@ class Ordering(Generic[Payload]):
 
     def _before(self, publisher: bytes, number: int | None, concerns: Concerns) -> list[_Held[Payload]]:
         """What is held that concerns the same facts, came before, and would not go before by its number."""
-        feed, facts = concerns
-        held = self._of_feed.get(feed)
-        if not held:
+        if not self._of_fact:
             return []
-        mine = set(facts)
+        feed, facts = concerns
+        held: dict[int, _Held[Payload]] = {}
+        for fact in facts:
+            held.update(self._of_fact.get((feed, fact), ()))
         return [
             other
-            for other in held.values()
-            if (other.publisher != publisher or (number is not None and other.number > number))
-            and other.concerns is not None
-            and not mine.isdisjoint(other.concerns[1])
+            for _, other in sorted(held.items())
+            if other.publisher != publisher or (number is not None and other.number > number)
         ]
 
     def _ask(self, publisher: bytes, stream: _Stream[Payload], way: Way) -> None:
@@ -239,10 +255,10 @@ class Ordering(Generic[Payload]):
         """Take out, by number, what waits for nothing any more."""
         ready: list[Payload] = []
         while stream.held:
-            number, arrival, held = stream.held[0]
+            number, _, held = stream.held[0]
             if self._outstanding(stream, held.way, number, held.after) or not all(other.done for other in held.behind):
                 break
-            ready.append(self._take_out(stream, arrival, held))
+            ready.append(self._take_out(stream, held))
         return ready
 
     def _settled(self, delivered: list[Payload]) -> list[Payload]:
@@ -257,36 +273,37 @@ class Ordering(Generic[Payload]):
         """Take out something, and all that comes before it, without what they wait for; that is not waited for any more."""
         stream = self._streams[late.publisher]
         while stream.held and stream.held[0][0] <= late.number:
-            _, arrival, held = stream.held[0]
-            self._hurry_one(arrival, held, delivered)
+            self._hurry_one(stream.held[0][2], delivered)
         delivered.extend(self._ready(stream))
 
-    def _hurry_one(self, arrival: int, held: _Held[Payload], delivered: list[Payload]) -> None:
+    def _hurry_one(self, held: _Held[Payload], delivered: list[Payload]) -> None:
         # What happened to one fact has one order, which is that of its feed: this is kept where the order of a publisher is not.
         # It ends: who is behind another came after it.
-        for other_arrival, other in list(self._of_feed.get(held.concerns[0], {}).items()) if held.behind and held.concerns else ():
-            if other in held.behind and not other.done:
-                self._hurry_one(other_arrival, other, delivered)
+        for other in held.behind:
+            if not other.done:
+                self._hurry_one(other, delivered)
         stream = self._streams[held.publisher]
         missing = self._outstanding(stream, held.way, held.number, held.after)
         for way, number in missing:
             _has_come(stream, way, number)
         self.late += bool(missing)
-        delivered.append(self._take_out(stream, arrival, held))
+        delivered.append(self._take_out(stream, held))
 
-    def _take_out(self, stream: _Stream[Payload], arrival: int, held: _Held[Payload]) -> Payload:
+    def _take_out(self, stream: _Stream[Payload], held: _Held[Payload]) -> Payload:
         held.done = True
-        del self._oldest[arrival]
+        del self._oldest[held.arrival]
         self._bytes -= held.size
         while stream.held and stream.held[0][2].done:
             heappop(stream.held)
         if not stream.held:
             stream.wanted.clear()
         if held.concerns is not None:
-            of_feed = self._of_feed[held.concerns[0]]
-            del of_feed[arrival]
-            if not of_feed:
-                del self._of_feed[held.concerns[0]]
+            feed, facts = held.concerns
+            for fact in dict.fromkeys(facts):
+                of_fact = self._of_fact[feed, fact]
+                del of_fact[held.arrival]
+                if not of_fact:
+                    del self._of_fact[feed, fact]
             self._freed.extend(held.blocking)
         return held.payload
 

@@ -111,11 +111,10 @@ class Reception:
                 self._quotas.of_peer(channel.contact.id).publish(count, channel.frame_bytes, now)
             except Refused as error:
                 self._refuse(channel, message, str(error))
-                self._pass_over(message)
                 return
         self._carry_out(channel, message)
 
-    def _pass_over(self, message: Flash | Publish) -> None:
+    def _pass_over(self, message: Message) -> None:
         """What was refused does not come: nobody is to wait for its numbers."""
         if isinstance(message, Publish) and message.origin is not None:
             self._rendezvous.passing.passed(message.origin.publisher, message.origin.number)
@@ -211,8 +210,8 @@ class Reception:
             channel.send(Done(request))
             self._outgoing.snapshot(channel, feed)
 
-    @staticmethod
-    def _refuse(channel: Channel, message: Message, why: str) -> None:
+    def _refuse(self, channel: Channel, message: Message, why: str) -> None:
+        self._pass_over(message)
         request = getattr(message, "request", None)
         if request is not None:
             with contextlib.suppress(PeerUnreachable):

@@ -116,6 +116,26 @@ def test_a_key_that_came_into_use_is_told_before_its_subscriber_is_answered() ->
     simulate(work, seed=4)
 
 
+def test_who_is_the_second_to_ask_for_a_key_waits_until_it_is_told_as_well() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        home = rendezvous(peers, 3, 0, TEMP)
+        publisher, first, second = others(peers, home)[:3]
+        await settled(peers)
+        tell = publisher._interests.told
+        publisher._interests.told = lambda *told: net.loop.call_later(3.0, tell, *told)  # type: ignore[method-assign]  # a busy peer
+        async with asyncio.TaskGroup() as group:
+            group.create_task(hear(first, TEMPERATURES, 0))
+            await asyncio.sleep(1.5)
+
+            heard = await hear(second, TEMPERATURES, 0)
+            await publisher.notify([(TEMP, 1, "x")])
+            await quiet()
+
+            assert heard == [(TEMP, 1, "x")]
+
+    simulate(work, seed=5)
+
+
 def test_a_lease_ends_where_its_publisher_is_silent() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         home = rendezvous(peers, 3, 0, TEMP)

@@ -380,6 +380,31 @@ def test_nothing_is_lost_or_left_when_ways_break(
     assert len(ways.ordering) == 0
 
 
+class Counting:
+    """A fact that counts how often such facts are looked at."""
+
+    looked_at = 0
+
+    def __hash__(self) -> int:
+        Counting.looked_at += 1
+        return id(self)
+
+
+def test_what_is_held_costs_nothing_where_it_concerns_other_facts(ways: Ways) -> None:
+    def cost_of(number: int) -> int:
+        before = Counting.looked_at
+        passes = ways.ordering.passes("r1", P, number, [(b"r2", number - 1, 0)])
+        concerns = ("feed", [Counting()])
+        assert not passes
+        assert ways.ordering.conflicts(Q, concerns) is False
+        ways.ordering.hold(0.0, "r1", P, [(b"r2", number - 1, 0)], [(number, number, 100)], concerns)
+        return Counting.looked_at - before
+
+    costs = [cost_of(2 * number) for number in range(1, 201)]
+
+    assert set(costs[1:]) == {costs[1]}
+
+
 STEPS = st.one_of(
     st.tuples(
         st.just("arrive"),
