@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 class Joining:
     """Enters the network through addresses, and calls at old ones.
 
-    ``call(address, hurried)`` asks who listens at an IP literal, which makes it known, ``look_around`` looks for neighbours,
+    ``call(address)`` asks who listens at an IP literal, which makes it known, ``look_around`` looks for neighbours,
     ``refused_by`` says why whoever listens at one does not talk with us, ``living`` are the addresses of the peers known now.
     ``path`` is the book's file, None keeps it in memory alone.
     """

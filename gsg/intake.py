@@ -48,7 +48,7 @@ from .unions import Union
 
 log = logging.getLogger(__name__)
 
-ATTEMPTS = 4
+ATTEMPTS = 5
 """How often a feed is tried to be set up anew before the subscriber is told that it cannot be."""
 MARKED_S = 0.5
 MARKS = 64
@@ -304,14 +304,14 @@ class Intake:
         return source if source is not None and source.channel is channel and not isinstance(source, Standby) else None
 
     async def _establish(self, memory: Memory) -> None:
-        for attempt in range(ATTEMPTS + 1):
+        for attempt in range(1, ATTEMPTS + 1):
             try:
                 await self._post(memory)
                 return
             except Elsewhere as error:
                 if attempt == ATTEMPTS:
                     raise PeerUnreachable(f"no peer takes {memory.template!r}: {error}") from None
-                await self._holders.meet(error.contact, attempt)
+                await self._holders.meet(error.contact, attempt - 1)
             except PeerUnreachable:
                 if attempt == ATTEMPTS:
                     raise
