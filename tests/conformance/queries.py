@@ -29,7 +29,10 @@ Where SPARQL leaves the answer open, the text is such that it does not matter:
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import ParamSpec, TypeVar
 
 from hypothesis import strategies as st
 
@@ -57,6 +60,8 @@ LITERALS = (
 NAMES = ("a", "b", "c", "d")
 COMPUTED = ("x", "y", "z")
 
+Given = ParamSpec("Given")
+Drawn = TypeVar("Drawn")
 Fact = tuple[str, str, str]
 """Terms as SPARQL writes them."""
 
@@ -110,6 +115,26 @@ def variable(name: str) -> str:
     return "?" + name
 
 
+def once(make: Callable[Given, st.SearchStrategy[Drawn]]) -> Callable[Given, st.SearchStrategy[Drawn]]:
+    """Make a strategy once: hypothesis looks each new one over, which takes longer than to draw from it."""
+    return lru_cache(maxsize=4_096)(make)
+
+
+@once
+def among(options: tuple[str, ...]) -> st.SearchStrategy[str]:
+    return st.sampled_from(options)
+
+
+@once
+def up_to(most: int) -> st.SearchStrategy[int]:
+    return st.integers(0, most)
+
+
+@once
+def some(options: tuple[str, ...], least: int, most: int) -> st.SearchStrategy[list[str]]:
+    return st.lists(among(options), min_size=least, max_size=most, unique=True)
+
+
 names = st.sampled_from(NAMES)
 variables = names.map(variable)
 iris = st.sampled_from(IRIS)
@@ -122,13 +147,14 @@ slots = st.just(SLOTTED)
 # Patterns.
 
 _ends = st.one_of(*[variables] * 8, slots)
+_middles = st.one_of(*[st.sampled_from(PREDICATES)] * 6, slots, variables)
+_objects = st.one_of(*[_ends] * 9, constants)
 
 
+@once
 @st.composite
 def triples(draw: st.DrawFn) -> Piece:
-    subject = draw(_ends)
-    predicate = draw(st.one_of(*[st.sampled_from(PREDICATES)] * 6, slots, variables))
-    object_ = draw(st.one_of(*[_ends] * 9, constants))
+    subject, predicate, object_ = draw(_ends), draw(_middles), draw(_objects)
     return Piece(f"{subject} {predicate} {object_} .", _bound(subject, predicate, object_))
 
 
@@ -173,16 +199,22 @@ def steps(modifiers: str) -> st.SearchStrategy[Step]:
     )
 
 
-_any_step, _step_that_moves = steps("?*+"), steps("+")
+def _one_or_two(strategy: st.SearchStrategy[Drawn]) -> st.SearchStrategy[list[Drawn]]:
+    return st.lists(strategy, min_size=1, max_size=2)
 
 
+_any_ways, _ways_that_move = (_one_or_two(_one_or_two(steps(closures))) for closures in ("?*+", "+"))
+_path_ends = st.one_of(variables, variables, iris)
+_booleans = st.booleans()
+
+
+@once
 @st.composite
 def paths(draw: st.DrawFn, *, within_exists: bool = False) -> Piece:
     subject = draw(variables)
-    object_ = draw(st.one_of(variables, variables, iris))
-    walks = st.lists(_step_that_moves if within_exists else _any_step, min_size=1, max_size=2)
-    ways = draw(st.lists(walks, min_size=1, max_size=2))
-    if draw(st.booleans()):
+    object_ = draw(_path_ends)
+    ways = draw(_ways_that_move if within_exists else _any_ways)
+    if draw(_booleans):
         subject, object_ = object_, subject
     shown = _bound(subject, object_)
     ours = "|".join("/".join(step.path for step in way) for way in ways)
@@ -197,11 +229,16 @@ def _pattern(subject: str, way: list[Step], object_: str, shown: tuple[str, ...]
     return f"{{ SELECT {' '.join(map(variable, shown))} {{ {joined} }} }}"
 
 
+_cells = st.one_of(iris, iris, constants, st.just("UNDEF"))
+_listed = st.lists(names, min_size=1, max_size=2, unique=True)
+_rows = {width: st.lists(st.tuples(*[_cells] * width), min_size=1, max_size=3) for width in (1, 2)}
+
+
+@once
 @st.composite
 def inline(draw: st.DrawFn) -> Piece:
-    listed = draw(st.lists(names, min_size=1, max_size=2, unique=True))
-    cell = st.one_of(iris, iris, constants, st.just("UNDEF"))
-    rows = draw(st.lists(st.tuples(*(cell for _ in listed)), min_size=1, max_size=3))
+    listed = draw(_listed)
+    rows = draw(_rows[len(listed)])
     written = " ".join(f"({' '.join(row)})" for row in rows)
     return Piece(f"VALUES ({' '.join(map(variable, listed))}) {{ {written} }}", tuple(listed))
 
@@ -212,6 +249,7 @@ _orders = st.sampled_from(("<", ">", "<=", ">="))
 _numbers = st.sampled_from(("1", "2", "1.5", "0"))
 
 
+@once
 def values(read: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return st.recursive(
         st.one_of(read, read, constants),
@@ -226,6 +264,7 @@ def values(read: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     )
 
 
+@once
 def conditions(read: st.SearchStrategy[str], exists: st.SearchStrategy[str] | None = None) -> st.SearchStrategy[str]:
     value = values(read)
     simple = st.one_of(
@@ -251,35 +290,36 @@ def conditions(read: st.SearchStrategy[str], exists: st.SearchStrategy[str] | No
     )
 
 
-def _over(piece: Piece) -> st.SearchStrategy[str]:
-    """The names of a piece, and sometimes another."""
-    if not piece.names:
-        return variables
-    return st.one_of(*[st.sampled_from(piece.names).map(variable)] * 4, variables)
+@once
+def reading(names: tuple[str, ...]) -> st.SearchStrategy[str]:
+    """These names, and sometimes another."""
+    return st.one_of(*[st.sampled_from(names).map(variable)] * 4, variables) if names else variables
 
 
-def _bounds(piece: Piece) -> st.SearchStrategy[str]:
-    return _over(piece).map("BOUND({})".format)
+@once
+def _filters(read: st.SearchStrategy[str], depth: int) -> st.SearchStrategy[str]:
+    return st.one_of(conditions(read, exists(depth - 1) if depth else None), read.map("BOUND({})".format))
 
 
 # Groups.
 
+_first_pieces = {within: st.one_of(*[triples()] * 4, paths(within_exists=within)) for within in (False, True)}
+_flat = ("triples", "triples", "path", "filter", "filter", "values", "bind")
+_deep = ("optional", "optional", "union", "minus", "exists", "exists", "subselect", "group")
 
+
+@once
 @st.composite
 def groups(draw: st.DrawFn, depth: int, *, within_exists: bool = False) -> Piece:
     """What stands between braces, braces not included."""
-    walk = paths(within_exists=within_exists)
-    piece = draw(st.one_of(*[triples()] * 4, walk))
-    for _ in range(draw(st.integers(0, depth + 1))):
-        piece = piece + draw(_further(piece, depth, within_exists))
+    piece = draw(_first_pieces[within_exists])
+    for _ in range(draw(up_to(depth + 1))):
+        piece = piece + _further(draw, piece, depth, within_exists)
     return piece
 
 
-@st.composite
 def _further(draw: st.DrawFn, so_far: Piece, depth: int, within_exists: bool) -> Piece:
-    flat = ("triples", "triples", "path", "filter", "filter", "values", "bind")
-    deep = ("optional", "optional", "union", "minus", "exists", "exists", "subselect", "group")
-    kind = draw(st.sampled_from((*flat, *deep) if depth else flat))
+    kind = draw(among((*_flat, *_deep) if depth else _flat))
     if within_exists and kind == "minus":
         kind = "group"
     if kind == "triples":
@@ -289,14 +329,13 @@ def _further(draw: st.DrawFn, so_far: Piece, depth: int, within_exists: bool) ->
     if kind == "values":
         return draw(inline())
     if kind == "filter":
-        existence = exists(depth - 1) if depth else None
-        return Piece(f"FILTER ({draw(st.one_of(conditions(_over(so_far), existence), _bounds(so_far)))})")
+        return Piece(f"FILTER ({draw(_filters(reading(so_far.names), depth))})")
     if kind == "bind":
         free = [name for name in (*COMPUTED, *NAMES) if name not in so_far.names]
         if not free:
             return draw(triples())
-        name = draw(st.sampled_from(free[:2]))
-        return Piece(f"BIND ({draw(values(_over(so_far)))} AS ?{name})", (name,))
+        name = draw(among(tuple(free[:2])))
+        return Piece(f"BIND ({draw(values(reading(so_far.names)))} AS ?{name})", (name,))
     if kind == "exists":
         return Piece(f"FILTER {draw(exists(depth - 1))}")
     if kind == "subselect":
@@ -304,8 +343,8 @@ def _further(draw: st.DrawFn, so_far: Piece, depth: int, within_exists: bool) ->
         return Piece(f"{{ {inner.text} }}", inner.names)
     inner = draw(groups(depth - 1, within_exists=within_exists))
     if kind == "optional":
-        if draw(st.booleans()):
-            inner = inner + Piece(f"FILTER ({draw(conditions(_over(so_far + inner)))})")
+        if draw(_booleans):
+            inner = inner + Piece(f"FILTER ({draw(conditions(reading((so_far + inner).names)))})")
         return Piece(f"OPTIONAL {{ {inner.text} }}", inner.names)
     if kind == "union":
         other = draw(groups(depth - 1, within_exists=within_exists))
@@ -315,92 +354,112 @@ def _further(draw: st.DrawFn, so_far: Piece, depth: int, within_exists: bool) ->
     return Piece(f"{{ {inner.text} }}", inner.names)
 
 
+@once
 @st.composite
 def exists(draw: st.DrawFn, depth: int) -> str:
-    return f"{draw(st.sampled_from(('EXISTS', 'NOT EXISTS')))} {{ {draw(groups(depth, within_exists=True)).text} }}"
+    return f"{draw(among(('EXISTS', 'NOT EXISTS')))} {{ {draw(groups(depth, within_exists=True)).text} }}"
 
 
 # SELECT and what stands around it.
 
 
+@once
 @st.composite
 def selects(draw: st.DrawFn, depth: int, *, outside: bool = False, within_exists: bool = False) -> Piece:
     piece = draw(groups(depth, within_exists=within_exists))
-    if draw(st.integers(0, 3)) == 0:
+    if draw(up_to(3)) == 0:
         return draw(_grouped(piece, outside))
-    distinct = draw(st.sampled_from(("", "", "DISTINCT ")))
-    if draw(st.booleans()):
+    distinct = draw(among(("", "", "DISTINCT ")))
+    if draw(_booleans):
         shown, text = piece.names, "*"
     else:
-        shown = tuple(draw(st.lists(st.sampled_from((*piece.names, *NAMES)), min_size=1, max_size=3, unique=True)))
+        shown = tuple(draw(some((*piece.names, *NAMES), 1, 3)))
         text = " ".join(map(variable, shown))
         free = [name for name in COMPUTED if name not in (*piece.names, *shown)]
-        if free and draw(st.integers(0, 3)) == 0:
-            text += f" ({draw(values(_over(piece)))} AS ?{free[0]})"
+        if free and draw(up_to(3)) == 0:
+            text += f" ({draw(values(reading(piece.names)))} AS ?{free[0]})"
             shown = (*shown, free[0])
     return Piece(f"SELECT {distinct}{text} {{ {piece.text} }}{draw(_slices(shown))}", shown)
 
 
+@once
 @st.composite
 def _slices(draw: st.DrawFn, shown: tuple[str, ...]) -> str:
-    if not shown or draw(st.integers(0, 3)):
+    if not shown or draw(up_to(3)):
         return ""
-    descends = draw(st.sampled_from(("", "DESC")))
+    descends = draw(among(("", "DESC")))
     keys = " ".join(f"{descends}(STR(?{name})) (STR(DATATYPE(?{name}))) (LANG(?{name})) (isIRI(?{name}))" for name in shown)
-    limits = draw(st.sampled_from(("LIMIT 1", "LIMIT 2", "LIMIT 2 OFFSET 1", "OFFSET 1", "LIMIT 0")))
+    limits = draw(among(("LIMIT 1", "LIMIT 2", "LIMIT 2 OFFSET 1", "OFFSET 1", "LIMIT 0")))
     return f" ORDER BY {keys} {limits}"
 
 
+@once
 @st.composite
-def aggregates(draw: st.DrawFn, piece: Piece, keys: tuple[str, ...], *, glued: bool = False) -> str:
-    read = draw(_over(piece))
-    distinct = draw(st.sampled_from(("", "DISTINCT ")))
+def aggregates(draw: st.DrawFn, names: tuple[str, ...], keys: tuple[str, ...], *, glued: bool = False) -> str:
+    read = draw(reading(names))
+    distinct = draw(among(("", "DISTINCT ")))
     kinds = [f"COUNT({distinct}*)", f"COUNT({distinct}{read})", f"SUM({distinct}{read})", f"AVG({distinct}{read})"]
-    least = draw(st.sampled_from(("MIN", "MAX")))
+    least = draw(among(("MIN", "MAX")))
     kinds += [f"{least}({distinct}STR({read}))", f"{least}({distinct}xsd:double({read}))"]
     kinds += [f"SAMPLE({distinct}?{key})" for key in keys[:1]]
     if glued:
         return f'GROUP_CONCAT({distinct}STR({read}); SEPARATOR="|")'
-    return draw(st.sampled_from(kinds))
+    return draw(among(tuple(kinds)))
+
+
+@once
+def _compared(names: tuple[str, ...], keys: tuple[str, ...]) -> st.SearchStrategy[str]:
+    return st.one_of(*[aggregates(names, keys)] * 3, *[among(keys).map(variable)] * bool(keys))
 
 
 @st.composite
 def _grouped(draw: st.DrawFn, piece: Piece, outside: bool) -> Piece:
-    keys = tuple(draw(st.lists(st.sampled_from(piece.names), max_size=2, unique=True))) if piece.names else ()
-    made = draw(st.lists(aggregates(piece, keys), min_size=1, max_size=2))
+    keys = tuple(draw(some(piece.names, 0, 2))) if piece.names else ()
+    made = draw(_one_or_two(aggregates(piece.names, keys)))
     computed = [name for name in COMPUTED if name not in piece.names][: len(made)]
     columns = [*map(variable, keys), *(f"({text} AS ?{name})" for text, name in zip(made, computed, strict=False))]
     shown = [*keys, *computed]
-    if outside and draw(st.integers(0, 3)) == 0:
-        columns.append(f"({draw(aggregates(piece, keys, glued=True))} AS ?glued)")
+    if outside and draw(up_to(3)) == 0:
+        columns.append(f"({draw(aggregates(piece.names, keys, glued=True))} AS ?glued)")
     if not columns:
         return Piece(f"SELECT * {{ {piece.text} }}", piece.names)
     group = f" GROUP BY {' '.join(map(variable, keys))}" if keys else ""
     having = ""
-    if draw(st.integers(0, 2)) == 0:
-        compared = draw(st.one_of(*[aggregates(piece, keys)] * 3, *[st.sampled_from(keys).map(variable)] * bool(keys)))
-        having = f" HAVING ({compared} {draw(st.sampled_from(('=', '!=', '<', '>')))} {draw(literals)})"
+    if draw(up_to(2)) == 0:
+        compared = draw(_compared(piece.names, keys))
+        having = f" HAVING ({compared} {draw(among(('=', '!=', '<', '>')))} {draw(literals)})"
     order = draw(_slices(tuple(shown))) if shown else ""
     return Piece(f"SELECT {' '.join(columns)} {{ {piece.text} }}{group}{having}{order}", tuple(shown))
 
 
+@once
+def _templates(names: tuple[str, ...]) -> st.SearchStrategy[list[str]]:
+    end = st.one_of(reading(names), reading(names), iris)
+    fresh = st.one_of(end, end, end, among(("_:u", "_:v")))
+    object_ = st.one_of(fresh, literals)
+    return st.lists(st.builds("{} {} {} .".format, fresh, end, object_), min_size=1, max_size=3)
+
+
+@once
 @st.composite
 def _constructs(draw: st.DrawFn) -> str:
     piece = draw(groups(1))
-    end = st.one_of(_over(piece), _over(piece), iris)
-    fresh = st.one_of(end, end, end, st.sampled_from(("_:u", "_:v")))
-    object_ = st.one_of(fresh, literals)
-    made = draw(st.lists(st.builds("{} {} {} .".format, fresh, end, object_), min_size=1, max_size=3))
+    made = draw(_templates(piece.names))
     return f"CONSTRUCT {{ {' '.join(made)} }} {{ {piece.text} }}"
 
 
 COPIES = 10
 
 
+@once
+def _choices(slots: int) -> st.SearchStrategy[list[tuple[str, ...]]]:
+    return st.lists(st.tuples(*[iris] * slots), min_size=COPIES, max_size=COPIES)
+
+
 @st.composite
 def queries(draw: st.DrawFn) -> Asked:
     """Queries of all forms, with slots numbered and choices of constants for them."""
-    kind = draw(st.sampled_from(("SELECT",) * 7 + ("ASK", "CONSTRUCT", "CONSTRUCT")))
+    kind = draw(among(("SELECT",) * 7 + ("ASK", "CONSTRUCT", "CONSTRUCT")))
     if kind == "SELECT":
         text = draw(selects(2, outside=True)).text
     elif kind == "ASK":
@@ -408,11 +467,10 @@ def queries(draw: st.DrawFn) -> Asked:
     else:
         text = draw(_constructs())
     plain = text.startswith("SELECT ") and not text.startswith("SELECT DISTINCT") and "LIMIT" not in text and "OFFSET" not in text
-    reduced = plain and draw(st.integers(0, 9)) == 0
+    reduced = plain and draw(up_to(9)) == 0
     parts = text.split(SLOTTED)
     text = parts[0] + "".join(f"<{SLOT}{number}>{part}" for number, part in enumerate(parts[1:]))
-    choice = st.tuples(*(iris for _ in parts[1:]))
-    copies = draw(st.lists(choice, min_size=COPIES, max_size=COPIES)) if len(parts) > 1 else [()]
+    copies = draw(_choices(len(parts) - 1)) if len(parts) > 1 else [()]
     return Asked(kind, PROLOGUE + text, tuple(copies), reduced)
 
 
@@ -449,11 +507,25 @@ class History:
     then: tuple[Fact | int, ...]
 
 
+@once
+def _facts(blank: bool) -> st.SearchStrategy[Fact]:
+    nodes = st.one_of(iris, iris, among(BLANKS)) if blank else iris
+    objects = st.one_of(nodes, nodes, literals)
+    return st.one_of(st.tuples(nodes, among(PREDICATES), objects), st.sampled_from(GRAPH))
+
+
+_there = st.tuples(*[st.sampled_from((True, True, False))] * len(GRAPH))
+
+
+@once
+def _changes(blank: bool) -> st.SearchStrategy[list[Fact | int]]:
+    facts = _facts(blank)
+    return st.lists(st.one_of(facts, facts, up_to(19)), min_size=3, max_size=12)
+
+
+@once
 @st.composite
 def histories(draw: st.DrawFn, *, blank: bool) -> History:
-    nodes = st.one_of(iris, iris, st.sampled_from(BLANKS)) if blank else iris
-    objects = st.one_of(nodes, nodes, literals)
-    facts = st.one_of(st.tuples(nodes, st.sampled_from(PREDICATES), objects), st.sampled_from(GRAPH))
-    chosen = draw(st.tuples(*[st.sampled_from((True, True, False))] * len(GRAPH)))
-    then = draw(st.lists(st.one_of(facts, facts, st.integers(0, 19)), min_size=3, max_size=12))
+    chosen = draw(_there)
+    then = draw(_changes(blank))
     return History(tuple(fact for fact, is_there in zip(GRAPH, chosen, strict=True) if is_there), tuple(then))

@@ -20,6 +20,7 @@ from types import FunctionType, MethodType
 from typing import Any
 
 import pyoxigraph
+import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 from oracle import Oracle, comparable
@@ -33,7 +34,8 @@ from gsg.languages.sparql import parse_query
 from gsg.model import IRI, Tuple
 from gsg.query import Query
 
-EXAMPLES = 2_000
+EXAMPLES, PARTS = 2_000, 4
+"""In parts, since they take minutes: enough tests for all cores."""
 
 
 @dataclass(frozen=True)
@@ -299,7 +301,8 @@ def present(changes: list[Change]) -> dict[Tuple, Change]:
 examples = queries().flatmap(lambda asked: st.tuples(st.just(asked), histories(blank=not asked.sliced), st.integers(0, 12)))
 
 
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
-@given(examples)
-def test_rows_are_what_the_oracle_answers_at_every_moment_of_every_history(drawn: tuple[Asked, History, int]) -> None:
+@pytest.mark.parametrize("part", range(PARTS))
+@settings(max_examples=EXAMPLES // PARTS, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
+@given(drawn=examples)
+def test_rows_are_what_the_oracle_answers_at_every_moment_of_every_history(part: int, drawn: tuple[Asked, History, int]) -> None:
     run(*drawn)

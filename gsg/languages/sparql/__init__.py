@@ -1,10 +1,9 @@
 """SPARQL 1.1 as a language of standing queries: SELECT, ASK and CONSTRUCT over one graph.
 
 Not here: updates, DESCRIBE, FROM, GRAPH and SERVICE, which are refused by name. What a query means is SPARQL's; how its answer
-is kept right is rete's. Reading goes source.py (placeholders) -> reading.py (rdflib's parser, errors) -> reader.py (terms,
-expressions), translating.py (patterns), modifiers.py (SELECT
-and what follows) and constructing.py (CONSTRUCT) -> rete.algebra. Expressions are evaluated by
-gsg.expressions. rdflib is imported when the first query is read.
+is kept right is rete's. Reading goes source.py (placeholders) -> reading.py (rdflib's parser, errors; grammar.py) -> reader.py
+(terms, expressions), translating.py (patterns), modifiers.py (SELECT and what follows) and constructing.py (CONSTRUCT) ->
+rete.algebra. Expressions are evaluated by gsg.expressions. rdflib is imported when the first query is read.
 
 Some functions are of a moment, and a standing query has none: NOW() is when the query was read; RAND(), UUID(), STRUUID() and
 BNODE() depend on the subscription's seed, the place in the text and the solution, so that a solution leaves with the value that

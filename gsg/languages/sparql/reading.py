@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 from ...errors import BadText, Unsupported
 from .._place import bad_text, printable
+from .grammar import grammar
 from .source import Misread, Source, Token, read
 
 MAX_TEXT = 200_000
@@ -60,7 +61,7 @@ _KEYWORDS = frozenset(
     ]
 )
 
-# pyparsing's elements keep state while they parse; rdflib shares one grammar between all threads.
+# pyparsing's elements keep state while they parse, and all threads share one grammar.
 _ONE_AT_A_TIME = threading.Lock()
 
 
@@ -75,11 +76,10 @@ def parse_tree(text: str, what: str) -> tuple[Any, Source]:  # Any: rdflib's par
     except Misread as mistake:
         raise bad_text(text, mistake.position, mistake.problem, what=what) from None
     from pyparsing import ParseBaseException
-    from rdflib.plugins.sparql.parser import Query
 
     try:
         with _ONE_AT_A_TIME:
-            return Query.parse_string(source.text, parse_all=True), source
+            return grammar().parse_string(source.text, parse_all=True), source
     except ParseBaseException as error:
         _explain(text, source, error.loc, what)
     except RecursionError:

@@ -1,0 +1,47 @@
+"""rdflib's grammar of SPARQL queries, without its search for comments.
+
+rdflib's looks for a comment before each token and each try at one, which is half of what reading a query costs; source.py has
+made spaces of them. rdflib's own grammar stays as it is, for whoever else uses it: this is a copy of its elements.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyparsing import ParserElement
+
+
+@cache
+def grammar() -> ParserElement:
+    """The grammar, made when the first query is read. It keeps state while it parses."""
+    from rdflib.plugins.sparql.parser import Query
+
+    return without_comments(Query)
+
+
+def without_comments(root: ParserElement) -> ParserElement:
+    """A copy of a grammar, whose elements refer to each other in circles, that takes comments for nothing special."""
+    from pyparsing import ParserElement
+
+    copies: dict[int, ParserElement] = {id(root): copy(root)}
+    pending = [copies[id(root)]]
+
+    def copied(element: ParserElement) -> ParserElement:
+        known = copies.get(id(element))
+        if known is None:
+            known = copies[id(element)] = copy(element)
+            pending.append(known)
+        return known
+
+    while pending:
+        element = pending.pop()
+        element.ignoreExprs = []
+        for name, part in list(vars(element).items()):
+            if isinstance(part, ParserElement):
+                setattr(element, name, copied(part))
+            elif isinstance(part, list) and part and isinstance(part[0], ParserElement):
+                setattr(element, name, [copied(each) for each in part])
+    return copies[id(root)]
