@@ -25,7 +25,7 @@ import msgspec
 import dht
 
 from .audiences import Audience, restricted, restricted_each
-from .errors import BadTerm, PeerMisbehaved, Refused
+from .errors import BadTerm, PeerMisbehaved
 from .features import Template
 from .model import Term, Tuple, show
 
@@ -450,12 +450,3 @@ def parts(facts: Sequence[Tuple], most: int) -> Iterator[slice]:
         filled += len(encode(items))
     if begin < len(facts):
         yield slice(begin, len(facts))
-
-
-def check_places(tuples: Sequence[Tuple], places: Sequence[bytes]) -> None:
-    """Raise Refused unless each tuple comes under positions that it has."""
-    if len(tuples) != len(places):
-        raise Refused(f"{len(tuples)} tuples with {len(places)} places; expected as many")
-    for items, there in zip(tuples, places, strict=True):
-        if not there or len(there) > len(items) or max(there) >= len(items):
-            raise Refused(f"a tuple of {len(items)} terms under positions {list(there)}; expected positions that it has")

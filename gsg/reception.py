@@ -9,6 +9,7 @@ from functools import partial
 
 import dht
 
+from . import admission
 from .errors import PeerMisbehaved, PeerUnreachable, Refused
 from .exchange import Channel, Exchange, show
 from .handover import Handover
@@ -40,7 +41,6 @@ from .messages import (
     Replicate,
     Resume,
     Snapshot,
-    check_places,
 )
 from .outgoing import Outgoing
 from .placement import REPLICAS
@@ -104,6 +104,12 @@ class Reception:
 
     def message(self, channel: Channel, message: Message) -> None:
         """Carry out what another peer asks, or this one of itself. Raises PeerMisbehaved for what ends the link."""
+        if isinstance(message, (Flash, Publish, Replicate)) and channel is not self._exchange.own:
+            try:
+                admission.check(channel.contact.id, message, channel.frame_bytes)
+            except Refused as error:
+                self._refuse(channel, message, str(error))
+                return
         if isinstance(message, (Flash, Publish)) and channel is not self._exchange.own:
             count = len(message.events if isinstance(message, Flash) else message.facts)
             try:
@@ -130,9 +136,6 @@ class Reception:
                 return
             match message:
                 case Publish():
-                    if abs(message.sign) != 1:
-                        raise Refused(f"sign {message.sign}; expected 1 or -1")
-                    check_places(message.facts, message.places)
                     if not message.forwarded and (message.unsure or self._handover.settling):
                         held = self._handover.publish(channel, message)
                     else:
@@ -142,15 +145,8 @@ class Reception:
                     if held is not None:
                         self._outgoing.answer_when_held(channel, message.request, held)
                 case Replicate():
-                    check_places(message.facts, message.places)
-                    columns = (message.signs, message.stamps, message.audiences or message.facts)
-                    if any(len(column) != len(message.facts) for column in columns):
-                        raise Refused("changes in columns of different lengths; expected a sign and a stamp for each fact")
-                    if any(abs(sign) != 1 for sign in message.signs):
-                        raise Refused("a change with a sign that is neither 1 nor -1")
                     self._outgoing.answer_when_held(channel, message.request, self._replication.take(message))
                 case Flash():
-                    check_places([event.items for event in message.events], message.places)
                     if not message.forwarded and (message.unsure or self._handover.settling):
                         done = self._spreading.flash(channel, message)
                         if done is not None:

@@ -1,0 +1,111 @@
+"""What another peer publishes or hands over, looked at before anything is done with it: it is held to what this peer would say.
+
+A tuple that no door takes (:func:`gsg.model.fact`, :func:`gsg.messages.size_bytes`) must not come by a link either. Whoever stores
+it, passes it on or hands it over would fail on it later, and somebody else would be taken for the one who failed. This is done for
+each message of tuples, so most of it looks at a whole message at once. What this peer says to itself is not looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import TypeAlias
+
+from .errors import BadTerm, PeerMisbehaved, Refused
+from .messages import MAX_TUPLE_BYTES, PART_BYTES, After, Flash, Publish, Replicate, size_bytes
+from .model import MAX_ARITY, Compound, List, Term, Tuple, Variable
+from .passing import NAMED
+
+MAX_PUBLISHED_BYTES = 2 * PART_BYTES
+"""The longest message of tuples. Honest ones are shorter; what is made of one for a subscriber, with its feeds, fits a frame."""
+MAX_NESTING = 200
+"""Terms inside each other: tuples are hashed, encoded and shown recursively, and ours go no deeper."""
+MAX_NAMED = NAMED + 1
+"""Rendezvous that a message says come before it: one more where it was passed on, that is the one it was passed on by."""
+
+Published: TypeAlias = Publish | Flash | Replicate
+
+
+def check(sender: bytes, message: Published, frame_bytes: int) -> None:
+    """Look at a message of the peer ``sender``, whose frame was so long.
+
+    Raises Refused for what no honest peer says by mistake only, PeerMisbehaved for what is said in the name of another.
+    """
+    if frame_bytes > MAX_PUBLISHED_BYTES:
+        raise Refused(f"a message of {frame_bytes} bytes of tuples; expected at most {MAX_PUBLISHED_BYTES}: cut it")
+    tuples = [event.items for event in message.events] if isinstance(message, Flash) else message.facts
+    _check_tuples(tuples, message.places, are_facts=not isinstance(message, Flash))
+    if isinstance(message, Replicate):
+        _check_changes(message)
+    elif isinstance(message, Flash):
+        _check_author(sender, message.publisher, message.after, forwarded=message.forwarded)
+    else:
+        if abs(message.sign) != 1:
+            raise Refused(f"sign {message.sign}; expected 1 or -1")
+        if message.origin is not None:
+            _check_author(sender, message.origin.publisher, message.origin.after, forwarded=message.forwarded)
+    if frame_bytes > MAX_TUPLE_BYTES:
+        for items in tuples:
+            try:
+                size_bytes(items)
+            except BadTerm as error:
+                raise Refused(str(error)) from None
+
+
+def _check_author(sender: bytes, publisher: bytes, after: After, *, forwarded: bool) -> None:
+    # What is passed on keeps its publisher, and was looked at by whoever passed it on, as far as that peer can be trusted.
+    if publisher != sender and not forwarded:
+        raise PeerMisbehaved(f"it publishes in the name of peer {publisher.hex()[:12]}")
+    if len(after) > MAX_NAMED:
+        raise Refused(f"a message that comes after those of {len(after)} rendezvous; expected at most {MAX_NAMED}")
+
+
+def _check_changes(message: Replicate) -> None:
+    columns = (message.signs, message.stamps, message.audiences or message.facts)
+    if any(len(column) != len(message.facts) for column in columns):
+        raise Refused("changes in columns of different lengths; expected a sign and a stamp for each fact")
+    if not _SIGNS.issuperset(message.signs):
+        raise Refused("a change with a sign that is neither 1 nor -1")
+    if min(message.stamps, default=0) < 0:
+        raise Refused(f"a change at stamp {min(message.stamps)}; expected microseconds since 1970")
+
+
+def _check_tuples(tuples: Sequence[Tuple], places: Sequence[bytes], *, are_facts: bool) -> None:
+    """Raise Refused unless each tuple is one, and comes under positions that it has."""
+    if len(tuples) != len(places):
+        raise Refused(f"{len(tuples)} tuples with {len(places)} places; expected as many")
+    # Most tuples of a message have one arity and come under the same positions.
+    for arity, there in set(zip(map(len, tuples), places, strict=True)):
+        if not there or len(there) > arity or max(there) >= arity:
+            raise Refused(f"a tuple of {arity} terms under positions {list(there)}; expected positions that it has")
+        if arity > MAX_ARITY:
+            raise Refused(f"a tuple of {arity} terms; expected 1 to {MAX_ARITY}")
+    if _LOOKED_INTO.isdisjoint(map(type, chain.from_iterable(tuples))):
+        return  # nearly always
+    for items in tuples:
+        _check_nested([item for item in items if type(item) in _LOOKED_INTO], are_facts=are_facts)
+
+
+def _check_nested(level: list[Term], *, are_facts: bool) -> None:
+    # Level by level, not by recursion: nesting is the sender's choice.
+    depth = 0
+    while level:
+        depth += 1
+        if depth > MAX_NESTING:
+            raise Refused(f"terms more than {MAX_NESTING} deep in each other; expected less")
+        inside: list[Term] = []
+        for item in level:
+            if type(item) is Variable:
+                if are_facts:
+                    raise Refused("a fact with a variable; a fact holds constants only")
+            elif type(item) is Compound or type(item) is List:
+                if not item.items:
+                    raise Refused(f"a {type(item).__name__} without items is no term; expected at least one")
+                inside.extend(item.items)
+                if type(item) is List and item.tail is not None:
+                    inside.append(item.tail)
+        level = inside
+
+
+_LOOKED_INTO = frozenset((Variable, Compound, List))
+_SIGNS = frozenset((1, -1))
