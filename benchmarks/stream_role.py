@@ -68,12 +68,12 @@ class Role:
                     await way.subscribe(**request.get("options", {}))
                 self._way = self._ways[request["name"]] = way
                 return {}
-            case "pause":
+            case "pause" | "resume":
                 assert isinstance(self._node, gsg.Peer), "a peer has links"
                 # Only what comes from there: as a rendezvous it goes on serving the others.
                 for link in self._node._exchange._channels:
                     if link.peer.id.hex() == request["peer"]:
-                        link.pause_reading()
+                        (link.pause_reading if request["do"] == "pause" else link.resume_reading)()
                 return {}
             case "turn":
                 self._way = self._ways[request["name"]]
