@@ -442,6 +442,9 @@ def fit_together(tuples: Sequence[Tuple], most_bytes: int) -> bool:
 
 def parts(facts: Sequence[Tuple], most: int) -> Iterator[slice]:
     """Slices that cut tuples into messages: at most so many in each, and little more than PART_BYTES."""
+    if 0 < len(facts) <= most and fit_together(facts, PART_BYTES):
+        yield slice(0, len(facts))
+        return
     begin = filled = 0
     for number, items in enumerate(facts):
         if number - begin >= most or filled >= PART_BYTES:
