@@ -25,13 +25,13 @@ from typing import TypeAlias
 
 import dht
 
-from .errors import PeerUnreachable
+from .errors import PeerMisbehaved, PeerUnreachable
 from .exchange import Answer, Channel, Exchange
 from .features import HOME, positions
 from .handover import Handover
 from .holders import Holders
 from .messages import AskInterest, Done, Interest, Interested
-from .model import Term, Tuple, Variable
+from .model import MAX_ARITY, Term, Tuple, Variable
 from .rendezvous import Rendezvous
 from .standbys import StartTask
 
@@ -43,6 +43,11 @@ RENEW_S = 5.0
 """Age from which the lease is renewed by whoever still publishes."""
 NAMED_KEYS = 256
 """Constants that are told one by one for each arity and position; where there are more, everything there is asked for."""
+
+PLACES = 1_000
+"""Pairs of arity and position under which one peer may ask for something; one that asks for more is sent everything."""
+CONSTANTS = 16_384
+"""Constants of one peer that are remembered; where more are told, everything at their positions is asked for."""
 
 LOOK_AGAIN_S = 1.0
 """How often the leases are looked at while events are published."""
@@ -137,28 +142,38 @@ class Told:
 
 
 class _Wanted:
-    """What one peer asks for."""
+    """What one peer asks for. It says so itself: :meth:`add` raises PeerMisbehaved for positions that no tuple has."""
 
-    __slots__ = ("anything", "keys", "until_s")
+    __slots__ = ("_constants", "anything", "keys", "until_s")
 
     def __init__(self, until_s: float, anything: bool, keys: Iterable[tuple[int, int, Term | None]]) -> None:
         self.until_s = until_s
         self.anything = anything
         self.keys: dict[tuple[int, int], set[Term] | None] = {}
+        """By arity and position. Limits: PLACES; NAMED_KEYS of each, CONSTANTS of all."""
+        self._constants = 0
         self.add(keys)
 
     def add(self, keys: Iterable[tuple[int, int, Term | None]]) -> None:
         """More is asked for."""
         for arity, position, constant in keys:
             place = (arity, position)
-            if constant is None:
-                self.keys[place] = None
+            if not 0 <= position < arity <= MAX_ARITY and place != (0, HOME):
+                raise PeerMisbehaved(f"it asks for position {position} of tuples of {arity} terms; expected one that they have")
+            constants = self.keys.get(place, _NOTHING)
+            if constants is None:
                 continue
-            constants = self.keys.setdefault(place, set())
-            if constants is not None:
+            if place not in self.keys:
+                if len(self.keys) >= PLACES:
+                    self.anything = True
+                    continue
+                constants = self.keys[place] = set()
+            if constant is not None and constant not in constants:
                 constants.add(constant)
-                if len(constants) > NAMED_KEYS:
-                    self.keys[place] = None
+                self._constants += 1
+            if constant is None or len(constants) > NAMED_KEYS or self._constants > CONSTANTS:
+                self._constants -= len(constants)
+                self.keys[place] = None
 
     def asks_for(self, arity: int, position: int, constant: Term) -> bool:
         """Whether an event with this constant there may meet something."""
@@ -193,10 +208,11 @@ class Interests:
     def told(self, channel: Channel, interested: Interested) -> None:
         """A rendezvous has told of more, and waits for the acknowledgement."""
         wanted = self._of_peer.get(channel.contact.id)
-        if wanted is not None:
+        # When its lease is over, nobody relies on it: it is asked anew.
+        if wanted is not None and wanted.until_s > asyncio.get_running_loop().time():
             wanted.add(interested.keys)
-            if interested.anything:
-                wanted.anything = True
+            wanted.anything |= interested.anything
+            if wanted.anything:
                 self._sure_until_s = 0.0
         channel.send(Done(interested.request))
 

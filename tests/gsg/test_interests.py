@@ -11,9 +11,10 @@ from peers import guest_of, others, overlay, quiet, rendezvous, simulate
 import gsg.interests
 import rete
 from dht.simnet import SimNet, run
-from gsg import Peer
+from gsg import Peer, PeerUnreachable
 from gsg.holders import UNSURE_S
-from gsg.messages import Event
+from gsg.interests import LEASE_S, _Wanted
+from gsg.messages import AskInterest, Event, Interested
 from gsg.model import Symbol, Tuple
 from gsg.placement import NOWHERE
 
@@ -219,3 +220,61 @@ def test_standing_queries_join_events_that_are_sent_where_they_are_asked_for() -
         assert [str(sign) for sign, _ in await subscription.batch(9)] == ["!"]
 
     simulate(work, seed=9)
+
+
+@pytest.mark.parametrize("key", [(3, 7, None), (3, 3, "x"), (3, -1, None), (0, 1, None), (256, 0, None)], ids=str)
+def test_who_asks_for_positions_that_no_tuple_has_is_cut_off_and_events_go_on(key: tuple[int, int, str | None]) -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        publisher, reader, liar = peers[:3]
+        heard = await hear(reader, TEMPERATURES, 0)
+        await settled(peers)
+        channel = await publisher._exchange.channel(liar.contact)
+        to_publisher = await liar._exchange.channel(publisher.contact)
+
+        to_publisher.send(Interested(1, False, [key]))
+        await asyncio.sleep(0.5)
+        await publisher.notify([("temp", 1, "x"), (TEMP, 1, 2)])
+        await quiet()
+
+        assert heard == [(TEMP, 1, 2)]
+        with pytest.raises(PeerUnreachable):
+            channel.send(AskInterest())
+
+    simulate(work, seed=21)
+
+
+def test_what_one_peer_asks_for_is_bounded_and_what_is_beyond_is_sent_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gsg.interests, "PLACES", 3)
+    monkeypatch.setattr(gsg.interests, "CONSTANTS", 4)
+    wanted = _Wanted(10.0, False, [(2, 0, "a"), (2, 1, "b"), (3, 0, "c"), (3, 0, "d"), (2, 0, "a")])
+    assert not wanted.anything
+    assert not wanted.asks_for(3, 0, "e")
+
+    wanted.add([(3, 0, "e")])
+    assert wanted.asks_for(3, 0, "any")
+    assert not wanted.asks_for(2, 0, "any")
+
+    wanted.add([(2, 0, "f"), (2, 0, "g"), (2, 0, "h")])
+    assert wanted.asks_for(2, 0, "any")
+    assert not wanted.anything
+
+    wanted.add([(4, 0, "x")])
+    assert wanted.anything
+    assert len(wanted.keys) == 3
+
+
+def test_what_is_told_after_a_lease_is_not_kept() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        publisher, other = peers[:2]
+        await settled(peers)
+        channel = await publisher._exchange.channel(other.contact)
+        wanted = publisher._interests._of_peer[other.contact.id]
+
+        publisher._interests.told(channel, Interested(1, False, [(3, 0, "in time")]))
+        await asyncio.sleep(2 * LEASE_S)
+        publisher._interests.told(channel, Interested(2, False, [(3, 0, "too late")]))
+
+        assert wanted.asks_for(3, 0, "in time")
+        assert not wanted.asks_for(3, 0, "too late")
+
+    simulate(work, seed=22)
