@@ -23,7 +23,7 @@ import rete
 
 from .anchors import Anchors, feature_of
 from .errors import Elsewhere, GsgError, PeerMisbehaved, PeerUnreachable
-from .exchange import ANSWER_TIMEOUT_S, Channel, Exchange, Leaving, LinkBroke, answer_of, show
+from .exchange import Channel, Exchange, Leaving, LinkBroke, answer_of, show
 from .features import Template, alpha_of
 from .feeds import Differences, FeedState, SequenceHole
 from .holders import Holders
@@ -43,6 +43,7 @@ from .messages import (
 from .model import Tuple
 from .placement import NOWHERE, Anchor
 from .predicates import test_of
+from .silences import Silences
 from .standbys import Standby, Standbys, StartTask
 from .unions import Union
 
@@ -88,8 +89,8 @@ class Intake:
         """Which number was given when, now and then."""
         self.alone = True
         """Whether there was never another peer: everything comes once then."""
-        self._silences: dict[Source, asyncio.Timeout] = {}
-        """For each snapshot under way what ends the wait for it when no part of it has come for ANSWER_TIMEOUT_S."""
+        self._silences = Silences()
+        """What ends the wait for snapshots under way."""
         self._numbers = count(1)
         self.standbys = Standbys(holders, exchange, self._sources, self._numbers, start_task)
         """What stands by at the holders that do not feed us."""
@@ -210,9 +211,7 @@ class Intake:
         source = self._source(channel, part.feed)
         if source is None:
             return
-        silence = self._silences.get(source)
-        if silence is not None:
-            silence.reschedule(asyncio.get_running_loop().time() + ANSWER_TIMEOUT_S)
+        self._silences.heard(channel)
         _check(source, part.facts)
         if len(part.stamps) not in (0, len(part.facts)):
             raise PeerMisbehaved(f"{len(part.facts)} facts with {len(part.stamps)} stamps; expected as many, or none")
@@ -396,13 +395,7 @@ class Intake:
                 await whole
             source.is_whole()
             return
-        try:
-            async with asyncio.timeout(ANSWER_TIMEOUT_S) as self._silences[source]:
-                await whole
-        except TimeoutError:
-            raise PeerUnreachable(f"{show(source.holder)} stopped in the middle of a snapshot") from None
-        finally:
-            del self._silences[source]
+        await self._silences.until(whole, source.channel)
 
     def _forget(self, source: Source) -> None:
         """End a feed here and at its rendezvous; facts that no other feed has go with it."""

@@ -1,4 +1,4 @@
-"""What leaves a rendezvous: snapshots at the pace of each link, events, deltas, and answers after what they answer for.
+"""What leaves a rendezvous: snapshots (:mod:`gsg.snapshots`), events, deltas, and answers after what they answer for.
 
 A link that takes no more is *held*: its feeds keep their deltas, and its events are kept here, both within bounds. Beyond, deltas
 become a gap, after which the subscriber asks for a snapshot when it has read up to there: from then on it is the subscriber that
@@ -9,18 +9,18 @@ sets the pace. Events beyond are counted, and the count is told in their place. 
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 
 from .errors import GsgError, PeerUnreachable, Refused
 from .exchange import Channel
 from .kept import Kept
-from .messages import Count, Done, Failed, Happened, Message, Snapshot
+from .messages import Count, Done, Failed, Happened, Message
 from .posting import AnyFeed, Feed, Subscriber
 from .rendezvous import Rendezvous
 from .replication import Held
+from .snapshots import Snapshots
 from .standbys import StartTask
 
 log = logging.getLogger(__name__)
@@ -38,6 +38,7 @@ class Outgoing:
         self._missed = 0
         self._done: list[tuple[Channel, Done]] = []
         """Answers to publishers, due at the end of the read under way."""
+        self._snapshots = Snapshots(rendezvous, start_task, self.flush)
         self._resuming: dict[Feed, Channel] = {}
         """Feeds whose subscribers ask for a snapshot, due then too."""
 
@@ -67,27 +68,8 @@ class Outgoing:
 
     def snapshot(self, channel: Channel, feed: AnyFeed) -> None:
         """Send what is stored for a feed, then let it speak."""
-        if not isinstance(feed, Feed):
-            return  # nothing is stored for it, and nothing kept
-        parts = self._rendezvous.snapshot(feed)
-        part = next(parts)
-        channel.send(part)
-        if part.last:
-            self._rendezvous.release(feed)
-        else:
-            self._start_task(self._send_rest(channel, feed, parts))
-
-    async def _send_rest(self, channel: Channel, feed: Feed, parts: Iterator[Snapshot]) -> None:
-        """One part at a turn, so that a large one keeps nobody else waiting, and no faster than it is read."""
-        now = feed.round
-        for part in parts:
-            await asyncio.sleep(0)
-            await channel.drained()
-            if feed.round != now or self._rendezvous.feed(channel, feed.number) is not feed:
-                return
-            channel.send(part)
-        self._rendezvous.release(feed)
-        self.flush()
+        if isinstance(feed, Feed):  # nothing is stored for the others, and nothing kept
+            self._snapshots.begin(channel, feed)
 
     def flush(self) -> None:
         """Send what the messages of one read have caused; publishers are answered after their tuples have been forwarded."""

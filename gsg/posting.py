@@ -126,6 +126,13 @@ class Feed:
         runs, self._kept, self._kept_bytes, self._runs = self._runs, 0, 0, []
         return runs
 
+    def tells_gap(self) -> bool:
+        """Whether the subscriber is to be told of a gap now: once, as it is silent from then on until its snapshot."""
+        if not self.gap or self.held:
+            return False
+        self.loading = True
+        return True
+
     def messages(self, run: Run, *, more: bool) -> Iterator[Message]:
         """What was taken, for the subscriber, in the order in which it was kept; ``more`` of the same message follows by others."""
         cut = list(parts(run.facts, DELTAS))
@@ -149,6 +156,11 @@ class Feed:
         self.loading = True
         self.round += 1
         self._kept, self._kept_bytes, self._runs = 0, 0, []
+
+    def wait(self) -> None:
+        """Its snapshot is to come, and will include whatever happens until it is begun: nothing is kept meanwhile."""
+        self.restart()
+        self.gap = True
 
 
 class Run:

@@ -390,7 +390,7 @@ class Rendezvous:
         self._happened = []
         if self._dirty:
             dirty, self._dirty = self._dirty, []
-            messages.extend(gaps := [(feed.subscriber, Gap(feed.number)) for feed in dirty if feed.gap and not feed.held])
+            messages.extend(gaps := [(feed.subscriber, Gap(feed.number)) for feed in dirty if feed.tells_gap()])
             self.gaps += len(gaps)
             messages.extend(deltas([run for feed in dirty for run in feed.take()]))
         # Last: they say that what comes before them is all.

@@ -1,0 +1,103 @@
+"""Snapshots leave at the pace of each link, however many feeds ask at once, and their subscriber waits while any of them comes."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from peers import Reader, quiet, rendezvous, simulate
+
+import dht
+import dht.link
+from dht.simnet import SimNet, run
+from gsg import LiveSubscription, Peer, Symbol
+from gsg.errors import PeerUnreachable
+from gsg.exchange import ANSWER_TIMEOUT_S, Exchange
+from gsg.model import Term
+from gsg.silences import Silences
+
+TEXT = "x" * 1_000
+MANY = 100
+
+
+def relations(host: Peer, peers: list[Peer]) -> list[Term]:
+    """Constants of whose keys one peer is the primary."""
+    found = [Symbol(f"r{number}") for number in range(MANY * 4)]
+    return [constant for constant in found if rendezvous(peers, 3, 1, constant) is host][:MANY]
+
+
+async def stored(peers: list[Peer]) -> tuple[Peer, Peer, list[Term]]:
+    """A rendezvous with 50 KB under each of many keys, and somebody else."""
+    host, reader = peers
+    constants = relations(host, peers)
+    await host.insert([(number, constant, TEXT) for constant in constants for number in range(50)])
+    return host, reader, constants
+
+
+async def ask_all(reader: Peer, constants: list[Term]) -> list[LiveSubscription]:
+    """Subscribe to all of them at once."""
+    return await asyncio.gather(*(reader.subscribe(f"(?x, ^{constant}, ?y)") for constant in constants))
+
+
+def test_a_link_bears_that_all_its_feeds_ask_for_their_snapshots_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dht.link, "HARD_LIMIT_BYTES", 3 * 1024 * 1024)
+
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        host, reader, constants = await stored(peers)
+        links = reader._endpoint.links.all()
+
+        subscriptions = await ask_all(reader, constants)
+
+        assert len(constants) == MANY
+        assert [len(subscription.rows()) for subscription in subscriptions] == [50] * MANY
+        assert reader._endpoint.links.all() == links
+        assert not host._outgoing._snapshots._lines
+
+    simulate(work, seed=31, size=2)
+
+
+def test_what_changes_while_a_snapshot_waits_for_its_turn_is_told_once() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        host, reader, constants = await stored(peers)
+        asking = asyncio.create_task(ask_all(reader, constants))
+        while not host._outgoing._snapshots._lines:  # noqa: ASYNC110  # virtual time
+            await asyncio.sleep(0.001)
+
+        await host.insert([("late", constant, TEXT) for constant in constants])
+        await host.retract([(0, constant, TEXT) for constant in constants])
+        readers = [Reader(subscription) for subscription in await asking]
+        await quiet()
+        for one in readers:
+            await one.read()
+
+        assert [one.held.total() for one in readers] == [50] * MANY
+        assert [one.held for one in readers] == [one.subscription.rows() for one in readers]
+        assert min(one.lowest for one in readers) == 0
+
+    simulate(work, seed=32, size=2)
+
+
+def test_a_subscriber_waits_for_a_snapshot_as_long_as_its_link_brings_others_before_it() -> None:
+    async def main(net: SimNet) -> None:
+        channel = Exchange(
+            dht.Contact(bytes(20), "host", 1),
+            on_message=lambda channel, message: None,
+            on_batch=lambda: None,
+            on_broken=lambda channel, reason: None,
+        ).own
+        silences = Silences()
+        wholes: list[asyncio.Future[None]] = [asyncio.get_running_loop().create_future() for _ in range(2)]
+        waits = [asyncio.create_task(silences.until(whole, channel)) for whole in wholes]
+
+        for _ in range(10):
+            await asyncio.sleep(ANSWER_TIMEOUT_S * 0.9)
+            silences.heard(channel)
+        wholes[0].set_result(None)
+        await waits[0]
+        heard_s = net.loop.time()
+        with pytest.raises(PeerUnreachable, match="stopped in the middle of a snapshot"):
+            await waits[1]
+
+        assert net.loop.time() - heard_s == pytest.approx(ANSWER_TIMEOUT_S)
+
+    run(main, seed=33)
