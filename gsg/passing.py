@@ -8,6 +8,8 @@ uses one rendezvous names none, and nobody asks.
 
 from __future__ import annotations
 
+from collections import Counter
+
 from .messages import After, Passed
 from .posting import Subscriber
 
@@ -17,8 +19,11 @@ NAMED = 64
 """Rendezvous that a message names; beyond, those that have acknowledged everything are forgotten, the longest ago first."""
 PUBLISHERS = 4_096
 """Publishers whose last number a rendezvous remembers; beyond, the one unheard of for the longest is forgotten."""
-WAITING = 10_000
+WAITING = 100_000
 """Questions that wait at a rendezvous for their number to pass; beyond, they are answered at once with what has passed."""
+WAITING_EACH = 1_000
+"""So many of one subscriber, which has one for each publisher of whom something waits there: nobody fills the places of others. It
+is as many as are answered after what is kept for a subscriber; beyond, the first are not answered."""
 
 
 class _Last:
@@ -97,16 +102,18 @@ def _by_age(last: _Last) -> tuple[bool, float]:
 class Passing:
     """The rendezvous' side: the last number of each publisher that has been forwarded here, and who waits for a later one."""
 
-    __slots__ = ("_congested", "_count", "_last", "_waiting", "answers")
+    __slots__ = ("_asking", "_congested", "_count", "_last", "_waiting", "answers")
 
     def __init__(self) -> None:
         self._last: dict[bytes, int] = {}
         """Limit: PUBLISHERS."""
         self._waiting: dict[bytes, dict[Subscriber, int]] = {}
-        """By publisher: who waits for which number. Limit: WAITING together."""
+        """By publisher: who waits for which number. Limits: WAITING together, WAITING_EACH of one subscriber."""
+        self._asking: Counter[Subscriber] = Counter()
+        """How many questions of each subscriber wait."""
         self._count = 0
-        self._congested: dict[Subscriber, list[Passed]] = {}
-        """Answers for those whose deltas are kept for now: they come after these."""
+        self._congested: dict[Subscriber, dict[bytes, Passed]] = {}
+        """Answers for those whose deltas are kept for now, by publisher: they come after these. Limit: WAITING_EACH of each."""
         self.answers: list[tuple[Subscriber, Passed]] = []
         """To be sent after everything that was forwarded."""
 
@@ -128,10 +135,14 @@ class Passing:
         """A subscriber asks to be told when everything up to a number has passed."""
         last = self._last.get(publisher, 0)
         waiting = self._waiting.get(publisher, {})
-        if last >= number or (self._count >= WAITING and subscriber not in waiting):
+        asking = self._asking[subscriber]
+        full = asking >= WAITING_EACH or self._count >= WAITING
+        if last >= number or (full and subscriber not in waiting):
             self._answer(subscriber, Passed(publisher, last))
             return
-        self._count += subscriber not in waiting
+        if subscriber not in waiting:
+            self._asking[subscriber] = asking + 1
+            self._count += 1
         waiting[subscriber] = number
         self._waiting[publisher] = waiting
 
@@ -139,8 +150,11 @@ class Passing:
         kept = self._congested.get(subscriber)
         if kept is None:
             self.answers.append((subscriber, passed))
-        else:
-            kept.append(passed)
+            return
+        kept.pop(passed.publisher, None)
+        if len(kept) >= WAITING_EACH:
+            del kept[next(iter(kept))]
+        kept[passed.publisher] = passed
 
     def take(self) -> list[tuple[Subscriber, Passed]]:
         """The answers that may be sent."""
@@ -149,11 +163,11 @@ class Passing:
 
     def hold(self, subscriber: Subscriber) -> None:
         """Deltas for the subscriber are kept, so its answers are too; it has one question under way for each publisher."""
-        self._congested.setdefault(subscriber, [])
+        self._congested.setdefault(subscriber, {})
 
     def unhold(self, subscriber: Subscriber) -> None:
         """What was kept is about to be sent."""
-        self.answers.extend((subscriber, passed) for passed in self._congested.pop(subscriber, ()))
+        self.answers.extend((subscriber, passed) for passed in self._congested.pop(subscriber, {}).values())
 
     def drop(self, subscriber: Subscriber) -> None:
         """The subscriber is gone, and its questions."""
@@ -165,5 +179,8 @@ class Passing:
         waiting = self._waiting[publisher]
         del waiting[subscriber]
         self._count -= 1
+        self._asking[subscriber] -= 1
+        if not self._asking[subscriber]:
+            del self._asking[subscriber]
         if not waiting:
             del self._waiting[publisher]

@@ -118,7 +118,7 @@ class Repair:
         for keys in _chunks(settled, CHUNK_KEYS):
             theirs = [self._held.digest(each) for each in keys]
             answer = await self._exchange.ask(contact, lambda request, k=keys, d=theirs: AskKeys(request, k, d), Differ)  # type: ignore[misc]  # bound now
-            wanted = [keys[number] for number in answer.numbers if number < len(keys)]
+            wanted = [keys[number] for number in dict.fromkeys(answer.numbers) if 0 <= number < len(keys)]
             if wanted:
                 await self._handover.copy(contact, wanted)
                 self.mended += len(wanted)

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import rete
 
-from .errors import Overrun, TooManyTokens
+from .errors import Overrun, PeerMisbehaved, TooManyTokens
 from .exchange import Channel, Exchange, show
 from .features import Template
 from .feeds import RecentEvents
@@ -176,7 +176,10 @@ class Subscriber:
         """What a rendezvous tells."""
         match message:
             case Happened():
-                self.inorder.happened(channel, message)
+                if len(message.feeds) != len(message.events):
+                    raise PeerMisbehaved(f"{len(message.events)} events with {len(message.feeds)} lists of feeds; expected as many")
+                if self._concerns_us(channel, message):
+                    self.inorder.happened(channel, message)
             case Deltas():
                 self.intake.deltas(channel, message)
             case Snapshot():
@@ -189,6 +192,15 @@ class Subscriber:
                 self._missed(channel, message)
             case Moved():
                 self.intake.moved(channel, message)
+
+    def _concerns_us(self, channel: Channel, happened: Happened) -> bool:
+        """Whether some feed of it comes by this channel: nobody else is to say what was published, and what comes before it."""
+        of_feed = self.intake.of_feed
+        for feeds in happened.feeds:
+            for number in feeds:
+                if of_feed(channel, number) is not None:
+                    return True  # nearly always the first
+        return False
 
     def broken(self, channel: Channel) -> None:
         """A link is gone: what it fed is set up anew, and what comes by others does not wait for it."""

@@ -6,17 +6,19 @@ import asyncio
 from collections.abc import Coroutine, Sequence
 
 import pytest
-from peers import quiet, rendezvous, simulate, unread
+from members import member_of
+from peers import others, quiet, rendezvous, simulate, unread
 
 import gsg.inorder
 import rete
 from dht.simnet import SimNet
 from gsg import Peer
 from gsg.holders import UNSURE_S
-from gsg.messages import AskPassed, Event
+from gsg.messages import AskPassed, Event, Happened
 from gsg.model import Symbol
 from gsg.ordering import ORDER_WAIT_S
 from gsg.passing import NAMED_S
+from gsg.standbys import Standby
 
 
 def names(peers: Sequence[Peer], at: Peer, count: int) -> list[Symbol]:
@@ -298,3 +300,29 @@ def test_the_answer_is_right_when_publishers_contradict_each_other_while_links_b
         assert all(len(peer._subscriber.inorder._ordering) == 0 for peer in peers)
 
     simulate(work, seed=23)
+
+
+def test_who_feeds_nothing_says_nothing_of_what_was_published() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        host = rendezvous(peers, 3, 1, Symbol("on"))
+        speaker, reader, *_ = others(peers, host)
+        subscription = await reader.subscribe("(?x, ^on, ?y)")
+        [feed] = [number for number, one in reader._subscriber.intake._sources.items() if not isinstance(one, Standby)]
+        ordering = reader._subscriber.inorder._ordering
+        said = Event((1 << 60) + 1, ("false", Symbol("on"), 1))
+        async with member_of(net) as member:
+            await member.say(reader, Happened(speaker.contact.id, [said], [[feed]], [(host.contact.id, 1 << 60, 1 << 60)]))
+            await asyncio.sleep(1)
+            held, streams = len(ordering), set(ordering._streams)
+            await asyncio.sleep(ORDER_WAIT_S)
+
+            await speaker.notify([("true", Symbol("on"), 1)])
+            await quiet()
+
+            assert (held, streams, ordering.late) == (0, set(), 0)
+            assert await unread(subscription) == ['!?x="true" ?y=1']
+            await member.say(reader, Happened(speaker.contact.id, [said], [], []))
+            await quiet()
+            assert member.links.linked(reader.contact.id) is None
+
+    simulate(work, seed=61)

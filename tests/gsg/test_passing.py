@@ -109,6 +109,37 @@ def test_beyond_the_limit_of_questions_a_rendezvous_says_what_it_knows(monkeypat
     assert answers(passing) == [("t", 1)]
 
 
+def test_one_subscriber_asks_so_much_and_others_are_answered_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gsg.passing.WAITING", 3)
+    monkeypatch.setattr("gsg.passing.WAITING_EACH", 2)
+    passing = Passing()
+    for number in range(10):
+        passing.asked("greedy", b"%d" % number, 5)
+    assert len(answers(passing)) == 8
+
+    passing.asked("modest", P, 5)
+    assert answers(passing) == []
+    passing.passed(P, 5)
+    assert answers(passing) == [("modest", 5)]
+
+    passing.drop("greedy")
+    passing.asked("other", P, 6)
+    passing.asked("other", Q, 6)
+    assert answers(passing) == []
+
+
+def test_answers_that_are_kept_for_who_reads_nothing_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gsg.passing.WAITING_EACH", 2)
+    passing = Passing()
+    passing.hold("s")
+
+    for number in range(10):
+        passing.asked("s", b"%d" % (number % 5), 0)
+    passing.unhold("s")
+
+    assert [passed.publisher for _, passed in passing.take()] == [b"3", b"4"]
+
+
 def test_questions_go_with_whoever_asked() -> None:
     passing = Passing()
     passing.asked("s", P, 5)

@@ -1,0 +1,57 @@
+"""Repair goes on whatever one holder answers."""
+
+from __future__ import annotations
+
+import asyncio
+
+from peers import others, quiet, simulate
+
+from dht.simnet import SimNet
+from gsg import Peer, Symbol
+from gsg.digests import RANGES
+from gsg.messages import AskKeys, AskRanges, Differ
+from gsg.repair import COMPARE_S, Repair
+
+ON = Symbol("on")
+
+
+async def _nothing() -> None:
+    """A round in which nothing is compared."""
+
+
+def lie(repair: Repair) -> None:
+    """Say from now on that nothing is the same here, by numbers that there are not, and of some several times."""
+
+    def all_ranges(_: object, asked: AskRanges) -> Differ:
+        return Differ(asked.request, list(range(RANGES)))
+
+    def no_such_keys(asked: AskKeys) -> Differ:
+        return Differ(asked.request, [-99, 0, 0, 0, 5_000])
+
+    repair.round = _nothing  # type: ignore[method-assign]  # it compares nothing itself
+    repair.ranges_differ = all_ranges  # type: ignore[method-assign]  # as said above
+    repair.keys_differ = no_such_keys  # type: ignore[method-assign]  # as said above
+
+
+def test_a_holder_that_names_keys_that_were_not_asked_for_keeps_no_other_from_being_mended() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        await peers[0].insert([("a", ON, "b")])
+        await asyncio.sleep(5 * COMPARE_S)
+        honest = peers[0]
+        first, last = list(honest._repair._digests.contacts)
+        liar, poor = sorted(others(peers, honest), key=lambda peer: [first, last].index(peer.contact.id))
+        lie(liar._repair)
+        place = (3, 1, ON)
+        poor._repair.round = poor._repair._look  # type: ignore[method-assign,assignment]  # it is mended by others alone
+        poor._rendezvous.held._facts.pop(place)
+        assert poor._rendezvous.held.changed is not None
+        poor._rendezvous.held.changed[place] = None
+        mended = honest._repair.mended
+
+        await asyncio.sleep(4 * COMPARE_S)
+        await quiet()
+
+        assert poor._rendezvous.held.under(place)
+        assert honest._repair.mended - mended <= 5 + 1  # one key for the liar in each round, one for whoever lacked it
+
+    simulate(work, seed=71, size=3)
