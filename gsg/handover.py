@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
 from typing import TypeAlias
@@ -26,7 +27,7 @@ import dht
 from . import features
 from .audiences import audiences_of
 from .errors import GsgError, PeerUnreachable
-from .exchange import ANSWER_TIMEOUT_S, Answer, Channel, Exchange, answer_of, show
+from .exchange import ANSWER_TIMEOUT_S, Answer, Channel, Exchange, LinkBroke, answer_of, show
 from .features import Key
 from .holders import UNSURE_S, Holders
 from .messages import Done, Failed, InsertCondition, Message, NotHere, Publish, Replicate, parts
@@ -53,6 +54,8 @@ FOLLOW_LOOK_S = 0.02
 SWEEP_S = 1.0
 """Pause between looks for keys that were handed over and that no feed needs here any more."""
 CHUNK_FACTS = 1_000
+UNDER_WAY = 8
+"""Messages of so many facts that one holder is sent before it has confirmed the first of them."""
 KEYS_PER_TURN = 500
 """Keys whose holder is looked up before others get their turn."""
 
@@ -367,8 +370,8 @@ class Handover:
             log.info("keys not handed over to %s: %s", show(holder), error)
             if isinstance(error, PeerUnreachable):
                 self._holders.failed(holder.id, error)
-            else:
-                # It lives and takes nothing for now, as when its disk is full: to ask again at once would be in vain.
+            if isinstance(error, LinkBroke) or not isinstance(error, PeerUnreachable):
+                # It may live and take nothing for now, as when its disk is full: to ask again at once would be in vain.
                 await asyncio.sleep(SWEEP_S)
             return False
         return True
@@ -390,13 +393,15 @@ class Handover:
     async def _replicate(self, holder: dht.Contact, history: list[tuple[int, Tuple, int]], places: list[bytes]) -> None:
         """Tell a holder of facts that came or went, and wait until it has confirmed."""
         channel = await self._exchange.channel(holder)
-        if channel.congested:
-            await channel.drained(ANSWER_TIMEOUT_S)
-        answers = [
-            channel.ask(partial(_replicate, history[part], places[part]))
-            for part in parts([fact for _, fact, _ in history], CHUNK_FACTS)
-        ]
-        for answer in answers:
+        unanswered: deque[asyncio.Future[Answer]] = deque()
+        # One key may have more facts than a link takes at once, or a peer reads soon.
+        for part in parts([fact for _, fact, _ in history], CHUNK_FACTS):
+            if len(unanswered) == UNDER_WAY:
+                await answer_of(channel, unanswered.popleft(), Done)
+            if channel.congested:
+                await channel.drained(ANSWER_TIMEOUT_S)
+            unanswered.append(channel.ask(partial(_replicate, history[part], places[part])))
+        for answer in unanswered:
             await answer_of(channel, answer, Done)
 
     def _drop_what_has_moved(self) -> None:

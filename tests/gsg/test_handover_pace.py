@@ -1,0 +1,64 @@
+"""Keys are handed over at the pace of the link, however much lies under one of them, and not again at once where it broke."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import pairwise
+
+import pytest
+from peers import guest_of, quiet, simulate
+
+import dht.link
+from dht.simnet import SimNet
+from gsg import Peer, Symbol
+from gsg.exchange import LinkBroke
+from gsg.features import Key
+from gsg.handover import SWEEP_S, Handover
+
+ON = Symbol("on")
+FACTS = 8_000
+
+
+def test_a_key_with_more_than_a_link_takes_at_once_reaches_a_newcomer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dht.link, "HARD_LIMIT_BYTES", 2 * 1024 * 1024)
+
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        [host] = peers
+        await host.insert([(number, ON, "x" * 1_000) for number in range(FACTS)])
+
+        async with guest_of(net, peers) as guest:
+            await quiet()
+            links = guest._endpoint.links.all()
+            await quiet()
+
+            assert len(guest._rendezvous.held.under((3, 1, ON))) == FACTS
+            assert guest._endpoint.links.all() == links
+            assert [link.reason for link in links] == [""]
+
+    simulate(work, seed=41, size=1)
+
+
+def test_a_holder_whose_link_breaks_is_not_sent_everything_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    copied_s: list[float] = []
+    copy = Handover.copy
+
+    async def breaking(self: Handover, holder: dht.Contact, keys: list[Key]) -> None:
+        copied_s.append(asyncio.get_running_loop().time())
+        if len(copied_s) < 4:
+            raise LinkBroke("as where more was sent than a link takes")
+        await copy(self, holder, keys)
+
+    monkeypatch.setattr(Handover, "copy", breaking)
+
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        [host] = peers
+        await host.insert([("x", ON, "y")])
+
+        async with guest_of(net, peers) as guest:
+            await quiet()
+
+            assert len(guest._rendezvous.held.under((3, 1, ON))) == 1
+            assert len(copied_s) == 4
+            assert all(later - before >= SWEEP_S for before, later in pairwise(copied_s))
+
+    simulate(work, seed=42, size=1)
