@@ -186,7 +186,9 @@ class Intake:
             done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             memory.ready = done
             try:
-                await self._establish(memory)
+                # Whoever was at it before may have been cancelled when it was fed already, and did not stand by yet.
+                if memory.anchor == NOWHERE or not memory.sources:
+                    await self._establish(memory)
                 await self.standbys.begin(memory)
                 memory.ready = True
                 self.on_memory(memory, True)

@@ -99,6 +99,27 @@ def test_a_template_is_fed_by_the_primary_and_stands_by_at_the_other_holders() -
     simulate(work, seed=1, size=6)
 
 
+def test_who_goes_on_for_one_that_was_cancelled_before_it_stood_by_asks_for_no_second_feed() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        primary, *rest = holders(peers)
+        subscriber = others(peers, primary, *rest)[0]
+        first, second = (asyncio.create_task(subscriber.subscribe("(said, ?n)")) for _ in range(2))
+        while not subscriber._subscriber.intake.standbys._beginning:  # noqa: ASYNC110  # virtual time
+            await asyncio.sleep(0.001)
+
+        first.cancel()
+        subscription = await second
+        await quiet()
+        await peers[0].insert([(SAID, 1)])
+        await quiet()
+
+        assert first.cancelled()
+        assert [row["n"] for row in subscription.rows()] == [1]
+        assert (primary._rendezvous.feeds(), standing(rest)) == (1, [1, 1])
+
+    simulate(work, seed=11, size=6)
+
+
 def test_what_stands_by_costs_no_message_while_all_is_settled(soon_settled: None) -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         primary, *rest = holders(peers)
