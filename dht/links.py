@@ -32,6 +32,10 @@ from .membership import Membership, Refusal
 MAX_LINKS = 4096
 """Connections at once; one more is closed as it comes, and counted."""
 
+MAX_LINKS_PER_PEER = 4
+"""Open links to one peer: two where both dial at once, and those that it lost and this side has not noticed. Of more, the one by
+which nothing came for the longest is ended."""
+
 CLOSE_S = 5.0
 """How long leaving waits for the other sides to take what is unsent, in seconds."""
 
@@ -89,7 +93,8 @@ class Links:
         self._server: asyncio.Server | None = None
         self._group = asyncio.TaskGroup()
         self._closing = True
-        # Limit: max_links. The value is the timer that ends half a handshake, owned by the link's entry here.
+        # Limits: max_links; MAX_LINKS_PER_PEER of one peer, once they are open.
+        # The value is the timer that ends half a handshake, owned by the link's entry here.
         self._connections: dict[Link, asyncio.TimerHandle] = {}
         self._by_peer: dict[PeerId, list[Link]] = {}
         # Limit: one a peer that a caller asks for; each ends within handshake_s.
@@ -146,6 +151,10 @@ class Links:
     def all(self) -> list[Link]:
         """Every open link."""
         return [link for links in self._by_peer.values() for link in links]
+
+    def of(self, peer: PeerId) -> list[Link]:
+        """The open links to one peer."""
+        return list(self._by_peer.get(peer, ()))
 
     def heard_s(self, peer: PeerId) -> float:
         """When a frame came last by the links to a peer, by the loop's clock; minus infinity where none did."""
@@ -256,6 +265,11 @@ class Links:
         for old in [each for each in links if each.start_number != link.start_number]:
             old.abort("the peer was started anew")
             links.remove(old)
+        if len(links) >= MAX_LINKS_PER_PEER:
+            silent = min(links, key=lambda each: each.heard_s)
+            self.counts["too many links of one peer"] += 1
+            links.remove(silent)
+            silent.abort("the peer opened more links than it needs")
         links.append(link)
         self._guard("on_opened", self._on_opened, link)
 

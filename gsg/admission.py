@@ -31,19 +31,19 @@ def check(sender: bytes, message: Published, frame_bytes: int) -> None:
 
     Raises Refused for what no honest peer says by mistake only, PeerMisbehaved for what is said in the name of another.
     """
+    # First of all: what is refused counts as passed, which nobody is to say in the name of another.
+    if isinstance(message, Flash):
+        _check_author(sender, message.publisher, message.after, forwarded=message.forwarded)
+    elif isinstance(message, Publish) and message.origin is not None:
+        _check_author(sender, message.origin.publisher, message.origin.after, forwarded=message.forwarded)
     if frame_bytes > MAX_PUBLISHED_BYTES:
         raise Refused(f"a message of {frame_bytes} bytes of tuples; expected at most {MAX_PUBLISHED_BYTES}: cut it")
     tuples = [event.items for event in message.events] if isinstance(message, Flash) else message.facts
     _check_tuples(tuples, message.places, are_facts=not isinstance(message, Flash))
     if isinstance(message, Replicate):
         _check_changes(message)
-    elif isinstance(message, Flash):
-        _check_author(sender, message.publisher, message.after, forwarded=message.forwarded)
-    else:
-        if abs(message.sign) != 1:
-            raise Refused(f"sign {message.sign}; expected 1 or -1")
-        if message.origin is not None:
-            _check_author(sender, message.origin.publisher, message.origin.after, forwarded=message.forwarded)
+    elif isinstance(message, Publish) and abs(message.sign) != 1:
+        raise Refused(f"sign {message.sign}; expected 1 or -1")
     if frame_bytes > MAX_TUPLE_BYTES:
         for items in tuples:
             try:

@@ -233,6 +233,11 @@ class Exchange:
         link = None if self._links is None else self._links.linked(contact.id)
         return None if link is None else self._of(link)
 
+    def channels_of(self, peer: bytes) -> list[Channel]:
+        """All ways to another peer that there are."""
+        links = [] if self._links is None else self._links.of(peer)
+        return [self._channels[link] for link in links if link in self._channels]
+
     async def ask(self, contact: dht.Contact, make: Callable[[int], Message], wanted: type[Wanted]) -> Wanted:
         """Ask a peer and wait. Raises PeerUnreachable, or Refused with its reason."""
         channel = await self.channel(contact)

@@ -23,7 +23,7 @@ class Quota:
     """What one of a kind may ask for. The defaults are far above what one does; lower them where strangers come."""
 
     templates: int
-    """At once: of a peer those that it has posted here by one link, of a client its subscriptions."""
+    """At once: of a peer those that it has posted here by all of its links, of a client its subscriptions."""
     tuples_per_s: int
     bytes_per_s: int
     """Of the messages in which tuples come."""

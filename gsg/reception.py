@@ -107,18 +107,24 @@ class Reception:
         if isinstance(message, (Flash, Publish, Replicate)) and channel is not self._exchange.own:
             try:
                 admission.check(channel.contact.id, message, channel.frame_bytes)
-            except Refused as error:
-                self._refuse(channel, message, str(error))
-                return
-        if isinstance(message, (Flash, Publish)) and channel is not self._exchange.own:
-            count = len(message.events if isinstance(message, Flash) else message.facts)
-            try:
-                now = asyncio.get_running_loop().time()
-                self._quotas.of_peer(channel.contact.id).publish(count, channel.frame_bytes, now)
+                self._count(channel, message)
             except Refused as error:
                 self._refuse(channel, message, str(error))
                 return
         self._carry_out(channel, message)
+
+    def _count(self, channel: Channel, message: Flash | Publish | Replicate) -> None:
+        """Count what a peer publishes. Raises Refused where that is too much."""
+        peer, size_bytes = channel.contact.id, channel.frame_bytes
+        if isinstance(message, Replicate):
+            # A holder tells of what others have published, which was counted there.
+            count = self._replication.not_held_by(peer, message)
+            if not count:
+                return
+            size_bytes = size_bytes * count // len(message.facts)
+        else:
+            count = len(message.events if isinstance(message, Flash) else message.facts)
+        self._quotas.of_peer(peer).publish(count, size_bytes, asyncio.get_running_loop().time())
 
     def _pass_over(self, message: Message) -> None:
         """What was refused does not come: nobody is to wait for its numbers."""
@@ -168,10 +174,7 @@ class Reception:
                         channel.send(not_here)
                         return
                     if channel is not self._exchange.own:
-                        posted = self._rendezvous.feeds(channel, standby=message.standby)
-                        # What is fed at one holder stands by at all others.
-                        posted = posted // (REPLICAS - 1) if message.standby else posted
-                        self._quotas.of_peer(channel.contact.id).post(posted)
+                        self._check_templates(channel.contact.id, standby=message.standby)
                     feed = self._rendezvous.insert_condition(channel, message)
                     self._told.then(partial(self._posted, channel, message.request, feed))
                 case RemoveCondition():
@@ -200,6 +203,12 @@ class Reception:
             # A defect of ours that a message brought out must not keep the others waiting, nor whoever sent it.
             log.exception("a %s from %s was not carried out", type(message).__name__, show(channel.contact))
             self._refuse(channel, message, "this peer failed on it; its log says more")
+
+    def _check_templates(self, peer: bytes, *, standby: bool) -> None:
+        """Raise Refused where a peer may have no template more, by whichever of its links."""
+        posted = sum(self._rendezvous.feeds(channel, standby=standby) for channel in self._exchange.channels_of(peer))
+        # What is fed at one holder stands by at all others.
+        self._quotas.of_peer(peer).post(posted // (REPLICAS - 1) if standby else posted)
 
     def _posted(self, channel: Channel, request: int, feed: AnyFeed) -> None:
         with contextlib.suppress(PeerUnreachable):  # the feed ends with its link

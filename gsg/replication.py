@@ -125,6 +125,21 @@ class Replication:
 
         return Held(changed, stamp, everywhere)
 
+    def not_held_by(self, peer: bytes, message: Replicate) -> int:
+        """How many of the facts a peer tells of lie, in part, under keys whose holder it is not, as far as this peer knows."""
+        all_of = self._holders.all_of
+        count = 0
+        for fact, there in zip(message.facts, message.places, strict=True):
+            arity = len(fact)
+            for position in there:
+                for holder in all_of((arity, position, fact[position])):
+                    if holder.id == peer:
+                        break
+                else:
+                    count += 1
+                    break
+        return count
+
     def take(self, message: Replicate) -> Held:
         """Another holder tells of changes. Raises Refused."""
         self._keeping.check()

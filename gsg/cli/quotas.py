@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 AnyCommand = TypeVar("AnyCommand", bound=Callable[..., Any])  # Any: click calls it with what its options say
 
 _SAYS = {
-    "peer-templates": ("1000000", "Templates that one other peer may have posted here by one link."),
+    "peer-templates": ("1000000", "Templates that one other peer may have posted here."),
     "peer-rate": ("1000000", "Tuples a second that one other peer may publish here."),
     "peer-bytes": ("1073741824", "Bytes a second of the tuples that one other peer may publish here."),
     "client-subscriptions": ("10000", "Subscriptions that one client of the HTTP door may have."),

@@ -10,6 +10,7 @@ import pytest
 from dht import BadContact, Contact, Link, LinkLost, Links, LinkState, NotOpen, PeerUnreachable, WrongPeer, frame, random_id
 from dht.greeting import make_claim
 from dht.link import HARD_LIMIT_BYTES, HIGH_WATER_BYTES
+from dht.links import MAX_LINKS_PER_PEER
 from dht.simnet import SimNet, run
 
 PORT = 7400
@@ -374,3 +375,26 @@ def test_no_more_links_than_the_limit() -> None:
             assert server.links.counts["too many links"] == 1
 
     run(main, seed=16)
+
+
+def test_one_peer_has_a_few_links_and_loses_those_by_which_nothing_comes() -> None:
+    async def main(net: SimNet) -> None:
+        server, greedy, modest = peer(net), peer(net), peer(net)
+        async with server.links, greedy.links, modest.links:
+            await modest.links.to(server.contact)
+            first = await greedy.links.to(server.contact)
+            first.send(b"it is in use")
+            await server.frames.get()
+            server.links.of(greedy.links.id)[0].send(b"so it is")
+            await greedy.frames.get()
+            opened = [await greedy.links._dial(server.contact) for _ in range(20)]
+            await asyncio.sleep(1)
+
+            assert len(server.links.of(greedy.links.id)) == MAX_LINKS_PER_PEER
+            assert first.state is LinkState.OPEN
+            assert isinstance(opened[-1], Link)
+            assert opened[-1].state is LinkState.OPEN
+            assert server.links.linked(modest.links.id) is not None
+            assert server.links.counts["too many links of one peer"] == 20 + 1 - MAX_LINKS_PER_PEER
+
+    run(main, seed=17)

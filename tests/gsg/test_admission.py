@@ -125,6 +125,8 @@ def test_nobody_publishes_in_the_name_of_another_but_whoever_passes_it_on(make: 
 
     with pytest.raises(PeerMisbehaved, match="it publishes in the name of peer 737373737373"):
         of(make(False))
+    with pytest.raises(PeerMisbehaved):
+        check(PEER, make(False), MAX_PUBLISHED_BYTES + 1)
 
 
 # --- whole peers ----------------------------------------------------------------------------------------------------------

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from members import member_of
 from peers import others, quiet, rendezvous, simulate, unread
 
+import dht
 import gsg.quotas
+import rete
+from dht.links import MAX_LINKS_PER_PEER
 from dht.simnet import SimNet
 from gsg import Peer, Refused, Symbol
+from gsg.messages import Done, Failed, InsertCondition, Replicate
+from gsg.model import Term
 from gsg.quotas import BURST_S, Allowance, Quota, Quotas
 
 ON = Symbol("on")
@@ -120,3 +126,47 @@ def test_a_peer_that_posts_too_many_templates_is_refused_the_next_one() -> None:
         assert host._rendezvous.feeds() == 3
 
     simulate(work, seed=32, size=2)
+
+
+def test_templates_of_all_links_of_a_peer_are_counted() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        [host] = peers
+        host.quotas = host._reception._quotas = Quotas(Quota(2, 1_000_000, 1 << 30))
+        async with member_of(net) as member:
+            answers = []
+            for number in range(MAX_LINKS_PER_PEER):
+                link = await member.links._dial(host.contact)
+                assert isinstance(link, dht.Link)
+                template: rete.Template[Term] = rete.Template((None, Symbol(f"p{number}"), None))
+                posting = InsertCondition(1, 1, template, 1)
+                answers.append(await member.exchange._of(link).ask(lambda _, p=posting: p))  # type: ignore[misc]  # bound now
+
+            assert [type(answer) for answer in answers] == [Done, Done, Failed, Failed]
+            assert host._rendezvous.feeds() == 2
+
+    simulate(work, seed=33, size=1)
+
+
+def test_what_a_peer_says_as_the_holder_it_is_not_is_counted_as_published() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        for peer in peers:
+            peer.quotas = peer._reception._quotas = Quotas(Quota(1_000, 100, 1 << 30))
+        host = rendezvous(peers, 3, 1, ON)
+        async with member_of(net) as member:
+
+            def tell(request: int) -> Replicate:
+                facts = [(f"s{request}", ON, number) for number in range(500)]
+                return Replicate(request, [1] * 500, facts, [b"\x01"] * 500, [request] * 500)
+
+            assert isinstance(await member.ask(host, tell), Done)
+            answer = await member.ask(host, tell)
+            assert isinstance(answer, Failed)
+            assert "over quota: one peer may publish 100 tuples a second here" in answer.reason
+
+            await host.insert([("a", ON, number) for number in range(500)])
+
+            # Holders tell each other of what was counted where it was published.
+            counted = {known for peer in peers for known in peer.quotas._peers}
+            assert counted <= {host.contact.id, member.contact.id}
+
+    simulate(work, seed=34, size=3)
