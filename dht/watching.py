@@ -27,6 +27,9 @@ MAX_WATCHED = 128
 MAX_VOUCHED = 64
 """Silent peers probed for others at once; a further one is not vouched for, and counted."""
 
+MAX_ASKERS = 64
+"""Peers that wait for what one such probe finds, each for its last question; a further one is told nothing, and counted."""
+
 
 class Watched(Protocol):
     """Who is told what came of the watching."""
@@ -68,8 +71,8 @@ class Watching:
         self._queries: Queries
         self._counts: Counter[str]
         self._stopped = False
-        # Limit: MAX_VOUCHED; each leaves when its probe has ended.
-        self._vouching: dict[Contact, list[Callable[[int | None], None]]] = {}
+        # Limit: MAX_VOUCHED; each leaves when its probe has ended. By asker what answers it; limit: MAX_ASKERS.
+        self._vouching: dict[Contact, dict[PeerId, Callable[[int | None], None]]] = {}
 
     def attach(self, queries: Queries) -> None:
         """The socket is open."""
@@ -190,12 +193,12 @@ class Watching:
     def vouch_for(self, asker: PeerId, contact: Contact, answer: Callable[[int | None], None]) -> None:
         """Somebody cannot reach this peer: see whether we can, and answer with its incarnation or None."""
         waiting = self._vouching.get(contact)
-        if waiting is not None:
-            waiting.append(answer)
-        elif self._stopped or len(self._vouching) >= MAX_VOUCHED:
+        if waiting is not None and (asker in waiting or len(waiting) < MAX_ASKERS):
+            waiting[asker] = answer
+        elif waiting is not None or self._stopped or len(self._vouching) >= MAX_VOUCHED:
             self._counts["peers not vouched for"] += 1
         else:
-            self._vouching[contact] = [answer]
+            self._vouching[contact] = {asker: answer}
             self.liveness.asked_to_vouch(contact, asker)
             self._start(self._vouch(contact))
 
@@ -204,7 +207,7 @@ class Watching:
             lives = await self._probe(contact)
         finally:
             waiting = self._vouching.pop(contact)
-        for answer in waiting:
+        for answer in waiting.values():
             answer(lives)
 
     def _now(self) -> float:

@@ -54,6 +54,8 @@ ATTEMPTS = 5
 MARKED_S = 0.5
 MARKS = 64
 """So often it is noted which memory was set up when, and so many times are remembered: longer than an event can be late."""
+WIDENING = 64
+"""Peers that rendezvous have named at once as others at which a template without constants is to be posted."""
 RETRY_S = (0.2, 0.5, 1.0, 2.0, 5.0)
 """Pauses between attempts to restore a broken feed; the last repeats until it works or nobody wants the feed any more."""
 
@@ -269,7 +271,11 @@ class Intake:
             if moved.leaves:
                 self._holders.failed(source.holder.id, Leaving(f"{show(source.holder)} is about to stop"))
             if source.memory.anchor == NOWHERE:
-                self._start_task(self._widen_to(source.memory, moved.to))
+                widening = self._everywhere.get(source.memory)
+                # Whoever is named beyond the limit is posted at once it is discovered.
+                if widening is not None and moved.to.id not in widening and len(widening) < WIDENING:
+                    widening.add(moved.to.id)
+                    self._start_task(self._widen_to(source.memory, moved.to, widening, is_met=False))
             elif not source.following:
                 source.following = True
                 self._start_task(self._follow(source, moved.to))
@@ -335,13 +341,19 @@ class Intake:
         await self._feed_from(memory, holder, anchor)
 
     async def _widen(self, memory: Memory, contact: dht.Contact) -> None:
-        """Post a template without constants at one more peer; one that cannot be reached has nothing to say."""
+        """Post a template without constants at one more peer, unless that is being done."""
         widening = self._everywhere.get(memory)
-        if widening is None or contact.id in widening or any(source.holder.id == contact.id for source in memory.sources):
-            return
-        widening.add(contact.id)
+        if widening is not None and contact.id not in widening:
+            widening.add(contact.id)
+            await self._widen_to(memory, contact, widening)
+
+    async def _widen_to(self, memory: Memory, contact: dht.Contact, widening: set[bytes], *, is_met: bool = True) -> None:
+        """Post it there, once the peer is known; one that cannot be reached has nothing to say."""
         try:
-            await self._feed_from_everywhere(memory, contact)
+            if not is_met:
+                await self._holders.meet(contact)
+            if not any(source.holder.id == contact.id for source in memory.sources):
+                await self._feed_from_everywhere(memory, contact)
         finally:
             widening.discard(contact.id)
 
@@ -433,11 +445,6 @@ class Intake:
         """The rendezvous has moved: set up a feed there beside the old one, then end that."""
         await self._holders.meet(to)
         await self._restore(source)
-
-    async def _widen_to(self, memory: Memory, to: dht.Contact) -> None:
-        """Some facts are at another peer now: post a template without constants there too."""
-        await self._holders.meet(to)
-        await self._widen(memory, to)
 
     async def _restore(self, source: Source) -> None:
         """Replace a feed, for as long as somebody wants it; the old one goes when the new one is whole."""
