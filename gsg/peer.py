@@ -56,7 +56,7 @@ from .rendezvous import Rendezvous
 from .repair import Repair
 from .replication import Replication
 from .spreading import Spreading
-from .status import Counters
+from .status import Counters, Status
 from .subscriber import Subscriber
 from .subscription import Callback
 from .subscriptions import Asked, Subscriptions
@@ -209,8 +209,7 @@ class Peer:
             self._subscriber,
             self._interests,
             self._told,
-            self._publisher,
-            self.counters,
+            Status(self._exchange, self._rendezvous, self._publisher, self.counters, self._start_task),
             self.quotas,
         )
         # In a simulated network a slice takes no time: what happens there depends on nothing but its seed.

@@ -45,13 +45,12 @@ from .messages import (
 from .outgoing import Outgoing
 from .placement import REPLICAS
 from .posting import AnyFeed
-from .publisher import Publisher
 from .quotas import Quotas
 from .rendezvous import Rendezvous
 from .repair import Repair
 from .replication import Replication
 from .spreading import Spreading
-from .status import Counters, status_of
+from .status import Status
 from .subscriber import Subscriber
 from .transit import Transit
 
@@ -74,8 +73,7 @@ class Reception:
         subscriber: Subscriber,
         interests: Interests,
         told: Told,
-        publisher: Publisher,
-        counters: Counters,
+        status: Status,
         quotas: Quotas,
     ) -> None:
         self._contact = contact
@@ -89,8 +87,7 @@ class Reception:
         self._subscriber = subscriber
         self._interests = interests
         self._told = told
-        self._publisher = publisher
-        self._counters = counters
+        self._status = status
         self._quotas = quotas
         self._transit = Transit(rendezvous, outgoing, self._carry_out)
 
@@ -192,7 +189,7 @@ class Reception:
                 case AskPassed():
                     self._rendezvous.passing.asked(channel, message.publisher, message.number)
                 case AskStatus():
-                    channel.send(status_of(message.request, self._exchange, self._rendezvous, self._publisher, self._counters))
+                    self._status.asked(channel, message.request)
         except Refused as error:
             self._refuse(channel, message, str(error))
         except PeerUnreachable:
