@@ -83,6 +83,8 @@ class Subscriber:
         self.inorder.on_happened = self.happened_all
         self.inorder.on_held = self.held
         self._standing: dict[rete.Production, Standing] = {}
+        self._asking: dict[Memory, dict[Standing, None]] | None = None
+        """Who asks for each memory, from when events were first missed. Bounded by the standing queries, each with its memories."""
         self._recent = RecentEvents()
         self._heard = Heard()
         self.missed = 0
@@ -119,6 +121,8 @@ class Subscriber:
                 self.intake.leave(memory)
             raise
         standing = self._standing[production] = Standing(memories, production, on_events, on_end, on_full, on_missed)
+        if self._asking is not None:
+            _add(self._asking, standing)
         self._full_windows.again()
         return standing, rows
 
@@ -140,6 +144,8 @@ class Subscriber:
         """Remove a query; feeds that nobody else uses end, and with them the templates at their rendezvous."""
         if self._standing.pop(standing.production, None) is not None:
             self._entrance.leave(standing.production)
+            if self._asking is not None:
+                _remove(self._asking, standing)
             for memory in standing.memories:
                 self.intake.leave(memory)
 
@@ -303,15 +309,19 @@ class Subscriber:
         log.warning(
             "%d events of feed %d from %s were missed: the link was full", missed.events, missed.feed, show(channel.contact)
         )
-        for standing in list(self._standing.values()):
-            if memory in standing.memories:
-                standing.on_missed(
-                    Overrun(
-                        f"{missed.events} events were missed because this peer did not take them in time; rows that are state are "
-                        "complete: give the peer more of the machine, or ask for fewer events",
-                        lost=missed.events,
-                    )
+        if self._asking is None:
+            # Many feeds are told of at once.
+            self._asking = {}
+            for standing in self._standing.values():
+                _add(self._asking, standing)
+        for standing in list(self._asking.get(memory, ())):
+            standing.on_missed(
+                Overrun(
+                    f"{missed.events} events were missed because this peer did not take them in time; rows that are state are "
+                    "complete: give the peer more of the machine, or ask for fewer events",
+                    lost=missed.events,
                 )
+            )
 
     def _tell_full_windows(self) -> None:
         for spec, overrun in self._full_windows.take().items():
@@ -345,6 +355,19 @@ class Subscriber:
         self._expiry = None
         self._network.expire(self._now())
         self._expire_later()
+
+
+def _add(asking: dict[Memory, dict[Standing, None]], standing: Standing) -> None:
+    for memory in standing.memories:
+        asking.setdefault(memory, {})[standing] = None
+
+
+def _remove(asking: dict[Memory, dict[Standing, None]], standing: Standing) -> None:
+    for memory in standing.memories:
+        those = asking.get(memory, {})
+        those.pop(standing, None)
+        if not those:
+            asking.pop(memory, None)
 
 
 def _pedro_order(memory: Memory) -> tuple[bool, int]:

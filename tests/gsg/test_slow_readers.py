@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
+from collections.abc import Iterator
 
 import pytest
 from peers import Reader, others, quiet, rendezvous, simulate
@@ -12,6 +14,8 @@ import gsg.posting
 from dht.simnet import SimNet
 from gsg import LiveSubscription, Overrun, Peer, Symbol
 from gsg.holders import UNSURE_S
+from gsg.memories import Memory
+from gsg.messages import Missed
 
 ON = Symbol("on")
 QUERY = "(?x, ^on, ?y)"
@@ -185,3 +189,45 @@ def test_a_subscription_that_nobody_reads_ends_with_an_error_where_it_asks_for_t
         assert counts(subscriber)["subscriptions_differences_dropped"] == 10
 
     simulate(work, seed=25, size=2)
+
+
+class Looked(list[Memory]):
+    """The memories of a query; notes when somebody looks through them."""
+
+    looks = 0
+
+    def __contains__(self, memory: object) -> bool:
+        Looked.looks += 1
+        return super().__contains__(memory)
+
+    def __iter__(self) -> Iterator[Memory]:
+        Looked.looks += 1
+        return super().__iter__()
+
+
+def test_each_of_many_queries_hears_of_what_its_feed_missed_and_the_others_are_not_looked_at() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        [peer] = peers
+        subscriptions = [await peer.subscribe(f"(?x, ^r{number % 50}, ?y)") for number in range(100)]
+        subscriber, heard = peer._subscriber, Counter[int]()
+        for number, standing in enumerate(subscriber._standing.values()):
+            standing.memories = Looked(standing.memories)
+            standing.on_missed = lambda overrun, number=number: heard.update({number: overrun.lost})  # type: ignore[misc]  # a number
+
+        Looked.looks = 0
+        for lost in (3, 2):
+            for source in list(subscriber.intake._sources.values()):
+                subscriber._missed(source.channel, Missed(source.number, lost))
+            await subscriptions[0].close()
+
+        assert heard == {0: 3} | dict.fromkeys(range(1, 100), 5)
+        assert Looked.looks <= 2 * len(subscriptions)
+        late = await peer.subscribe("(?x, ^r0, ?y)")
+        [standing] = [one for one in subscriber._standing.values() if not isinstance(one.memories, Looked)]
+        standing.on_missed = lambda overrun: heard.update({100: overrun.lost})
+        [source] = standing.memories[0].sources
+        subscriber._missed(source.channel, Missed(source.number, 1))
+        assert (heard[0], heard[1], heard[50], heard[100]) == (3, 5, 6, 1)
+        await late.close()
+
+    simulate(work, seed=26, size=1)
