@@ -364,25 +364,47 @@ class Publisher:
         missed: dict[int, bytes] = {}
         problem: PeerUnreachable | None = None
         parcels = await self._parcels(tuples, sizes, places)
-        for parcel in batch.begin(parcels):
+        named = list(batch.begin(parcels))
+        for parcel in named:
             self._sent.sending(parcel.holder.id, parcel.last, self.now(), is_event=batch.is_events)
-        for parcel in parcels:
-            try:
-                channel = await self._exchange.channel(parcel.holder)
-                if channel.congested:
-                    await channel.drained(ANSWER_TIMEOUT_S)
-            except PeerUnreachable as error:
-                problem = error
-                self._holders.failed(parcel.holder.id, error)
-                self._sent.forget(parcel.holder.id)
-                parcel.add_to(missed)
-                continue
-            now = self.now()
-            self._sent.sending(parcel.holder.id, parcel.last, now, is_event=batch.is_events)
-            after = self._sent.others(parcel.holder.id, now)
-            sent.append((parcel, channel, channel.ask(partial(batch.message, parcel, after=after))))
-            parcel.size_bytes = channel.sent_bytes
+        try:
+            for number, parcel in enumerate(parcels):  # noqa: B007  # where it was when it was cancelled
+                try:
+                    channel = await self._exchange.channel(parcel.holder)
+                    if channel.congested:
+                        await channel.drained(ANSWER_TIMEOUT_S)
+                except PeerUnreachable as error:
+                    problem = error
+                    self._holders.failed(parcel.holder.id, error)
+                    self._sent.forget(parcel.holder.id)
+                    parcel.add_to(missed)
+                    continue
+                now = self.now()
+                self._sent.sending(parcel.holder.id, parcel.last, now, is_event=batch.is_events)
+                after = self._sent.others(parcel.holder.id, now)
+                sent.append((parcel, channel, channel.ask(partial(batch.message, parcel, after=after))))
+                parcel.size_bytes = channel.sent_bytes
+        except asyncio.CancelledError:
+            self._give_up(named[number:])
+            raise
         return sent, missed, problem
+
+    def _give_up(self, parcels: Sequence[_Parcel]) -> None:
+        """Their caller has gone: what others were told comes by these will not, and nobody is to wait for it."""
+        for holder, number in {parcel.holder: parcel.last for parcel in parcels}.items():
+            channel = self._exchange.channel_now(holder)
+            if channel is None:
+                self._sent.forget(holder.id)
+                continue
+            # No facts, which have come when all before them has.
+            origin = Origin(self.own_id, number, [])
+            channel.ask(
+                partial(Publish, sign=1, facts=[], places=[], stamp=self._versions.latest, origin=origin)
+            ).add_done_callback(partial(self._given_up, holder.id, number))
+
+    def _given_up(self, holder: bytes, number: int, answer: asyncio.Future[Answer]) -> None:
+        if not answer.cancelled() and answer.exception() is None:
+            self._sent.acknowledged(holder, number, self.now())
 
     async def _parcels(self, tuples: Sequence[Tuple], sizes: Sequence[int] | None, places: Places) -> list[_Parcel]:
         """The messages to send, in order for each holder. Without ``sizes`` all tuples together fit into one message."""

@@ -272,3 +272,34 @@ def test_events_of_a_dead_rendezvous_are_kept_while_no_holder_is_found() -> None
         assert events_heard(second) == [[("said",)]]
 
     run(main, seed=21)
+
+
+def test_nobody_waits_for_events_whose_caller_was_cancelled_before_they_were_sent() -> None:
+    async def main(net: SimNet) -> None:
+        us, even, odd, gone = (Place(net) for _ in range(4))
+        holders = FixedHolders(lambda feature: [(even, odd, gone)[feature[1]]])
+        async with us.links, even.links, odd.links, gone.links:
+            publisher = publisher_of(us, holders)
+            await publisher.events([(("a", "b"), None)])
+            [full] = [link for link in us.links.all() if link.peer == odd.contact]
+            full.pause_writing()
+
+            publishing = asyncio.create_task(publisher.events([(("c", "d", "e"), None)]))
+            await asyncio.sleep(1)
+            publishing.cancel()
+            await asyncio.sleep(1)
+            full.resume_writing()
+            await publisher.events([(("f",), None)])
+            await asyncio.sleep(1)
+
+        told = [message for message in even.heard if isinstance(message, Flash)]
+        last = told[1].events[-1].number
+        assert events_heard(even) == [[("a", "b")], [("c", "d", "e")], [("f",)]]
+        assert {peer: number for peer, number, *_ in told[1].after} == {odd.contact.id: last, gone.contact.id: last}
+        # The one that is linked is told that all up to there has come; the other is not named any more.
+        assert events_heard(odd) == [[("a", "b")]]
+        assert odd.heard[1:] == [Publish(2, 1, [], [], 0, origin=Origin(us.contact.id, last))]
+        assert {peer: number for peer, number, *_ in told[2].after} == {odd.contact.id: last}
+        assert gone.heard == []
+
+    run(main, seed=22)
