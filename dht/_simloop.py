@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections import deque
-from collections.abc import Callable, Mapping
-from contextvars import Context
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import Context, copy_context
 from heapq import heappop, heappush
 from selectors import BaseSelector
 from typing import TYPE_CHECKING, Any
@@ -29,10 +29,52 @@ class Stalled(RuntimeError):
     """Nothing is left that could ever happen, and the run has not ended: something waits for an event that will not come."""
 
 
+class _Call(asyncio.Handle):
+    """A callback that is due: as asyncio's, without what that keeps for debugging. Tens of thousands are made in a run."""
+
+    # What asyncio's handles have.
+    _context: Context
+    _callback: Callable[..., object] | None
+    _args: Sequence[Any] | None  # Any: as asyncio has it
+    _cancelled: bool
+
+    __slots__ = ()
+
+    def __init__(
+        self, callback: Callable[..., object], args: Sequence[Any], loop: asyncio.AbstractEventLoop, context: Context | None
+    ) -> None:
+        self._callback, self._args, self._loop = callback, args, loop
+        self._context = copy_context() if context is None else context
+        self._cancelled = False
+        self._source_traceback = self._repr = None
+
+    def cancel(self) -> None:
+        """Do not call back."""
+        self._cancelled = True
+        self._callback = self._args = None
+
+
+class _TimedCall(asyncio.TimerHandle, _Call):
+    """A callback that is due at a time."""
+
+    __slots__ = ()
+
+    def __init__(
+        self, when: float, callback: Callable[..., object], args: Sequence[Any], loop: asyncio.AbstractEventLoop, context: Context | None
+    ) -> None:
+        _Call.__init__(self, callback, args, loop, context)
+        self._when = when
+        self._scheduled = False
+
+    def cancel(self) -> None:
+        """Do not call back."""
+        _Call.cancel(self)
+
+
 class SimLoop(asyncio.SelectorEventLoop):
     """asyncio's loop in virtual time, with the sockets of a :class:`~dht.simnet.SimNet`.
 
-    What is due at one moment runs in the order in which it was asked for. One turn is written out here, as there are tens of
+    What is due at one moment runs in the order in which it was asked for. Turns are written out here, as there are tens of
     thousands in a run and nothing to select from.
     """
 
@@ -48,7 +90,7 @@ class SimLoop(asyncio.SelectorEventLoop):
         self._net = net
         self._now_s = 0.0
         self._asked_for = 0
-        self._timers: list[tuple[float, int, asyncio.TimerHandle]] = []
+        self._timers: list[tuple[float, int, _TimedCall]] = []
         """A heap by time, then by when it was asked for. Unbounded, as asyncio's."""
         self.errors: list[BaseException] = []
         """What callbacks and forgotten tasks raised."""
@@ -59,7 +101,7 @@ class SimLoop(asyncio.SelectorEventLoop):
         self, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.Handle:
         """Call back in the next turn."""
-        handle = asyncio.Handle(callback, args, self, context)
+        handle = _Call(callback, args, self, context)
         self._ready.append(handle)
         return handle
 
@@ -67,31 +109,47 @@ class SimLoop(asyncio.SelectorEventLoop):
         self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.TimerHandle:
         """Call back when the virtual clock says so."""
-        timer = asyncio.TimerHandle(when, callback, args, self, context)
+        timer = _TimedCall(when, callback, args, self, context)
         self._asked_for += 1
         heappush(self._timers, (when, self._asked_for, timer))
         return timer
 
     def _run_once(self) -> None:
+        """All turns until the loop is stopped."""
         ready, timers = self._ready, self._timers
-        while timers and timers[0][2].cancelled():
-            heappop(timers)
-        if not ready and not self._stopping:
+        while True:
             if timers:
-                self._now_s = max(self._now_s, timers[0][0])
-            else:
+                self._ripen()
+            elif not ready and not self._stopping:
                 self._hear_of_the_world()
+            for _ in range(len(ready)):
+                handle = ready.popleft()
+                if not handle._cancelled:
+                    try:
+                        handle._context.run(handle._callback, *handle._args)
+                    except (SystemExit, KeyboardInterrupt):
+                        raise
+                    except BaseException as error:
+                        self.call_exception_handler({"message": "a callback failed", "exception": error})
+            if self._stopping:
+                return
+
+    def _ripen(self) -> None:
+        """What is due becomes ready; when nothing is ready, the clock moves on to what is due first."""
+        ready, timers = self._ready, self._timers
+        while timers and timers[0][2]._cancelled:
+            heappop(timers)
+        if not timers:
+            return
+        if not ready and not self._stopping:
+            self._now_s = max(self._now_s, timers[0][0])
         due_s = self._now_s + _MOMENT_S
         while timers and timers[0][0] < due_s:
             when, _, timer = heappop(timers)
-            if not timer.cancelled():
+            if not timer._cancelled:
                 # Nothing is called before its time, not even by a rounding error.
                 self._now_s = max(self._now_s, when)
                 ready.append(timer)
-        for _ in range(len(ready)):
-            handle = ready.popleft()
-            if not handle._cancelled:
-                handle._run()
 
     def _hear_of_the_world(self) -> None:
         """The loop's own wake-up pipe is the only real descriptor: written to by threads and signals."""

@@ -86,8 +86,14 @@ class Stream(asyncio.Transport):
         if self._ending and not self._closing:
             raise RuntimeError("cannot write after write_eof()")
         if data and not self._closing:
+            size = len(data)
+            if not self._buffer and self._in_window + size <= self.net.window_bytes:
+                assert self.other is not None
+                self._in_window += size
+                self.other.carry(bytes(data))
+                return
             self._buffer.append(bytes(data))
-            self._buffered += len(data)
+            self._buffered += size
             self._pump()
             if self._buffered > self._high and not self._writing_paused:
                 self._writing_paused = True
@@ -210,13 +216,15 @@ class Stream(asyncio.Transport):
                 if not self._protocol.eof_received():
                     self.close()
                 return
-            pieces = []
-            while self._inbox and self._inbox[0] is not _END:
-                pieces.append(self._inbox.popleft())
-            data = b"".join(pieces)
+            data = self._inbox.popleft()
+            if self._inbox and self._inbox[0] is not _END:
+                pieces = [data]
+                while self._inbox and self._inbox[0] is not _END:
+                    pieces.append(self._inbox.popleft())
+                data = b"".join(pieces)
             self.net.note("read", self.remote, self.local, len(data))
             assert self.other is not None
-            self.net.loop.call_soon(self.other.took, len(data))
+            self.other.was_read(len(data))
             try:
                 self._protocol.data_received(data)
             except Exception as error:
@@ -234,8 +242,14 @@ class Stream(asyncio.Transport):
         if bytes_came and self.other is not None:
             self.net.reset(self.other)
 
-    def took(self, size: int) -> None:
-        """The other end read so many bytes: there is space in the window."""
+    def was_read(self, size: int) -> None:
+        """The other end read so many bytes: there is space in the window, for what waits for it in the next turn."""
+        if self._buffer or self._writing_paused:
+            self.net.loop.call_soon(self._took, size)
+        else:
+            self._in_window -= size
+
+    def _took(self, size: int) -> None:
         if self._lost:
             return
         self._in_window -= size

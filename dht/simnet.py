@@ -185,13 +185,13 @@ class SimNet:
 
     # What sockets ask
 
-    def note(self, kind: str, *facts: object) -> None:
-        """Something happened."""
+    def note(self, kind: str, *facts: object, data: bytes = b"") -> None:
+        """Something happened, with these bytes."""
         event = (round(self.loop.time(), 9), kind, *facts)
         self.counts[kind] += 1
-        self._hash.update(repr(event).encode())
+        self._hash.update(repr(event).encode() + data)
         if self.trace is not None:
-            self.trace.append(event)
+            self.trace.append((*event, data))
 
     def delay_s(self) -> float:
         """How long the next message takes."""
@@ -210,6 +210,8 @@ class SimNet:
 
     def separated(self, a: str, b: str) -> bool:
         """Whether nothing gets from one host to the other."""
+        if not self._group and not self._down:
+            return False
         if a in self._down or b in self._down:
             return True
         return a != b and self._group.get(a, -1) != self._group.get(b, -1) and a in self._group and b in self._group
@@ -244,7 +246,7 @@ class SimNet:
         if self.separated(sender.local[0], target[0]) or self._rng.random() < self.loss:
             self.note("datagram lost", sender.local, target, len(data))
             return
-        self.loop.call_later(self.delay_s(), self._deliver, sender.local, data, target)
+        self.loop.call_at(self.loop.time() + self.delay_s(), self._deliver, sender.local, data, target)
         if self.duplication and self._rng.random() < self.duplication:
             self.loop.call_later(self.delay_s(), self._deliver, sender.local, data, target)
 
@@ -253,7 +255,7 @@ class SimNet:
         if endpoint is None or self.separated(source[0], target[0]):
             self.note("datagram lost", source, target, len(data))
             return
-        self.note("datagram", source, target, data)
+        self.note("datagram", source, target, data=data)
         endpoint.protocol.datagram_received(data, source)
 
     async def bind_datagrams(

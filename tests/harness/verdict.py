@@ -49,11 +49,12 @@ def in_the_end(history: History, space: Space) -> list[str]:
         if row_of(fact) in shown:
             true[fact] = None
     space.insert(true)
+    answers = {query: answer_in(space, query) for query in TEXTS}
     for query, answer in history.asked_after.items():
-        found += differences(f"{query}, asked at the end", answer, answer_in(space, query))
+        found += differences(f"{query}, asked at the end", answer, answers[query])
     for session in history.sessions:
         if session.rows is not None:
-            right = answer_in(space, session.query)
+            right = answers[session.query]
             told = Counter[str]()
             for _, sign, row in session.changes:
                 told[row] += sign
