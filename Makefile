@@ -34,7 +34,7 @@ demo: $(STAMP) ## eight peers on this machine, from nothing to rows (ARGS=--keep
 	$(BIN)/python examples/demo.py $(ARGS)
 
 test: $(STAMP) ## the test suite on all cores, minutes
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	$(BIN)/python -m pytest -n auto
 
 check: $(STAMP) ## format, lint, types, import arrows
 	$(BIN)/ruff format --check .

@@ -34,8 +34,8 @@ class _Call(asyncio.Handle):
 
     # What asyncio's handles have.
     _context: Context
-    _callback: Callable[..., object] | None
-    _args: Sequence[Any] | None  # Any: as asyncio has it
+    _callback: Callable[..., object]
+    _args: Sequence[Any]  # Any: as asyncio has it
     _cancelled: bool
 
     __slots__ = ()
@@ -51,7 +51,12 @@ class _Call(asyncio.Handle):
     def cancel(self) -> None:
         """Do not call back."""
         self._cancelled = True
-        self._callback = self._args = None
+        # What they hold on to can go.
+        self._callback, self._args = _nothing, ()
+
+
+def _nothing() -> None:
+    """What a cancelled callback does."""
 
 
 class _TimedCall(asyncio.TimerHandle, _Call):
@@ -60,7 +65,12 @@ class _TimedCall(asyncio.TimerHandle, _Call):
     __slots__ = ()
 
     def __init__(
-        self, when: float, callback: Callable[..., object], args: Sequence[Any], loop: asyncio.AbstractEventLoop, context: Context | None
+        self,
+        when: float,
+        callback: Callable[..., object],
+        args: Sequence[Any],
+        loop: asyncio.AbstractEventLoop,
+        context: Context | None,
     ) -> None:
         _Call.__init__(self, callback, args, loop, context)
         self._when = when
@@ -79,7 +89,7 @@ class SimLoop(asyncio.SelectorEventLoop):
     """
 
     # What asyncio's loops have.
-    _ready: deque[asyncio.Handle]
+    _ready: deque[_Call]
     _stopping: bool
     _selector: BaseSelector
 

@@ -301,6 +301,7 @@ def present(changes: list[Change]) -> dict[Tuple, Change]:
 examples = queries().flatmap(lambda asked: st.tuples(st.just(asked), histories(blank=not asked.sliced), st.integers(0, 12)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("part", range(PARTS))
 @settings(max_examples=EXAMPLES // PARTS, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
 @given(drawn=examples)

@@ -79,6 +79,7 @@ def died(events: Sequence[OverlayEvent]) -> set[bytes]:
     return {each.contact.id for each in events if isinstance(each, PeerDied)}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("share", [0.5])
 def test_lookups_are_right_and_quick_from_the_moment_that_many_are_killed(share: float) -> None:
     async def main(net: SimNet) -> tuple[float, float, int]:
@@ -98,6 +99,7 @@ def test_lookups_are_right_and_quick_from_the_moment_that_many_are_killed(share:
     assert mistaken == 0
 
 
+@pytest.mark.long
 def test_within_fifteen_seconds_all_who_depend_on_the_dead_know_and_owners_are_right() -> None:
     async def main(net: SimNet) -> tuple[set[int], list[str]]:
         async with network(net, 64) as (peers, events):

@@ -127,7 +127,7 @@ def test_a_holder_that_reads_nothing_keeps_publishers_waiting_once() -> None:
     simulate(work, seed=4, size=6)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 def test_what_is_acknowledged_while_peers_die_and_come_is_the_answer(seed: int) -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         rng = Random(seed)

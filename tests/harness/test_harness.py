@@ -15,7 +15,7 @@ from run import run
 from schedule import LINK_FAULTS, LOST, PEER_FAULTS, Happens, schedule
 
 SEEDS = 100
-"""Of runs of one to two seconds of a core each: what make test has time for. The rest of 10,000 is `make soak`."""
+"""Of runs of one to two seconds of a core each. The rest of 10,000 is `make soak`."""
 GROUP = 5
 """So many runs are one test: enough tests for all cores."""
 DRAWN = 200
@@ -24,6 +24,7 @@ FOUND_WITHIN = 4
 """So many seeds are enough for any of the breaks, from the one on that :mod:`breaks` names."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("first", range(0, SEEDS, GROUP))
 def test_what_is_promised_is_kept(first: int) -> None:
     found = {seed: run(seed)[1] for seed in range(first, first + GROUP)}
