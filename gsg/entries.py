@@ -65,9 +65,10 @@ class Entries:
         if facts is None:
             self._facts[key] = {fact: stamp}
             return True
-        before = len(facts)
-        facts[fact] = stamp
-        return len(facts) != before
+        known = facts.get(fact, -1)
+        if known < stamp:
+            facts[fact] = stamp
+        return known < 0
 
     def leave(self, key: Key, fact: Tuple, stamp: int) -> bool:
         """The fact is not there from now on; whether it was."""
@@ -76,8 +77,10 @@ class Entries:
         if self.changed is not None:
             self.changed[key] = None
         if self.remembering:
-            self._gone.setdefault(key, {})[fact] = stamp
-            self._order.append((stamp, key, fact))
+            gone = self._gone.setdefault(key, {})
+            if gone.get(fact, -1) < stamp:
+                gone[fact] = stamp
+                self._order.append((stamp, key, fact))
             self.forget_before(stamp - TOMBSTONE_S * 1_000_000)
             if len(self._order) > TOMBSTONES:
                 self.forgotten += self._forget_oldest()
@@ -128,6 +131,18 @@ class Entries:
                 stamp = max(view.stamp, self._for_all(key, fact)[1])
             stamps.append(stamp)
         return stamps
+
+    def behind(self, sign: int, facts: Iterable[Tuple], places: Iterable[bytes], stamp: int) -> list[int]:
+        """Which facts, by number, have gone later than they are to come, or the other way round, under any of these positions.
+
+        Of two changes at one time the retraction is the later one.
+        """
+        known, earliest = (self._gone, stamp) if sign > 0 else (self._facts, stamp + 1)
+        return [
+            number
+            for number, (fact, positions) in enumerate(zip(facts, places, strict=True) if known else ())
+            if any(known.get((len(fact), at, fact[at]), _NOTHING).get(fact, -1) >= earliest for at in positions)
+        ]
 
     def change(self, fact: Tuple, sign: int) -> Callable[[Key, Tuple, int], bool]:
         """What lets a fact come or go: :meth:`enter` or :meth:`leave`, or the like for named readers."""

@@ -170,23 +170,26 @@ class Handover:
         entries = message.entries
         places, kept, parcels = self._sort(entries, message.places)
         origin = message.origin
-        held = self._replication.hold(message.sign, entries, places, message.stamp, origin)
+        stamp = message.stamp
+        held = self._replication.hold(message.sign, entries, places, stamp, origin)
         if not parcels:
             return held
-        self._rendezvous.publish(message.sign, entries, kept, stamp=held.stamp, as_holder=False, origin=origin)
+        for number in {*held.behind, *self._rendezvous.held.behind(message.sign, entries, kept, stamp)}:
+            kept[number] = b""
+        self._rendezvous.publish(message.sign, entries, kept, stamp=stamp, as_holder=False, origin=origin)
 
         def make(numbers: list[int], theirs: list[bytes]) -> Callable[[int], Message]:
             facts = [message.facts[number] for number in numbers]
             return lambda request: Publish(
-                request, message.sign, facts, theirs, held.stamp, forwarded=True, origin=origin, audience=message.audience
+                request, message.sign, facts, theirs, stamp, forwarded=True, origin=origin, audience=message.audience
             )
 
         async def instead(numbers: list[int], theirs: list[bytes]) -> Done:
             facts = [entries[number] for number in numbers]
-            kept = self._replication.hold(message.sign, facts, theirs, held.stamp, origin)
+            kept = self._replication.hold(message.sign, facts, theirs, stamp, origin)
             if kept.everywhere is not None:
                 await kept.everywhere()
-            return Done(0, kept.changed, kept.stamp)
+            return Done(0, kept.changed, kept.latest, list(kept.behind))
 
         self._start_task(self._forward(channel, message.request, parcels, held, make, instead))
         return None
@@ -246,7 +249,7 @@ class Handover:
         async with self._forwarding:
             for holder, (numbers, theirs) in parcels.items():
                 sent.append((holder, numbers, theirs, await self._send(holder, make(numbers, theirs))))
-        changed, stamp = held.changed, held.stamp
+        changed, latest, behind = held.changed, held.latest, set(held.behind)
         try:
             for holder, numbers, theirs, answer in sent:
                 try:
@@ -259,7 +262,8 @@ class Handover:
                         self._holders.failed(holder.id, error)
                     done = await instead(numbers, theirs)
                 changed += done.count
-                stamp = max(stamp, done.stamp)
+                latest = max(latest, done.stamp)
+                behind.update(numbers[number] for number in done.behind if 0 <= number < len(numbers))
             if held.everywhere is not None:
                 await held.everywhere()
         except GsgError as error:
@@ -267,7 +271,7 @@ class Handover:
             channel.send(Failed(request, str(error)))
             return
         self._flush()
-        channel.send(Done(request, changed, stamp))
+        channel.send(Done(request, changed, latest, sorted(behind)))
 
     async def _send(self, holder: dht.Contact, make: Callable[[int], Message]) -> Sending:
         """Send a request, whose answer is to come; or the reason why there will be none."""

@@ -77,7 +77,8 @@ class Publish(_Message, tag=1, frozen=True):
     facts: list[Tuple]
     places: list[bytes]
     stamp: int
-    """The latest time that the publisher knows of, in microseconds (:mod:`gsg.versions`): what changes now is later."""
+    """When the facts change, in microseconds (:mod:`gsg.versions`): the same under all keys of a fact, so that whoever holds any of
+    them takes the same one of two changes for the later one."""
     forwarded: bool = False
     unsure: bool = False
     """The publisher has lost or met peers of late, and may take the receiver for an holder that it is not: it is to look."""
@@ -114,7 +115,10 @@ class Done(_Message, tag=3, frozen=True):
     count: int = 0
     """Of a Publish: how many facts it changed under their position 0."""
     stamp: int = 0
-    """Of a Publish: when the change was made, as its holders have it."""
+    """Of a Publish: the latest time that the rendezvous knows of."""
+    behind: list[int] = []
+    """Of a Publish: the facts, by their number in it, to which the contrary has happened later: they did not change, and are to be
+    sent again with a later stamp, under all of their keys."""
 
 
 class Failed(_Message, tag=4, frozen=True):

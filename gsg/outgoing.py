@@ -48,7 +48,7 @@ class Outgoing:
 
     def answer_when_held(self, channel: Channel, request: int, held: Held) -> None:
         """Answer a publisher once all holders have its tuples."""
-        done = Done(request, held.changed, held.stamp)
+        done = Done(request, held.changed, held.latest, list(held.behind))
         if held.everywhere is None:
             self.answer(channel, done)
         else:

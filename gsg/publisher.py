@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,14 +22,14 @@ from typing import Protocol, TypeAlias
 import dht
 
 from .audiences import Audience
-from .errors import GsgError, PeerUnreachable
+from .errors import GsgError, PeerUnreachable, Refused
 from .exchange import ANSWER_TIMEOUT_S, Answer, Channel, Exchange, answer_of
 from .features import positions
 from .holders import Holders
 from .interests import Interests
 from .lately import KEPT_S, NOTICED_S, Lately, Said
 from .messages import After, Done, Event, Flash, Message, Origin, Publish, fit_together, size_bytes
-from .model import Tuple
+from .model import Tuple, show
 from .passing import Sent
 from .placement import places_by_holder
 from .versions import Versions
@@ -37,6 +38,10 @@ log = logging.getLogger(__name__)
 
 ATTEMPTS = 5
 """How often a tuple is sent before its publisher is told that it did not arrive."""
+CONTESTED = 8
+"""How often facts are sent anew when others have done the contrary at the same moment, or know of a later time."""
+GOING = 10_000
+"""Calls that publish facts, of which it is known what was sent after them; beyond, the oldest is forgotten."""
 CHUNK_TUPLES = 1_000
 CHUNK_BYTES = 1024 * 1024
 """A message is cut at so many tuples or bytes, whichever comes first: a rendezvous answers others between two messages."""
@@ -88,22 +93,27 @@ class _Facts:
     ) -> None:
         self._publisher = publisher
         self._sign = sign
-        self._facts = facts
+        self.facts = facts
         self._versions = versions
         self._audience = audience
+        self.stamp = 0
+        self.is_done = False
 
     def begin(self, parcels: Sequence[_Parcel]) -> Sequence[_Parcel]:
-        """Each message has a number, and names those before it only."""
+        """Each message has a number, and names those before it only. The stamp is one, however often facts are sent."""
+        if not self.stamp:
+            self.stamp = self._versions.next()
+            self._publisher.goes(self)
         for parcel in parcels:
             parcel.last = self._publisher.number()
         return ()
 
     def message(self, parcel: _Parcel, request: int, after: After) -> Message:
         """A Publish."""
-        facts = [self._facts[number] for number in parcel.numbers]
+        facts = [self.facts[number] for number in parcel.numbers]
         origin = Origin(self._publisher.own_id, parcel.last, after)
-        stamp, unsure, audience = self._versions.latest, self._publisher.unsure, self._audience
-        return Publish(request, self._sign, facts, parcel.places, stamp, unsure=unsure, origin=origin, audience=audience)
+        unsure, audience = self._publisher.unsure, self._audience
+        return Publish(request, self._sign, facts, parcel.places, self.stamp, unsure=unsure, origin=origin, audience=audience)
 
     def acknowledged(self, parcel: _Parcel) -> None:
         """Its holders have the facts."""
@@ -198,6 +208,8 @@ class Publisher:
         self._last = versions.now_us()
         """The last number given. It begins with the time, so that a peer that comes back with its id does not repeat itself."""
         self._sent = Sent()
+        self._going: deque[_Facts] = deque()
+        """Facts that are under way, and those that were sent since the first of these. Limit: GOING."""
         self._lately = Lately()
         self._again: list[Said] = []
         """What is to be sent once more, before anything else. Limit: that of Lately."""
@@ -210,8 +222,24 @@ class Publisher:
         ``audience``: who may read them, None for everybody.
         Raises BadTerm before anything is sent, PeerUnreachable or Refused when some were not acknowledged.
         """
-        places = {number: bytes(positions(fact)) for number, fact in enumerate(facts)}
-        return await self._publish(facts, places, _Facts(self, sign, facts, self._versions, audience))
+        changed = 0
+        for _ in range(CONTESTED):
+            places = {number: bytes(positions(fact)) for number, fact in enumerate(facts)}
+            behind: set[int] = set()
+            batch = _Facts(self, sign, facts, self._versions, audience)
+            try:
+                changed += await self._publish(facts, places, batch, behind=behind)
+                # What was said here meanwhile is to be the last word.
+                since = self._said_since(batch) if behind else ()
+                facts = [facts[number] for number in sorted(behind) if facts[number] not in since]
+            finally:
+                self._is_done(batch)
+            if not facts:
+                return changed
+        raise Refused(
+            f"{len(facts)} facts were not acknowledged, the first of them {show(facts[0])[:80]}: others have done the contrary, "
+            f"{CONTESTED} times in turn; let one publisher decide about a fact, or try again"
+        )
 
     async def events(
         self,
@@ -243,6 +271,21 @@ class Publisher:
         """The number of a message of facts."""
         self._last += 1
         return self._last
+
+    def goes(self, batch: _Facts) -> None:
+        """Facts are about to be sent, for the first time."""
+        self._going.append(batch)
+        if len(self._going) > GOING:
+            self._going.popleft()
+
+    def _is_done(self, batch: _Facts) -> None:
+        batch.is_done = True
+        while self._going and self._going[0].is_done:
+            self._going.popleft()
+
+    def _said_since(self, batch: _Facts) -> set[Tuple]:
+        """The facts of all that was sent after a batch."""
+        return {fact for later in self._going if later.stamp > batch.stamp for fact in later.facts}
 
     def passed_here(self, number: int) -> After:
         """Events up to this number go the short way: they are here. Returns what may have to come before them."""
@@ -318,7 +361,16 @@ class Publisher:
         """Whether something is on its way that what comes next must not overtake."""
         return self._sending.locked()
 
-    async def _publish(self, tuples: Sequence[Tuple], places: Places, batch: _Batch, texts: Sequence[int] | None = None) -> int:
+    async def _publish(
+        self,
+        tuples: Sequence[Tuple],
+        places: Places,
+        batch: _Batch,
+        texts: Sequence[int] | None = None,
+        *,
+        behind: set[int] | None = None,
+    ) -> int:
+        """Send until all are acknowledged; how many facts changed. ``behind`` gets the numbers of those that are behind."""
         sizes: Sequence[int] | None = None
         if len(tuples) > CHUNK_TUPLES or not fit_together(tuples, CHUNK_BYTES - 4 * sum(texts or ())):
             sizes = [size_bytes(items) for items in tuples]
@@ -333,6 +385,8 @@ class Publisher:
                     done = await answer_of(channel, answer, Done)
                     changed += done.count
                     self._versions.saw(done.stamp)
+                    if behind is not None:
+                        behind.update(parcel.numbers[number] for number in done.behind if 0 <= number < len(parcel.numbers))
                 except PeerUnreachable as error:
                     problem = error
                     self._holders.failed(parcel.holder.id, error)
@@ -346,7 +400,7 @@ class Publisher:
             if attempt == ATTEMPTS:
                 raise PeerUnreachable(f"{len(missed)} of {len(tuples)} tuples were not acknowledged: {problem}")
             places = missed
-        self.published += len(tuples)
+        self.published += len(tuples) - len(behind or ())
         return changed
 
     async def _send(

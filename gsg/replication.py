@@ -1,7 +1,11 @@
 """A change of facts at all holders of their keys: the primary makes it, tells the others, and answers when all of them have it.
 
-    publisher ──Publish──> primary: gives the change its stamp, feeds subscribers ──Replicate──> the other holders
-              <───Done────          <──────────────────────Done─────────────────────────────────
+    publisher ──Publish──> primary: makes the change, feeds subscribers ──Replicate──> the other holders
+              <───Done────          <──────────────────Done───────────────────────────
+
+A change has one stamp, from its publisher, under all keys of its fact, whose primaries know nothing of each other: so they agree on
+which of two changes is the later one. Where the contrary has happened later by then, the publisher is told, and sends the fact
+again with a stamp that is later still: what begins after something else was acknowledged wins, whatever the clocks of the two say.
 
 All holders are waited for, as the promise is that all but one may die at once: what a majority has may be lost with the majority.
 One that owes an answer and has given none for DEAF_S, or that refuses, is *set aside* (:mod:`gsg.holders`): for us the next closest
@@ -50,6 +54,8 @@ HOLDERS_TIMEOUT_S = 20.0
 RETURN_S = 1.0
 """How often a holder that was set aside is asked whether it takes changes again; one that reads nothing is asked once."""
 CHUNK_FACTS = 1_000
+MAX_BEHIND_S = 60
+"""A publisher whose clock is so far behind what is known here is told the time, and sends its facts again."""
 
 Copy: TypeAlias = tuple[list[int], list[bytes]]
 Copies: TypeAlias = dict[dht.Contact, Copy]
@@ -66,7 +72,10 @@ class Held:
 
     changed: int
     """How many facts changed under their position 0."""
-    stamp: int
+    latest: int
+    """The latest time that is known here."""
+    behind: Sequence[int]
+    """Those that did not, by number, because the contrary has happened later."""
     everywhere: Callable[[], Awaitable[None]] | None
     """Waits until our disk and all other holders have it; raises PeerUnreachable or Refused. None where there are none of them."""
 
@@ -99,18 +108,21 @@ class Replication:
         self._start_task = start_task
         self._patience = Patience()
 
-    def hold(self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes], seen: int, origin: Origin | None = None) -> Held:
-        """Make a change here, now; ``seen`` is the latest stamp that the publisher knows of.
+    def hold(self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes], stamp: int, origin: Origin | None = None) -> Held:
+        """Make a change here, except of facts to which the contrary has happened later.
 
-        Raises Refused for an absurd one, and where the disk does not take changes.
+        Raises Refused for an absurd stamp, and where the disk does not take changes.
         """
         self._keeping.check()
-        self._versions.saw(seen)
-        stamp = self._versions.next()
+        behind = self._behind(sign, facts, places, stamp)
+        if behind:
+            late = set(behind)
+            facts = [fact for number, fact in enumerate(facts) if number not in late]
+            places = [there for number, there in enumerate(places) if number not in late]
         changed = self._rendezvous.publish(sign, facts, places, stamp=stamp, origin=origin)
         kept = self._keeping.kept()
         if not self._holders.others():
-            return Held(changed, stamp, kept)
+            return Held(changed, self._versions.latest, behind, kept)
         # What the links have room for leaves in this turn of the loop, together with what the other messages of it cause.
         version = self._holders.version
         copies = self._copies(facts, places)
@@ -123,7 +135,14 @@ class Replication:
             if kept is not None:
                 await kept()
 
-        return Held(changed, stamp, everywhere)
+        return Held(changed, self._versions.latest, behind, everywhere)
+
+    def _behind(self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes], stamp: int) -> Sequence[int]:
+        """The facts that are not to change; all of them, where the publisher's clock is far behind. Raises Refused."""
+        if stamp < self._versions.latest - MAX_BEHIND_S * 1_000_000:
+            return range(len(facts))
+        self._versions.saw(stamp)
+        return self._rendezvous.held.behind(sign, facts, places, stamp)
 
     def not_held_by(self, peer: bytes, message: Replicate) -> int:
         """How many of the facts a peer tells of lie, in part, under keys whose holder it is not, as far as this peer knows."""
@@ -146,7 +165,7 @@ class Replication:
         if message.stamps:
             self._versions.saw(max(message.stamps))
         self._rendezvous.take_over(message.signs, message.entries, message.places, message.stamps)
-        return Held(0, 0, self._keeping.kept())
+        return Held(0, 0, (), self._keeping.kept())
 
     # --- the other holders ------------------------------------------------------------------------------------------------
 

@@ -28,6 +28,27 @@ def test_a_change_says_whether_it_was_one(held: Entries) -> None:
     assert (KEY in held, len(held), held.stamp_of(KEY, A)) == (False, 0, 4)
 
 
+@pytest.mark.parametrize(
+    ("sign", "stamp", "behind"),
+    [(1, 4, [1]), (1, 5, [1]), (1, 6, []), (-1, 2, [0]), (-1, 3, []), (-1, 4, [])],
+    ids=["came before it went", "at the same time", "later", "went before it came", "at the same time, too", "later, too"],
+)
+def test_of_two_contrary_changes_the_later_one_counts(held: Entries, sign: int, stamp: int, behind: list[int]) -> None:
+    held.enter(KEY, A, 3)
+    held.leave(KEY, B, 5)
+
+    assert held.behind(sign, [A, B, C], [b"\x00"] * 3, stamp) == behind
+
+
+def test_what_is_said_twice_keeps_the_later_time(held: Entries) -> None:
+    held.enter(KEY, A, 5)
+    held.leave(KEY, B, 5)
+
+    assert (held.enter(KEY, A, 3), held.leave(KEY, B, 3)) == (False, False)
+
+    assert (held.stamp_of(KEY, A), held.stamp_of(KEY, B)) == (5, 5)
+
+
 def test_history_has_what_is_there_and_what_went(held: Entries) -> None:
     held.enter(KEY, A, 1)
     held.enter(KEY, B, 2)

@@ -17,8 +17,10 @@ from gsg.exchange import Channel, Exchange
 from gsg.features import Key, positions
 from gsg.messages import MAX_TUPLE_BYTES, Done, Failed, Flash, Message, Origin, Publish
 from gsg.model import Tuple
-from gsg.publisher import ATTEMPTS, Publisher
+from gsg.publisher import ATTEMPTS, CONTESTED, Publisher
 from gsg.versions import Versions
+
+NOW_US = 1_500_000
 
 Reply = Callable[["Channel", Publish | Flash], None]
 
@@ -80,7 +82,7 @@ class EverythingWanted:
 
 
 def publisher_of(place: Place, holders: FixedHolders) -> Publisher:
-    return Publisher(place.contact.id, holders, place.exchange, EverythingWanted(), Versions(lambda: 1.5))  # type: ignore[arg-type]  # know as much
+    return Publisher(place.contact.id, holders, place.exchange, EverythingWanted(), Versions(lambda: NOW_US / 1_000_000))  # type: ignore[arg-type]  # know as much
 
 
 def test_each_owner_gets_one_message_with_all_of_its_tuples_and_their_places() -> None:
@@ -94,8 +96,8 @@ def test_each_owner_gets_one_message_with_all_of_its_tuples_and_their_places() -
         first = Origin(us.contact.id, 1_500_001)
         second = Origin(us.contact.id, 1_500_002, [(even.contact.id, 1_500_001, 0)])
         facts: list[Tuple] = [("a", "b", "c"), ("d", "e")]
-        assert even.heard == [Publish(1, 1, facts, [b"\x00\x02", b"\x00"], 0, origin=first)]
-        assert odd.heard == [Publish(1, 1, facts, [b"\x01", b"\x01"], 0, origin=second)]
+        assert even.heard == [Publish(1, 1, facts, [b"\x00\x02", b"\x00"], NOW_US, origin=first)]
+        assert odd.heard == [Publish(1, 1, facts, [b"\x01", b"\x01"], NOW_US, origin=second)]
 
     run(main, seed=1)
 
@@ -147,6 +149,64 @@ def test_events_are_numbered_and_go_by_the_positions_given() -> None:
     run(main, seed=4)
 
 
+def late_by(*behind: list[int]) -> Reply:
+    """Says so of these facts of the first messages, and knows of a time that is a second later each time."""
+    answers = list(behind)
+
+    def reply(channel: Channel, message: Publish | Flash) -> None:
+        assert isinstance(message, Publish)
+        numbers = answers.pop(0) if answers else []
+        channel.send(Done(message.request, len(message.facts) - len(numbers), message.stamp + 1_000_000 * bool(numbers), numbers))
+
+    return reply
+
+
+def test_what_is_behind_goes_again_later_and_under_all_of_its_keys() -> None:
+    async def main(net: SimNet) -> None:
+        us, even, odd = Place(net), Place(net, late_by([1])), Place(net)
+        holders = FixedHolders(lambda feature: [even if feature[1] % 2 == 0 else odd])
+        async with us.links, even.links, odd.links:
+            publisher = publisher_of(us, holders)
+            changed = await publisher.facts(1, [("a", "b"), ("c", "d"), ("e", "f")])
+
+        assert changed == 2 + 1 + 1 + 1
+        assert publisher.published == 3
+        again = [(message.facts, message.places, message.stamp) for place in (even, odd) for message in place.heard[1:]]  # type: ignore[union-attr]  # no Flash
+        later_us = NOW_US + 1_000_001
+        assert again == [([("c", "d")], [b"\x00"], later_us), ([("c", "d")], [b"\x01"], later_us)]
+
+    run(main, seed=5)
+
+
+def test_what_others_contest_again_and_again_is_refused() -> None:
+    async def main(net: SimNet) -> None:
+        us, there = Place(net), Place(net, late_by(*[[0]] * CONTESTED))
+        async with us.links, there.links:
+            publisher = publisher_of(us, FixedHolders(lambda feature: [there]))
+            with pytest.raises(
+                Refused, match=rf"1 facts were not acknowledged.*: others have done the contrary, {CONTESTED} times"
+            ):
+                await publisher.facts(-1, [("a",)])
+
+        assert len(there.heard) == CONTESTED
+
+    run(main, seed=5)
+
+
+def test_what_was_said_since_is_the_last_word() -> None:
+    async def main(net: SimNet) -> None:
+        us, there = Place(net), Place(net, late_by([0, 1]))
+        async with us.links, there.links:
+            publisher = publisher_of(us, FixedHolders(lambda feature: [there]))
+            await asyncio.gather(publisher.facts(1, [("a",), ("b",)]), publisher.facts(-1, [("b",)]))
+
+        said = [(message.sign, message.facts) for message in there.heard]  # type: ignore[union-attr]  # no Flash
+        assert said == [(1, [("a",), ("b",)]), (-1, [("b",)]), (1, [("a",)])]
+        assert not publisher._going
+
+    run(main, seed=5)
+
+
 @pytest.mark.parametrize("entered", [lambda place: place.links, lambda place: nullcontext()], ids=["silent", "not there"])
 def test_what_does_not_arrive_goes_to_the_next_holder(entered: Callable[[Place], AbstractAsyncContextManager[object]]) -> None:
     async def main(net: SimNet) -> None:
@@ -158,7 +218,7 @@ def test_what_does_not_arrive_goes_to_the_next_holder(entered: Callable[[Place],
         assert holders.failures == [first.contact.id]
         # Nobody is to wait for what may never have come to the first.
         origin = Origin(us.contact.id, 1_500_002)
-        assert second.heard == [Publish(1, -1, [("a",)], [b"\x00"], 0, origin=origin)]
+        assert second.heard == [Publish(1, -1, [("a",)], [b"\x00"], NOW_US, origin=origin)]
 
     run(main, seed=5)
 
