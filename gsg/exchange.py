@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable
 from itertools import repeat
+from math import inf
 from typing import TypeAlias, TypeVar
 
 import dht
@@ -23,6 +24,10 @@ log = logging.getLogger(__name__)
 
 ANSWER_TIMEOUT_S = 30.0
 """How long an answer may take before its peer counts as unreachable: for peers that hang, since a broken link tells at once."""
+
+FORGET_AT = 1_000
+MAX_PENDING = 128_000
+"""Requests that a link may leave unanswered; it is ended when there are so many, or at most twice as many, and they go again."""
 
 Answer: TypeAlias = Done | Failed | Loads | NotHere | Differ | PeerStatus
 _ANSWERS = (Done, Failed, Loads, NotHere, Differ, PeerStatus)
@@ -39,11 +44,15 @@ class Leaving(PeerUnreachable):
 
 
 class Channel(ABC):
-    """One way to a peer. ``pending`` has the requests that wait for an answer; whoever asks bounds how many they are."""
+    """One way to a peer. ``pending`` has the requests that wait for an answer; whoever asks bounds how many they are, and gives up
+    in the end. Those that were given up are forgotten when FORGET_AT wait, or twice as many as were left the last time."""
+
+    max_pending: float = MAX_PENDING
 
     def __init__(self, contact: dht.Contact) -> None:
         self.contact = contact
         self.pending: dict[int, asyncio.Future[Answer]] = {}
+        self._forget_at = FORGET_AT
         self.frame_bytes = 0
         """The length of the message that is being delivered; 0 of our own."""
         self.sent_bytes = 0
@@ -73,6 +82,8 @@ class Channel(ABC):
         self._requests += 1
         number = self._requests
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        if len(self.pending) >= self._forget_at:
+            self._forget_given_up()
         self.pending[number] = future
         try:
             self.send(make(number))
@@ -81,6 +92,12 @@ class Channel(ABC):
             future.set_exception(error)
             future.exception()  # as in broken(): whoever asks several may give up at the first that fails
         return future
+
+    def _forget_given_up(self) -> None:
+        self.pending = {number: future for number, future in self.pending.items() if not future.done()}
+        if len(self.pending) >= self.max_pending:
+            self.abort(f"it has left {len(self.pending)} requests unanswered")
+        self._forget_at = max(FORGET_AT, 2 * len(self.pending))
 
     @abstractmethod
     def abort(self, reason: str) -> None:
@@ -144,6 +161,8 @@ class _RemoteChannel(Channel):
 
 class _OwnChannel(Channel):
     """The way to ourselves. Unbounded by itself: what is queued here was produced by a caller who awaits its answer."""
+
+    max_pending = inf
 
     def __init__(self, contact: dht.Contact, deliver: Callable[[Channel, list[Message]], None]) -> None:
         super().__init__(contact)

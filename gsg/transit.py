@@ -1,7 +1,7 @@
 """Events that came by links and take long to match: each link's have their slice in turn, so that nobody waits for all of them.
 
 What a link brings for the rendezvous while its events are under way waits behind them, because it was published later. It is not
-answered meanwhile, so it is bounded by what its publishers send without waiting for an answer.
+answered meanwhile, so it is bounded by what its publishers send without waiting for an answer, and by WAITING_BYTES.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TypeAlias
 
-from .errors import PeerMisbehaved
+from .errors import PeerMisbehaved, Refused
 from .exchange import Channel
 from .messages import Flash, Message
 from .outgoing import Outgoing
@@ -20,6 +20,12 @@ from .passages import SLICE_S, Passage
 from .rendezvous import Rendezvous
 
 log = logging.getLogger(__name__)
+
+WAITING_BYTES = 32 * 1024 * 1024
+"""What may wait behind the events of one link, each message with MESSAGE_BYTES besides its own; beyond, a message is refused. What
+this peer itself publishes has no length here: its callers wait for it."""
+MESSAGE_BYTES = 1_000
+"""What a message takes here, however short it was on its way."""
 
 Done: TypeAlias = Callable[[], None]
 """Called when all events of a message have been forwarded."""
@@ -29,13 +35,33 @@ OnMessage: TypeAlias = Callable[[Channel, Message], None]
 class _Link:
     """What one link has brought: the events under way, and what waits behind them."""
 
-    __slots__ = ("done", "flash", "passage", "waiting")
+    __slots__ = ("done", "flash", "passage", "waiting", "waiting_bytes")
 
     def __init__(self, passage: Passage, flash: Flash, done: Done) -> None:
         self.passage: Passage | None = passage
         self.flash = flash
         self.done = done
-        self.waiting: deque[Message] = deque()
+        self.waiting: deque[tuple[Message, int]] = deque()
+        """In order, with what each takes. Limit: WAITING_BYTES."""
+        self.waiting_bytes = 0
+
+    def add(self, message: Message, size_bytes: int) -> None:
+        """A message waits. Raises Refused where too much does already."""
+        if size_bytes:
+            size_bytes += MESSAGE_BYTES
+            if self.waiting_bytes + size_bytes > WAITING_BYTES:
+                raise Refused(
+                    f"{len(self.waiting)} messages wait for the events before them, which take long to match; "
+                    "wait for answers before you send more"
+                )
+        self.waiting.append((message, size_bytes))
+        self.waiting_bytes += size_bytes
+
+    def next(self) -> Message:
+        """The message that has waited longest, which does so no more."""
+        message, size_bytes = self.waiting.popleft()
+        self.waiting_bytes -= size_bytes
+        return message
 
 
 class Transit:
@@ -50,11 +76,11 @@ class Transit:
         self._due: asyncio.Handle | None = None
 
     def waits(self, channel: Channel, message: Message) -> bool:
-        """Whether a message is kept until the events before it have passed."""
+        """Whether a message is kept until the events before it have passed. Raises Refused where too much waits for them."""
         link = self._links.get(channel)
         if link is None or link.passage is None:
             return False
-        link.waiting.append(message)
+        link.add(message, channel.frame_bytes)
         return True
 
     def flash(self, channel: Channel, flash: Flash, done: Done) -> None:
@@ -103,7 +129,7 @@ class Transit:
         try:
             # What takes long again takes the place of what has passed, and the others wait on.
             while link.waiting and link.passage is None:
-                self._on_message(channel, link.waiting.popleft())
+                self._on_message(channel, link.next())
         except PeerMisbehaved as error:
             channel.abort(str(error))
             link.waiting.clear()

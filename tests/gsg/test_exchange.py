@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 import dht
+import gsg.exchange
 from dht.simnet import SimNet, run
 from gsg.errors import Elsewhere, PeerMisbehaved, PeerUnreachable, Refused
 from gsg.exchange import ANSWER_TIMEOUT_S, Channel, Exchange, answer_of
@@ -179,3 +180,40 @@ def test_a_frame_that_is_no_message_ends_its_link(caplog: pytest.LogCaptureFixtu
 
     run(main, seed=8)
     assert "a frame of 1 bytes is no message of this protocol" in caplog.text
+
+
+def test_requests_that_their_askers_gave_up_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gsg.exchange, "FORGET_AT", 10)
+
+    async def main(net: SimNet) -> None:
+        one, other = End(net), End(net)
+        async with one.links, other.links:
+            channel = await one.exchange.channel(other.contact)
+            waiting = [channel.ask(AskStatus) for _ in range(5)]
+            for _ in range(100):
+                channel.ask(AskStatus).cancel()
+            assert len(channel.pending) <= 10
+
+            channel.answered(Done(1, 7))
+            assert (await answer_of(channel, waiting[0], Done)).count == 7
+
+    run(main, seed=21)
+
+
+def test_a_link_whose_peer_answers_nothing_is_ended_when_too_much_is_unanswered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gsg.exchange, "FORGET_AT", 10)
+    monkeypatch.setattr(Channel, "max_pending", 20)
+
+    async def main(net: SimNet) -> None:
+        one, other = End(net), End(net)
+        async with one.links, other.links:
+            channel = await one.exchange.channel(other.contact)
+            waiting = [channel.ask(AskStatus) for _ in range(50)]
+
+            assert await one.broken.get() == "it has left 20 requests unanswered"
+            assert all(isinstance(answer.exception(), PeerUnreachable) for answer in waiting)
+            assert not channel.pending
+            own = [one.exchange.own.ask(AskStatus) for _ in range(50)]
+            assert not any(answer.done() for answer in own)
+
+    run(main, seed=22)

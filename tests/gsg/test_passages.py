@@ -11,9 +11,11 @@ from peers import quiet, rendezvous, simulate
 from place import compile_test, everywhere
 
 import dht
+import gsg.transit
 import rete
 from dht.simnet import SimNet
 from gsg import Peer
+from gsg.errors import Refused
 from gsg.exchange import Channel
 from gsg.messages import Event, Flash, Happened, InsertCondition, Message, Publish
 from gsg.messages import Test as TupleTest  # a name that pytest does not take for a class of tests
@@ -21,7 +23,7 @@ from gsg.model import Symbol
 from gsg.outgoing import Outgoing
 from gsg.passages import Passage
 from gsg.rendezvous import Rendezvous
-from gsg.transit import Transit
+from gsg.transit import MESSAGE_BYTES, Transit
 
 SAY = Symbol("say")
 SAID = rete.Template((SAY, None))
@@ -238,3 +240,26 @@ async def test_peer_that_stops_matches_no_more() -> None:
     served.transit.stop()
 
     assert await served.all() == []
+
+
+@pytest.mark.usefixtures("_one_test_a_slice")
+async def test_whoever_does_not_wait_for_answers_is_refused_when_too_much_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gsg.transit, "WAITING_BYTES", 2 * (MESSAGE_BYTES + 500))
+    served, flood, own = Served(5), Line("flood"), Line("own")
+    flood.frame_bytes = 500
+
+    served.flash(flood, 1, 20)
+    served.flash(own, 1, 20)
+    for request in (2, 3):
+        served.flash(flood, request, 1)
+    with pytest.raises(Refused, match="2 messages wait for the events before them, which take long to match; wait for answers"):
+        served.flash(flood, 4, 1)
+    for request in range(2, 10):
+        served.flash(own, request, 1)
+    await served.all()
+    for request in (5, 6):
+        served.flash(flood, request, 1)
+    order = await served.all()
+
+    assert [name for name in order if name.startswith("flood")] == [f"flood {request}" for request in (1, 2, 3, 5, 6)]
+    assert [name for name in order if name.startswith("own")] == [f"own {request}" for request in range(1, 10)]
