@@ -15,7 +15,7 @@ import rete
 from .demands import Demand, Path, constants_at
 from .errors import Refused
 from .features import Key, Template
-from .messages import Deltas, InsertCondition, Message, Origin, Snapshot, Test, encode, parts
+from .messages import Deltas, InsertCondition, Message, Origin, Test, encode, parts
 from .model import Term, Tuple, Variable
 from .placement import NOWHERE
 
@@ -26,8 +26,6 @@ Predicate: TypeAlias = Callable[[Tuple, "str | None"], bool]
 
 DELTAS = 10_000
 """Deltas in one message."""
-SNAPSHOT_FACTS = 2_000
-"""Facts in one part of a snapshot."""
 HELD_DELTAS = 20_000
 HELD_BYTES = 8 * 1024 * 1024
 """Deltas kept for a feed whose subscriber cannot take them now, and their bytes as encoded. Beyond, they are dropped and the feed
@@ -140,15 +138,6 @@ class Feed:
             last = part is cut[-1] and not more
             yield Deltas(self.number, self.sequence, run.facts[part], run.signs[part], run.origin, not last, run.stamps[part])
             self.sequence += 1
-
-    def snapshot(self, facts: Sequence[Tuple], stamps: Sequence[int]) -> Iterator[Snapshot]:
-        """The messages of a snapshot of these facts, with their stamps or none."""
-        end = 0
-        for part in parts(facts, SNAPSHOT_FACTS):
-            begin, end = end, part.stop
-            yield Snapshot(self.number, list(facts[part]), begin == 0, end == len(facts), self.sequence, list(stamps[part]))
-        if not end:
-            yield Snapshot(self.number, [], True, True, self.sequence)
 
     def restart(self) -> None:
         """Forget what was kept: a snapshot that includes it is about to be sent."""

@@ -34,6 +34,7 @@ from .passages import Passage, Reached, Reaching
 from .passing import Passing
 from .posting import AnyFeed, EventFeed, Feed, Posted, Stand, StandbyFeed, Subscriber, anchor_key, deltas, key_of
 from .stands import Stands, is_taken
+from .stored import stored
 from .variants import Seen
 
 
@@ -309,20 +310,19 @@ class Rendezvous:
         """The positions of tuples of this arity under which something is posted."""
         return [*self._stands.in_use.get(arity, ()), *([HOME] if self._everywhere.size else [])]
 
-    def snapshot(self, feed: Feed) -> Iterator[Snapshot]:
-        """The stored facts that match the feed's template, in parts that are encoded as they are sent.
+    def snapshot(self, feed: Feed) -> Iterator[Snapshot | None]:
+        """The stored facts that match the feed's template, in parts; None where others are to have their turn.
 
         They are what is stored now: deltas from now on are kept until :meth:`release`.
         """
         feed.restart()
-        posted = feed.posted
-        reader = reader_of(feed.subscriber)
-        visible = self.held.visible(posted.anchor, reader)
-        facts = list(visible if posted.meets_all else filter(posted.template.matches, visible))
-        if posted.test is not None:
-            facts = [fact for fact in facts if self.tests.passes(posted, fact, None)]
-        stamps = self.held.stamps_at_home(facts, reader) if posted.anchor is None else []
-        return feed.snapshot(facts, stamps)
+        posted, reader, held, passes = feed.posted, reader_of(feed.subscriber), self.held, self.tests.passes
+        matches, tested = posted.template.matches, posted.test is not None
+        admits = (
+            None if posted.meets_all and not tested else lambda fact: matches(fact) and (not tested or passes(posted, fact, None))
+        )
+        stamps = None if posted.anchor is not None else lambda facts: held.stamps_at_home(facts, reader)
+        return stored(feed, list(held.visible(posted.anchor, reader)), admits, stamps, self.clock)
 
     def feed(self, subscriber: Subscriber, number: int) -> Feed | None:
         """A subscriber's feed of facts, if it has one of this number."""

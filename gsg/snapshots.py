@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 from .errors import GsgError, PeerUnreachable
 from .exchange import Channel
@@ -20,6 +21,9 @@ from .rendezvous import Rendezvous
 from .standbys import StartTask
 
 log = logging.getLogger(__name__)
+
+Begun: TypeAlias = tuple[Feed, Iterator[Snapshot | None]]
+"""A feed, and what is still to be sent of its snapshot."""
 
 
 class Snapshots:
@@ -32,6 +36,8 @@ class Snapshots:
         self._rendezvous = rendezvous
         self._start_task = start_task
         self._flush = flush
+        self._turn = asyncio.Lock()
+        """Held from one turn of the loop to the next, so that one slice is looked through in each. Bounded by the links."""
         self._lines: dict[Channel, dict[Feed, None]] = {}
         """Links with a snapshot under way, and the feeds whose turn comes after it. Bounded by the feeds; one task for each link,
         which ends with it."""
@@ -48,14 +54,15 @@ class Snapshots:
             return
         parts = self._rendezvous.snapshot(feed)
         part = next(parts)
-        channel.send(part)
-        if part.last:
+        if part is not None:
+            channel.send(part)
+        if part is not None and part.last:
             self._rendezvous.release(feed)
         else:
             line = self._lines[channel] = {}
             self._start_task(self._serve(channel, line, (feed, parts)))
 
-    async def _serve(self, channel: Channel, line: dict[Feed, None], begun: tuple[Feed, Iterator[Snapshot]] | None = None) -> None:
+    async def _serve(self, channel: Channel, line: dict[Feed, None], begun: Begun | None = None) -> None:
         """Send the rest of a snapshot that is begun, then those in line."""
         try:
             if begun is not None:
@@ -72,17 +79,22 @@ class Snapshots:
         if self._rendezvous.feed(channel, feed.number) is feed:
             await self._send_rest(channel, feed, self._rendezvous.snapshot(feed))
 
-    async def _send_rest(self, channel: Channel, feed: Feed, parts: Iterator[Snapshot]) -> None:
-        """One part at a turn, so that a large one keeps nobody else waiting, and no faster than it is read."""
+    async def _send_rest(self, channel: Channel, feed: Feed, parts: Iterator[Snapshot | None]) -> None:
+        """One part, or slice, at a turn, so that a large one keeps nobody else waiting, and no faster than it is read."""
         now = feed.round
         try:
-            for part in parts:
-                await asyncio.sleep(0)
+            while True:
                 # Whatever else has filled the link in this moment: one part more each time that it was drained.
                 await channel.drained()
+                async with self._turn:
+                    await asyncio.sleep(0)
                 if feed.round != now or self._rendezvous.feed(channel, feed.number) is not feed:
                     return
-                channel.send(part)
+                part = next(parts)
+                if part is not None:
+                    channel.send(part)
+                    if part.last:
+                        break
         except PeerUnreachable:
             raise
         except GsgError as error:

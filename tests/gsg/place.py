@@ -58,7 +58,7 @@ class Place:
     def follow(self, who: str, feed: int, template: Template = X_ON_Y, anchor: int = 1, **options: object) -> list[Tuple]:
         """Post, and take the snapshot."""
         made = self.post(who, feed, template, anchor, **options)
-        parts = list(self.rendezvous.snapshot(made))
+        parts = list(filter(None, self.rendezvous.snapshot(made)))
         self.rendezvous.release(made)
         return [fact for part in parts for fact in part.facts]
 

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+import math
 
 import pytest
 from peers import Reader, quiet, rendezvous, simulate
+from place import ON, X_ON_Y, Place
 
 import dht
 import dht.link
+import gsg.stored
 from dht.simnet import SimNet, run
 from gsg import LiveSubscription, Peer, Symbol
 from gsg.errors import PeerUnreachable
 from gsg.exchange import ANSWER_TIMEOUT_S, Exchange
+from gsg.messages import Snapshot
+from gsg.messages import Test as TupleTest  # a name that pytest does not take for a class of tests
 from gsg.model import Term
+from gsg.posting import Feed
 from gsg.silences import Silences
 
 TEXT = "x" * 1_000
@@ -101,3 +108,87 @@ def test_a_subscriber_waits_for_a_snapshot_as_long_as_its_link_brings_others_bef
         assert net.loop.time() - heard_s == pytest.approx(ANSWER_TIMEOUT_S)
 
     run(main, seed=33)
+
+
+class SlowClock:
+    """Each look at it takes a second."""
+
+    def __init__(self) -> None:
+        self._now_s = itertools.count()
+
+    def __call__(self) -> float:
+        return next(self._now_s)
+
+
+def looked_through(place: Place, facts: int) -> tuple[Feed, list[Snapshot | None]]:
+    """A feed of the texts of more than two letters, and what its snapshot says slice by slice."""
+    place.insert(*((number, ON, "ccc" if number % 10 == 9 else "a") for number in range(facts)))
+    feed = place.post("s", 1, X_ON_Y, 1, test=TupleTest("longer", "2"))
+    place.rendezvous.clock = SlowClock()
+    return feed, list(place.rendezvous.snapshot(feed))
+
+
+def test_what_a_filter_lets_through_is_looked_for_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gsg.stored, "SNAPSHOT_FACTS", 2)
+    monkeypatch.setattr(gsg.stored, "SIGN_S", math.inf)
+
+    _, slices = looked_through(Place(), 50)
+
+    parts = [part for part in slices if part is not None]
+    assert [[items[0] for items in part.facts] for part in parts] == [[9, 19], [29, 39], [49]]
+    assert [(part.first, part.last) for part in parts] == [(True, False), (False, False), (False, True)]
+    assert slices.count(None) == 48  # one for each that is no part
+
+
+def test_a_long_search_gives_a_sign_of_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gsg.stored, "SIGN_S", 20.0)
+
+    _, slices = looked_through(Place(), 50)
+
+    parts = [part for part in slices if part is not None]
+    assert len(parts) > 3
+    assert [(part.first, part.last) for part in parts] == [(number == 0, number == len(parts) - 1) for number in range(len(parts))]
+    assert [items[0] for part in parts for items in part.facts] == [9, 19, 29, 39, 49]
+
+
+def test_a_snapshot_is_of_one_moment_however_long_it_is_looked_for() -> None:
+    place = Place()
+    place.insert(("a", ON, "ccc"), ("b", ON, "ccc"))
+    feed = place.post("s", 1, X_ON_Y, 1, test=TupleTest("longer", "2"))
+    place.rendezvous.clock = SlowClock()
+
+    slices = place.rendezvous.snapshot(feed)
+    assert next(slices) is None
+    place.retract(("b", ON, "ccc"))
+    place.insert(("c", ON, "ccc"))
+    parts = list(filter(None, slices))
+    place.rendezvous.release(feed)
+
+    assert [part.facts for part in parts] == [[("a", ON, "ccc"), ("b", ON, "ccc")]]
+    assert place.heard() == {"s": ["-b on ccc", "+c on ccc"]}
+
+
+def test_others_have_their_turn_while_a_filter_is_asked_for_and_it_ends_with_its_feed() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        [peer] = peers
+        await peer.insert([(number, ON, number) for number in range(300)])
+        peer._rendezvous.clock = SlowClock()
+        asking = [asyncio.create_task(peer.subscribe("(?x, ^on, ?y) FILTER(?y > 290)")) for _ in range(2)]
+
+        turns = 0
+        while not asking[0].done():
+            await asyncio.sleep(0)
+            turns += 1
+        await (await asking[0]).close()
+        await (await asking[1]).close()
+
+        assert turns >= 300
+        gone = asyncio.create_task(peer.subscribe("(?x, ^on, ?y) FILTER(?y > 280)"))
+        for _ in range(100):
+            await asyncio.sleep(0)
+        gone.cancel()
+        await quiet()
+        assert not peer._outgoing._snapshots._lines
+        assert peer._rendezvous.feeds() == 0
+
+    simulate(work, seed=34, size=1)
