@@ -365,7 +365,7 @@ class Intake:
                 return
             except LinkBroke:
                 await asyncio.sleep(pause_s)
-            except PeerUnreachable as error:
+            except (PeerUnreachable, PeerMisbehaved) as error:
                 # Its facts are unknown until it is heard of again (see discovered).
                 log.info("template without constants not posted: %s", error)
                 return

@@ -492,7 +492,7 @@ class Peer:
 async def _logging_failure(work: Coroutine[None, None, None]) -> None:
     try:
         await work
-    except PeerUnreachable as error:
+    except RemoteError as error:
         log.info("given up: %s", error)
     except Exception:
         # In a TaskGroup any exception ends all tasks (HOUSE_STYLE, section 5): a defect of ours in one must not.

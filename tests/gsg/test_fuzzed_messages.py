@@ -1,16 +1,25 @@
-"""Twenty thousand messages that are none, and some hundreds at a living peer: refused, counted, and nobody else is concerned."""
+"""Twenty thousand messages that are none, and some thousands at living peers: refused, counted, and nobody else is concerned."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import logging
+from collections.abc import Sequence
+from pathlib import Path
 from random import Random
 
 import pytest
-from peers import quiet, simulate, stranger_of
+from lives import Lives, slow_disks
+from peers import quiet, simulate, stranger_of, unread
+from wild import Wild
 
 import dht
 import rete
-from dht.simnet import SimNet
-from gsg import Peer, PeerMisbehaved, Symbol, messages
+from dht.simnet import SimNet, run
+from gsg import Peer, PeerMisbehaved, PeerUnreachable, Refused, RemoteError, Symbol, messages
+from gsg.features import Key
+from gsg.holders import UNSURE_S
 from gsg.messages import (
     AskInterest,
     AskKeys,
@@ -31,8 +40,9 @@ from gsg.messages import (
     decode,
     encode,
 )
+from gsg.repair import COMPARE_S
 
-ON = Symbol("on")
+ON, STEADY = Symbol("on"), Symbol("steady")
 TEMPLATE: rete.Template[object] = rete.Template((None, ON, None))
 GOOD = [
     encode(message)
@@ -122,3 +132,72 @@ def test_a_peer_outlives_members_that_say_what_they_like(seed: int) -> None:
 
 def test_the_messages_here_are_good() -> None:
     assert [encode(decode(each)) for each in GOOD] == GOOD
+
+
+async def rave(rng: Random, mad: Peer, target: Peer, peers: Sequence[Peer], count: int) -> None:
+    """A member with all that it has, its place among the holders and its links, says whatever its types allow."""
+    wild = Wild(rng, [peer.contact for peer in peers])
+    for number in range(count):
+        with contextlib.suppress(PeerUnreachable, Refused):
+            (await mad._exchange.channel(target.contact)).send(wild.message())
+        if number % 5 == 0:
+            await asyncio.sleep(0.02)
+
+
+async def mends(poor: Peer, place: Key) -> bool:
+    """Whether others give a peer back what it has lost without knowing."""
+    poor._rendezvous.held._facts.pop(place)
+    assert poor._rendezvous.held.changed is not None
+    poor._rendezvous.held.changed[place] = None
+    await asyncio.sleep(4 * COMPARE_S)
+    return place in poor._rendezvous.held
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_peer_does_all_that_it_did_after_a_member_went_mad(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def main(net: SimNet) -> None:
+        lives = Lives(net, tmp_path)
+        await lives.begin(4)
+        target, other, third, mad = (lives.peers[number] for number in range(4))
+        await target.subscribe("(?x, ?p, ?y)")
+        await target.subscribe("(?x, ^steady, ?y)")
+        await other.insert([(number, STEADY, "b") for number in range(20)])
+        # Until what each asks for is known to the others, and relied on.
+        await asyncio.sleep(UNSURE_S)
+        for _ in range(5):
+            with contextlib.suppress(RemoteError):  # the mad one may hold a key of this, and refuse it
+                await target.notify([("said", STEADY, "before")])
+            await asyncio.sleep(1)
+            await rave(net.rng(), mad, target, [target, other, third, mad], 300)
+            with contextlib.suppress(RemoteError):  # as above
+                await target.notify([("said", STEADY, "meanwhile")])
+        await lives.kill(3, lose_disk=True)
+        await asyncio.sleep(60)
+
+        # It publishes, and hears.
+        heard = await target.subscribe("(?x, ^steady, ?y)")
+        assert heard.rows().total() == 20
+        assert await target.insert([("a", STEADY, "b")]) == 1
+        assert await other.insert([("c", STEADY, "d")]) == 1
+        await other.notify([("an", STEADY, "event")])
+        await quiet()
+        assert heard.rows().total() == 22
+        assert (await unread(heard))[-1] == '!?x="an" ?y="event"'
+        # It repairs others, and is repaired.
+        assert await mends(other, (3, 1, STEADY))
+        assert await mends(target, (3, 1, STEADY))
+        # It says how it is.
+        assert {one.peer for one in await other.status()} == {peer.contact.id for peer in (target, other, third)}
+        # It starts again from its disk.
+        await lives.kill(0)
+        target = await lives.start(0)
+        await asyncio.sleep(30)
+        assert target.resumed_facts >= 22
+        assert (await target.subscribe("(?x, ^steady, ?y)")).rows().total() == 22
+        await lives.end()
+
+    slow_disks(monkeypatch, seed, most_s=0.01)
+    run(main, seed=100 + seed)
+    assert not [record.getMessage() for record in caplog.records if record.exc_info or record.levelno > logging.WARNING]
