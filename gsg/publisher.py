@@ -13,13 +13,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from functools import partial
 from itertools import groupby
 from typing import Protocol, TypeAlias
-
-import dht
 
 from .audiences import Audience
 from .errors import GsgError, PeerUnreachable, Refused
@@ -28,10 +25,10 @@ from .features import positions
 from .holders import Holders
 from .interests import Interests
 from .lately import KEPT_S, NOTICED_S, Lately, Said
-from .messages import After, Done, Event, Flash, Message, Origin, Publish, fit_together, size_bytes
+from .messages import After, Done, Event, Flash, Message, Origin, Publish, size_bytes
 from .model import Tuple, show
+from .parcels import Parcel, Places, cut, sizes_of
 from .passing import Sent
-from .placement import places_by_holder
 from .versions import Versions
 
 log = logging.getLogger(__name__)
@@ -42,29 +39,6 @@ CONTESTED = 8
 """How often facts are sent anew when others have done the contrary at the same moment, or know of a later time."""
 GOING = 10_000
 """Calls that publish facts, of which it is known what was sent after them; beyond, the oldest is forgotten."""
-CHUNK_TUPLES = 1_000
-CHUNK_BYTES = 1024 * 1024
-"""A message is cut at so many tuples or bytes, whichever comes first: a rendezvous answers others between two messages."""
-
-Places: TypeAlias = Mapping[int, bytes]
-"""By the number of a tuple in its batch, the positions under which it has yet to arrive."""
-
-
-@dataclass(slots=True)
-class _Parcel:
-    """One message: its receiver, the tuples' numbers in the batch, and for each the positions that the receiver holds."""
-
-    holder: dht.Contact
-    numbers: list[int] = field(default_factory=list)
-    places: list[bytes] = field(default_factory=list)
-    size_bytes: int = 0
-    last: int = 0
-    """Its number, or that of the last event in it."""
-
-    def add_to(self, missed: dict[int, bytes]) -> None:
-        """The parcel did not arrive."""
-        for number, places in zip(self.numbers, self.places, strict=True):
-            missed[number] = missed.get(number, b"") + places
 
 
 class _Batch(Protocol):
@@ -73,13 +47,13 @@ class _Batch(Protocol):
     is_events: bool
     """Events, or facts."""
 
-    def begin(self, parcels: Sequence[_Parcel]) -> Sequence[_Parcel]:
+    def begin(self, parcels: Sequence[Parcel]) -> Sequence[Parcel]:
         """It is its turn to be sent. Returns the parcels that every one of them is to name, with their last numbers."""
 
-    def message(self, parcel: _Parcel, request: int, after: After) -> Message:
+    def message(self, parcel: Parcel, request: int, after: After) -> Message:
         """A parcel as it travels."""
 
-    def acknowledged(self, parcel: _Parcel) -> None:
+    def acknowledged(self, parcel: Parcel) -> None:
         """Its rendezvous has answered."""
 
 
@@ -99,7 +73,7 @@ class _Facts:
         self.stamp = 0
         self.is_done = False
 
-    def begin(self, parcels: Sequence[_Parcel]) -> Sequence[_Parcel]:
+    def begin(self, parcels: Sequence[Parcel]) -> Sequence[Parcel]:
         """Each message has a number, and names those before it only. The stamp is one, however often facts are sent."""
         if not self.stamp:
             self.stamp = self._versions.next()
@@ -108,14 +82,14 @@ class _Facts:
             parcel.last = self._publisher.number()
         return ()
 
-    def message(self, parcel: _Parcel, request: int, after: After) -> Message:
+    def message(self, parcel: Parcel, request: int, after: After) -> Message:
         """A Publish."""
         facts = [self.facts[number] for number in parcel.numbers]
         origin = Origin(self._publisher.own_id, parcel.last, after)
         unsure, audience = self._publisher.unsure, self._audience
         return Publish(request, self._sign, facts, parcel.places, self.stamp, unsure=unsure, origin=origin, audience=audience)
 
-    def acknowledged(self, parcel: _Parcel) -> None:
+    def acknowledged(self, parcel: Parcel) -> None:
         """Its holders have the facts."""
 
 
@@ -130,7 +104,7 @@ class _Events:
         self._events = events
         self._numbered: list[Event] | None = None
 
-    def begin(self, parcels: Sequence[_Parcel]) -> Sequence[_Parcel]:
+    def begin(self, parcels: Sequence[Parcel]) -> Sequence[Parcel]:
         """Give the numbers, once, however often the events are sent. What is between those of one message went by others."""
         if self._numbered is None:
             self._numbered = self._publisher.numbered(self._events)
@@ -138,14 +112,14 @@ class _Events:
             parcel.last = self._numbered[parcel.numbers[-1]].number
         return parcels
 
-    def message(self, parcel: _Parcel, request: int, after: After) -> Message:
+    def message(self, parcel: Parcel, request: int, after: After) -> Message:
         """A Flash."""
         assert self._numbered is not None, "begin() comes first"
         events = [self._numbered[number] for number in parcel.numbers]
         unsure, audience = self._publisher.unsure, self._audience
         return Flash(request, self._publisher.own_id, events, parcel.places, unsure=unsure, after=after, audience=audience)
 
-    def acknowledged(self, parcel: _Parcel) -> None:
+    def acknowledged(self, parcel: Parcel) -> None:
         """The rendezvous has forwarded the events, and may die before they arrive."""
         assert self._numbered is not None, "begin() comes first"
         events = [self._numbered[number] for number in parcel.numbers]
@@ -169,18 +143,18 @@ class _Again:
         self.places = dict(enumerate(places for one in said for places in one.places))
         self.sizes = [size_bytes(event.items) + 4 * len(event.text or "") for event in self._events]
 
-    def begin(self, parcels: Sequence[_Parcel]) -> Sequence[_Parcel]:
+    def begin(self, parcels: Sequence[Parcel]) -> Sequence[Parcel]:
         """They come late: nobody is to wait for them."""
         for parcel in parcels:
             parcel.last = self._events[parcel.numbers[-1]].number
         return ()
 
-    def message(self, parcel: _Parcel, request: int, after: After) -> Message:
+    def message(self, parcel: Parcel, request: int, after: After) -> Message:
         """A Flash."""
         events = [self._events[number] for number in parcel.numbers]
         return Flash(request, self._publisher.own_id, events, parcel.places, unsure=True, after=after, audience=self._audience)
 
-    def acknowledged(self, parcel: _Parcel) -> None:
+    def acknowledged(self, parcel: Parcel) -> None:
         """They were kept when they were sent."""
 
     def said(self, numbers: Sequence[int], places: Sequence[bytes]) -> list[Said]:
@@ -191,7 +165,7 @@ class _Again:
         ]
 
 
-InFlight: TypeAlias = tuple[_Parcel, Channel, "asyncio.Future[Answer]"]
+InFlight: TypeAlias = tuple[Parcel, Channel, "asyncio.Future[Answer]"]
 
 
 class Publisher:
@@ -295,7 +269,7 @@ class Publisher:
         """A link is gone: what went by it and was not acknowledged is sent again, late, and nobody is to wait for it."""
         self._sent.forget(channel.contact.id)
 
-    def keep(self, parcel: _Parcel, said: Said) -> None:
+    def keep(self, parcel: Parcel, said: Said) -> None:
         """A rendezvous has acknowledged events: should it die in the next moment, they are sent again."""
         if parcel.holder.id != self.own_id:
             self._lately.add(parcel.holder.id, said, self.now(), parcel.size_bytes)
@@ -337,7 +311,7 @@ class Publisher:
             answer.add_done_callback(partial(self._sent_again, parcel, batch.said(parcel.numbers, parcel.places)))
         self._again += batch.said(list(missed), list(missed.values()))
 
-    def _sent_again(self, parcel: _Parcel, said: list[Said], answer: asyncio.Future[Answer]) -> None:
+    def _sent_again(self, parcel: Parcel, said: list[Said], answer: asyncio.Future[Answer]) -> None:
         if answer.cancelled() or answer.exception() is not None:
             return  # its holder is gone, and with that they are sent to the next one
         if isinstance(answer.result(), Done):
@@ -371,11 +345,7 @@ class Publisher:
         behind: set[int] | None = None,
     ) -> int:
         """Send until all are acknowledged; how many facts changed. ``behind`` gets the numbers of those that are behind."""
-        sizes: Sequence[int] | None = None
-        if len(tuples) > CHUNK_TUPLES or not fit_together(tuples, CHUNK_BYTES - 4 * sum(texts or ())):
-            sizes = [size_bytes(items) for items in tuples]
-            if texts is not None:
-                sizes = [size + 4 * text for size, text in zip(sizes, texts, strict=True)]
+        sizes = sizes_of(tuples, texts)
         changed = 0
         for attempt in range(1, ATTEMPTS + 1):
             async with self._sending:
@@ -443,7 +413,7 @@ class Publisher:
             raise
         return sent, missed, problem
 
-    def _give_up(self, parcels: Sequence[_Parcel]) -> None:
+    def _give_up(self, parcels: Sequence[Parcel]) -> None:
         """Their caller has gone: what others were told comes by these will not, and nobody is to wait for it."""
         for holder, number in {parcel.holder: parcel.last for parcel in parcels}.items():
             channel = self._exchange.channel_now(holder)
@@ -460,7 +430,7 @@ class Publisher:
         if not answer.cancelled() and answer.exception() is None:
             self._sent.acknowledged(holder, number, self.now())
 
-    async def _parcels(self, tuples: Sequence[Tuple], sizes: Sequence[int] | None, places: Places) -> list[_Parcel]:
+    async def _parcels(self, tuples: Sequence[Tuple], sizes: Sequence[int] | None, places: Places) -> list[Parcel]:
         """The messages to send, in order for each holder. Without ``sizes`` all tuples together fit into one message."""
         features = [
             [(len(items), position, items[position]) for position in there]
@@ -469,34 +439,4 @@ class Publisher:
         ]
         # Events go by few features, facts by all of theirs.
         holders = await self._holders.of({feature for some in features for feature in some})
-        if sizes is None and len(holders) and all(len(there) == 1 for there in places.values()):
-            return _parcels_of_one(places, [holders[some[0]] for some in features])
-        done: list[_Parcel] = []
-        filling: dict[bytes, _Parcel] = {}
-        for (number, there), some in zip(places.items(), features, strict=True):
-            contacts = [holders[feature] for feature in some]
-            for holder_id, positions_there in places_by_holder(there, [contact.id for contact in contacts]).items():
-                parcel = filling.get(holder_id)
-                if parcel is None:
-                    holder = next(contact for contact in contacts if contact.id == holder_id)
-                    parcel = filling[holder_id] = _Parcel(holder)
-                parcel.numbers.append(number)
-                parcel.places.append(positions_there)
-                if sizes is None:
-                    continue
-                parcel.size_bytes += sizes[number]
-                if len(parcel.numbers) >= CHUNK_TUPLES or parcel.size_bytes >= CHUNK_BYTES:
-                    done.append(filling.pop(holder_id))
-        return done + list(filling.values())
-
-
-def _parcels_of_one(places: Places, holders: Sequence[dht.Contact]) -> list[_Parcel]:
-    """The messages where each tuple goes to one holder, and all of them fit into one message."""
-    filling: dict[bytes, _Parcel] = {}
-    for (number, there), holder in zip(places.items(), holders, strict=True):
-        parcel = filling.get(holder.id)
-        if parcel is None:
-            parcel = filling[holder.id] = _Parcel(holder)
-        parcel.numbers.append(number)
-        parcel.places.append(there)
-    return list(filling.values())
+        return cut(places, [[holders[feature] for feature in some] for some in features], sizes)

@@ -10,7 +10,7 @@ import pytest
 from peers import PORT
 
 import dht
-import gsg.publisher
+import gsg.parcels
 from dht.simnet import SimNet, run
 from gsg.errors import BadTerm, PeerUnreachable, Refused
 from gsg.exchange import Channel, Exchange
@@ -104,7 +104,7 @@ def test_each_owner_gets_one_message_with_all_of_its_tuples_and_their_places() -
 
 @pytest.mark.parametrize(("limit", "value"), [("CHUNK_TUPLES", 2), ("CHUNK_BYTES", 6)], ids=["tuples", "bytes"])
 def test_a_long_batch_is_cut(monkeypatch: pytest.MonkeyPatch, limit: str, value: int) -> None:
-    monkeypatch.setattr(gsg.publisher, limit, value)
+    monkeypatch.setattr(gsg.parcels, limit, value)
 
     async def main(net: SimNet) -> None:
         us, there = Place(net), Place(net)
