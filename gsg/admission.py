@@ -13,13 +13,11 @@ from typing import TypeAlias
 
 from .errors import BadTerm, PeerMisbehaved, Refused
 from .messages import MAX_TUPLE_BYTES, PART_BYTES, After, Flash, Publish, Replicate, size_bytes
-from .model import MAX_ARITY, Compound, List, Term, Tuple, Variable
+from .model import MAX_ARITY, MAX_NESTING, Compound, List, Term, Tuple, Variable
 from .passing import NAMED
 
 MAX_PUBLISHED_BYTES = 2 * PART_BYTES
 """The longest message of tuples. Honest ones are shorter; what is made of one for a subscriber, with its feeds, fits a frame."""
-MAX_NESTING = 200
-"""Terms inside each other: tuples are hashed, encoded and shown recursively, and ours go no deeper."""
 MAX_NAMED = NAMED + 1
 """Rendezvous that a message says come before it: one more where it was passed on, that is the one it was passed on by."""
 

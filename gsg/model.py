@@ -138,6 +138,8 @@ Tuple: TypeAlias = tuple[Term, ...]
 
 MAX_ARITY = 255
 """Longest tuple: positions travel as one byte."""
+MAX_NESTING = 200
+"""Terms inside each other: they are hashed, encoded and shown recursively."""
 
 _BARE = re.compile(r"[^\W\d][\w]*(?:-\w+)*")
 _IRI_ESCAPED = re.compile(r'[\x00-\x20<>"{}|^`\\]')
@@ -295,8 +297,8 @@ def n3(value: Term | float) -> str:
 def fact(items: Iterable[object]) -> Tuple:
     """A tuple of constants from Python values.
 
-    Raises BadTerm when an item is no term or holds a variable, or the tuple is empty, longer than MAX_ARITY, or is a string
-    (the usual slip of ``insert(("a", "b", "c"))`` for ``insert([("a", "b", "c")])``).
+    Raises BadTerm when an item is no term, holds a variable or is nested too deep, or the tuple is empty, longer than MAX_ARITY, or
+    is a string (the usual slip of ``insert(("a", "b", "c"))`` for ``insert([("a", "b", "c")])``).
     """
     if type(items) is tuple and items and len(items) <= MAX_ARITY and _AS_THEY_ARE.issuperset(map(type, items)):
         for item in items:
@@ -319,15 +321,21 @@ def event(items: Iterable[object]) -> Tuple:
     """Like :func:`fact`, but variables may stand inside, as in a Pedro notification."""
     if isinstance(items, str | Set | Mapping) or not isinstance(items, Iterable):
         raise BadTerm(f"{items!r} is not a tuple; a single tuple is given as [(subject, predicate, object)]")
-    made = tuple(map(term, items))
+    try:
+        made = tuple(map(term, items))
+    except RecursionError:
+        raise BadTerm(_TOO_DEEP) from None
     if not 0 < len(made) <= MAX_ARITY:
         raise BadTerm(f"a tuple of {len(made)} terms; expected 1 to {MAX_ARITY}")
+    if not _NESTED.isdisjoint(map(type, made)) and max(map(nesting, made)) > MAX_NESTING:
+        raise BadTerm(_TOO_DEEP)
     return made
 
 
 _AS_THEY_ARE = frozenset((str, int, Symbol, IRI, BlankNode))
 """Kinds of which nearly every value is a term already: most tuples stay as they are."""
 _NESTED = frozenset((Variable, Compound, List))
+_TOO_DEEP = f"terms more than {MAX_NESTING} deep in each other; expected less"
 
 
 def is_ground(value: Term) -> bool:
@@ -345,6 +353,21 @@ def is_ground(value: Term) -> bool:
             if item.tail is not None:
                 pending.append(item.tail)
     return True
+
+
+def nesting(value: Term) -> int:
+    """How many terms stand inside each other, the outermost included."""
+    depth, level = 0, [value]
+    while level:
+        depth += 1
+        inside: list[Term] = []
+        for item in level:
+            if type(item) is Compound or type(item) is List:
+                inside.extend(item.items)
+            if type(item) is List and item.tail is not None:
+                inside.append(item.tail)
+        level = inside
+    return depth
 
 
 def show(items: Tuple) -> str:

@@ -13,11 +13,11 @@ from peers import others, quiet, rendezvous, simulate, unread
 
 from dht.simnet import SimNet, run
 from gsg import Peer, PeerMisbehaved, PeerUnreachable, Refused, Symbol
-from gsg.admission import MAX_NAMED, MAX_NESTING, MAX_PUBLISHED_BYTES, Published, check
+from gsg.admission import MAX_NAMED, MAX_PUBLISHED_BYTES, Published, check
 from gsg.audiences import MAX_READERS
 from gsg.handover import CHUNK_FACTS
 from gsg.messages import MAX_TUPLE_BYTES, Event, Failed, Flash, Origin, Publish, Replicate, encode
-from gsg.model import MAX_ARITY, Compound, List, Term, Tuple, Variable
+from gsg.model import MAX_ARITY, MAX_NESTING, Compound, List, Term, Tuple, Variable
 
 ON = Symbol("on")
 PEER, SOMEBODY = b"p" * 20, b"s" * 20

@@ -18,6 +18,7 @@ from gsg.errors import BadTerm
 from gsg.model import (
     IRI,
     MAX_ARITY,
+    MAX_NESTING,
     XSD,
     XSD_BOOLEAN,
     XSD_DOUBLE,
@@ -35,6 +36,7 @@ from gsg.model import (
     is_ground,
     literal,
     n3,
+    nesting,
     python_value,
     show,
     term,
@@ -340,3 +342,16 @@ def test_a_bool_is_written_as_its_literal() -> None:
 
 def test_a_proper_list_of_constants_is_ground() -> None:
     assert is_ground(List((1, 2)))
+
+
+@pytest.mark.parametrize("depth", [MAX_NESTING, 400, 5_000])
+def test_terms_too_deep_in_each_other_are_refused_where_they_are_said(depth: int) -> None:
+    deep: Term = "x"
+    for number in range(depth - 1):
+        deep = Compound((deep,)) if number % 2 else List(("x",), deep)
+    assert nesting(deep) == depth
+    if depth <= MAX_NESTING:
+        assert fact(("a", deep)) == ("a", deep)
+
+    with pytest.raises(BadTerm, match="terms more than 200 deep in each other; expected less"):
+        fact(("a", Compound((deep,))))
