@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from enum import StrEnum
+from math import inf
 
 from .errors import LocalError, Overrun
 from .rows import Change, Row, Sign
@@ -35,6 +36,15 @@ def overflow_of(name: str) -> Overflow:
         return Overflow(name)
     except ValueError:
         raise LocalError(f"overflow={name!r}; expected {', '.join(Overflow)}") from None
+
+
+def check_limit(limit: int, most: float = inf) -> int:
+    """How many differences may wait unread, if it is a number of them. Raises LocalError."""
+    # A bool is an int to Python, and to nobody else.
+    if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= most:
+        span = "at least 1" if most == inf else f"1 to {most}"
+        raise LocalError(f"limit={limit!r} unread differences; expected a whole number, {span}")
+    return limit
 
 
 class Backlog:

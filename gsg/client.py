@@ -19,12 +19,13 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
 
 from . import model
 from .audiences import audience_of
-from .backlog import LIMIT, Overflow, overflow_of
+from .backlog import LIMIT, Overflow, check_limit, overflow_of
 from .errors import DoorClosed, GsgError, LocalError, Overrun, PeerMisbehaved, PeerUnreachable
 from .explanations import HeldKey, Holding, Plan, Why, WhyNot
 from .features import Key
 from .http.protocol import (
     BYTES_PER_REQUEST,
+    MAX_LIMIT,
     MAX_MESSAGE_BYTES,
     TUPLES_PER_REQUEST,
     AskDrawing,
@@ -229,12 +230,18 @@ class Client:
         max_tokens: int = MAX_TOKENS,
         overflow: str = Overflow.RESYNC,
     ) -> LiveSubscription:
-        """A standing query; returns when its first answer is complete. See :meth:`gsg.Peer.subscribe`."""
+        """A standing query; returns when its first answer is complete. See :meth:`gsg.Peer.subscribe`.
+
+        Raises LocalError for a ``limit`` above a million.
+        """
         choice = overflow_of(overflow)
+        check_limit(limit, MAX_LIMIT)
+        # The oldest go here, where they were counted into rows() before; a peer that dropped rows would leave it wrong for good.
+        at_peer = Overflow.RESYNC if choice is Overflow.DROP_OLDEST else choice
         number = next(self._numbers)
         stream = self._streams[number] = _Stream(text)
         try:
-            await self._ask(Subscribe(number, text, language, limit, max_tokens, choice), Subscribed)
+            await self._ask(Subscribe(number, text, language, limit, max_tokens, at_peer), Subscribed)
             await stream.complete.wait()
             if stream.error is not None and not stream.up_to_date:
                 raise stream.error
@@ -328,9 +335,12 @@ class Client:
             raise DoorClosed("this client is not connected; use it inside `async with gsg.connect(url) as client:`")
         if self._lost is not None:
             raise self._lost
+        encoded = self._encode(request)
+        if not isinstance(request, (Insert, Retract, Notify)):  # whose tuples were checked
+            _check(encoded)
         future = self._waiting[request.request] = asyncio.get_running_loop().create_future()
         try:
-            await self._websocket.send(self._encode(request))
+            await self._websocket.send(encoded)
             reply = await future
         except ConnectionClosed as error:
             raise self._lost or PeerUnreachable(f"the peer at {self.url} is gone: {error}") from None
@@ -403,6 +413,17 @@ class Client:
         streams, self._streams = self._streams, {}
         for stream in streams.values():
             stream.ended(error)
+
+
+_decode_request = msgspec.msgpack.Decoder(Request).decode
+
+
+def _check(encoded: bytes) -> None:
+    """Raise LocalError for what a peer would take for no request: it would end the connection, and all that goes by it."""
+    try:
+        _decode_request(encoded)
+    except msgspec.MsgspecError as error:
+        raise LocalError(f"not a request: {error}; see the method's arguments for what is expected") from None
 
 
 def _parts(tuples: list[Tuple]) -> Iterator[list[Tuple]]:

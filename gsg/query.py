@@ -109,8 +109,8 @@ def enter(network: rete.Network, query: Query, listener: Listener, *, max_tokens
 
 def check_max_tokens(max_tokens: int) -> int:
     """The cap, if it is one. Raises LocalError."""
-    if max_tokens < 1:
-        raise LocalError(f"max_tokens={max_tokens}; expected at least 1")
+    if not isinstance(max_tokens, int) or isinstance(max_tokens, bool) or max_tokens < 1:
+        raise LocalError(f"max_tokens={max_tokens!r}; expected at least 1, as a whole number")
     return max_tokens
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import rete
 
 from . import model
-from .backlog import LIMIT, Overflow, overflow_of
+from .backlog import LIMIT, Overflow, check_limit, overflow_of
 from .errors import DoorClosed, Unsupported
 from .languages import Delete, Insert, Notify, parse_query, parse_script
 from .model import Tuple
@@ -124,7 +124,7 @@ class Space:
         for one that would hold too much at once, Unsupported for an unknown language.
         """
         query = parse_query(text, language)
-        return self._subscribe(query, callback, limit, check_max_tokens(max_tokens), overflow_of(overflow))
+        return self._subscribe(query, callback, check_limit(limit), check_max_tokens(max_tokens), overflow_of(overflow))
 
     def explain(self, text: str, language: str = "gsg") -> Plan:
         """How a query would be answered now: its joins in order, with their numbers of facts. Raises like :meth:`subscribe`."""

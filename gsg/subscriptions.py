@@ -13,7 +13,7 @@ from itertools import count
 
 import rete
 
-from .backlog import Overflow
+from .backlog import Overflow, check_limit
 from .errors import LocalError, TooManyTokens
 from .live import LiveSubscription
 from .messages import Count
@@ -71,6 +71,7 @@ class Subscriptions:
     async def add(self, asked: Asked, callback: Callback | None, *, limit: int) -> LiveSubscription:
         """One more; returns when its first answer is complete. Raises what :meth:`gsg.subscriber.Subscriber.subscribe` does."""
         check_max_tokens(asked.max_tokens)
+        check_limit(limit)
         query = asked.query
         names = query.select
         made = Subscribed(next(self._numbers), asked)

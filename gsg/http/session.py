@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import msgspec
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from ..backlog import check_limit
 from ..errors import BadQuery, GsgError, LocalError, Overrun
 from ..languages import is_prepared, prepare
 from ..live import LiveSubscription
@@ -215,8 +216,7 @@ class Session:
             raise LocalError(f"request {request.request} has made a subscription already; expected a new number")
         self._allowance.post(len(self._subscriptions))
         _check_length(request.text)
-        if not 1 <= request.limit <= MAX_LIMIT:
-            raise LocalError(f"a limit of {request.limit} unread differences; expected 1 to {MAX_LIMIT}")
+        check_limit(request.limit, MAX_LIMIT)
         if not 1 <= request.max_tokens <= MAX_MAX_TOKENS:
             raise LocalError(f"max_tokens={request.max_tokens}; expected 1 to {MAX_MAX_TOKENS}")
         # The number is taken before anything is awaited: other requests are carried out meanwhile.

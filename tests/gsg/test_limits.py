@@ -72,11 +72,15 @@ def test_one_that_would_hold_too_much_at_once_is_refused_with_its_join() -> None
             space.subscribe("(?x, ^p, ?a), (?y, ^q, ?b), (?z, ^q, ?c)", max_tokens=50)
         with pytest.raises(LocalError, match="max_tokens=0; expected at least 1"):
             space.subscribe(PRODUCT, max_tokens=0)
+        with pytest.raises(LocalError, match="limit=-1 unread differences; expected a whole number, at least 1"):
+            space.subscribe(PRODUCT, limit=-1)
         assert len(space.subscribe(PRODUCT).rows()) == 10_000
 
 
 def test_over_peers_a_product_ends_alone() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
+        with pytest.raises(LocalError, match="limit='a' unread differences; expected a whole number, at least 1"):
+            await peers[1].subscribe(PRODUCT, limit="a")  # type: ignore[arg-type]  # that is the mistake
         product = await peers[1].subscribe(PRODUCT, max_tokens=2_000)
         neighbour = await peers[1].subscribe("(?x, ^p, ?a)")
 

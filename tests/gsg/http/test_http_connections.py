@@ -19,7 +19,9 @@ import gsg
 from gsg import (
     BadQuery,
     Client,
+    LiveSubscription,
     LocalError,
+    Overrun,
     Peer,
 )
 from gsg.http.door import HttpDoor
@@ -285,8 +287,57 @@ async def test_an_overflow_that_there_is_not_is_refused_by_the_peer_too(door: Ht
 
 @pytest.mark.parametrize("limit", [0, -1, MAX_LIMIT + 1])
 async def test_a_limit_that_is_none_is_refused(client: Client, limit: int) -> None:
-    with pytest.raises(LocalError, match=f"a limit of {limit} unread differences; expected 1 to {MAX_LIMIT}"):
+    with pytest.raises(LocalError, match=f"limit={limit} unread differences; expected a whole number, 1 to {MAX_LIMIT}"):
         await client.subscribe("(?x)", limit=limit)
+
+
+async def test_the_door_looks_at_the_limit_too(door: HttpDoor) -> None:
+    async with websocket(endpoint(door)) as socket:
+        await socket.send(json.dumps([4, 1, "(?x)", "gsg", 0]))
+
+        assert "limit=0 unread differences; expected a whole number" in await socket.recv()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "problem"),
+    [
+        ({"limit": "10"}, "limit='10' unread differences; expected a whole number, 1 to 1000000"),
+        ({"limit": True}, "limit=True unread differences; expected a whole number"),
+        ({"max_tokens": "10"}, "not a request: Expected `int`, got `str`"),
+        ({"language": 7}, "not a request: Expected `str`, got `int`"),
+    ],
+    ids=lambda value: str(next(iter(value.items()))) if isinstance(value, dict) else "",
+)
+async def test_arguments_of_a_wrong_kind_cost_a_client_that_call_alone(client: Client, wrong: dict[str, Any], problem: str) -> None:
+    with pytest.raises(LocalError, match=problem):
+        await client.subscribe("(?x)", **wrong)
+
+    assert await client.insert([("still", "here")]) == 1
+
+
+async def read_until(subscription: LiveSubscription, word: str) -> None:
+    """Read differences, whatever was lost before them, up to the row of this word."""
+    last = ""
+    while last != word:
+        with suppress(Overrun):
+            last = str((await subscription.batch(9))[-1][1]["x"])
+
+
+async def test_rows_are_the_answer_where_the_oldest_differences_went_unread(client: Client, door: HttpDoor) -> None:
+    subscription = await client.subscribe("(?x)", overflow="drop_oldest", limit=2)
+    # They come together, before anything can be sent.
+    await door._peer.insert([(number,) for number in range(10)])
+    await door._peer.insert([("last",)])
+    await read_until(subscription, "last")
+
+    assert subscription.lost > 0
+    assert len(subscription.rows()) == 11
+
+    await door._peer.retract([(number,) for number in range(10)])
+    await door._peer.insert([("end",)])
+    await read_until(subscription, "end")
+
+    assert sorted(str(row["x"]) for row in subscription.rows()) == ["end", "last"]
 
 
 async def test_a_query_that_takes_long_to_read_is_refused(client: Client) -> None:
