@@ -93,6 +93,7 @@ class Endpoint:
                 book=book,
                 incarnation=incarnation,
                 membership=membership,
+                link_tls=link_tls,
                 per_block=per_block,
             )
 

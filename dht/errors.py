@@ -111,19 +111,27 @@ class RemoteError(DhtError):
     """Another peer or the network failed: trying again later may help."""
 
 
+REFUSED = "refused: "
+"""How the problem of an address begins where somebody was there, and would not talk with us."""
+
+
 class JoinFailed(RemoteError):
-    """Nobody answered at any of the addresses. Attribute: ``tried``, pairs of address and what went wrong there."""
+    """Nobody let this peer in at any of the addresses.
+
+    Attributes: ``tried``, pairs of address and what went wrong there; ``is_refused``, whether somebody was there and refused.
+    """
 
     def __init__(self, tried: Sequence[tuple[Address, str]]) -> None:
         self.tried = tuple(tried)
         lines = "".join(f"\n    {show(*address)}: {problem}" for address, problem in self.tried)
-        refused = [(address, problem) for address, problem in self.tried if problem.startswith("refused: ")]
+        refused = [(address, problem) for address, problem in self.tried if problem.startswith(REFUSED)]
+        self.is_refused = bool(refused)
         if refused and len(refused) == len(self.tried):
             # They run, and will not talk with this one: nothing else is to be checked.
             super().__init__("; ".join(f"the peer at {show(*address)} {problem}" for address, problem in refused))
             return
         super().__init__(
-            "no peer answered, so this one is alone; expected at least one of the addresses to be a running peer; "
+            "no peer answered at the addresses to join; expected at least one of them to be a running peer; "
             f"check that it runs and that UDP reaches it, or start without addresses to be the first peer{lines}"
         )
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from .book import MAX_ADDRESSES, AddressBook
 from .book_file import read_book, write_book
-from .errors import Address, JoinFailed
+from .errors import REFUSED, Address, JoinFailed, show
 from .identity import PeerId
 from .membership import Refusal
 
@@ -94,6 +94,14 @@ class Joining:
         if wanted and not entered:
             problems = [outcome for outcome in outcomes[: len(wanted)] if isinstance(outcome, str)]
             raise JoinFailed(list(zip(wanted, problems, strict=True)))
+        refused = [
+            (show(*address), problem)
+            for address, problem in zip(others, outcomes[len(wanted) :], strict=True)
+            if _is_refusal(problem)
+        ]
+        if refused and not entered:
+            # Nobody was named, and ports change hands: others than ours may listen there by now.
+            log.warning("the peer at %s %s; going on alone, and calling again at all %d old addresses", *refused[0], len(others))
         return entered
 
     async def _enter(self, address: Address, own: PeerId) -> Address | str:
@@ -104,7 +112,7 @@ class Joining:
         who = await self._call(literal)
         if who is None:
             refusal = self._refused_by(literal)
-            return "no answer" if refusal is None else f"refused: {refusal.sentence}"
+            return "no answer" if refusal is None else f"{REFUSED}{refusal.sentence}"
         if who == own:
             return "that is this peer itself"
         return literal
@@ -173,6 +181,10 @@ class Joining:
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
+
+
+def _is_refusal(outcome: Address | str) -> bool:
+    return isinstance(outcome, str) and outcome.startswith(REFUSED)
 
 
 def _problem(address: Address) -> str | None:

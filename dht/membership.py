@@ -81,13 +81,13 @@ class Membership:
         """Whether this peer is talked with."""
         return self.allowed is None or peer in self.allowed
 
-    def check(self, data: bytes) -> bytes:
-        """What a member puts beside a message: CHECK_BYTES that only members know."""
-        return blake2b(data, key=self._key, digest_size=CHECK_BYTES).digest()
+    def check(self, data: bytes, mark: bytes = b"") -> bytes:
+        """What a member puts beside a message: CHECK_BYTES that only members know, others for each ``mark``."""
+        return blake2b(data, key=self._key, digest_size=CHECK_BYTES, salt=mark).digest()
 
-    def is_checked(self, check: bytes, data: bytes) -> bool:
-        """Whether a member made this check for these bytes."""
-        return compare_digest(check, self.check(data))
+    def is_checked(self, check: bytes, data: bytes, mark: bytes = b"") -> bool:
+        """Whether a member made this check for these bytes, with this mark."""
+        return compare_digest(check, self.check(data, mark))
 
     def pair_key(self, shared: bytes, context: bytes) -> bytes:
         """A key for two members who share a secret, in one direction that ``context`` names."""

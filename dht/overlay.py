@@ -91,6 +91,7 @@ class Overlay:
 
     ``membership`` proves this peer's id and demands the same of others; it is to have this ``id``, and then each life has to have
     an ``incarnation`` of its own. Without it ids are claims: for measurements, and tests of what the overlay computes.
+    ``link_tls`` says whether the links that go with it are TLS: peers with others are refused, and refuse this one.
     ``per_block`` peers of one address block count among the closest to a point, 0 for as many as there are (:mod:`dht.blocks`).
     """
 
@@ -112,6 +113,7 @@ class Overlay:
         book: Path | None = None,
         incarnation: int = 0,
         membership: Membership | None = None,
+        link_tls: bool = False,
         per_block: int = PER_BLOCK,
     ) -> None:
         if len(id) != ID_BYTES:
@@ -127,7 +129,7 @@ class Overlay:
         self._k = k
         self._per_block = per_block
         self._rng = rng
-        self._seals = Unsealed() if membership is None else Seals(membership, life=incarnation, rng=rng)
+        self._seals = Unsealed() if membership is None else Seals(membership, life=incarnation, rng=rng, link_tls=link_tls)
         self._refresh_s = refresh_s
         self._server = _Server(id, k, self._make_queries)
         self._queries: Queries | None = None

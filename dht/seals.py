@@ -7,6 +7,7 @@
 A signature costs fifty times what a keyed hash does, so only the first datagrams between two peers are signed: each introduces
 itself with an X25519 key drawn in this life, and from then on both have a key for each direction (:class:`_Session`). The rules:
 
+* The check says too whether the sender's links are TLS: those who could not link are not to take each other for neighbours.
 * ``seen`` says whose introduction the sender has; whoever reads its own there, or a sealed datagram, seals from then on.
 * A repeated transmission is an introduction again, so a peer that forgot us or was started anew is met at the second try.
 * Cheap checks come first: length, the network's check, address, allowed, count; then, within a budget, the signature.
@@ -54,6 +55,8 @@ _SEEN_BYTES = 8
 _head = Struct(f">{PUBLIC_BYTES}s{PUBLIC_BYTES}s{_SEEN_BYTES}sQQHB")
 _sealed_head = Struct(f">{ID_BYTES}sQ")
 _SIGNED_AS = b"gsg datagram 1"
+# By whether links are TLS: what the check of an introduction is marked with.
+_MARKS = {True: b"TLS links", False: b""}
 _MASK = (1 << WINDOW) - 1
 
 
@@ -117,10 +120,11 @@ class Unsealed:
 
 
 class Seals(Unsealed):
-    """The seals of one peer in one life. ``rng`` draws the key that it agrees by."""
+    """The seals of one peer in one life. ``rng`` draws the key that it agrees by; ``link_tls`` says whether its links are TLS."""
 
-    def __init__(self, membership: Membership, *, life: int, rng: Random) -> None:
+    def __init__(self, membership: Membership, *, life: int, rng: Random, link_tls: bool = False) -> None:
         self._membership = membership
+        self._link_tls = link_tls
         self._life = life
         self._count = 0
         self._agreement = Agreement(rng.randbytes(SEED_BYTES))
@@ -159,7 +163,7 @@ class Seals(Unsealed):
             + self._host
         )
         rest = head + identity.sign(_SIGNED_AS + head + body) + body
-        check = self._membership.check(rest)
+        check = self._membership.check(rest, _MARKS[self._link_tls])
         known = self._introduced.pop(to, None)
         self._introduced[to] = (check, None if known is None else known[1])
         if len(self._introduced) > MAX_INTRODUCED:
@@ -200,7 +204,9 @@ class Seals(Unsealed):
 
     def _open_introduction(self, data: bytes, sender: Address, now: float) -> tuple[PeerId, bytes]:
         check, rest = data[1 : 1 + CHECK_BYTES], data[1 + CHECK_BYTES :]
-        if not self._membership.is_checked(check, rest):
+        if not self._membership.is_checked(check, rest, _MARKS[self._link_tls]):
+            if self._membership.is_checked(check, rest, _MARKS[not self._link_tls]):
+                raise BadSeal("datagrams of peers with other links", Refusal.TLS_ONLY if self._link_tls else Refusal.PLAIN_ONLY)
             raise BadSeal("datagrams of another network", Refusal.OTHER_NETWORK)
         try:
             public, agreement, seen, life, count, port, host_bytes = _head.unpack_from(rest)

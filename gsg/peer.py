@@ -236,7 +236,7 @@ class Peer:
         try:
             await self._endpoint.overlay.join(self._join)
         except dht.JoinFailed as error:
-            if not self._keeping.resumed:
+            if error.is_refused or not self._keeping.resumed:
                 raise
             # All peers may have been stopped, and this be the first that is back: nobody else could ever be.
             log.warning("%s; going on alone with what is in %s, and calling again", error, self._keeping.book)

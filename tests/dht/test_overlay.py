@@ -207,7 +207,7 @@ def test_joining_without_an_answer_names_every_address_that_was_tried() -> None:
         run(main, seed=9)
 
     assert str(failed.value) == (
-        "no peer answered, so this one is alone; expected at least one of the addresses to be a running peer; "
+        "no peer answered at the addresses to join; expected at least one of them to be a running peer; "
         "check that it runs and that UDP reaches it, or start without addresses to be the first peer\n"
         "    10.9.9.9:1: no answer\n"
         "    nowhere.example:2: the name does not resolve (Name or service not known)\n"

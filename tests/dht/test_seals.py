@@ -20,6 +20,23 @@ def seals(identity: Identity, at: tuple[str, int], *, life: int = 1, **options: 
     return made
 
 
+@pytest.mark.parametrize("link_tls", [True, False], ids=["to one with plain links", "to one with TLS"])
+def test_those_whose_links_would_not_fit_are_refused_by_name(link_tls: bool) -> None:
+    a, b = (Seals(Membership(who), life=1, rng=Random(1), link_tls=tls) for who, tls in ((A, link_tls), (B, not link_tls)))
+    a.at(HERE)
+    b.at(THERE)
+    said = a.seal(b"q", THERE)
+
+    with pytest.raises(BadSeal, match="other links") as caught:
+        b.open(said, HERE, 0.0)
+    told = b.refusal(said, caught.value, 0.0)
+    assert told is not None
+    with pytest.raises(BadSeal, match="refused by others"):
+        a.open(told, THERE, 0.0)
+
+    assert a.refused_by(THERE) is (Refusal.PLAIN_ONLY if link_tls else Refusal.TLS_ONLY)
+
+
 def pair() -> tuple[Seals, Seals]:
     """Two that have met."""
     a, b = seals(A, HERE), seals(B, THERE)

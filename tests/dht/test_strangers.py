@@ -110,6 +110,21 @@ def test_a_peer_that_is_not_on_the_list_is_told_so_and_the_others_are_let_in() -
     run(main, seed=3)
 
 
+def test_a_peer_whose_links_are_not_ciphered_like_ours_cannot_join_and_is_told_why() -> None:
+    async def main(net: SimNet) -> None:
+        inside, outside = peer(net, tls=True), peer(net)
+        async with inside.endpoint, outside.endpoint:
+            await inside.endpoint.overlay.join([])
+            with pytest.raises(
+                JoinFailed, match="refused: its links are TLS and this peer's are plain; start this one with --link-tls"
+            ):
+                await outside.endpoint.overlay.join([inside.endpoint.contact.address])
+            assert inside.endpoint.overlay.contacts() == outside.endpoint.overlay.contacts() == []
+            assert inside.membership.counts[Refusal.TLS_ONLY] >= 1
+
+    run(main, seed=3)
+
+
 class Ear(asyncio.DatagramProtocol):
     """A socket of a stranger."""
 

@@ -195,6 +195,25 @@ def test_a_peer_that_was_away_learns_what_it_missed_and_keeps_that(tmp_path: Pat
     live(work, tmp_path, seed=5, size=2)
 
 
+def test_a_peer_that_is_refused_where_it_is_told_to_join_does_not_go_on_alone(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def work(lives: Lives) -> None:
+        first = lives.peers[0].contact.address
+        await lives.kill(1)
+        lives.peers[0]._membership.allowed = frozenset()
+
+        with pytest.raises(PeerUnreachable, match=r"7400 refused: this peer is not on its list of allowed peers"):
+            await lives.start(1, join=[first])
+        assert "going on alone" not in caplog.text
+        # Whoever has an old address by now is not somebody that this peer was told to join.
+        await lives.start(1)
+        assert "refused: this peer is not on its list" in caplog.text
+        assert "going on alone, and calling again at all 1 old addresses" in caplog.text
+
+    live(work, tmp_path, seed=6, size=2)
+
+
 def test_the_first_peer_that_is_back_waits_for_those_that_it_is_told_to_join(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
