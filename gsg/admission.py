@@ -40,8 +40,11 @@ def check(sender: bytes, message: Published, frame_bytes: int) -> None:
     _check_tuples(tuples, message.places, are_facts=not isinstance(message, Flash))
     if isinstance(message, Replicate):
         _check_changes(message)
-    elif isinstance(message, Publish) and abs(message.sign) != 1:
-        raise Refused(f"sign {message.sign}; expected 1 or -1")
+    elif isinstance(message, Publish):
+        if abs(message.sign) != 1:
+            raise Refused(f"sign {message.sign}; expected 1 or -1")
+        if message.stamp < 0:
+            raise Refused(f"a change at stamp {message.stamp}; expected microseconds since 1970")
     if frame_bytes > MAX_TUPLE_BYTES:
         for items in tuples:
             try:

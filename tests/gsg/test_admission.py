@@ -62,6 +62,7 @@ REFUSED = [
     (replicate(("a",), sign=2), "a change with a sign that is neither 1 nor -1"),
     (replicate(("a",), sign=-1, stamp=-1), "a change at stamp -1; expected microseconds since 1970"),
     (Publish(1, 2, [("a",)], [b"\x00"], 7), "sign 2; expected 1 or -1"),
+    (Publish(1, -1, [("a",)], [b"\x00"], -1), "a change at stamp -1; expected microseconds since 1970"),
     (Publish(1, 1, [("a",)], [], 7), "1 tuples with 0 places; expected as many"),
 ]
 
