@@ -18,13 +18,13 @@ import asyncio
 import contextlib
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from functools import partial
+from random import Random
 from typing import TypeAlias
 
 import dht
 
-from . import features
 from .audiences import audiences_of
 from .errors import GsgError, PeerUnreachable
 from .exchange import ANSWER_TIMEOUT_S, Answer, Channel, Exchange, LinkBroke, answer_of, show
@@ -32,7 +32,9 @@ from .features import Key
 from .holders import UNSURE_S, Holders
 from .messages import Done, Failed, InsertCondition, Message, NotHere, Publish, Replicate, parts
 from .model import Tuple
-from .placement import NOWHERE, REPLICAS
+from .notices import Notices
+from .placement import NOWHERE
+from .plan_of_keys import Plan
 from .rendezvous import Rendezvous
 from .replication import Held, Replication
 from .restoring import Restored, Restoring
@@ -47,7 +49,7 @@ MENDING_S = 10.0
 MAX_CHANGES = 1_000
 """Dead peers that one look through all keys takes into account."""
 LEAVING_S = 10.0
-"""How long leaving may take; what was not handed over by then is lost, and said to be."""
+"""How long leaving may take; what was not handed over by then is left to the other holders, and said to be."""
 FOLLOWING_S = 2.0
 """How long a peer that leaves waits for its feeds to be set up elsewhere."""
 FOLLOW_LOOK_S = 0.02
@@ -78,6 +80,7 @@ class Handover:
         *,
         start_task: StartTask,
         flush: Callable[[], None],
+        rng: Random,
     ) -> None:
         self._own = own
         self._holders = holders
@@ -95,6 +98,7 @@ class Handover:
         self._dead: set[bytes] = set()
         """Peers that came since all keys were looked through, and that died of late. Limits: the peers there are, MAX_CHANGES."""
         self._restoring = Restoring(holders, rendezvous)
+        self.notices = Notices(holders, exchange, start_task, rng, self._died_far_away)
         self._again = asyncio.Event()
         """Set when keys may have to be handed over, once more."""
         self.leaving = False
@@ -124,6 +128,13 @@ class Handover:
         if len(self._dead) < MAX_CHANGES:
             self._dead.add(peer)
         self._restoring.died(peer, asyncio.get_running_loop().time())
+        self._settled_at_s = max(self._settled_at_s, asyncio.get_running_loop().time() + MENDING_S)
+        self._look()
+
+    def _died_far_away(self, peers: Sequence[bytes]) -> None:
+        """Somebody tells of peers that died: keys that we do not hold may have lost all holders."""
+        for peer in peers:
+            self._restoring.died(peer, asyncio.get_running_loop().time())
         self._settled_at_s = max(self._settled_at_s, asyncio.get_running_loop().time() + MENDING_S)
         self._look()
 
@@ -325,10 +336,11 @@ class Handover:
     async def _hand_over(self) -> None:
         """Look through all keys: whom are their facts to be sent to, and where do their feeds belong?"""
         newcomers, dead = set(self._newcomers), set(self._dead)
-        plan = _Plan()
+        plan = Plan()
         may_be_lost = not self.leaving and self._restoring.begin(asyncio.get_running_loop().time())
-        restored: Restored = {}
-        lost: dict[Key, set[Key]] = {}
+        if may_be_lost:
+            self.notices.look(self._restoring.dead())
+        sent: list[Key] = []
         for number, key in enumerate(self._rendezvous.all_keys()):
             if number % KEYS_PER_TURN == KEYS_PER_TURN - 1:
                 await asyncio.sleep(0)
@@ -337,14 +349,11 @@ class Handover:
                 holders = self.holders(key)
                 posted = self._rendezvous.has_templates(key)
                 sends = plan.add(key, holders, self._own, newcomers, dead, posted=posted, leaving=self.leaving)
-                if may_be_lost and sends and (found := await self._restoring.add(key, restored)):
-                    lost[key] = found
+                if sends:
+                    sent.append(key)
         copied = await asyncio.gather(*(self._copied(holder, keys) for holder, keys in plan.copies.items()))
         failed = {holder.id for holder, done in zip(plan.copies, copied, strict=True) if not done}
-        told = await asyncio.gather(*(self._told(holder, facts) for holder, facts in restored.items()))
-        if all(told):
-            self._restoring.finished(lost)
-        if failed or not all(told):
+        if failed:
             self._again.set()
         self._newcomers -= newcomers - failed
         for primary, keys in plan.primaries.items():
@@ -352,6 +361,20 @@ class Handover:
                 self._rendezvous.tell_moved(keys, primary, leaves=self.leaving)
         self._rendezvous.move(key for key, holders in plan.others.items() if not failed.intersection(holders))
         self._flush()
+        if may_be_lost and not await self._restore(sent):
+            self._again.set()
+
+    async def _restore(self, keys: Iterable[Key]) -> bool:
+        """Bring back what lies under these keys, where others of its keys were lost; whether that was all of it."""
+        restored: Restored = {}
+        lost: dict[Key, set[Key]] = {}
+        for key in keys:
+            if found := await self._restoring.add(key, restored):
+                lost[key] = found
+        if not all(await asyncio.gather(*(self._told(holder, facts) for holder, facts in restored.items()))):
+            return False
+        self._restoring.finished(lost)
+        return True
 
     async def _copied(self, holder: dht.Contact, keys: list[Key]) -> bool:
         """Whether a holder has confirmed what is known of these keys."""
@@ -415,63 +438,6 @@ class Handover:
             else:
                 self._rendezvous.drop_if_unused(key)
         self._flush()
-
-
-class _Plan:
-    """What one look through all keys finds to do."""
-
-    def __init__(self) -> None:
-        self.copies: dict[dht.Contact, list[Key]] = {}
-        """Who gets what is known of which keys."""
-        self.primaries: dict[dht.Contact, list[Key]] = {}
-        """Whom the feeds of which keys are to follow."""
-        self.others: dict[Key, set[bytes]] = {}
-        """Keys that we hold no more, and whoever has to have them before."""
-
-    def add(
-        self,
-        key: Key,
-        holders: Sequence[dht.Contact],
-        own: dht.Contact,
-        newcomers: set[bytes],
-        dead: set[bytes],
-        *,
-        posted: bool,
-        leaving: bool,
-    ) -> bool:
-        """Decide for one key; ``posted``: it has templates. Whether it is this peer that sends what others lack."""
-        if not holders:
-            return False
-        ids = [holder.id for holder in holders]
-        new = gained(features.key(*key), ids, newcomers, dead, leaving=leaving and len(ids) == REPLICAS)
-        ours = own.id in ids
-        # Of those that have it the closest sends; and we, before we let go of it.
-        senders = [holder for holder in ids if holder not in new]
-        sends = not ours or senders[:1] == [own.id] or not senders
-        if sends:
-            # We may have held it in the place of one that took no changes: nothing is dropped here that not all of them have.
-            targets = new or (set() if ours else set(ids))
-            for holder in holders:
-                if holder.id in targets and holder.id != own.id:
-                    self.copies.setdefault(holder, []).append(key)
-            if not ours:
-                self.others[key] = targets
-        if ids[0] != own.id and (posted or not ours):
-            self.primaries.setdefault(holders[0], []).append(key)
-        return sends
-
-
-def gained(key: bytes, holders: Sequence[bytes], newcomers: set[bytes], dead: set[bytes], *, leaving: bool = False) -> set[bytes]:
-    """Which of a key's holders, closest first, were none before these peers came and those died; ``leaving``: and we left."""
-    new = {holder for holder in holders if holder in newcomers}
-    if dead and len(holders) == REPLICAS:
-        furthest = dht.distance(holders[-1], key)
-        before = sum(dht.distance(peer, key) < furthest for peer in dead)
-        kept = [holder for holder in holders if holder not in new]
-        new.update(kept[len(kept) - before :] if before else ())
-    if leaving:
-        new.add(holders[-1])
-    return new
 
 
 def _replicate(history: list[tuple[int, Tuple, int]], places: list[bytes], request: int) -> Message:

@@ -18,13 +18,13 @@ its snapshot on, so that a hole is noticed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
 import msgspec
 
 import dht
 
-from .audiences import Audience, restricted, restricted_each
+from .audiences import Audience, PeerId, restricted, restricted_each
 from .errors import BadTerm, PeerMisbehaved
 from .features import Template
 from .model import Term, Tuple, show
@@ -310,6 +310,16 @@ class Moved(_Message, tag=17, frozen=True):
     leaves: bool
 
 
+NOTICED = 20
+"""Peers in one notice."""
+
+
+class Died(_Message, tag=27, frozen=True):
+    """These peers died, all holders of some keys among them (:mod:`gsg.notices`)."""
+
+    peers: Annotated[list[PeerId], msgspec.Meta(max_length=NOTICED)]
+
+
 class AskInterest(_Message, tag=19, frozen=True):
     """Under which keys is something posted with you? Answered by Interest, and for a while Interested tells of more."""
 
@@ -392,6 +402,7 @@ Message: TypeAlias = (
     | Differ
     | NotHere
     | Moved
+    | Died
     | AskInterest
     | Interest
     | Interested

@@ -182,6 +182,7 @@ class Peer:
             self._replication,
             start_task=self._start_task,
             flush=self._outgoing.flush,
+            rng=self._rng,
         )
         self._spreading = Spreading(
             self._handover, self._holders, self._exchange, self._rendezvous, self._start_task, self._outgoing.flush

@@ -22,6 +22,7 @@ from .messages import (
     AskRanges,
     AskStatus,
     Deltas,
+    Died,
     Done,
     Failed,
     Flash,
@@ -180,6 +181,8 @@ class Reception:
                     known = self._rendezvous.feed(channel, message.feed)
                     if known is not None:
                         self._outgoing.resume(channel, known)
+                case Died():
+                    self._handover.notices.heard(channel, message)
                 case AskInterest():
                     self._told.answer(channel)
                 case Interest():

@@ -5,23 +5,28 @@ peers as hold a key died of late, all closer to it than any that lives, nothing 
 one of its facts under another key then tells those who hold it now, with the stamp that the fact has. A key that was not lost after
 all is told in vain: the later stamp counts, as ever (:mod:`gsg.entries`).
 
-A peer sees that of keys whose holders it knows without asking, which are all where everybody knows everybody.
+Of peers that died far away it hears by notices (:mod:`gsg.notices`), and holders that it does not know are looked up, of keys that
+may have been lost as far as it knows.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Iterable
 from itertools import islice
 from typing import TypeAlias
 
 import dht
 
+from .errors import PeerUnreachable
 from .features import Key, key
 from .holders import Holders
 from .model import Tuple
 from .placement import REPLICAS
 from .rendezvous import Rendezvous
+
+log = logging.getLogger(__name__)
 
 REMEMBERED_S = 120.0
 """How long a peer counts as one that died of late: many that die at one moment are found out one after the other."""
@@ -79,7 +84,7 @@ class Restoring:
             for position, constant in enumerate(fact):
                 other = (arity, position, constant)
                 if position != own_position and other not in done:
-                    for holder in self._to_tell(other):
+                    for holder in await self._to_tell(other):
                         restored.setdefault(holder, []).append((fact, bytes((position,)), stamp))
                         found.add(other)
         return found
@@ -89,15 +94,28 @@ class Restoring:
         for place, others in found.items():
             self._done.setdefault(place, set()).update(others)
 
-    def _to_tell(self, other: Key) -> tuple[dht.Contact, ...]:
+    def dead(self) -> Iterable[bytes]:
+        """Who died of late."""
+        return self._died_s
+
+    async def _to_tell(self, other: Key) -> tuple[dht.Contact, ...]:
         """Who holds a key that was lost; nobody for one that was not."""
         holders = self._lost.get(other)
         if holders is None:
-            holders = self._holders.all_of(other)
-            if not holders or not was_lost(key(*other), holders[0].id, self._points):
-                holders = ()
-            self._lost[other] = holders
+            holders = self._lost[other] = await self._lost_to(other)
         return holders
+
+    async def _lost_to(self, other: Key) -> tuple[dht.Contact, ...]:
+        point = key(*other)
+        if not was_lost(point, self._holders.closest_known(other).id, self._points):
+            return ()
+        try:
+            await self._holders.look_up([other])
+        except PeerUnreachable as error:
+            log.info("facts under %s are not brought back: %s", other, error)
+            return ()
+        holders = self._holders.all_of(other)
+        return holders if holders and was_lost(point, holders[0].id, self._points) else ()
 
 
 def was_lost(point: bytes, closest: bytes, dead: Iterable[int]) -> bool:

@@ -14,7 +14,7 @@ import dht
 import rete
 from gsg.errors import PeerMisbehaved
 from gsg.features import Template
-from gsg.messages import PART_BYTES, Gap, Message, Moved, NotHere, decode, encode, fit_together, parts
+from gsg.messages import PART_BYTES, Died, Gap, Message, Moved, NotHere, decode, encode, fit_together, parts
 from gsg.model import IRI, BlankNode, Compound, List, Literal, Symbol, Term, Tuple, Variable
 
 names = st.text(max_size=3)
@@ -47,6 +47,7 @@ leaves: dict[object, st.SearchStrategy[object]] = {
     Term | None: st.none() | terms,
     dht.Contact: st.builds(dht.Contact, st.binary(min_size=20, max_size=20), st.just("10.0.0.1"), st.integers(1, 65535)),
     frozenset[bytes]: st.frozensets(st.binary(min_size=20, max_size=20), min_size=1, max_size=3),
+    Died: st.builds(Died, st.lists(st.binary(min_size=20, max_size=20), max_size=20)),
     Tuple: st.lists(terms, min_size=1, max_size=4).map(tuple),
     Template: st.builds(
         rete.Template,
