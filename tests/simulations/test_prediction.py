@@ -31,7 +31,7 @@ FILMS = SHARED / "data" / "films-2008-2014.nt.gz"
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "films.nt"
 
 PEERS = 16
-SUBSCRIPTIONS = 500
+SUBSCRIPTIONS = 250
 EVERY = 100
 """Of the film data one tuple of so many is taken here; benchmarks/prediction.py takes all."""
 
