@@ -23,7 +23,8 @@ def read_book(path: Path) -> list[Address]:
 def write_book(path: Path, addresses: list[Address]) -> None:
     """Replace the file. Raises OSError."""
     part = path.with_name(path.name + ".part")
-    with part.open("wb") as file:
+    # For its owner alone: who is where is nobody else's business.
+    with open(part, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
         file.write(encode(addresses))
         file.flush()
         os.fsync(file.fileno())

@@ -11,7 +11,10 @@ returns: SQLite has called fsync on its log by then (https://www.sqlite.org/wal.
 from __future__ import annotations
 
 import contextlib
+import logging
+import os
 import sqlite3
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +31,8 @@ from .errors import BadData, reason
 from .journal import Batch
 from .model import Term, Tuple
 
+log = logging.getLogger(__name__)
+
 FILE, BOOK, IDENTITY = "peer.sqlite3", "addresses", "identity"
 FORMAT = 2
 """The version of the file; 1 had no facts for named readers. A greater one was written by a later version, and is refused."""
@@ -38,6 +43,14 @@ READ_ROWS = 10_000
 """Rows that are read at once."""
 CHECKPOINT_PAGES = 4_000
 """The log is folded into the file when it has so many pages of 4 KiB. Each fold costs two more calls of fsync."""
+
+
+OWNER_ONLY = 0o600
+OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+MAX_LIFE = 2**53
+"""In milliseconds since 1970, as lives mostly are, the year 287,000."""
+MAX_CLOCK = 2**60
+"""In microseconds since 1970, the year 38,000."""
 
 
 class _Readers(msgspec.Struct, frozen=True, array_like=True, tag=8, gc=False):
@@ -55,10 +68,10 @@ _decode_marks: msgspec.msgpack.Decoder[list[Mark]] = msgspec.msgpack.Decoder(lis
 class Past:
     """What a peer knows of itself from before; ``peer`` is its id, and ``life`` counts its starts, at least."""
 
-    peer: bytes | None = None
-    life: int = 0
-    port: int = 0
-    clock: int = 0
+    peer: PeerId | None = None
+    life: Annotated[int, msgspec.Meta(ge=0, le=MAX_LIFE)] = 0
+    port: Annotated[int, msgspec.Meta(ge=0, le=65535)] = 0
+    clock: Annotated[int, msgspec.Meta(ge=0, le=MAX_CLOCK)] = 0
 
 
 class Disk:
@@ -67,6 +80,8 @@ class Disk:
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
         self._connection: sqlite3.Connection | None = None
+        self.is_new = False
+        """Whether there was no database when the directory was opened."""
 
     @property
     def book(self) -> Path:
@@ -86,23 +101,32 @@ class Disk:
         try:
             # For this user alone: facts may be nobody else's business.
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if OTHERS_WRITE & self.path.parent.stat().st_mode:
+                log.warning(
+                    "%s can be written to by others, who may put a database of theirs there; chmod 700 it", self.path.parent
+                )
         except OSError as error:
             raise BadData(
                 f"cannot keep data in {self.path.parent}: {reason(error)}; expected a folder, or a place for one"
             ) from None
+        with contextlib.suppress(OSError):  # it is there, or SQLite says what is wrong
+            # Its log gets the mode of the file.
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, OWNER_ONLY))
         try:
             self._connection = connection = sqlite3.connect(self.path, timeout=0, isolation_level=None, check_same_thread=False)
             # Held from the first reading on until the process ends, however it ends.
             connection.execute("PRAGMA locking_mode=EXCLUSIVE")
-            is_new = self._check_format(connection)
+            self.is_new = self._check_format(connection)
+            self._keep_to_owner()
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute(f"PRAGMA synchronous={SYNCHRONOUS}")
             connection.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
-            if is_new:
+            if self.is_new:
                 self._make_tables(connection)
-            else:
-                connection.execute(f"PRAGMA user_version={FORMAT}")
-            return self._past(connection)
+            past = self._past(connection)
+            connection.execute("SELECT count(*) FROM (SELECT fact, marks FROM facts LIMIT 1)").fetchone()
+            connection.execute(f"PRAGMA user_version={FORMAT}")
+            return past
         except sqlite3.Error as error:
             self.close()
             raise self._refused(error) from None
@@ -110,11 +134,25 @@ class Disk:
             self.close()
             raise
 
+    def _keep_to_owner(self) -> None:
+        """Let nobody else read what is there, whatever the directory's mode: facts may be for named readers."""
+        for path in (self.path, *(self.path.with_name(FILE + end) for end in ("-wal", "-shm", "-journal")), self.book):
+            try:
+                if stat.S_IMODE(path.stat().st_mode) & ~OWNER_ONLY:
+                    path.chmod(OWNER_ONLY)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                raise BadData(
+                    f"{path} may be read by others, and cannot be kept from them: {reason(error)}; expected a file of this user's"
+                ) from None
+
     def _refused(self, error: sqlite3.Error) -> BadData:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return BadData(f"{self.path} is in use by another peer; stop that one, or give each peer a directory of its own")
-        if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+        # SQLITE_ERROR: our own statements do not fit what is there, as where a table is missing.
+        if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR):
             return self._damaged(str(error))
         return BadData(f"{self.path} cannot be used: {error}; expected a directory that this user may write to, with room")
 
@@ -152,7 +190,7 @@ class Disk:
         try:
             return msgspec.convert(said, Past)
         except msgspec.ValidationError as error:
-            raise self._damaged(str(error)) from None
+            raise self._damaged(f"what it says of the peer itself cannot be ({error})") from None
 
     def facts(self) -> Iterator[list[tuple[Tuple, list[Mark]]]]:
         """All facts with their marks, READ_ROWS at a time."""
@@ -168,7 +206,7 @@ class Disk:
             items, known = _fact(_decode_fact.decode(fact)), _decode_marks.decode(marks)  # type: ignore[arg-type]  # else TypeError
         except (msgspec.MsgspecError, TypeError, RecursionError, UnicodeDecodeError) as error:
             raise self._damaged(f"a row is no fact ({error})") from None
-        if any(not 0 <= position < len(items) or abs(sign) != 1 or stamp < 0 for position, sign, stamp in known):
+        if any(not 0 <= position < len(items) or abs(sign) != 1 or not 0 <= stamp <= MAX_CLOCK for position, sign, stamp in known):
             raise self._damaged("a row has marks that its fact cannot have")
         return items, known
 

@@ -116,6 +116,13 @@ class Keeping(Unkept):
                 return made
         except dht.BadIdentity as error:
             raise BadData(str(error)) from None
+        if self._disk.is_new:
+            log.warning(
+                "%s is missing or empty beside the key of peer %s: it starts without facts, and others give it what they hold; "
+                "put the file back if you have it, before others come",
+                self._disk.path,
+                kept.id.hex()[:12],
+            )
         self._check_same(past.peer, kept.id)
         if wanted is not None:
             self._check_same(kept.id, wanted.id)

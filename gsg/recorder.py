@@ -57,7 +57,7 @@ class Parts:
         except ImportError as error:
             raise Unsupported(f"a trace needs pyarrow ({error}); install the extra: pip install 'gsg-router[sim]'") from None
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise LocalError(f"cannot trace to {folder}: {reason(error)}; expected a folder, or a place for one") from None
         if not os.access(folder, os.W_OK | os.X_OK):
@@ -133,6 +133,8 @@ class Parts:
     def _open(self, now_s: float) -> None:
         self._number += 1
         self._path = self.folder / (part_name(self._peer, self._run_us, self._number) + OPEN)
+        # For its owner alone, whatever the folder's mode: tuples for named readers are in it too.
+        os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         self._writer = self._parquet.ParquetWriter(self._path, self._schema)
         self._opened_s = now_s
 

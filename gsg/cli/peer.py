@@ -30,6 +30,19 @@ YOUNG_OBJECTS = 50_000
 collector walked it over and over, which cost 1.6 times the mean (notes: matching)."""
 
 
+class Folder(click.Path):
+    """A directory that need not be there. An empty name is none: it would mean the current one, as where a variable is not set."""
+
+    def __init__(self) -> None:
+        super().__init__(file_okay=False, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # Any: as click has it
+        """As in click.Path."""
+        if value == "":
+            self.fail("the name is empty; expected a directory, such as ./data", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 @click.command(short_help="Start a peer in the foreground.")
 @click.option(
     "--listen",
@@ -50,13 +63,13 @@ collector walked it over and over, which cost 1.6 times the mean (notes: matchin
 )
 @click.option(
     "--data",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=Folder(),
     metavar="DIR",
     help="Keep the peer's id, its facts and the addresses of others there: it resumes them when it starts again.",
 )
 @click.option(
     "--trace",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=Folder(),
     metavar="DIR",
     help="Write what comes to this peer to Parquet files there, for gsg simulate; needs the extra sim.",
 )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -47,11 +49,11 @@ def sql(path: Path, *statements: str) -> None:
 
 def test_what_is_committed_comes_back(disk: Disk) -> None:
     assert disk.open() == Past()
-    disk.begin(Past(b"me", 3, 7400, 1))
+    disk.begin(Past(b"me" * 10, 3, 7400, 1))
     disk.commit(Batch([(items, MARKS) for items in KINDS], clock=9))
     disk.close()
 
-    assert disk.open() == Past(b"me", 3, 7400, 9)
+    assert disk.open() == Past(b"me" * 10, 3, 7400, 9)
     assert facts(disk) == dict.fromkeys(KINDS, MARKS)
 
 
@@ -184,8 +186,52 @@ def test_nonsense_about_the_peer_itself_is_damage(disk: Disk) -> None:
     disk._opened.execute("INSERT INTO self VALUES ('life', 'nine')")
     disk.close()
 
-    with pytest.raises(BadData, match=r"peer.sqlite3 is damaged: Expected `int`"):
+    with pytest.raises(BadData, match=r"peer.sqlite3 is damaged: what it says of the peer itself cannot be .Expected `int`"):
         disk.open()
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["'life', 9223372036854775807", "'port', -1", "'port', 65536", "'clock', 9223372036854775807", "'peer', x'00'"],
+)
+def test_numbers_that_no_peer_has_are_damage(disk: Disk, said: str) -> None:
+    disk.open()
+    disk._opened.execute(f"INSERT INTO self VALUES ({said})")
+    disk.close()
+
+    with pytest.raises(BadData, match=r"peer.sqlite3 is damaged: what it says of the peer itself cannot be"):
+        disk.open()
+
+
+@pytest.mark.parametrize("table", ["self", "facts"])
+def test_a_missing_table_is_damage(disk: Disk, table: str) -> None:
+    disk.open()
+    disk._opened.execute(f"DROP TABLE {table}")
+    disk.close()
+
+    with pytest.raises(BadData, match=f"peer.sqlite3 is damaged: no such table: {table}; move the directory away"):
+        disk.open()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files are POSIX's")
+def test_what_is_kept_is_for_its_owner_alone_in_whatever_directory(disk: Disk, caplog: pytest.LogCaptureFixture) -> None:
+    folder = disk.path.parent
+    folder.mkdir(parents=True)
+    folder.chmod(0o755)
+    disk.open()
+    disk.begin(Past(b"p" * 20, 1))
+    made = {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
+    # As an earlier version left them.
+    for path in folder.iterdir():
+        path.chmod(0o644)
+    disk.close()
+    folder.chmod(0o777)
+    disk.open()
+    disk.commit(Batch([(("a",), MARKS)], clock=1))
+    kept = {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
+
+    assert made == kept == dict.fromkeys(["peer.sqlite3", "peer.sqlite3-wal"], 0o600)
+    assert caplog.messages == [f"{folder} can be written to by others, who may put a database of theirs there; chmod 700 it"]
 
 
 def test_a_place_where_no_folder_can_be_is_refused(tmp_path: Path) -> None:

@@ -99,6 +99,22 @@ def test_a_lost_key_means_another_id_and_the_same_facts(tmp_path: Path, caplog: 
     assert "the key of " in caplog.text
 
 
+def test_a_peer_whose_facts_are_gone_and_whose_key_is_there_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async def main(net: SimNet) -> None:
+        lives = Lives(net, tmp_path)
+        await lives.begin(1)
+        before = lives.peers[0].contact.id
+        await lives.kill(0)
+        (lives.folder(0) / "peer.sqlite3").write_bytes(b"")
+        await lives.start(0)
+
+        assert lives.peers[0].contact.id == before
+        await lives.end()
+
+    run(main, seed=4)
+    assert "peer.sqlite3 is missing or empty beside the key of peer" in caplog.text
+
+
 def test_the_key_of_another_peers_directory_is_refused(tmp_path: Path) -> None:
     async def main(net: SimNet) -> None:
         lives = Lives(net, tmp_path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import shutil
+import stat
 import subprocess
 import sys
 import threading
@@ -49,6 +50,7 @@ def test_a_part_is_readable_once_it_is_closed_and_not_before(parts: Parts, folde
 
     assert (before, rows_in(folder), parts.written) == ([], [1, 2, 3], 3)
     (part,) = folder.iterdir()
+    assert [stat.S_IMODE(each.stat().st_mode) for each in (folder, part)] == [0o700, 0o600]
     assert part.name == part_name(PEER, 3, 1)
     assert parquet.ParquetFile(part).num_row_groups == 2
 

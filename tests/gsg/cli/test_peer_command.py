@@ -121,6 +121,14 @@ def test_data_that_cannot_be_kept_ends_a_peer_with_a_message(tmp_path: Path) -> 
     )
 
 
+@pytest.mark.parametrize("option", ["--data", "--trace"])
+def test_a_directory_without_a_name_is_refused(option: str) -> None:
+    result = CliRunner().invoke(main, ["peer", option, "", "--listen", "nowhere"])
+
+    assert result.exit_code == 2
+    assert "the name is empty; expected a directory" in result.output
+
+
 def test_a_trace_that_cannot_be_written_ends_a_peer_with_a_message(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
