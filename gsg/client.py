@@ -343,7 +343,7 @@ class Client:
             await self._websocket.send(encoded)
             reply = await future
         except ConnectionClosed as error:
-            raise self._lost or PeerUnreachable(f"the peer at {self.url} is gone: {error}") from None
+            raise self._lost or PeerUnreachable(f"the peer at {self.url} {_what_became(error)}") from None
         finally:
             self._waiting.pop(request.request, None)
             if future.done() and not future.cancelled():
@@ -362,9 +362,7 @@ class Client:
             async for data in self._websocket:
                 self._received(decode(data if isinstance(data, bytes) else data.encode()))
         except ConnectionClosed as error:
-            # 1001 and 1012: the peer goes away, or is started anew (RFC 6455, section 7.4.1, and the registry of its codes).
-            leaves = error.rcvd is not None and error.rcvd.code in (1001, 1012)
-            self._end(PeerUnreachable(f"the peer at {self.url} {'has stopped' if leaves else f'is lost: {error}'}"))
+            self._end(PeerUnreachable(f"the peer at {self.url} {_what_became(error)}"))
         except Exception as error:
             # What a peer sends must not raise in whoever reads it: each of its users is told, and a defect of ours is in the log.
             if not isinstance(error, (msgspec.MsgspecError, PeerMisbehaved, RecursionError)):
@@ -413,6 +411,20 @@ class Client:
         streams, self._streams = self._streams, {}
         for stream in streams.values():
             stream.ended(error)
+
+
+def _what_became(error: ConnectionClosed) -> str:
+    """What became of a peer whose connection is closed."""
+    code, why = (error.rcvd.code, error.rcvd.reason) if error.rcvd is not None else (0, "")
+    # 1001 and 1012: the peer goes away, or is started anew (RFC 6455, section 7.4.1, and the registry of its codes).
+    if code in (1001, 1012):
+        return "has stopped"
+    if code == 1011 and "ping" in why:
+        return (
+            "has cut this client off, which did not answer for 20 s or more; let nothing keep its event loop waiting so long "
+            f"({error})"
+        )
+    return f"is lost: {error}"
 
 
 _decode_request = msgspec.msgpack.Decoder(Request).decode

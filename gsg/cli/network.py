@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from ..network import Network
 
 SECRET_VARIABLE = "GSG_NETWORK_SECRET"
+OTHERS = stat.S_IRGRP | stat.S_IROTH
 
 AnyCommand = TypeVar("AnyCommand", bound=Callable[..., Any])  # Any: click calls it with what its options say
 
@@ -63,8 +65,12 @@ def network_of(secret_file: Path | None, allow_peers: Path | None, link_tls: str
     secret = None
     if secret_file is not None:
         secret = _read(secret_file, "--secret-file").encode()
-    elif os.environ.get(SECRET_VARIABLE):
-        secret = os.environ[SECRET_VARIABLE].strip().encode()
+        mode = stat.S_IMODE(secret_file.stat().st_mode) if os.name == "posix" and secret_file.is_file() else 0
+        if mode & OTHERS:
+            click.echo(f"gsg: warning: {secret_file} can be read by others (mode {mode:04o}); chmod 600 it", err=True)
+    elif (said := os.environ.get(SECRET_VARIABLE)) is not None:
+        # Set and empty is a mistake, as of a script that did not find the secret: it is to open no network.
+        secret = said.strip().encode()
     try:
         allowed = None if allow_peers is None else allowed_from(_read(allow_peers, "--allow-peers"))
     except BadNetwork as error:
@@ -76,6 +82,16 @@ def network_of(secret_file: Path | None, allow_peers: Path | None, link_tls: str
         hint = "--secret-file" if secret_file is not None else SECRET_VARIABLE
         raise click.BadParameter(str(error), param_hint=hint) from None
     return network
+
+
+def members_of(network: Network) -> str:
+    """Whom a peer talks with, for a person to read."""
+    allowed = "" if network.allowed is None else f"those of the {len(network.allowed):,} peers allowed who "
+    if network.secret is not None:
+        return f"members: {allowed or 'those who '}have the network's secret"
+    if network.allowed is not None:
+        return f"members: {allowed}come by, without a secret"
+    return "members: everybody who reaches this peer; --secret-file FILE makes the network private"
 
 
 def _read(file: Path, option: str) -> str:

@@ -175,6 +175,7 @@ async def _serve(
         )
         contact = peer.contact
         click.echo(f"peer {contact.id.hex()} listens on {contact.host}:{contact.port}")
+        click.echo(network_options.members_of(network))
         if network.link_tls is False:
             click.echo("links to other peers are plain: whoever is on the way can read and change what they carry")
         if data is None:

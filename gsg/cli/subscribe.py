@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from ..errors import LocalError, Overrun
+from .printing import Printer
 from .talking import peer_option, run
 
 if TYPE_CHECKING:
@@ -79,7 +81,7 @@ async def _subscribe(
     from ..query import MAX_TOKENS
 
     query = read(file) if text is None and file is not None else text or ""
-    write = _jsonl if jsonl else _plain
+    write, printer = _jsonl if jsonl else _plain, Printer(sys.stdout)
     cap = max_tokens or MAX_TOKENS
     async with (
         connect(url) as client,
@@ -101,7 +103,7 @@ async def _subscribe(
                 continue
             if not batch:
                 return
-            click.echo("\n".join(write(sign, row) for sign, row in batch))
+            await printer.print("\n".join(write(sign, row) for sign, row in batch))
             if left is not None:
                 left -= len(batch)
 

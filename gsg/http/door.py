@@ -31,6 +31,9 @@ MAX_CLIENTS = 1_000
 CLOSE_S = 3
 """How long leaving waits for clients to take what was sent before their connections are cut."""
 
+PING_S = 20
+"""How often a client is asked whether it lives, and how long it may take to answer: one that answers nothing is cut off."""
+
 _ABOUT = """A peer of the Global Semantic Graph router.
 
 GET /status      how this peer and those it knows are doing, as JSON
@@ -64,6 +67,8 @@ class HttpDoor:
             ws_max_size=MAX_MESSAGE_BYTES,
             # Tuples hardly shrink, and compressing them costs more than the rest of the door together.
             ws_per_message_deflate=False,
+            ws_ping_interval=PING_S,
+            ws_ping_timeout=PING_S,
             timeout_graceful_shutdown=CLOSE_S,
         )
         self._server = _Server(config)

@@ -198,3 +198,14 @@ async def test_an_overflow_that_there_is_not_is_refused_before_anything_is_sent(
     with pytest.raises(gsg.LocalError, match="overflow='never'; expected resync, drop_oldest, error"):
         await client.subscribe("(?x)", overflow="never")
     assert double.requests.empty()
+
+
+async def test_a_client_that_was_cut_off_for_its_silence_is_told_so() -> None:
+    async def cut_off(socket: ServerConnection) -> None:
+        await socket.close(1011, "keepalive ping timeout")
+
+    async with serve(cut_off, "127.0.0.1", 0) as server:
+        port = next(iter(server.sockets)).getsockname()[1]
+        async with gsg.connect(f"http://127.0.0.1:{port}") as client:
+            with pytest.raises(PeerUnreachable, match="has cut this client off, which did not answer for 20 s or more"):
+                await client.insert([("a",)])

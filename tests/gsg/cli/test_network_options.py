@@ -11,15 +11,22 @@ import pytest
 from click.testing import CliRunner
 from commands import END_S, peer_command
 
+from gsg import Network
 from gsg.cli import main
+from gsg.cli.network import members_of
 
 
 def test_a_stranger_is_turned_away_in_one_line_and_counted_inside(tmp_path: Path) -> None:
     secret, other = tmp_path / "secret", tmp_path / "other"
     secret.write_text("what only members know\n")
+    secret.chmod(0o644)
     other.write_text("what somebody made up\n")
+    other.chmod(0o600)
     inside = subprocess.Popen(
-        peer_command("--listen", ":0", "--http", ":0", "--secret-file", str(secret)), stdout=subprocess.PIPE, text=True
+        peer_command("--listen", ":0", "--http", ":0", "--secret-file", str(secret)),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     assert inside.stdout is not None
     said = "".join(iter(inside.stdout.readline, "ready; Ctrl-C stops\n"))
@@ -32,8 +39,10 @@ def test_a_stranger_is_turned_away_in_one_line_and_counted_inside(tmp_path: Path
     ]
     status = CliRunner(env={"GSG_PEER": door}).invoke(main, ["status"])
     inside.send_signal(signal.SIGINT)
-    inside.communicate(timeout=END_S)
+    _, warned = inside.communicate(timeout=END_S)
 
+    assert "members: those who have the network's secret\n" in said
+    assert f"gsg: warning: {secret} can be read by others (mode 0644); chmod 600 it\n" in warned
     sentence = "it belongs to another network, or to this one with another secret; check --secret-file on both sides"
     assert [each.stderr.splitlines() for each in strangers] == [[f"gsg: the peer at {listen} refused: {sentence}"]] * 2
     assert [each.returncode for each in strangers] == [1, 1]
@@ -60,8 +69,26 @@ def test_a_secret_or_a_list_that_is_none_is_refused_before_the_peer_starts(
     assert option in result.output
 
 
-def test_a_secret_in_the_environment_is_checked_too() -> None:
-    result = CliRunner(env={"GSG_NETWORK_SECRET": "short"}).invoke(main, ["peer"])
+@pytest.mark.parametrize("secret", ["short", "", " "], ids=["short", "empty", "blank"])
+def test_a_secret_in_the_environment_is_checked_too(secret: str) -> None:
+    # No peer starts, whatever becomes of the secret: nobody has this address (RFC 5737).
+    result = CliRunner(env={"GSG_NETWORK_SECRET": secret}).invoke(main, ["peer", "--listen", "203.0.113.1:0"])
 
     assert result.exit_code == 2
     assert "GSG_NETWORK_SECRET" in result.output
+
+
+@pytest.mark.parametrize(
+    ("network", "said"),
+    [
+        (Network(), "members: everybody who reaches this peer; --secret-file FILE makes the network private"),
+        (Network(allowed=frozenset([b"a" * 20])), "members: those of the 1 peers allowed who come by, without a secret"),
+        (
+            Network(b"what only members know", frozenset([b"a" * 20])),
+            "members: those of the 1 peers allowed who have the network's secret",
+        ),
+    ],
+    ids=["open", "a list", "both"],
+)
+def test_a_peer_says_whom_it_talks_with(network: Network, said: str) -> None:
+    assert members_of(network) == said
