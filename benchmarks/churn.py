@@ -1,5 +1,6 @@
 """What is lost, and for how long, when many peers are killed at one moment, restarted, or cut off from each other.
 
+\b
     python -m benchmarks.churn --part memory       256 peers of one process in virtual time: 30 % killed; 50 % in three steps
     python -m benchmarks.churn --part processes    as many real peers on loopback as fit, 64 at most: the same
     python -m benchmarks.churn --part restart      real peers with --data, all killed with SIGKILL and started again
@@ -14,6 +15,7 @@ Ends with status 1 when a promise is broken.
 from __future__ import annotations
 
 import asyncio
+import signal
 import time
 from collections.abc import Sequence
 from typing import TypeAlias
@@ -30,6 +32,8 @@ DEATHS: Deaths = ((0.3, 1), (0.5, 3))
 """Shares of the peers, and in how many steps they die."""
 CUTS_S = (60.0, 600.0)
 IN_MEMORY, CUT_IN_TWO, MOST_PROCESSES = 256, 32, 64
+FEWEST = 4
+"""Peers, of which some die and three hold each key."""
 
 
 def memory(peers: int | None, facts: int, seed: int, loss: float, tally: Tally, deaths: Deaths) -> None:
@@ -75,14 +79,20 @@ def partitions(peers: int | None, facts: int, seed: int, loss: float, tally: Tal
 
 @click.command(help=__doc__)
 @click.option("--part", "parts", type=click.Choice(PARTS), multiple=True, help="Only this part; may be given several times.")
-@click.option("--peers", type=int, help="How many; otherwise as many as each part has.")
-@click.option("--facts", default=3_000, show_default=True)
-@click.option("--share", type=float, help="How many are killed, instead of 30 % and then, in another run, 50 %.")
-@click.option("--steps", default=1, show_default=True, help="With --share: in how many steps.")
+@click.option("--peers", type=click.IntRange(min=FEWEST), help="How many; otherwise as many as each part has.")
+@click.option("--facts", type=click.IntRange(min=1), default=3_000, show_default=True)
+@click.option(
+    "--share",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="How many are killed, instead of 30 % and then, in another run, 50 %.",
+)
+@click.option("--steps", type=click.IntRange(min=1), default=1, show_default=True, help="With --share: in how many steps.")
 @click.option("--seed", default=1, show_default=True)
-@click.option("--loss", default=0.0, help="Share of datagrams lost, in virtual time.")
+@click.option("--loss", type=click.FloatRange(0, 1, max_open=True), default=0.0, help="Share of datagrams lost, in virtual time.")
 def main(parts: tuple[str, ...], peers: int | None, facts: int, share: float | None, steps: int, seed: int, loss: float) -> None:
     """See the module."""
+    # As Ctrl-C, so that the peers that were started end too.
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     deaths = DEATHS if share is None else ((share, steps),)
     click.echo(f"{machine()}; seed {seed}; {facts:,} facts")
     click.echo(f"  {'':<82} {'promised':>8}  reached")

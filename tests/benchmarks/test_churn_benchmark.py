@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import signal
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
-from benchmarks import churn_crowd, churn_memory
+from benchmarks import churn, churn_crowd, churn_memory
 from benchmarks.churn_crowd import Crowd, Member, Tally, disturb, facts
 from benchmarks.churn_memory import World
 from gsg import Symbol
@@ -31,6 +34,33 @@ async def forget_a_key(crowd: Crowd, world: World) -> None:
     """One of its holders has nothing of it any more."""
     place = (3, 0, next(iter(crowd.facts))[0])
     world.peers[crowd.closest(key(*place))[1]]._rendezvous.held.drop(place)
+
+
+@pytest.mark.parametrize("wrong", [("--peers", "0"), ("--facts", "-1"), ("--share", "2"), ("--steps", "0"), ("--loss", "1")])
+def test_what_cannot_be_run_is_refused(wrong: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(churn, "memory", lambda *_: None)
+
+    result = CliRunner().invoke(churn.main, ["--part", "memory", *wrong])
+
+    assert result.exit_code == 2
+    assert f"Invalid value for '{wrong[0]}'" in result.output
+
+
+def test_examples_of_the_help_have_a_line_each() -> None:
+    assert re.search(
+        r"\n +python -m benchmarks.churn --part restart .*\n +python -m", CliRunner().invoke(churn.main, ["--help"]).output
+    )
+
+
+def test_a_request_to_end_ends_it_as_ctrl_c_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    monkeypatch.setattr(churn, "memory", lambda *_: signal.raise_signal(signal.SIGTERM))
+    try:
+        result = CliRunner().invoke(churn.main, ["--part", "memory"])
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+    assert result.output.endswith("Aborted!\n")
 
 
 def test_deaths_break_nothing(capsys: pytest.CaptureFixture[str]) -> None:
