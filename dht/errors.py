@@ -25,6 +25,8 @@ Every message says what happened, the value, what was expected and the next step
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -49,15 +51,17 @@ class LocalError(DhtError):
 
 
 class AddressInUse(LocalError):
-    """The port is held by another program. Attributes: ``host``, ``port``."""
+    """Nobody can listen there, mostly since another program holds the port. Attributes: ``host``, ``port``."""
 
-    def __init__(self, host: str, port: int, problem: str) -> None:
+    def __init__(self, host: str, port: int, number: int) -> None:
         self.host = host
         self.port = port
-        super().__init__(
-            f"cannot listen on {show(host, port)}: {problem}; stop the program that holds it, "
-            "choose another port, or give port 0 to take a free one"
-        )
+        advice = "stop the program that holds it, choose another port, or give port 0 to take a free one"
+        if number == errno.EADDRNOTAVAIL:
+            advice = "expected an address of this machine, or 0.0.0.0 to listen at all of them"
+        elif number == errno.EACCES:
+            advice = "choose a port from 1024 on, or give port 0 to take a free one"
+        super().__init__(f"cannot listen on {show(host, port)}: {os.strerror(number).lower()}; {advice}")
 
 
 class BadContact(LocalError):

@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
-import os
 import socket
 from collections import Counter
 from collections.abc import Callable
@@ -107,7 +106,7 @@ class Links:
             self._server = await loop.create_server(lambda: Link(self, None), self.host, self.port, backlog=BACKLOG)
         except OSError as error:
             if error.errno in (errno.EADDRINUSE, errno.EACCES, errno.EADDRNOTAVAIL):
-                raise AddressInUse(self.host, self.port, os.strerror(error.errno).lower()) from None
+                raise AddressInUse(self.host, self.port, error.errno) from None
             raise
         self.port = self._server.sockets[0].getsockname()[1]
         if self._tls and self._membership is not None:

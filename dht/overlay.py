@@ -172,7 +172,7 @@ class Overlay:
             await self._server.listen(port, host)
         except OSError as error:
             if error.errno in (errno.EADDRINUSE, errno.EACCES, errno.EADDRNOTAVAIL):
-                raise AddressInUse(host, port, (error.strerror or str(error)).lower()) from None
+                raise AddressInUse(host, port, error.errno) from None
             raise
         queries: Queries = self._server.protocol
         self._queries = queries

@@ -167,14 +167,16 @@ async def _serve(
             serving.cancel()
         stop.set()
 
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if number == signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN:
+            continue  # as nohup asks
         asyncio.get_running_loop().add_signal_handler(number, asked_to_stop)
     async with contextlib.AsyncExitStack() as doors:
         peer = await doors.enter_async_context(
             Peer(listen, joins, data=data, trace=trace, anchor=anchor, quotas=quotas, network=network)
         )
         contact = peer.contact
-        click.echo(f"peer {contact.id.hex()} listens on {contact.host}:{contact.port}")
+        click.echo(f"peer {contact.id.hex()} listens on {show(contact.host, contact.port)}")
         click.echo(network_options.members_of(network))
         if network.link_tls is False:
             click.echo("links to other peers are plain: whoever is on the way can read and change what they carry")
@@ -194,4 +196,5 @@ async def _serve(
             click.echo(f"trace in {trace}")
         click.echo("ready; Ctrl-C stops")
         await stop.wait()
-        click.echo("stopping: handing over what this peer holds; Ctrl-C again skips that")
+        with contextlib.suppress(OSError):  # the terminal is closed
+            click.echo("stopping: handing over what this peer holds; Ctrl-C again skips that")

@@ -18,6 +18,8 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from dht.errors import show
+
 from ..errors import DoorClosed, reason
 from ..peer import Peer
 from .protocol import MAX_MESSAGE_BYTES
@@ -39,6 +41,17 @@ _ABOUT = """A peer of the Global Semantic Graph router.
 GET /status      how this peer and those it knows are doing, as JSON
 WebSocket /v1    publish and subscribe; use the command gsg, or gsg.connect() in Python
 """
+
+
+class _TrueAlarms(logging.Filter):
+    """Drops what uvicorn says of a WebSocket that was answered with an HTTP response, as of an error, although ASGI allows it."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether to log it."""
+        return not record.getMessage().startswith("ASGI callable returned without completing handshake")
+
+
+_TRUE_ALARMS = _TrueAlarms()
 
 
 class _Server(uvicorn.Server):
@@ -72,6 +85,7 @@ class HttpDoor:
             timeout_graceful_shutdown=CLOSE_S,
         )
         self._server = _Server(config)
+        logging.getLogger("uvicorn.error").addFilter(_TRUE_ALARMS)  # once, however many doors there are
 
     @property
     def url(self) -> str:
@@ -88,7 +102,7 @@ class HttpDoor:
         except OSError as error:
             listening.close()
             raise DoorClosed(
-                f"the HTTP door cannot listen on {self.host}:{self.port}: {reason(error)}; "
+                f"the HTTP door cannot listen on {show(self.host, self.port)}: {reason(error)}; "
                 "stop the program that holds it or choose another port with --http"
             ) from None
         listening.setblocking(False)

@@ -129,6 +129,27 @@ def test_a_directory_without_a_name_is_refused(option: str) -> None:
     assert "the name is empty; expected a directory" in result.output
 
 
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="no terminals that close")
+def test_a_peer_whose_terminal_is_closed_stops_in_order() -> None:
+    with subprocess.Popen(peer_command("--listen", ":0", "--http", "none"), stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for _ in iter(process.stdout.readline, "ready; Ctrl-C stops\n"):
+            pass
+        process.send_signal(signal.SIGHUP)
+        rest, _ = process.communicate(timeout=END_S)
+
+    assert rest.startswith("stopping: handing over")
+    assert process.returncode == 0
+
+
+def test_an_address_of_another_machine_is_no_matter_of_programs() -> None:
+    result = CliRunner().invoke(main, ["peer", "--listen", "203.0.113.1:8471"])
+
+    assert result.exit_code == 2
+    assert "expected an address of this machine" in result.output
+    assert "stop the program" not in result.output
+
+
 def test_a_trace_that_cannot_be_written_ends_a_peer_with_a_message(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 

@@ -363,12 +363,13 @@ async def test_one_client_too_many_is_answered_503(door: HttpDoor, client: Clien
 
 
 @pytest.mark.parametrize("origin", ["http://example.org", "http://localhost:1", "null", "http://127.0.0.1"])
-async def test_pages_of_other_sites_are_not_let_in(door: HttpDoor, origin: str) -> None:
+async def test_pages_of_other_sites_are_not_let_in(door: HttpDoor, origin: str, caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(InvalidStatus) as refused:
         await websocket(endpoint(door), origin=Origin(origin))
 
     assert refused.value.response.status_code == 403
     await still_serves(door)
+    assert [record.name for record in caplog.records if record.levelname in ("WARNING", "ERROR")] == ["gsg.http.door"]
 
 
 async def test_pages_of_the_peer_itself_are_let_in(door: HttpDoor) -> None:
