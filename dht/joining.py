@@ -90,6 +90,10 @@ class Joining:
         for address in wanted:
             if _problem(address) is None:
                 self.book.add(address, self._now(), given=True)
+        called = zip((*wanted, *others), outcomes, strict=True)
+        if twins := [(address, outcome) for address, outcome in called if outcome == f"{REFUSED}{Refusal.SAME_ID.sentence}"]:
+            # Whoever else lets us in: the network would know now this process, now the other.
+            raise JoinFailed([(address, str(problem)) for address, problem in twins])
         entered = [outcome for outcome in outcomes if not isinstance(outcome, str)]
         if wanted and not entered:
             problems = [outcome for outcome in outcomes[: len(wanted)] if isinstance(outcome, str)]

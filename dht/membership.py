@@ -37,6 +37,7 @@ class Refusal(IntEnum):
     PLAIN_ONLY = 4
     ID_NOT_PROVED = 5
     NOT_SIGNED = 6
+    SAME_ID = 7
 
     @property
     def sentence(self) -> str:
@@ -50,6 +51,8 @@ _SENTENCES = {
     Refusal.TLS_ONLY: "its links are TLS and this peer's are plain; start this one with --link-tls on",
     Refusal.PLAIN_ONLY: "its links are plain and this peer's are TLS; start both with the same --link-tls",
     Refusal.ID_NOT_PROVED: "what was said does not prove the id that was claimed",
+    Refusal.SAME_ID: "another process runs with this peer's key; stop one of them, and give each peer a --data directory of its "
+    "own, since a copy of one is the same peer",
     Refusal.NOT_SIGNED: "it takes signed messages only",
 }
 

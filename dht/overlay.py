@@ -30,7 +30,7 @@ from kademlia.network import Server
 
 from .blocks import IN_BUCKET, PER_BLOCK, spread
 from .contacts import Contact, is_reachable_literal
-from .errors import Address, AddressInUse, BadContact, NotOpen
+from .errors import Address, AddressInUse, BadContact, NotOpen, show
 from .identity import ID_BYTES, PeerId, as_int, common_prefix_length, random_id_in_bucket
 from .joining import Joining
 from .liveness import PeerDied, PeerReturned
@@ -59,6 +59,10 @@ OverlayEvent: TypeAlias = PeerDied | PeerReturned | NeighbourhoodChanged
 for _name in ("kademlia", "rpcudp"):
     # The package warns of each answer that does not come, which is its everyday life and not the user's.
     logging.getLogger(_name).setLevel(logging.CRITICAL)
+
+
+TWIN_S = 60.0
+"""How often it is logged that another process has our id, in seconds."""
 
 
 class _Server(Server):  # type: ignore[misc]  # the package has no types
@@ -129,7 +133,11 @@ class Overlay:
         self._k = k
         self._per_block = per_block
         self._rng = rng
-        self._seals = Unsealed() if membership is None else Seals(membership, life=incarnation, rng=rng, link_tls=link_tls)
+        self._seals = (
+            Unsealed()
+            if membership is None
+            else Seals(membership, life=incarnation, rng=rng, link_tls=link_tls, on_twin=self._met_twin)
+        )
         self._refresh_s = refresh_s
         self._server = _Server(id, k, self._make_queries)
         self._queries: Queries | None = None
@@ -138,6 +146,7 @@ class Overlay:
         # repeatable.
         self._tasks: dict[asyncio.Task[Any], None] = {}  # Any: their results are read where they are started
         self._open = False
+        self._told_of_twin_s = float("-inf")
         self._checking: dict[Address, None] = {}
         self._nearest_may_have_changed = False
         self._watching = Watching(
@@ -439,6 +448,18 @@ class Overlay:
         if isinstance(seen, list) and seen and isinstance(seen[0], str) and is_reachable_literal(seen[0]):
             self.contact = Contact(self.contact.id, seen[0], self.contact.port)
             self.regions.discovered(self.contact)
+
+    def _met_twin(self, address: Address) -> None:
+        now = asyncio.get_running_loop().time()
+        if now - self._told_of_twin_s >= TWIN_S:
+            self._told_of_twin_s = now
+            logging.getLogger(__name__).error(
+                "peer %s runs twice, as the one at %s shows; some peers know this process, and some the other, so rows and facts "
+                "are missing at both: stop one of them, and give each peer a --data directory of its own, since a copy of one is "
+                "the same peer",
+                self.contact.id.hex()[:12],
+                show(*address),
+            )
 
     # What goes on in the background
 

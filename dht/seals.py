@@ -13,6 +13,7 @@ itself with an X25519 key drawn in this life, and from then on both have a key f
 * Cheap checks come first: length, the network's check, address, allowed, count; then, within a budget, the signature.
 * ``life`` is higher in each life of a peer and ``count`` in each of its datagrams; what came already, from an earlier life or too
   late is not taken. No clock is compared with another's.
+* One id has one process: who meets its own, or an earlier life of a peer while a later one is at another address, says so.
 * What an introduction says of the sender's address has to be where it came from, so nobody passes it on as his own. A peer that
   listens everywhere does not know its address, and names none.
 """
@@ -20,6 +21,7 @@ itself with an X25519 key drawn in this life, and from then on both have a key f
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
@@ -120,10 +122,22 @@ class Unsealed:
 
 
 class Seals(Unsealed):
-    """The seals of one peer in one life. ``rng`` draws the key that it agrees by; ``link_tls`` says whether its links are TLS."""
+    """The seals of one peer in one life. ``rng`` draws the key that it agrees by; ``link_tls`` says whether its links are TLS.
 
-    def __init__(self, membership: Membership, *, life: int, rng: Random, link_tls: bool = False) -> None:
+    ``on_twin`` hears at which address another process with this peer's key is, or who says that there is one.
+    """
+
+    def __init__(
+        self,
+        membership: Membership,
+        *,
+        life: int,
+        rng: Random,
+        link_tls: bool = False,
+        on_twin: Callable[[Address], None] = lambda address: None,
+    ) -> None:
         self._membership = membership
+        self._on_twin = on_twin
         self._link_tls = link_tls
         self._life = life
         self._count = 0
@@ -219,19 +233,27 @@ class Seals(Unsealed):
         if port != sender[1] or (host_bytes and rest[_head.size : head_bytes] != _packed(sender[0])):
             raise BadSeal("datagrams from another address")
         peer = id_of(public)
-        if peer == self._membership.id:
+        if peer == self._membership.id and agreement == self._agreement.public:
             raise BadSeal("datagrams of our own")
         if not self._membership.admits(peer):
             raise BadSeal("datagrams of peers not allowed", Refusal.NOT_ALLOWED)
         session = self._sessions.get(peer)
-        if session is not None and (
-            life < session.life or (life == session.life and (agreement != session.agreement or _is_taken(session, count)))
+        # A later life at another address: this one may have ended, or be a second process with the same key.
+        is_twin = peer == self._membership.id or (session is not None and life < session.life and session.address != sender)
+        if (
+            session is not None
+            and not is_twin
+            and (life < session.life or (life == session.life and (agreement != session.agreement or _is_taken(session, count))))
         ):
             raise BadSeal("datagrams repeated")
         if not self._signatures.spend(now):
             raise BadSeal("datagrams beyond the budget for signatures")
         if not verified(public, rest[head_bytes:body_at], _SIGNED_AS + rest[:head_bytes] + rest[body_at:]):
             raise BadSeal("datagrams forged", Refusal.ID_NOT_PROVED)
+        if is_twin:
+            if peer == self._membership.id:
+                self._on_twin(sender)
+            raise BadSeal("datagrams of a second process with one id", Refusal.SAME_ID)
         if session is None or life > session.life:
             session = self._meet(peer, sender, agreement, life, count)
         else:
@@ -292,6 +314,8 @@ class Seals(Unsealed):
             self._introduced[sender] = (said[0], Refusal(data[-1]))
         except ValueError:
             raise BadSeal("refusals without a reason") from None
+        if self._introduced[sender][1] is Refusal.SAME_ID:
+            self._on_twin(sender)
         raise BadSeal("refused by others")
 
 

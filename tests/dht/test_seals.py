@@ -37,6 +37,47 @@ def test_those_whose_links_would_not_fit_are_refused_by_name(link_tls: bool) -> 
     assert a.refused_by(THERE) is (Refusal.PLAIN_ONLY if link_tls else Refusal.TLS_ONLY)
 
 
+def test_two_processes_with_one_key_that_meet_are_both_told() -> None:
+    told: list[tuple[str, tuple[str, int]]] = []
+    first, second = (
+        Seals(Membership(A), life=life, rng=Random(life), on_twin=lambda at, life=life: told.append((f"life {life}", at)))  # type: ignore[misc]  # bound now
+        for life in (1, 2)
+    )
+    first.at(HERE)
+    second.at(THERE)
+    said = second.seal(b"q", HERE)
+
+    with pytest.raises(BadSeal, match="second process with one id") as caught:
+        first.open(said, THERE, 0.0)
+    answer = first.refusal(said, caught.value, 0.0)
+    assert answer is not None
+    with pytest.raises(BadSeal, match="refused by others"):
+        second.open(answer, HERE, 0.0)
+
+    assert told == [("life 1", THERE), ("life 2", HERE)]
+    assert second.refused_by(HERE) is Refusal.SAME_ID
+
+
+def test_who_knows_a_later_life_elsewhere_tells_the_earlier_one() -> None:
+    told: list[tuple[str, int]] = []
+    before = Seals(Membership(A), life=1, rng=Random(1), on_twin=told.append)
+    before.at(HERE)
+    copy, other = seals(A, ELSEWHERE, life=2), seals(B, THERE)
+    other.open(before.seal(b"q", THERE), HERE, 0.0)
+    other.open(copy.seal(b"q", THERE), ELSEWHERE, 0.0)
+    said = before.seal(b"q", THERE, again=True)
+
+    with pytest.raises(BadSeal, match="second process with one id") as caught:
+        other.open(said, HERE, 0.0)
+    answer = other.refusal(said, caught.value, 0.0)
+    assert answer is not None
+    with pytest.raises(BadSeal, match="refused by others"):
+        before.open(answer, THERE, 0.0)
+
+    assert told == [THERE]
+    assert other.open(copy.seal(b"still", THERE), ELSEWHERE, 0.0) == (A.id, b"still")
+
+
 def pair() -> tuple[Seals, Seals]:
     """Two that have met."""
     a, b = seals(A, HERE), seals(B, THERE)

@@ -125,6 +125,28 @@ def test_a_peer_whose_links_are_not_ciphered_like_ours_cannot_join_and_is_told_w
     run(main, seed=3)
 
 
+def test_a_copy_of_a_peer_does_not_join_beside_it_and_both_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    async def main(net: SimNet) -> None:
+        first, other = peer(net), peer(net)
+        copy = Endpoint(
+            first.identity.id,
+            net.host(),
+            PORT,
+            rng=net.rng(),
+            on_frames=other.take,
+            membership=Membership(first.identity),
+            incarnation=2,
+        )
+        async with first.endpoint, other.endpoint, copy:
+            await first.endpoint.overlay.join([])
+            await other.endpoint.overlay.join([first.endpoint.contact.address])
+            with pytest.raises(JoinFailed, match="refused: another process runs with this peer's key; stop one of them"):
+                await copy.overlay.join([first.endpoint.contact.address, other.endpoint.contact.address])
+
+    run(main, seed=3)
+    assert sum("runs twice" in message for message in caplog.messages) >= 2
+
+
 class Ear(asyncio.DatagramProtocol):
     """A socket of a stranger."""
 
