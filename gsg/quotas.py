@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import ceil
 
 from .errors import Refused
 from .messages import Count
@@ -67,9 +68,11 @@ class Allowance:
     def _check(self, owed_s: float, per_s: int, what: str, option: str) -> None:
         if owed_s > BURST_S:
             self._on_refused()
+            # Rounded up, so that who waits so long is not refused again.
+            wait_s = ceil((owed_s - BURST_S) * 10 - 1e-6) / 10
             raise Refused(
                 f"over quota: one {self._who} may publish {per_s:,} {what} a second here, and this one is {owed_s:.1f} s ahead; "
-                f"try again in {owed_s - BURST_S:.1f} s, or ask the operator of this peer for more (--{self._who}-{option})"
+                f"try again in {wait_s:.1f} s, or ask the operator of this peer for more (--{self._who}-{option})"
             )
 
 

@@ -52,6 +52,15 @@ def test_who_is_too_far_ahead_is_told_the_limit_and_when_to_try_again() -> None:
     some.publish(1, 0, 13.0)
 
 
+def test_who_waits_as_long_as_told_is_not_refused_again() -> None:
+    some = allowance()
+    some.publish(500, 0, 10.0)
+
+    with pytest.raises(Refused, match=r"try again in 0\.1 s"):
+        some.publish(1, 0, 12.97)
+    some.publish(1, 0, 12.97 + 0.1)
+
+
 def test_bytes_are_counted_by_themselves() -> None:
     some = allowance()
     some.publish(1, 10_000, 0.0)
