@@ -26,6 +26,7 @@ from typing import TypeAlias
 import dht
 
 from .audiences import audiences_of
+from .catching_up import CatchingUp
 from .errors import GsgError, PeerUnreachable
 from .exchange import ANSWER_TIMEOUT_S, Answer, Channel, Exchange, LinkBroke, answer_of, show
 from .features import Key
@@ -98,6 +99,7 @@ class Handover:
         self._dead: set[bytes] = set()
         """Peers that came since all keys were looked through, and that died of late. Limits: the peers there are, MAX_CHANGES."""
         self._restoring = Restoring(holders, rendezvous)
+        self.catching_up = CatchingUp(own, holders, exchange, rendezvous, self, start_task)
         self.notices = Notices(holders, exchange, start_task, rng, self._died_far_away)
         self._again = asyncio.Event()
         """Set when keys may have to be handed over, once more."""

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from .errors import PeerUnreachable
 from .exchange import Channel
 from .messages import After, AskPassed, Deltas, Event, Happened, Origin, Passed, encode, size_bytes
-from .ordering import ORDER_WAIT_S, Ordering
+from .ordering import ORDER_WAIT_S, Ordering, Way
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ class InOrder:
         publisher, events = message.publisher, message.events
         if not events:
             return
-        if self._ordering.passes(channel, publisher, events[-1].number, message.after):
+        if self._ordering.passes(_way(channel, message.after), publisher, events[-1].number, message.after):
             self.on_happened(channel, publisher, events, message.feeds)
         else:
             self.hold(channel, message)
@@ -69,7 +69,7 @@ class InOrder:
             )
             for event, feeds in zip(message.events, message.feeds, strict=True)
         ]
-        self._go_on(self._ordering.hold(self._now(), channel, publisher, message.after, things))
+        self._go_on(self._ordering.hold(self._now(), _way(channel, message.after), publisher, message.after, things))
 
     def changed(self, channel: Channel, message: Deltas, apply: Callable[[], None]) -> None:
         """Facts of a feed have come and gone: ``apply`` is called now, or in its turn."""
@@ -91,6 +91,7 @@ class InOrder:
     def lost(self, channel: Channel) -> None:
         """A link is gone: nothing more comes by it."""
         self._go_on(self._ordering.lost(channel))
+        self._go_on(self._ordering.lost(_passed_on(channel)))
 
     def stop(self) -> None:
         """The peer stops."""
@@ -136,6 +137,17 @@ class InOrder:
                 *(self._ordering.late - before, ORDER_WAIT_S),
             )
         self._go_on(turn)
+
+
+def _way(channel: Channel, after: After) -> Way:
+    """By what way events come: those that name the peer that brings them were passed on to it, past what their publisher sent there
+    (:mod:`gsg.spreading`)."""
+    peer = channel.contact.id
+    return _passed_on(channel) if any(named == peer for named, _, _ in after) else channel
+
+
+def _passed_on(channel: Channel) -> Way:
+    return (channel,)
 
 
 def _unheard(channel: Channel, publisher: bytes, events: Sequence[Event], feeds: Sequence[Sequence[int]]) -> None:

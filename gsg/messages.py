@@ -7,6 +7,8 @@
     subscriber -> rendezvous    AskPassed                           answered by Passed, after all that was forwarded before
     holder      -> holder         Replicate                           answered by Done or Failed
     holder      -> holder         AskRanges, AskKeys                  answered by Differ
+    holder      -> holder         AskFacts                            answered by Done, after what was asked for
+    anybody    -> anybody       Died
     publisher  -> rendezvous    AskInterest                         answered by Interest
     rendezvous -> publisher     Interested                          answered by Done
     anybody    -> anybody       AskStatus                           answered by PeerStatus
@@ -284,6 +286,14 @@ class AskKeys(_Message, tag=23, frozen=True):
     digests: list[int]
 
 
+class AskFacts(_Message, tag=28, frozen=True):
+    """Send me what you know of these keys, which we both hold, where it is not the same. Answered by Done, after that."""
+
+    request: int
+    keys: list[tuple[int, int, Term]]
+    digests: list[int]
+
+
 class Differ(_Message, tag=24, frozen=True):
     """These ranges, or keys, by their numbers, are not the same here."""
 
@@ -399,6 +409,7 @@ Message: TypeAlias = (
     | Replicate
     | AskRanges
     | AskKeys
+    | AskFacts
     | Differ
     | NotHere
     | Moved

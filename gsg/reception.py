@@ -15,6 +15,7 @@ from .exchange import Channel, Exchange, show
 from .handover import Handover
 from .interests import Interests, Told
 from .messages import (
+    AskFacts,
     AskInterest,
     AskKeys,
     AskLoads,
@@ -45,7 +46,7 @@ from .messages import (
 )
 from .outgoing import Outgoing
 from .placement import REPLICAS
-from .posting import AnyFeed
+from .posting import AnyFeed, Feed
 from .quotas import Quotas
 from .rendezvous import Rendezvous
 from .repair import Repair
@@ -161,6 +162,8 @@ class Reception:
                     channel.send(self._repair.ranges_differ(channel, message))
                 case AskKeys():
                     channel.send(self._repair.keys_differ(message))
+                case AskFacts():
+                    self._handover.catching_up.asked(channel, message)
                 case Deltas() | Happened() | Snapshot() | Gap() | Missed() | Moved() | Passed():
                     self._subscriber.received(channel, message)
                 case AskLoads():
@@ -174,7 +177,8 @@ class Reception:
                     if channel is not self._exchange.own:
                         self._check_templates(channel.contact.id, standby=message.standby)
                     feed = self._rendezvous.insert_condition(channel, message)
-                    self._told.then(partial(self._posted, channel, message.request, feed))
+                    posted = partial(self._posted, channel, message.request, feed)
+                    self._told.then(partial(self._handover.catching_up.then, feed, posted))
                 case RemoveCondition():
                     self._rendezvous.remove_condition(channel, message.feed)
                 case Resume():
@@ -211,6 +215,8 @@ class Reception:
         self._quotas.of_peer(peer).post(posted // (REPLICAS - 1) if standby else posted)
 
     def _posted(self, channel: Channel, request: int, feed: AnyFeed) -> None:
+        if type(feed) is Feed and self._rendezvous.feed(channel, feed.number) is not feed:
+            return  # it has ended meanwhile, or its link
         with contextlib.suppress(PeerUnreachable):  # the feed ends with its link
             channel.send(Done(request))
             self._outgoing.snapshot(channel, feed)

@@ -140,6 +140,7 @@ class Transit:
             self._due = asyncio.get_running_loop().call_soon(self._go_on)
 
     def _passed(self, flash: Flash, done: Done) -> None:
-        if flash.events:
+        # What was passed on came by another way than what its publisher sends here, some of which may still be under way.
+        if flash.events and not flash.forwarded:
             self._rendezvous.passing.passed(flash.publisher, flash.events[-1].number)
         done()

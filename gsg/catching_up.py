@@ -1,0 +1,133 @@
+"""A holder that takes over asks the others what it has missed, before it answers who subscribes.
+
+What was acknowledged has reached all living holders, except those that were set aside, or had just come. One of these may be the
+primary all the same, when those before it die; so while keys may be changing hands whoever serves a key compares it once with its
+other holders, and is sent what differs there.
+
+    subscribed ──settled, or compared already──> snapshot
+         └──AskFacts to the other holders──> what they know better ──Done, or WAIT_S──> snapshot
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import dht
+
+from .errors import GsgError, Refused
+from .exchange import Channel, Exchange, show
+from .features import Key
+from .holders import Holders
+from .messages import AskFacts, Done
+from .posting import AnyFeed, Feed
+from .rendezvous import Rendezvous
+from .standbys import StartTask
+
+if TYPE_CHECKING:
+    from .handover import Handover
+
+log = logging.getLogger(__name__)
+
+WAIT_S = 2.0
+"""How long the other holders are waited for: who is dead or slow must not keep subscribers from what is here."""
+COMPARED = 10_000
+"""Keys of which it is remembered that they were compared; at the limit all are forgotten, and compared again."""
+ASKED_KEYS = 100
+"""Keys in one question."""
+
+
+class CatchingUp:
+    """Both sides of it at one peer."""
+
+    def __init__(
+        self,
+        own: dht.Contact,
+        holders: Holders,
+        exchange: Exchange,
+        rendezvous: Rendezvous,
+        handover: Handover,
+        start_task: StartTask,
+    ) -> None:
+        self._own = own.id
+        self._holders = holders
+        self._exchange = exchange
+        self._held = rendezvous.held
+        self._handover = handover
+        self._start_task = start_task
+        self._version = -1
+        self._compared: dict[Key, asyncio.Future[None]] = {}
+        """Keys that were compared, or are just being, with the holders of this version. Limit: COMPARED."""
+
+    def then(self, feed: AnyFeed, do: Callable[[], None]) -> None:
+        """Do something once all is here that the snapshot of a feed is to have: mostly at once."""
+        key = feed.posted.anchor
+        if type(feed) is not Feed or key is None or not self._handover.settling or self._handover.leaving:
+            do()
+            return
+        compared = self._comparing(key)
+        if compared.done():
+            do()
+        else:
+            compared.add_done_callback(lambda _: do())
+
+    def _comparing(self, key: Key) -> asyncio.Future[None]:
+        if self._version != self._holders.version or len(self._compared) >= COMPARED:
+            self._version = self._holders.version
+            self._compared = {}
+        compared = self._compared.get(key)
+        if compared is None:
+            compared = self._compared[key] = asyncio.get_running_loop().create_future()
+            others = [holder for holder in self._handover.holders(key) if holder.id != self._own]
+            if others:
+                self._start_task(self._compare(key, others, compared))
+            else:
+                compared.set_result(None)
+        return compared
+
+    async def _compare(self, key: Key, others: list[dht.Contact], compared: asyncio.Future[None]) -> None:
+        try:
+            async with asyncio.timeout(WAIT_S):
+                await asyncio.gather(*(self._ask(holder, key) for holder in others))
+        except TimeoutError:
+            log.info("what other holders know of %s has not come within %g s", key, WAIT_S)
+        finally:
+            compared.set_result(None)
+
+    async def _ask(self, holder: dht.Contact, key: Key) -> None:
+        digest = self._held.digest(key)
+        try:
+            await self._exchange.ask(holder, lambda request: AskFacts(request, [key], [digest]), Done)
+        except GsgError as error:
+            log.info("what %s knows of %s is unknown: %s", show(holder), key, error)
+
+    # --- what others ask --------------------------------------------------------------------------------------------------------
+
+    def asked(self, channel: Channel, message: AskFacts) -> None:
+        """Another holder wants to know what it has missed. Raises Refused."""
+        if len(message.keys) != len(message.digests) or len(message.keys) > ASKED_KEYS:
+            raise Refused(
+                f"{len(message.keys)} keys with {len(message.digests)} digests; expected as many, and at most {ASKED_KEYS}"
+            )
+        peer = channel.contact.id
+        # To holders only, since there may be facts for named readers among them; also where one is set aside, and behind for it.
+        wanted = [
+            key
+            for key, digest in zip(message.keys, message.digests, strict=True)
+            if self._held.knows(key)
+            and self._held.digest(key) != digest
+            and any(holder.id == peer for holder in self._holders.also_aside(key))
+        ]
+        if wanted:
+            self._start_task(self._tell(channel, message.request, wanted))
+        else:
+            channel.send(Done(message.request))
+
+    async def _tell(self, channel: Channel, request: int, keys: list[Key]) -> None:
+        # A copy that fails goes again with the next round of repair.
+        try:
+            await self._handover.copy(channel.contact, keys)
+        finally:
+            channel.send(Done(request))
