@@ -29,11 +29,12 @@ class SimDisk:
         self.path = path
         self.book: Path | None = None
         self._platters = platters
-        self._open = False
+        self._open = self.is_new = False
 
     def open(self) -> Past:
         """What the peer was."""
         self._open = True
+        self.is_new = self._platters.past.peer is None
         return self._platters.past
 
     def read_identity(self) -> Identity | None:
