@@ -91,8 +91,8 @@ def partitions(peers: int | None, facts: int, seed: int, loss: float, tally: Tal
 @click.option("--loss", type=click.FloatRange(0, 1, max_open=True), default=0.0, help="Share of datagrams lost, in virtual time.")
 def main(parts: tuple[str, ...], peers: int | None, facts: int, share: float | None, steps: int, seed: int, loss: float) -> None:
     """See the module."""
-    # As Ctrl-C, so that the peers that were started end too.
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    # As Ctrl-C, so that the peers that were started end too; raised here, since a shell's background jobs ignore SIGINT itself.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     deaths = DEATHS if share is None else ((share, steps),)
     click.echo(f"{machine()}; seed {seed}; {facts:,} facts")
     click.echo(f"  {'':<82} {'promised':>8}  reached")

@@ -53,12 +53,14 @@ def test_examples_of_the_help_have_a_line_each() -> None:
 
 
 def test_a_request_to_end_ends_it_as_ctrl_c_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    # As in a job that a shell has put into the background.
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGTERM, signal.SIGINT)}
     monkeypatch.setattr(churn, "memory", lambda *_: signal.raise_signal(signal.SIGTERM))
     try:
         result = CliRunner().invoke(churn.main, ["--part", "memory"])
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
     assert result.output.endswith("Aborted!\n")
 
