@@ -23,7 +23,7 @@ sys.path[:0] = [str(HERE), str(HERE.parents[1])]
 from run import run  # noqa: E402  # after the path to the project
 
 SEEDS = 10_000
-FIRST = 100
+FIRST = 200
 """Those before are run by the test suite."""
 ROUNDS = (1, 2, 3)
 """The runs of a soak are longer, in turn."""
