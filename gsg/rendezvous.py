@@ -441,7 +441,7 @@ class Rendezvous:
                 if self._moved:
                     self._moved.pop(key, None)
                 known = entries.stamp_of(key, fact)
-                if known > stamp or (known == stamp and sign > 0):
+                if known > stamp or (known == stamp and (sign > 0 or fact not in entries.under(key))):
                     continue  # the same change, or an older one; of two at one moment, both sides take the retraction
                 if change(key, fact, stamp):
                     tell(key, fact, sign, stamp)
