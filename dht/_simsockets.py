@@ -207,7 +207,7 @@ class Stream(asyncio.Transport):
         self._read()
 
     def _read(self) -> None:
-        while self._inbox and not self._reading_paused:
+        while self._inbox and (self._closing or not self._reading_paused):
             if self._closing:
                 self._refuse()
                 return

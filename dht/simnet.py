@@ -177,6 +177,7 @@ class SimNet:
         """The host's network works again; whatever listened there before the crash does not."""
         self.note("restart", host)
         self._down.discard(host)
+        self._let_go()
 
     @property
     def digest(self) -> str:
@@ -237,8 +238,8 @@ class SimNet:
 
     def gone(self, stream: Stream) -> None:
         """A stream has ended."""
+        # What is held back goes on to wait: its sender is told that nobody is there when it arrives.
         self._streams.pop(stream, None)
-        self._held_back.pop(stream, None)
         self.note("closed", stream.local, stream.remote)
 
     def send_datagram(self, sender: Datagrams, data: bytes, target: Address) -> None:

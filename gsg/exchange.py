@@ -73,6 +73,11 @@ class Channel(ABC):
         """Whether messages wait here that the other side may not have seen."""
         return True
 
+    @property
+    def heard_s(self) -> float:
+        """When something came last, by the loop's clock."""
+        return inf
+
     @abstractmethod
     async def drained(self, limit_s: float | None = None) -> None:
         """Wait until the link takes more. Raises PeerUnreachable when it breaks, or after ``limit_s``."""
@@ -145,6 +150,10 @@ class _RemoteChannel(Channel):
     @property
     def congested(self) -> bool:
         return self._link.congested
+
+    @property
+    def heard_s(self) -> float:
+        return self._link.heard_s
 
     async def drained(self, limit_s: float | None = None) -> None:
         try:

@@ -144,7 +144,8 @@ class Keeping(Unkept):
         while some := await self._in_thread(lambda: next(facts, None)):
             latest = max(latest, entries.restore(some))
         entries.restored()
-        versions.latest = max(versions.latest, latest)
+        if self.resumed:
+            versions.resume(latest)
         away_s = versions.now_us() / 1_000_000 - latest / 1_000_000
         if latest and away_s > TOMBSTONE_S:
             log.warning(

@@ -30,7 +30,7 @@ import dht
 
 from .audiences import audiences_of
 from .errors import GsgError, PeerUnreachable, Refused
-from .exchange import Answer, Channel, Exchange, Leaving, LinkBroke, show
+from .exchange import ANSWER_TIMEOUT_S, Answer, Channel, Exchange, Leaving, LinkBroke, show
 from .features import Key
 from .holders import Holders
 from .keeping import Unkept
@@ -52,7 +52,8 @@ not have it."""
 HOLDERS_TIMEOUT_S = 20.0
 """How long holders may take in all. Shorter than ANSWER_TIMEOUT_S: else their primary were taken for dead by its publisher."""
 RETURN_S = 1.0
-"""How often a holder that was set aside is asked whether it takes changes again; one that reads nothing is asked once."""
+"""How often a holder that was set aside is asked whether it takes changes again; one that reads nothing is asked once in
+ANSWER_TIMEOUT_S, by a new link."""
 CHUNK_FACTS = 1_000
 MAX_BEHIND_S = 60
 """A publisher whose clock is so far behind what is known here is told the time, and sends its facts again."""
@@ -355,7 +356,7 @@ class Replication:
             try:
                 channel = await self._exchange.channel(contact)
                 # When this is answered, all that was sent before it has been read.
-                _check(contact, await channel.ask(lambda request: Replicate(request, [], [], [], [])))
+                await self._read_all(channel, channel.ask(lambda request: Replicate(request, [], [], [], [])))
             except GsgError:
                 await asyncio.sleep(RETURN_S)
             else:
@@ -363,6 +364,18 @@ class Replication:
         self._holders.take_back(holder.id)
         if contact is not None:
             self._on_missed(holder.id)
+
+    async def _read_all(self, channel: Channel, answer: asyncio.Future[Answer]) -> None:
+        """Wait for an answer for as long as anything comes by the link. Raises PeerUnreachable or Refused."""
+        since_s = _now()
+        while not answer.done():
+            left_s = max(since_s, channel.heard_s) + ANSWER_TIMEOUT_S - _now()
+            if left_s <= 0:
+                # It may read by another link: the other side can have lost this one, and we were not told.
+                channel.abort(f"nothing has come by it for {ANSWER_TIMEOUT_S:g} s")
+                break
+            await asyncio.wait([answer], timeout=left_s)
+        _check(channel.contact, await answer)
 
 
 def _check(holder: dht.Contact, answer: Answer) -> None:

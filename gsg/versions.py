@@ -15,6 +15,10 @@ MAX_AHEAD_S = 24 * 3600
 """How far ahead of our clock a time may be that another peer tells: one that is farther would be the latest for ever."""
 
 
+CLOCKS_APART_S = 5.0
+"""How far apart the clocks of peers may be that were all stopped, so that whoever is back first is right when it speaks for all."""
+
+
 class Versions:
     """The clock of one peer. ``clock`` gives seconds since any moment that peers agree on, as far as their clocks are right."""
 
@@ -31,6 +35,14 @@ class Versions:
         """A time that is later than all that were given or seen."""
         self.latest = max(self.now_us(), self.latest + 1)
         return self.latest
+
+    def resume(self, latest: int) -> None:
+        """This peer was stopped, and knew of this time then.
+
+        Where all were stopped, the first that is back acknowledges changes while nobody is there who knows what was said before,
+        and by whose clock. So what it says is to be later by CLOCKS_APART_S than its own clock, until that has caught up.
+        """
+        self.latest = max(self.latest, latest, self.now_us() + int(CLOCKS_APART_S * 1_000_000))
 
     def saw(self, stamp: int) -> None:
         """Another peer knows of this time. Raises Refused for one that is out of reason."""

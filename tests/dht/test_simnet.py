@@ -143,6 +143,30 @@ def test_a_partition_holds_streams_back_and_healing_lets_them_go_on() -> None:
     assert run(main, seed=1) == (True, b"hello")
 
 
+def test_what_was_held_back_from_an_end_that_is_gone_tells_its_sender_so_when_the_network_heals() -> None:
+    async def main(net: SimNet) -> None:
+        here, there = net.host(), net.host()
+
+        class Leaver(asyncio.Protocol):
+            def connection_made(self, transport: asyncio.BaseTransport) -> None:
+                net.loop.call_later(5.0, transport.abort)  # type: ignore[attr-defined]  # a stream
+
+        await net.listen(Leaver, there, 80)
+        reader, writer = await asyncio.open_connection(there, 80, local_addr=(here, 0))
+        net.partition([[here], [there]])
+        writer.write(b"hello")
+        read = asyncio.ensure_future(reader.read())
+        await asyncio.sleep(100)
+        assert not read.done()
+
+        net.heal()
+
+        with pytest.raises(ConnectionResetError):
+            await read
+
+    run(main, seed=1)
+
+
 def test_a_crash_resets_connections_and_frees_the_address() -> None:
     async def main(net: SimNet) -> None:
         host = net.host()

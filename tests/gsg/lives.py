@@ -30,6 +30,8 @@ class Lives:
         self._disks: list[int] = []
         self.peers: dict[int, Peer] = {}
         """Those that run."""
+        self.ahead_s: dict[int, float] = {}
+        """By number, how far a peer's clock is ahead."""
 
     async def begin(self, size: int) -> None:
         """So many peers that know each other."""
@@ -50,7 +52,7 @@ class Lives:
             join or (),
             data=self.folder(number),
             rng=self.net.rng(),
-            clock=self.net.loop.time,
+            clock=lambda: self.net.loop.time() + self.ahead_s.get(number, 0.0),
         )
         self.peers[number] = await peer.__aenter__()
         return peer

@@ -18,6 +18,7 @@ from dht import Identity
 from dht.simnet import SimNet, run
 from gsg import BadData, GsgError, Peer, PeerUnreachable, Refused, Space, Symbol
 from gsg.model import Tuple
+from gsg.versions import CLOCKS_APART_S
 
 ON = Symbol("on")
 PAIRS = "(?x, on, ?y)"
@@ -124,6 +125,28 @@ def test_all_peers_die_at_once_and_all_rows_are_as_before(tmp_path: Path) -> Non
         await agrees(lives, space)
 
     live(work, tmp_path, seed=4, size=5)
+
+
+def test_the_first_that_is_back_has_the_last_word_though_its_clock_is_behind_those_who_are_not(tmp_path: Path) -> None:
+    async def work(lives: Lives) -> None:
+        fact = ("a", ON, "b")
+        lives.ahead_s = dict.fromkeys(lives.peers, CLOCKS_APART_S - 1)
+        await next(iter(lives.peers.values())).insert([fact])
+        first = next(number for number, peer in lives.peers.items() if not any(peer._rendezvous.held.marks(fact)))
+        lives.ahead_s[first] = 0.0
+        numbers = list(lives.peers)
+
+        for number in numbers:
+            await lives.kill(number, quietly=True)
+        back = await lives.start(first)
+        await back.retract([fact])
+        for number in set(numbers) - {first}:
+            await lives.start(number)
+        await asyncio.sleep(MENDED_S)
+
+        assert not any(peer._rendezvous.held.keys() for peer in lives.peers.values())
+
+    live(work, tmp_path, seed=4, size=12)
 
 
 @pytest.mark.parametrize("at_once", [False, True], ids=["one after another", "at once"])

@@ -13,6 +13,7 @@ import gsg.replication
 from dht.simnet import SimNet
 from gsg import Peer, Space, Symbol
 from gsg.errors import Refused
+from gsg.exchange import ANSWER_TIMEOUT_S
 from gsg.features import Key, key
 from gsg.holders import REPLICAS, UNSURE_S
 from gsg.messages import Done, Replicate
@@ -274,6 +275,26 @@ def test_a_holder_that_was_set_aside_and_dies_is_not_waited_for() -> None:
         net.crash(deaf.contact.host, quietly=True)
         await asyncio.sleep(MENDED_S)
 
+        assert not primary._holders.aside
+
+    simulate(work, seed=4, size=6)
+
+
+def test_a_holder_that_was_set_aside_and_says_nothing_for_long_is_asked_by_a_new_link() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        primary, _, deaf = closest(peers, (1, 0, "x"))
+        await primary.insert([("x",)])
+        stop_reading(net, deaf)
+        await primary.retract([("x",)])
+        asked = primary._exchange.channel_now(deaf.contact)
+        assert asked is not None
+
+        await asyncio.sleep(ANSWER_TIMEOUT_S)
+
+        assert not asked.pending
+        assert asked not in primary._exchange.channels_of(deaf.contact.id)
+        read_on(net, deaf)
+        await asyncio.sleep(MENDED_S)
         assert not primary._holders.aside
 
     simulate(work, seed=4, size=6)
