@@ -202,7 +202,7 @@ class Handover:
             kept = self._replication.hold(message.sign, facts, theirs, stamp, origin)
             if kept.everywhere is not None:
                 await kept.everywhere()
-            return Done(0, kept.changed, kept.latest, list(kept.behind))
+            return Done(0, kept.changed, kept.latest, kept.behind)
 
         self._start_task(self._forward(channel, message.request, parcels, held, make, instead))
         return None
@@ -262,7 +262,8 @@ class Handover:
         async with self._forwarding:
             for holder, (numbers, theirs) in parcels.items():
                 sent.append((holder, numbers, theirs, await self._send(holder, make(numbers, theirs))))
-        changed, latest, behind = held.changed, held.latest, set(held.behind)
+        changed, latest = held.changed, held.latest
+        behind: set[int] = set()
         try:
             for holder, numbers, theirs, answer in sent:
                 try:
@@ -284,7 +285,7 @@ class Handover:
             channel.send(Failed(request, str(error)))
             return
         self._flush()
-        channel.send(Done(request, changed, latest, sorted(behind)))
+        channel.send(Done(request, changed, max(latest, held.latest), sorted(behind.union(held.behind))))
 
     async def _send(self, holder: dht.Contact, make: Callable[[int], Message]) -> Sending:
         """Send a request, whose answer is to come; or the reason why there will be none."""

@@ -117,10 +117,10 @@ class Done(_Message, tag=3, frozen=True):
     count: int = 0
     """Of a Publish: how many facts it changed under their position 0."""
     stamp: int = 0
-    """Of a Publish: the latest time that the rendezvous knows of."""
+    """Of a Publish or Replicate: the latest time that is known there."""
     behind: list[int] = []
-    """Of a Publish: the facts, by their number in it, to which the contrary has happened later: they did not change, and are to be
-    sent again with a later stamp, under all of their keys."""
+    """Of a Publish or Replicate: the facts, by their number in it, to which the contrary has happened later: they did not change,
+    and are to be sent again with a later stamp, under all of their keys."""
 
 
 class Failed(_Message, tag=4, frozen=True):

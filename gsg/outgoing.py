@@ -48,18 +48,18 @@ class Outgoing:
 
     def answer_when_held(self, channel: Channel, request: int, held: Held) -> None:
         """Answer a publisher once all holders have its tuples."""
-        done = Done(request, held.changed, held.latest, list(held.behind))
         if held.everywhere is None:
-            self.answer(channel, done)
+            self.answer(channel, _done(request, held))
         else:
-            self._start_task(self._answer_later(channel, done, held.everywhere))
+            self._start_task(self._answer_later(channel, request, held, held.everywhere))
 
-    async def _answer_later(self, channel: Channel, done: Done, everywhere: Callable[[], Awaitable[None]]) -> None:
-        answer: Done | Failed = done
+    async def _answer_later(self, channel: Channel, request: int, held: Held, everywhere: Callable[[], Awaitable[None]]) -> None:
+        answer: Done | Failed
         try:
             await everywhere()
+            answer = _done(request, held)
         except GsgError as error:
-            answer = Failed(done.request, str(error))
+            answer = Failed(request, str(error))
         channel.send(answer)
 
     def resume(self, channel: Channel, feed: Feed) -> None:
@@ -127,3 +127,7 @@ class Outgoing:
             Count("events_missed_by_slow_links", missed),
             Count("gaps_of_slow_links", self._rendezvous.gaps),
         ]
+
+
+def _done(request: int, held: Held) -> Done:
+    return Done(request, held.changed, held.latest, held.behind)

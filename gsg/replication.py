@@ -4,8 +4,9 @@
               <───Done────          <──────────────────Done───────────────────────────
 
 A change has one stamp, from its publisher, under all keys of its fact, whose primaries know nothing of each other: so they agree on
-which of two changes is the later one. Where the contrary has happened later by then, the publisher is told, and sends the fact
-again with a stamp that is later still: what begins after something else was acknowledged wins, whatever the clocks of the two say.
+which of two changes is the later one. Where the contrary has happened later by then, as the primary or
+another holder knows, the publisher is told, and sends the fact again with a stamp that is later still: what begins after something
+else was acknowledged wins, whatever the clocks of the two say.
 
 All holders are waited for, as the promise is that all but one may die at once: what a majority has may be lost with the majority.
 One that owes an answer and has given none for DEAF_S, or that refuses, is *set aside* (:mod:`gsg.holders`): for us the next closest
@@ -67,17 +68,17 @@ Have: TypeAlias = dict[bytes, dict[int, bytes]]
 """By the id of each holder that has confirmed: numbers of facts, and the positions under which it has them."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Held:
-    """A change that this peer has made."""
+    """A change that this peer has made; :attr:`everywhere` adds what other holders know better."""
 
     changed: int
     """How many facts changed under their position 0."""
     latest: int
     """The latest time that is known here."""
-    behind: Sequence[int]
-    """Those that did not, by number, because the contrary has happened later."""
-    everywhere: Callable[[], Awaitable[None]] | None
+    behind: list[int]
+    """Those that did not, here or at another holder, by number, because the contrary has happened later."""
+    everywhere: Callable[[], Awaitable[None]] | None = None
     """Waits until our disk and all other holders have it; raises PeerUnreachable or Refused. None where there are none of them."""
 
 
@@ -116,14 +117,17 @@ class Replication:
         """
         self._keeping.check()
         behind = self._behind(sign, facts, places, stamp)
+        numbers: Sequence[int] = range(len(facts))
         if behind:
             late = set(behind)
-            facts = [fact for number, fact in enumerate(facts) if number not in late]
-            places = [there for number, there in enumerate(places) if number not in late]
+            numbers = [number for number in numbers if number not in late]
+            facts = [facts[number] for number in numbers]
+            places = [places[number] for number in numbers]
         changed = self._rendezvous.publish(sign, facts, places, stamp=stamp, origin=origin)
         kept = self._keeping.kept()
+        held = Held(changed, self._versions.latest, list(behind), kept)
         if not self._holders.others():
-            return Held(changed, self._versions.latest, behind, kept)
+            return held
         # What the links have room for leaves in this turn of the loop, together with what the other messages of it cause.
         version = self._holders.version
         copies = self._copies(facts, places)
@@ -132,11 +136,14 @@ class Replication:
         async def everywhere() -> None:
             # Mostly nobody has come or gone between the two, and who holds what need not be found again.
             known = copies if self._holders.version == version else None
-            await self._until_held(sign, facts, places, stamp, sent, known)
+            late = await self._until_held(sign, facts, places, stamp, sent, known)
+            held.behind += [numbers[number] for number in late]
+            held.latest = self._versions.latest
             if kept is not None:
                 await kept()
 
-        return Held(changed, self._versions.latest, behind, everywhere)
+        held.everywhere = everywhere
+        return held
 
     def _behind(self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes], stamp: int) -> Sequence[int]:
         """The facts that are not to change; all of them, where the publisher's clock is far behind. Raises Refused."""
@@ -163,10 +170,16 @@ class Replication:
     def take(self, message: Replicate) -> Held:
         """Another holder tells of changes. Raises Refused."""
         self._keeping.check()
-        if message.stamps:
-            self._versions.saw(max(message.stamps))
-        self._rendezvous.take_over(message.signs, message.entries, message.places, message.stamps)
-        return Held(0, 0, (), self._keeping.kept())
+        behind: Sequence[int] = ()
+        signs, facts, places, stamps = message.signs, message.entries, message.places, message.stamps
+        if stamps:
+            stamp = max(stamps)
+            self._versions.saw(stamp)
+            if stamp == min(stamps):
+                # As of one change, whose primary may know less than we do: one that has just come, or come back.
+                behind = self._rendezvous.held.behind(signs[0], facts, places, stamp)
+        self._rendezvous.take_over(signs, facts, places, stamps)
+        return Held(0, self._versions.latest, list(behind), self._keeping.kept())
 
     # --- the other holders ------------------------------------------------------------------------------------------------
 
@@ -244,10 +257,11 @@ class Replication:
 
     async def _until_held(
         self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes], stamp: int, sent: Sent, copies: Copies | None
-    ) -> None:
+    ) -> Sequence[int]:
         """Wait until all holders have the change; where some die or are set aside, those who take their place are told.
 
-        ``copies``: what :meth:`_copies` says now, where that is known.
+        Returns the facts, by number, of which a holder knows that the contrary has happened later. ``copies``: what
+        :meth:`_copies` says now, where that is known.
         """
         problem: GsgError | None = None
         deadline_s = _now() + HOLDERS_TIMEOUT_S
@@ -266,7 +280,7 @@ class Replication:
             problem = await self._send_rest(sign, facts, rest, stamp, sent) or problem
             problem = await self._heard(facts, places, copies, sent, deadline_s) or problem
             if self._is_held(facts, places, copies, sent):
-                return
+                return self._behind_elsewhere(facts, sent)
             if _now() >= deadline_s:
                 break
             # Who is slow may confirm yet, also when it was set aside.
@@ -337,6 +351,19 @@ class Replication:
                 if len(have) < len(owners) // 2 + 1:
                     return False
         return True
+
+    def _behind_elsewhere(self, facts: Sequence[Tuple], sent: Sent) -> Sequence[int]:
+        """The facts, by number, that another holder did not change because it knows better. Raises Refused for an absurd time."""
+        late: set[int] = set()
+        for (numbers, _), answers in sent.values():
+            dones = [answer.result() if _is_done(answer) else None for answer in answers]
+            if any(done.behind for done in dones if isinstance(done, Done)):
+                for done, part in zip(dones, parts([facts[number] for number in numbers], CHUNK_FACTS), strict=True):
+                    if isinstance(done, Done):
+                        self._versions.saw(done.stamp)
+                        theirs = numbers[part]
+                        late.update(theirs[number] for number in done.behind if 0 <= number < len(theirs))
+        return sorted(late)
 
     def _deaf_at_s(self, holder: dht.Contact) -> float:
         """When a holder that goes on to answer nothing is set aside."""

@@ -9,8 +9,10 @@ from contextlib import AsyncExitStack
 import pytest
 from peers import PORT, guest_of, quiet, simulate
 
+import dht
 from dht.simnet import SimNet, run
 from gsg import Peer, Symbol
+from gsg.features import key
 from gsg.holders import UNSURE_S
 from gsg.model import Tuple
 from gsg.placement import REPLICAS
@@ -74,6 +76,27 @@ def test_who_speaks_after_another_was_acknowledged_has_the_last_word_whatever_th
                 assert lies(peers, fact) == [REPLICAS] * 3
 
     run(main, seed=7)
+
+
+@pytest.mark.parametrize("comes", [False, True], ids=["retraction", "insertion"])
+def test_a_primary_that_knows_less_than_the_other_holders_does_not_acknowledge_what_they_pass_over(comes: bool) -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        fact: Tuple = ("x",)
+        primary, *_ = sorted(peers, key=lambda peer: dht.distance(peer.contact.id, key(1, 0, "x")))[:REPLICAS]
+        first, second = [peer for peer in peers if peer is not primary][-2:]
+        first._versions.latest = int((net.loop.time() + 5) * 1_000_000)
+        await first.insert([fact])
+        if comes:
+            await first.retract([fact])
+        # As one that has just come: the others have not handed over yet.
+        primary._rendezvous.held.drop((1, 0, "x"))
+        primary._versions.latest = second._versions.latest = 0
+
+        await (second.insert if comes else second.retract)([fact])
+
+        assert lies(peers, fact) == [REPLICAS * comes]
+
+    simulate(work, seed=9, size=6)
 
 
 def test_a_publisher_whose_clock_is_far_behind_is_told_the_time() -> None:
