@@ -261,6 +261,10 @@ class Exchange:
         link = None if self._links is None else self._links.linked(contact.id)
         return None if link is None else self._of(link)
 
+    def channels(self) -> list[Channel]:
+        """All ways to other peers that there are."""
+        return list(self._channels.values())
+
     def channels_of(self, peer: bytes) -> list[Channel]:
         """All ways to another peer that there are."""
         links = [] if self._links is None else self._links.of(peer)

@@ -208,6 +208,10 @@ class Intake:
         """The channels by which a peer feeds this one now."""
         return self._ways.get(peer, ())
 
+    def channels(self) -> Collection[Channel]:
+        """The channels by which anything comes, or would come if its holder were the primary."""
+        return dict.fromkeys(chain(*self._ways.values(), self.standbys.channels())).keys()
+
     # --- what other peers tell --------------------------------------------------------------------------------------------
 
     def snapshot(self, channel: Channel, part: Snapshot) -> None:
@@ -216,7 +220,7 @@ class Intake:
         if source is None:
             return
         self._silences.heard(channel)
-        _check(source, part.facts)
+        source.check(part.facts)
         if len(part.stamps) not in (0, len(part.facts)):
             raise PeerMisbehaved(f"{len(part.facts)} facts with {len(part.stamps)} stamps; expected as many, or none")
         before = source.facts
@@ -231,7 +235,7 @@ class Intake:
         source = self._source(channel, deltas.feed)
         if source is None:
             return
-        _check(source, deltas.facts)
+        source.check(deltas.facts)
         if len(deltas.signs) != len(deltas.facts):
             raise PeerMisbehaved(f"{len(deltas.facts)} deltas with {len(deltas.signs)} signs; expected as many")
         if len(deltas.stamps) not in (0, len(deltas.facts)):
@@ -489,11 +493,3 @@ class Intake:
             differences = [(fact, sign) for fact, sign in differences if memory.alpha.admits(fact)]
         if differences:
             self._on_change(memory.alpha, differences)
-
-
-def _check(source: Source, facts: list[Tuple]) -> None:
-    """Raise PeerMisbehaved when a feed brings what its template does not match."""
-    matches = source.memory.template.matches
-    for fact in facts:
-        if not matches(fact):
-            raise PeerMisbehaved(f"{show(source.holder)} feeds {fact!r:.200}, which {source.memory.template!r:.200} does not match")

@@ -40,6 +40,8 @@ class Journal:
         """Facts that have changed, those that wait for the longest first. Whoever makes changes looks at :attr:`waiting` before."""
         entries.touched = self._waiting
         self._writing: Batch | None = None
+        self._clock = 0
+        """The time that was written last."""
         self._taken = 0
         self.on_disk = 0
         """How many facts of batches are on disk: a mark no greater than this is reached."""
@@ -54,15 +56,20 @@ class Journal:
         return self._taken + len(self._waiting)
 
     def take(self) -> Batch | None:
-        """What to write next, at most BATCH_FACTS facts, until :meth:`written` or :meth:`failed`; None for nothing."""
+        """What to write next, at most BATCH_FACTS facts, until :meth:`written` or :meth:`failed`; None for nothing.
+
+        Without a fact where only the time is to be kept.
+        """
         assert self._writing is None, "one batch at a time"
         facts = list(islice(self._waiting, BATCH_FACTS))
-        if not facts:
+        latest = self._versions.latest
+        if not facts and not self._versions.outrun(self._clock):
             return None
+        self._clock = latest
         for fact in facts:
             del self._waiting[fact]
         self._taken += len(facts)
-        self._writing = Batch([(fact, self._entries.marks(fact)) for fact in facts], self._versions.latest)
+        self._writing = Batch([(fact, self._entries.marks(fact)) for fact in facts], latest)
         return self._writing
 
     def written(self) -> None:
@@ -75,6 +82,7 @@ class Journal:
         if self._writing is None:
             return
         batch, self._writing = self._writing, None
+        self._clock = 0
         later = dict(self._waiting)
         self._waiting.clear()
         self._waiting.update((fact, None) for fact, _ in batch.rows)

@@ -12,7 +12,8 @@ from typing import TypeAlias
 import dht
 import rete
 
-from .exchange import Channel
+from .errors import PeerMisbehaved
+from .exchange import Channel, show
 from .features import Template
 from .feeds import AlphaFeed
 from .messages import Event, Test
@@ -137,6 +138,13 @@ class Source:
     def facts(self) -> dict[Tuple, int]:
         """What the rendezvous held when last heard."""
         return _NO_FACTS if self._feed is None else self._feed.facts
+
+    def check(self, facts: list[Tuple]) -> None:
+        """Raise PeerMisbehaved when the feed brings what its template does not match."""
+        template = self.memory.template
+        for fact in facts:
+            if not template.matches(fact):
+                raise PeerMisbehaved(f"{show(self.holder)} feeds {fact!r:.200}, which {template!r:.200} does not match")
 
     def is_whole(self) -> None:
         """The first snapshot is whole, or will never be: nobody waits for it from now on."""

@@ -117,7 +117,7 @@ class Done(_Message, tag=3, frozen=True):
     count: int = 0
     """Of a Publish: how many facts it changed under their position 0."""
     stamp: int = 0
-    """Of a Publish or Replicate: the latest time that is known there."""
+    """Of a Publish, Replicate or Beat: the latest time that is known there."""
     behind: list[int] = []
     """Of a Publish or Replicate: the facts, by their number in it, to which the contrary has happened later: they did not change,
     and are to be sent again with a later stamp, under all of their keys."""
@@ -352,6 +352,13 @@ class Interested(_Message, tag=21, frozen=True):
     keys: list[tuple[int, int, Term | None]]
 
 
+class Beat(_Message, tag=33, frozen=True):
+    """Do you hear me? Answered by Done. ``stamp`` is the latest time that I know of (:mod:`gsg.heartbeats`)."""
+
+    request: int
+    stamp: int
+
+
 class AskStatus(_Message, tag=14, frozen=True):
     """How are you?"""
 
@@ -417,6 +424,7 @@ Message: TypeAlias = (
     | AskInterest
     | Interest
     | Interested
+    | Beat
     | AskStatus
     | PeerStatus
     | AskPassed

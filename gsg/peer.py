@@ -28,11 +28,13 @@ import dht
 from . import model
 from .anchors import rule_of
 from .audiences import audience_of
+from .background import logging_failure
 from .backlog import LIMIT, Overflow, overflow_of
 from .errors import BadData, DoorClosed, PeerUnreachable, RemoteError, reason
 from .exchange import Channel, Exchange, show
 from .features import Template
 from .handover import Handover
+from .heartbeats import Heartbeats
 from .holders import Holders
 from .inspection import Inspection
 from .interests import Interests, Told
@@ -198,6 +200,7 @@ class Peer:
             self._handover,
             self._outgoing.send,
         )
+        heartbeats = Heartbeats(self._holders, self._exchange, self._versions, self._subscriber.intake.channels, self._rng)
         self._reception = Reception(
             self.contact,
             self._exchange,
@@ -210,6 +213,7 @@ class Peer:
             self._subscriber,
             self._interests,
             self._told,
+            heartbeats,
             Status(self._exchange, self._rendezvous, self._publisher, self.counters, self._start_task),
             self.quotas,
         )
@@ -231,6 +235,7 @@ class Peer:
                 raise PeerUnreachable(str(error)) from None
             raise
         self._start_task(self._repair.run())
+        self._start_task(heartbeats.run())
         return self
 
     async def _enter_overlay(self) -> None:
@@ -483,18 +488,8 @@ class Peer:
         if not self._open:
             work.close()
             return
-        task = self._group.create_task(_logging_failure(work))
+        task = self._group.create_task(logging_failure(work))
         self._running[task] = None
         task.add_done_callback(lambda done: self._running.pop(done, None))
         # A task that is cancelled before its first step never came to await its work.
         task.add_done_callback(lambda _: work.close())
-
-
-async def _logging_failure(work: Coroutine[None, None, None]) -> None:
-    try:
-        await work
-    except RemoteError as error:
-        log.info("given up: %s", error)
-    except Exception:
-        # In a TaskGroup any exception ends all tasks (HOUSE_STYLE, section 5): a defect of ours in one must not.
-        log.exception("background work failed")

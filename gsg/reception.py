@@ -13,6 +13,7 @@ from . import admission
 from .errors import PeerMisbehaved, PeerUnreachable, Refused
 from .exchange import Channel, Exchange, show
 from .handover import Handover
+from .heartbeats import Heartbeats
 from .interests import Interests, Told
 from .messages import (
     AskFacts,
@@ -22,6 +23,7 @@ from .messages import (
     AskPassed,
     AskRanges,
     AskStatus,
+    Beat,
     Deltas,
     Died,
     Done,
@@ -75,6 +77,7 @@ class Reception:
         subscriber: Subscriber,
         interests: Interests,
         told: Told,
+        heartbeats: Heartbeats,
         status: Status,
         quotas: Quotas,
     ) -> None:
@@ -89,6 +92,7 @@ class Reception:
         self._subscriber = subscriber
         self._interests = interests
         self._told = told
+        self._heartbeats = heartbeats
         self._status = status
         self._quotas = quotas
         self._transit = Transit(rendezvous, outgoing, self._carry_out)
@@ -195,6 +199,8 @@ class Reception:
                     self._interests.told(channel, message)
                 case AskPassed():
                     self._rendezvous.passing.asked(channel, message.publisher, message.number)
+                case Beat():
+                    channel.send(self._heartbeats.answer(message))
                 case AskStatus():
                     self._status.asked(channel, message.request)
         except Refused as error:

@@ -15,7 +15,7 @@ import contextlib
 import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Coroutine, Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import TypeAlias
 
 import dht
@@ -80,6 +80,10 @@ class Standbys:
     def ways(self, peer: bytes) -> Collection[Channel]:
         """The channels by which events may come from a peer: none while all is sure, as only primaries are sent events then."""
         return self._ways.get(peer, ()) if self._ways and self._holders.unsure else ()
+
+    def channels(self) -> Iterator[Channel]:
+        """Those by which something stands by."""
+        return chain.from_iterable(self._ways.values())
 
     def number_at(self, memory: Memory, peer: bytes) -> int:
         """The feed that stands by for a memory at a peer; 0 where none does."""

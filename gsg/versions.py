@@ -15,7 +15,7 @@ MAX_AHEAD_S = 24 * 3600
 """How far ahead of our clock a time may be that another peer tells: one that is farther would be the latest for ever."""
 
 
-CLOCKS_APART_S = 5.0
+CLOCKS_APART_S = 30.0
 """How far apart the clocks of peers may be that were all stopped, so that whoever is back first is right when it speaks for all."""
 
 
@@ -43,6 +43,10 @@ class Versions:
         and by whose clock. So what it says is to be later by CLOCKS_APART_S than its own clock, until that has caught up.
         """
         self.latest = max(self.latest, latest, self.now_us() + int(CLOCKS_APART_S * 1_000_000))
+
+    def outrun(self, kept: int) -> bool:
+        """Whether the latest time is later than what :meth:`resume` would make of one that is kept."""
+        return self.latest > max(kept, self.now_us() + int(CLOCKS_APART_S * 1_000_000))
 
     def saw(self, stamp: int) -> None:
         """Another peer knows of this time. Raises Refused for one that is out of reason."""

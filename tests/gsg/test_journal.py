@@ -9,7 +9,7 @@ from gsg.entries import Entries
 from gsg.features import Key
 from gsg.journal import Batch, Journal
 from gsg.model import Tuple
-from gsg.versions import Versions
+from gsg.versions import CLOCKS_APART_S, Versions
 
 A, B = ("a", 1), ("b", 2)
 
@@ -124,3 +124,15 @@ def test_entries_come_back_as_their_batches_said(entries: Entries, journal: Jour
     # The oldest tombstone goes first, in whatever order they came back.
     again.forget_before(4)
     assert [again.stamp_of(key(fact, 1), fact) for fact in (A, B, ("c", 3))] == [6, -1, 5]
+
+
+def test_a_time_beyond_what_a_restart_would_make_of_the_clock_is_written_without_a_fact(entries: Entries) -> None:
+    versions = Versions(lambda: 0)
+    journal = Journal(entries, versions)
+    versions.latest = ahead = int(CLOCKS_APART_S * 1_000_000) + 1
+
+    assert journal.take() == Batch([], clock=ahead)
+    journal.failed()
+    assert journal.take() == Batch([], clock=ahead)
+    journal.written()
+    assert journal.take() is None

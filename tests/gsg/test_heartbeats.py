@@ -1,0 +1,73 @@
+"""Links that have been lost on one side only are found, and everybody hears what time it is."""
+
+from __future__ import annotations
+
+import asyncio
+
+from peers import quiet, simulate
+
+import dht
+from dht.simnet import SimNet
+from gsg import Peer, Symbol
+from gsg.features import key
+from gsg.heartbeats import BEAT_S, SILENT_S
+
+ON = Symbol("on")
+
+
+def closest(peers: list[Peer], constant: str) -> list[Peer]:
+    """All peers, those closest to the key of a one-term fact first."""
+    return sorted(peers, key=lambda peer: dht.distance(peer.contact.id, key(1, 0, constant)))
+
+
+def test_a_feed_whose_rendezvous_has_lost_the_link_is_set_up_anew() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        rendezvous, *_, subscriber = closest(peers, "x")
+        subscription = await subscriber.subscribe('("x")')
+        await quiet()
+        # Each direction of the link stands until something is sent by it: the subscriber, who only reads, never finds out.
+        net.partition([[rendezvous.contact.host], [subscriber.contact.host]])
+        rendezvous._exchange.abort(subscriber.contact.id, "it does not answer")
+        await asyncio.sleep(0.1)
+        net.heal()
+        await rendezvous.insert([("x",)])
+        assert not subscription.rows()
+
+        await asyncio.sleep(2 * BEAT_S + 1)
+
+        assert len(subscription.rows()) == 1
+
+    simulate(work, seed=1, size=8)
+
+
+def test_a_link_by_which_nothing_comes_though_it_owes_an_answer_is_ended() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        rendezvous, *_, subscriber = closest(peers, "x")
+        await subscriber.subscribe('("x")')
+        (feeding,) = [channel for channel in subscriber._subscriber.intake.channels() if channel.contact == rendezvous.contact]
+        await asyncio.sleep(BEAT_S)
+        net.stall(rendezvous.contact.host)
+        assert feeding in subscriber._exchange.channels()
+
+        await asyncio.sleep(SILENT_S + 3 * BEAT_S)
+
+        assert feeding not in subscriber._exchange.channels()
+        net.read_on(rendezvous.contact.host)
+        await asyncio.sleep(SILENT_S)
+        await rendezvous.insert([("x",)])
+        await quiet()
+        assert len((await subscriber.subscribe('("x")')).rows()) == 1
+
+    simulate(work, seed=1, size=8)
+
+
+def test_who_has_nothing_to_do_with_a_change_hears_of_its_time() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        publisher = peers[0]
+        stamp = publisher._versions.latest = publisher._versions.now_us() + 7_200_000_000
+
+        await asyncio.sleep(6 * BEAT_S)
+
+        assert [peer for peer in peers if peer._versions.latest < stamp] == []
+
+    simulate(work, seed=2, size=16)
