@@ -20,6 +20,7 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from functools import partial
+from itertools import count
 from random import Random
 from typing import TypeAlias
 
@@ -95,9 +96,11 @@ class Handover:
         self._working = False
         self._forwarding = asyncio.Lock()
         """Held while the parcels of one message are sent, so that messages are passed on in the order in which they came."""
-        self._newcomers: set[bytes] = set()
+        self._newcomers: dict[bytes, int] = {}
         self._dead: set[bytes] = set()
-        """Peers that came since all keys were looked through, and that died of late. Limits: the peers there are, MAX_CHANGES."""
+        """Peers that came and have not been told all yet, and that died of late. Limits: the peers there are, MAX_CHANGES."""
+        self._coming = count()
+        """Numbers the times that somebody came: who does so again while it is told is to be told again."""
         self._restoring = Restoring(holders, rendezvous)
         self.catching_up = CatchingUp(own, holders, exchange, rendezvous, self, start_task)
         self.notices = Notices(holders, exchange, start_task, rng, self._died_far_away)
@@ -120,13 +123,17 @@ class Handover:
         """A peer was discovered: some keys may be its own."""
         self._settled_at_s = asyncio.get_running_loop().time() + SETTLING_S
         self._rendezvous.held.remembering = True
-        self._newcomers.add(contact.id)
-        self._restoring.lives(contact.id)
+        self._came(contact.id)
         self._look()
+
+    def _came(self, peer: bytes) -> None:
+        self._dead.discard(peer)
+        self._newcomers[peer] = next(self._coming)
+        self._restoring.lives(peer)
 
     def died(self, peer: bytes) -> None:
         """A peer is gone: keys that it held have another holder."""
-        self._newcomers.discard(peer)
+        self._newcomers.pop(peer, None)
         if len(self._dead) < MAX_CHANGES:
             self._dead.add(peer)
         self._restoring.died(peer, asyncio.get_running_loop().time())
@@ -142,9 +149,7 @@ class Handover:
 
     def missed(self, peer: bytes) -> None:
         """A holder that was set aside takes changes again: it is told all that it should know, like a newcomer."""
-        self._dead.discard(peer)
-        self._restoring.lives(peer)
-        self._newcomers.add(peer)
+        self._came(peer)
         self._settled_at_s = max(self._settled_at_s, asyncio.get_running_loop().time() + MENDING_S)
         self._look()
 
@@ -338,7 +343,8 @@ class Handover:
 
     async def _hand_over(self) -> None:
         """Look through all keys: whom are their facts to be sent to, and where do their feeds belong?"""
-        newcomers, dead = set(self._newcomers), set(self._dead)
+        came, dead = dict(self._newcomers), set(self._dead)
+        newcomers = set(came)
         plan = Plan()
         may_be_lost = not self.leaving and self._restoring.begin(asyncio.get_running_loop().time())
         if may_be_lost:
@@ -358,7 +364,9 @@ class Handover:
         failed = {holder.id for holder, done in zip(plan.copies, copied, strict=True) if not done}
         if failed:
             self._again.set()
-        self._newcomers -= newcomers - failed
+        for peer in newcomers - failed:
+            if self._newcomers.get(peer) == came[peer]:
+                del self._newcomers[peer]
         for primary, keys in plan.primaries.items():
             if primary.id not in failed:
                 self._rendezvous.tell_moved(keys, primary, leaves=self.leaving)

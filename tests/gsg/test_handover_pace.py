@@ -62,3 +62,40 @@ def test_a_holder_whose_link_breaks_is_not_sent_everything_again_at_once(monkeyp
             assert all(later - before >= SWEEP_S for before, later in pairwise(copied_s))
 
     simulate(work, seed=42, size=1)
+
+
+def test_a_holder_that_misses_something_while_it_is_told_everything_is_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[dht.Contact] = []
+    copy = Handover.copy
+
+    async def missing(self: Handover, holder: dht.Contact, keys: list[Key]) -> None:
+        told.append(holder)
+        await copy(self, holder, keys)
+        if len(told) == 1:
+            self.missed(holder.id)
+
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        host, other = peers
+        await host.insert([("x", ON, "y")])
+        monkeypatch.setattr(Handover, "copy", missing)
+
+        host._handover.missed(other.contact.id)
+        await quiet()
+
+        assert told == [other.contact] * 2
+        assert not host._handover._newcomers
+
+    simulate(work, seed=43, size=2)
+
+
+def test_a_peer_that_is_back_does_not_count_as_dead() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        host, other = peers
+        for returns in (host._handover.newcomer, lambda contact: host._handover.missed(contact.id)):
+            host._handover.died(other.contact.id)
+
+            returns(other.contact)
+
+            assert host._handover._dead == set()
+
+    simulate(work, seed=44, size=2)
