@@ -8,6 +8,7 @@ A fact for named readers is one of its own here (:mod:`gsg.audiences`), and :met
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, KeysView
 from itertools import chain
@@ -22,9 +23,11 @@ Mark: TypeAlias = tuple[int, int, int]
 """What is known of a fact under one of its keys: the position, 1 (it is there) or -1 (it went), and the stamp."""
 
 TOMBSTONE_S = 3600
-"""How long it is remembered that a fact went. A peer that was cut off for longer may bring back what was retracted meanwhile."""
+"""How long it is remembered that a fact went, from when that was heard and not from its stamp, as the clock that gave it may be
+hours wrong; what a peer has on disk, from its start. Who was cut off for longer may bring back what was retracted meanwhile."""
 TOMBSTONES = 1_000_000
 """Tombstones that are remembered; beyond, the oldest goes before its time, and is counted."""
+SPARE = 1_000
 
 _ODD = 0x9E3779B97F4A7C15
 _MASK = (1 << 64) - 1
@@ -34,13 +37,29 @@ _NOTHING: dict[Tuple, int] = {}
 class Entries:
     """Facts by key. Stamps are in microseconds (:mod:`gsg.versions`)."""
 
-    __slots__ = ("_facts", "_gone", "_order", "changed", "forgotten", "remembering", "touched", "variants")
+    __slots__ = (
+        "_facts",
+        "_gone",
+        "_order",
+        "changed",
+        "clock",
+        "forgotten",
+        "remembering",
+        "tombstones",
+        "touched",
+        "variants",
+    )
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clock = clock
+        """Seconds, for the age of tombstones."""
         self._facts: dict[Key, dict[Tuple, int]] = {}
         self._gone: dict[Key, dict[Tuple, int]] = {}
-        self._order: deque[tuple[int, Key, Tuple]] = deque()
-        """The tombstones, oldest first. Limits: TOMBSTONES and TOMBSTONE_S."""
+        self._order: deque[tuple[float, int, Key, Tuple]] = deque()
+        """The tombstones, each with when it was heard of and its stamp, oldest first, and some that do not hold any more; at most
+        SPARE besides as many again as there are."""
+        self.tombstones = 0
+        """How many there are. Limits: TOMBSTONES and TOMBSTONE_S."""
         self.variants: dict[Key, Variants] = {}
         """The keys under which something is there, or was, for named readers; mostly none."""
         self.remembering = False
@@ -77,13 +96,7 @@ class Entries:
         if self.changed is not None:
             self.changed[key] = None
         if self.remembering:
-            gone = self._gone.setdefault(key, {})
-            if gone.get(fact, -1) < stamp:
-                gone[fact] = stamp
-                self._order.append((stamp, key, fact))
-            self.forget_before(stamp - TOMBSTONE_S * 1_000_000)
-            if len(self._order) > TOMBSTONES:
-                self.forgotten += self._forget_oldest()
+            self._bury(key, fact, stamp)
         facts = self._facts.get(key)
         if facts is None or fact not in facts:
             return False
@@ -191,19 +204,41 @@ class Entries:
         if self.touched is not None:
             self.touched.update(dict.fromkeys(self._facts.get(key, _NOTHING)))
             self.touched.update(dict.fromkeys(self._gone.get(key, _NOTHING)))
-        self._gone.pop(key, None)
+        self.tombstones -= len(self._gone.pop(key, _NOTHING))
         self.variants.pop(key, None)
         return self._facts.pop(key, _NOTHING)
 
-    def forget_before(self, stamp: int) -> None:
-        """Tombstones older than this are not needed any more."""
-        while self._order and self._order[0][0] < stamp:
+    def _bury(self, key: Key, fact: Tuple, stamp: int) -> None:
+        gone = self._gone.get(key)
+        if gone is None:
+            gone = self._gone[key] = {}
+        known = gone.get(fact, -1)
+        if known >= stamp:
+            return
+        self.tombstones += known < 0
+        gone[fact] = stamp
+        now_s = self.clock()
+        self._order.append((now_s, stamp, key, fact))
+        self.forget_before(now_s - TOMBSTONE_S)
+        while self.tombstones > TOMBSTONES:
+            self.forgotten += self._forget_oldest()
+        if len(self._order) > 2 * self.tombstones + SPARE:
+            # Facts that come and go again and again leave very many behind.
+            self._order = deque([each for each in self._order if self._holds(each[2], each[3], each[1])])
+
+    def _holds(self, key: Key, fact: Tuple, stamp: int) -> bool:
+        """Whether a tombstone is there still: the fact may have come back since, or gone again."""
+        return self._gone.get(key, _NOTHING).get(fact) == stamp
+
+    def forget_before(self, moment_s: float) -> None:
+        """Tombstones that were heard of before this are not needed any more."""
+        while self._order and self._order[0][0] < moment_s:
             self._forget_oldest()
 
     def _forget_oldest(self) -> int:
-        stamp, key, fact = self._order.popleft()
-        if self._gone.get(key, _NOTHING).get(fact) != stamp:
-            return 0  # it has come back since, or gone again
+        _, stamp, key, fact = self._order.popleft()
+        if not self._holds(key, fact, stamp):
+            return 0
         self._unbury(key, fact)
         if self.touched is not None:
             self.touched[fact] = None
@@ -213,7 +248,9 @@ class Entries:
         if self.changed is not None:
             self.changed[key] = None
         gone = self._gone[key]
-        if gone.pop(fact, None) is not None and type(fact) is not tuple and key in self.variants:
+        was_there = gone.pop(fact, None) is not None
+        self.tombstones -= was_there
+        if was_there and type(fact) is not tuple and key in self.variants:
             self.variants[key].forgotten(fact)  # type: ignore[arg-type]  # as above
             self._tidy(key)
         if not gone:
@@ -246,15 +283,17 @@ class Entries:
                         self._variants(key).came(fact, stamp, is_new=True)
                 else:
                     self._gone.setdefault(key, {})[fact] = stamp
+                    self.tombstones += 1
                     if isinstance(fact, Restricted):
                         self._variants(key).went(fact, stamp, was_there=False, buried=True)
-                    self._order.append((stamp, key, fact))
+                    self._order.append((self.clock(), stamp, key, fact))
                 latest = max(latest, stamp)
         return latest
 
     def restored(self) -> None:
-        """Everything is back: tombstones go in the order of their age again."""
-        self._order = deque(sorted(self._order, key=_stamp))
+        """Everything is back: tombstones go in the order of their stamps where there are too many."""
+        now_s = self.clock()
+        self._order = deque((now_s, *each) for each in sorted((each[1:] for each in self._order), key=_stamp))
 
     def keys(self) -> KeysView[Key]:
         """The keys under which there are facts."""

@@ -157,7 +157,6 @@ class Keeping(Unkept):
             )
         self._journal = Journal(entries, versions)
         self._keeps = True
-        entries.forget_before(versions.now_us() - TOMBSTONE_S * 1_000_000)
 
     async def begin(self, peer: bytes, life: int, port: int) -> None:
         """Write down who the peer is, before anybody hears of it. Raises BadData."""

@@ -144,6 +144,8 @@ class Peer:
             self._membership = self._network.membership(identity)
             self._tracing = Untraced() if self._trace is None else Tracing(Path(self._trace), identity.id, self._clock)
             self._rendezvous = self._tracing.rendezvous(compile_test)
+            # In a simulated network a slice takes no time: what happens there depends on nothing but its seed.
+            self._rendezvous.clock = self._rendezvous.held.clock = asyncio.get_running_loop().time
             self._outgoing = Outgoing(self._rendezvous, self._start_task)
             await self._keeping.resume(self._rendezvous.held, self._versions)
             self.resumed_facts = self._rendezvous.facts()
@@ -217,8 +219,6 @@ class Peer:
             Status(self._exchange, self._rendezvous, self._publisher, self.counters, self._start_task),
             self.quotas,
         )
-        # In a simulated network a slice takes no time: what happens there depends on nothing but its seed.
-        self._rendezvous.clock = asyncio.get_running_loop().time
         for read in (self._keeping.counts, self._outgoing.counts, self._subscriptions.counts, self.quotas.counts):
             self.counters.add(read)
         self.counters.add(lambda: counts_of_refused(self._membership))

@@ -5,15 +5,29 @@ from __future__ import annotations
 import pytest
 
 import gsg.entries
-from gsg.entries import Entries
+from gsg.entries import TOMBSTONE_S, Entries
 
 KEY = (2, 0, "a")
 A, B, C = ("a", 1), ("a", 2), ("a", 3)
 
 
+class Clock:
+    """Stands until it is set."""
+
+    now_s = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
 @pytest.fixture
-def held() -> Entries:
-    held = Entries()
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def held(clock: Clock) -> Entries:
+    held = Entries(clock)
     held.remembering = True
     return held
 
@@ -68,14 +82,51 @@ def test_a_peer_alone_remembers_nothing_of_what_went() -> None:
     assert (held.known_keys(), held.stamp_of(KEY, A)) == (set(), -1)
 
 
-def test_tombstones_go_with_time_and_those_that_were_overtaken_do_not_count(held: Entries) -> None:
+def test_tombstones_go_with_time_and_those_that_were_overtaken_do_not_count(held: Entries, clock: Clock) -> None:
     held.leave(KEY, A, 1)
     held.leave(KEY, B, 2)
+    clock.now_s = TOMBSTONE_S
     held.leave(KEY, A, 3)
 
-    held.forget_before(3)
+    clock.now_s = TOMBSTONE_S + 1
+    held.leave(KEY, C, 4)
 
-    assert (held.history(KEY), held.forgotten) == ([(-1, A, 3)], 0)
+    assert (held.history(KEY), held.forgotten, held.tombstones) == ([(-1, A, 3), (-1, C, 4)], 0, 2)
+
+
+def test_a_clock_that_is_hours_ahead_ends_no_memory_of_what_went(held: Entries) -> None:
+    held.leave(KEY, A, 1)
+
+    held.leave(KEY, B, 10 * TOMBSTONE_S * 1_000_000)
+
+    assert held.stamp_of(KEY, A) == 1
+
+
+def test_what_went_before_a_peer_was_stopped_is_remembered_from_its_start(clock: Clock) -> None:
+    clock.now_s = 10 * TOMBSTONE_S
+    held = Entries(clock)
+    held.remembering = True
+    held.restore([(A, [(0, -1, 1)])])
+    held.restored()
+
+    clock.now_s += TOMBSTONE_S
+    held.leave(KEY, B, 2)
+    assert held.stamp_of(KEY, A) == 1
+    clock.now_s += 1
+    held.leave(KEY, C, 3)
+    assert held.stamp_of(KEY, A) == -1
+
+
+def test_a_fact_that_comes_and_goes_is_one_tombstone_at_most(held: Entries, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gsg.entries, "TOMBSTONES", 2)
+    monkeypatch.setattr(gsg.entries, "SPARE", 5)
+    held.leave(KEY, A, 1)
+    for stamp in range(2, 100, 2):
+        held.enter(KEY, B, stamp)
+        held.leave(KEY, B, stamp + 1)
+
+    assert (held.stamp_of(KEY, A), held.forgotten, held.tombstones) == (1, 0, 2)
+    assert len(held._order) <= 2 * 2 + 5
 
 
 def test_beyond_the_limit_the_oldest_tombstone_goes_and_is_counted(held: Entries, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,4 +144,4 @@ def test_a_dropped_key_leaves_nothing(held: Entries) -> None:
     assert held.drop(KEY) == {A: 1}
     assert held.known_keys() == set()
     held.forget_before(9)
-    assert held.forgotten == 0
+    assert (held.forgotten, held.tombstones) == (0, 0)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import pytest
 
+import gsg.entries
 import gsg.journal
 from gsg.entries import Entries
 from gsg.features import Key
@@ -50,7 +53,7 @@ def test_what_is_forgotten_is_written_as_such(entries: Entries, journal: Journal
     journal.written()
 
     entries.drop(key(A))
-    entries.forget_before(3)
+    entries.forget_before(inf)
 
     assert journal.take() == Batch([(A, []), (B, [])], clock=7)
 
@@ -107,7 +110,7 @@ def test_a_failure_without_a_batch_is_nothing(entries: Entries, journal: Journal
     assert journal.waiting == 1
 
 
-def test_entries_come_back_as_their_batches_said(entries: Entries, journal: Journal) -> None:
+def test_entries_come_back_as_their_batches_said(entries: Entries, journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
     for stamp, fact in ((5, A), (2, B), (4, ("c", 3))):
         entries.enter(key(fact), fact, stamp)
         entries.leave(key(fact, 1), fact, stamp + 1)
@@ -122,7 +125,9 @@ def test_entries_come_back_as_their_batches_said(entries: Entries, journal: Jour
     for feature in entries.known_keys():
         assert again.history(feature) == entries.history(feature)
     # The oldest tombstone goes first, in whatever order they came back.
-    again.forget_before(4)
+    monkeypatch.setattr(gsg.entries, "TOMBSTONES", 3)
+    again.remembering = True
+    again.leave(key(("d", 4)), ("d", 4), 9)
     assert [again.stamp_of(key(fact, 1), fact) for fact in (A, B, ("c", 3))] == [6, -1, 5]
 
 
