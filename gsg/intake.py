@@ -22,10 +22,10 @@ import dht
 import rete
 
 from .anchors import Anchors, feature_of
-from .errors import Elsewhere, GsgError, PeerMisbehaved, PeerUnreachable
+from .errors import Elsewhere, GsgError, PeerMisbehaved, PeerUnreachable, Refused
 from .exchange import Channel, Exchange, Leaving, LinkBroke, answer_of, show
 from .features import Template, alpha_of
-from .feeds import Differences, FeedState, SequenceHole
+from .feeds import Differences, SequenceHole
 from .holders import Holders
 from .inorder import InOrder
 from .memories import Memory, OnEvent, Source
@@ -36,13 +36,13 @@ from .messages import (
     InsertCondition,
     Moved,
     RemoveCondition,
-    Resume,
     Snapshot,
     Test,
 )
 from .model import Tuple
 from .placement import NOWHERE, Anchor
 from .predicates import test_of
+from .resuming import Resuming
 from .silences import Silences
 from .standbys import Standby, Standbys, StartTask
 from .unions import Union
@@ -91,8 +91,8 @@ class Intake:
         """Which number was given when, now and then."""
         self.alone = True
         """Whether there was never another peer: everything comes once then."""
-        self._silences = Silences()
-        """What ends the wait for snapshots under way."""
+        self._silences = Silences()  # what ends the wait for snapshots under way
+        self._resuming = Resuming(self._silences, start_task, self._restore)
         self._numbers = count(1)
         self.standbys = Standbys(holders, exchange, self._sources, self._numbers, start_task)
         """What stands by at the holders that do not feed us."""
@@ -229,6 +229,7 @@ class Intake:
             # One that was there may be there by a later stamp now.
             self._change(source, differences if source.memory.union is None else [(fact, 1) for fact in {**before, **source.facts}])
             source.is_whole()
+            self._resuming.end(source)
 
     def deltas(self, channel: Channel, deltas: Deltas) -> None:
         """Changes of a feed's facts: they are applied when it is their turn."""
@@ -245,7 +246,7 @@ class Intake:
                 self.inorder.changed(channel, deltas, partial(self._apply, source, source.feed.round, deltas))
         except SequenceHole:
             log.warning("feed %d from %s has a hole: asking for a snapshot", deltas.feed, show(source.holder))
-            self._resume(source)
+            self._resuming.ask(source)
 
     def _apply(self, source: Source, round: int, deltas: Deltas) -> None:
         feed = source.feed
@@ -266,7 +267,7 @@ class Intake:
         source = self._source(channel, gap.feed)
         if source is not None:
             log.warning("feed %d from %s fell behind: asking for a snapshot", gap.feed, show(source.holder))
-            self._resume(source)
+            self._resuming.ask(source)
 
     def moved(self, channel: Channel, moved: Moved) -> None:
         """Another peer is the rendezvous of a feed's key now."""
@@ -288,6 +289,7 @@ class Intake:
         """A link is gone: set up anew what it fed."""
         self._no_way(channel)
         for source in [source for source in self._sources.values() if source.channel is channel]:
+            self._resuming.end(source)
             if isinstance(source, Standby):
                 self.standbys.end(source)
                 self.standbys.look_at(source.memory)
@@ -363,16 +365,23 @@ class Intake:
 
     async def _feed_from_everywhere(self, memory: Memory, contact: dht.Contact) -> None:
         """A feed of a template without constants from one peer; a link that breaks is dialled again."""
-        for pause_s in RETRY_S:
+        attempt = 0
+        while memory.users:
             try:
                 await self._feed_from(memory, contact, NOWHERE)
                 return
             except LinkBroke:
-                await asyncio.sleep(pause_s)
+                pass
             except (PeerUnreachable, PeerMisbehaved) as error:
                 # Its facts are unknown until it is heard of again (see discovered).
                 log.info("template without constants not posted: %s", error)
                 return
+            except Refused as error:
+                if memory.ready is not True:
+                    raise  # whoever subscribes is told
+                log.log(logging.INFO if attempt else logging.WARNING, "template without constants not posted yet: %s", error)
+            await asyncio.sleep(RETRY_S[min(attempt, len(RETRY_S) - 1)])
+            attempt += 1
 
     async def _feed_from(self, memory: Memory, holder: dht.Contact, anchor: int) -> None:
         """One more feed, until its first snapshot is whole. Raises PeerUnreachable, Refused or Elsewhere."""
@@ -420,6 +429,7 @@ class Intake:
         number = source.number
         if self._sources.pop(number, None) is None:
             return
+        self._resuming.end(source)
         ways = self._ways.get(source.holder.id)
         if ways is not None and source.channel in ways:
             ways[source.channel] -= 1
@@ -475,11 +485,6 @@ class Intake:
                 return
             await asyncio.sleep(RETRY_S[min(attempt, len(RETRY_S) - 1)])
             attempt += 1
-
-    def _resume(self, source: Source) -> None:
-        source.feed.state = FeedState.WAITING
-        with contextlib.suppress(PeerUnreachable):  # broken() sets the feed up anew
-            source.channel.send(Resume(source.number))
 
     def _change(self, source: Source, differences: Differences) -> None:
         """Tell what a feed's differences mean for the memory: a fact counts once, however many feeds have it."""

@@ -138,7 +138,7 @@ class Keeping(Unkept):
     async def resume(self, entries: Entries, versions: Versions) -> None:
         """As in Unkept. Raises BadData."""
         # Others may have what goes now, also while this peer is alone.
-        entries.remembering = entries.remembering or self.resumed
+        entries.remembering = True
         latest = self.past.clock
         facts = self._disk.facts()
         while some := await self._in_thread(lambda: next(facts, None)):
