@@ -17,7 +17,7 @@ What no one tells us, a peer that joined far away, is found when the region is l
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
+from itertools import islice, pairwise
 
 from .blocks import PER_BLOCK, block_of, spread
 from .contacts import Contact
@@ -27,7 +27,7 @@ MAX_REGIONS = 4096
 """Regions remembered at most (a network of 40,000 peers); the one learned longest ago is dropped for a new one."""
 
 MAX_CACHED_KEYS = 131_072
-"""Keys whose owners are remembered at most, for each r in use; all are dropped when it is full and found again from the regions."""
+"""Beginnings of keys whose owners are remembered at most, for each r in use; beyond, all are dropped and found again."""
 
 THIN = 8
 """A subtree with fewer peers than this may not answer for r of them: the target itself is remembered as a region of one key."""
@@ -36,7 +36,7 @@ THIN = 8
 class _Region:
     """All peers of the subtree of ``depth`` leading bits, or all those within ``reach`` of the one key ``prefix`` at full depth."""
 
-    __slots__ = ("all_count", "depth", "full", "learned_s", "members", "prefix", "reach", "target")
+    __slots__ = ("all_count", "bits", "depth", "full", "learned_s", "members", "prefix", "reach", "target")
 
     def __init__(self, target: bytes, depth: int, reach: int, full: int, members: dict[int, Contact], now: float) -> None:
         self.target = as_int(target)
@@ -48,7 +48,18 @@ class _Region:
         self.members = members
         self.all_count = all(block_of(contact.host) is None for contact in members.values())
         """Whether no member is in a block of which only some own a key."""
+        self.bits = depth
+        """So many leading bits of a key decide whether it is of this region, and in what order the members are closest to it."""
+        self.look_at_members()
         self.learned_s = now
+
+    def look_at_members(self) -> None:
+        """There are other members than before."""
+        # Which of two members is closer is decided by the first bit in which they differ. In order of their ids, those beside each
+        # other share the most.
+        if self.depth < ID_BITS:
+            points = sorted(self.members)
+            self.bits = max([self.depth, *(ID_BITS + 1 - (one ^ other).bit_length() for one, other in pairwise(points))])
 
     def holds(self, peer: int) -> bool:
         if self.depth == ID_BITS:
@@ -66,8 +77,10 @@ class Regions:
         self._by_depth: dict[int, dict[int, _Region]] = {}
         self._ordered: dict[tuple[int, int], _Region] = {}
         self._paths: list[tuple[int, dict[int, _Region]]] = []
-        # r -> key -> owners. Bounded by MAX_CACHED_KEYS for each r; emptied at any change of a region.
+        # r -> beginning of a key -> owners. Bounded by MAX_CACHED_KEYS for each r; emptied at any change of a region.
         self._cached: dict[int, dict[bytes, tuple[Contact, ...]]] = {}
+        # Leading bytes of a key that decide who owns it, where no region is of that key alone. It only grows: regions come and go.
+        self._deciding = 0
         self.version = 0
         """Higher whenever an answer given before may be another one now: whoever remembers answers forgets them."""
         self.usual_depth = 0
@@ -79,19 +92,27 @@ class Regions:
     def owners(self, key: bytes, r: int) -> tuple[Contact, ...] | None:
         """The ``r`` peers closest to the key, closest first, or None when only a lookup can tell.
 
-        Fewer than ``r`` come back only when the whole network has fewer.
+        Fewer than ``r`` come back only when the whole network has fewer. Keys with the same answer mostly get the same object.
         """
         cached = self._cached.get(r)
         if cached is None:
             cached = self._cached[r] = {}
-        found = cached.get(key)
+        start = key[: self._deciding]
+        found = cached.get(start)
         if found is None:
-            found = self._closest(key, r)
+            if self._is_alone(key):
+                # What is known of this key holds for no other: the thin subtree around it may not answer.
+                start = key
+            found = cached.get(start) or self._closest(key, r)
             if found is not None:
                 if len(cached) >= MAX_CACHED_KEYS:
                     cached.clear()
-                cached[key] = found
+                cached[start] = found
         return found
+
+    def _is_alone(self, key: bytes) -> bool:
+        alone = self._by_depth.get(ID_BITS)
+        return alone is not None and as_int(key) in alone
 
     def _closest(self, key: bytes, r: int) -> tuple[Contact, ...] | None:
         point = as_int(key)
@@ -159,6 +180,8 @@ class Regions:
                 changed = True
                 region.members[point] = contact
                 region.all_count = region.all_count and block_of(contact.host) is None
+                region.look_at_members()
+                self._decide_by(region)
                 if len(region.members) >= region.full:
                     self._drop(region)
         if changed:
@@ -201,12 +224,19 @@ class Regions:
             if whole is not None:
                 self._drop(whole)
                 changed = True
+        self._decide_by(region)
         self._ordered[region.depth, region.prefix] = region
         self._by_depth.setdefault(region.depth, {})[region.prefix] = region
         self._changed_paths()
         # Keys are remembered only as long as a region would hear of their owners' death.
         if changed:
             self._forget_answers()
+
+    def _decide_by(self, region: _Region) -> None:
+        deciding = -(-region.bits // 8)
+        if region.depth < ID_BITS and deciding > self._deciding:
+            self._deciding = deciding
+            self._cached.clear()
 
     def _drop(self, region: _Region) -> None:
         del self._ordered[region.depth, region.prefix]

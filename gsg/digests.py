@@ -1,7 +1,10 @@
 """Digests of the keys that a peer holds with others, kept up to date by what changes; :mod:`gsg.repair` compares them. Pure.
 
 For each other holder there is one digest for each of RANGES ranges of keys, a sum over the keys of the range that it holds with us:
-so a key that changes costs one subtraction and one addition for each holder, however many keys there are.
+so a key that changes costs one addition for each holder, however many keys there are. In the sum each key's digest is multiplied by
+the first 64 bits of the key, modulo 2**64: these are as good as random, so that it is as good as impossible that what differs under
+several keys cancels out (Dietzfelbinger 1996, "Universal hashing and k-wise independent random variables via integer arithmetic
+without primes").
 """
 
 from __future__ import annotations
@@ -12,24 +15,26 @@ from typing import TypeAlias
 import dht
 
 from .entries import Entries
-from .features import Key, key
-from .placement import point_of, scattered
+from .features import Key
 
 RANGES = 256
 """Into so many ranges the keys are cut, by the first byte."""
 
 Ranges: TypeAlias = list[int]
+Holders: TypeAlias = Sequence[dht.Contact]
+Place: TypeAlias = tuple[Holders, int]
+"""The holders of a key, none where they are not known yet, and its point: the first 64 bits of the key."""
 
 _MASK = (1 << 64) - 1
 
 
 class Digests:
-    """What one peer has, beside each of the others; ``holders_of(key)`` is empty where that is not known yet.
+    """What one peer has, beside each of the others; ``place_of(key)`` says whose a key is.
 
     Who holds which key must not change: where it does, there are to be new digests.
     """
 
-    def __init__(self, own: bytes, held: Entries, holders_of: Callable[[Key], Sequence[dht.Contact]]) -> None:
+    def __init__(self, own: bytes, held: Entries, place_of: Callable[[Key], Place]) -> None:
         self.ranges: dict[bytes, Ranges] = {}
         """By the id of each peer that holds keys with us. Bounded by the peers there are, as are ``contacts``."""
         self.contacts: dict[bytes, dht.Contact] = {}
@@ -39,43 +44,55 @@ class Digests:
         """Keys whose holders are not known yet."""
         self._own = own
         self._held = held
-        self._holders_of = holders_of
+        self._place_of = place_of
         self._known: dict[Key, tuple[int, int]] = {}
         """The point of each key that we hold with others, and its digest. Bounded by what is held, as is the next."""
         self._by_range: list[dict[Key, None]] = [{} for _ in range(RANGES)]
 
     def look(self, keys: Iterable[Key]) -> None:
         """Take in what is under these keys now."""
+        known, held, place_of = self._known, self._held, self._place_of
+        # Most keys have one of few sets of holders; kept with them, as another set may get the number of one that is gone.
+        theirs: dict[int, tuple[Holders, list[Ranges] | None]] = {}
         for each in keys:
-            known = self._known.get(each)
-            if known is None and not self._held.knows(each):
+            before = known.get(each)
+            digest = held.digest(each)
+            is_here = digest != 0 or held.knows(each)
+            if before is None and not is_here:
                 self.strays.pop(each, None)
                 self.unplaced.pop(each, None)
                 continue
-            holders = self._holders_of(each)
-            if not any(holder.id == self._own for holder in holders):
+            holders, point = place_of(each)
+            _, sums = theirs.get(id(holders)) or theirs.setdefault(id(holders), (holders, self._sums(holders)))
+            if sums is None:
                 (self.strays if holders else self.unplaced)[each] = None
                 continue
-            self.unplaced.pop(each, None)
-            point, before = known or (point_of(key(*each)), 0)
-            digest = self._held.digest(each)
-            if digest != before or known is None:
-                self._add(holders, point, _share(point, digest) - _share(point, before))
-            if self._held.knows(each):
-                self._known[each] = point, digest
-                self._by_range[point >> 56][each] = None
-            elif known is not None:
-                del self._known[each]
-                del self._by_range[point >> 56][each]
+            if self.unplaced:
+                self.unplaced.pop(each, None)
+            number = point >> 56
+            if before is None:
+                self._by_range[number][each] = None
+                difference = point * digest
+            elif is_here:
+                difference = point * (digest - before[1])
+            else:
+                del known[each]
+                del self._by_range[number][each]
+                difference = -point * before[1]
+            if is_here:
+                known[each] = point, digest
+            for ranges in sums:
+                ranges[number] = (ranges[number] + difference) & _MASK
 
-    def _add(self, holders: Iterable[dht.Contact], point: int, difference: int) -> None:
+    def _sums(self, holders: Holders) -> list[Ranges] | None:
+        """The sums that a key of these holders counts in; None where we are none of them."""
+        if not any(holder.id == self._own for holder in holders):
+            return None
         for holder in holders:
-            if holder.id != self._own:
-                ranges = self.ranges.get(holder.id)
-                if ranges is None:
-                    ranges = self.ranges[holder.id] = [0] * RANGES
-                    self.contacts[holder.id] = holder
-                ranges[point >> 56] = (ranges[point >> 56] + difference) & _MASK
+            if holder.id != self._own and holder.id not in self.ranges:
+                self.ranges[holder.id] = [0] * RANGES
+                self.contacts[holder.id] = holder
+        return [self.ranges[holder.id] for holder in holders if holder.id != self._own]
 
     def of(self, key: Key) -> int:
         """The digest of a key as of the last look; 0 where there was nothing."""
@@ -84,11 +101,6 @@ class Digests:
     def keys(self, ranges: Iterable[int]) -> list[Key]:
         """The keys of some ranges that we hold with others, as of the last look."""
         return [each for number in sorted(ranges) for each in self._by_range[number]]
-
-
-def _share(point: int, digest: int) -> int:
-    """What a key adds to its range: nothing where there is nothing, as the other side may not know the key at all."""
-    return scattered(point ^ digest, 0) if digest else 0
 
 
 _NOTHING = (0, 0)

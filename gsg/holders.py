@@ -18,7 +18,7 @@ import dht
 from .errors import GsgError, PeerUnreachable
 from .exchange import Leaving, LinkBroke
 from .features import Key, key
-from .placement import REPLICAS
+from .placement import REPLICAS, point_of
 
 REMEMBERED = 500_000
 """Features whose holder is remembered; at the limit all are forgotten, and found again as they come (mostly without asking)."""
@@ -48,8 +48,8 @@ class Holders:
         self._end_links = end_links
         self._on_gone = on_gone
         self._known: dict[Key, dht.Contact] = {}
-        self._sets: dict[Key, tuple[dht.Contact, ...]] = {}
-        """All holders, of features that we hold or change. Limit: REMEMBERED, like the others."""
+        self._sets: dict[Key, tuple[tuple[dht.Contact, ...], int]] = {}
+        """All holders, of features that we hold or change, and the point of the key. Limit: REMEMBERED, like the others."""
         self.aside: dict[bytes, GsgError] = {}
         """Holders that take no changes, by id, and why. Limit: ASIDE. Whoever sets one aside takes it back."""
         self._version = overlay.regions.version
@@ -129,6 +129,9 @@ class Holders:
         found = {}
         for feature in features:
             holder = known.get(feature)
+            if holder is None and not self.aside and (holders := self.all_of(feature)):
+                # Remembered with the others, who are asked for next where this peer is among them.
+                holder = holders[0]
             if holder is None:
                 holder = self._remember(feature, self._overlay.owners_now(key(*feature)) or await self._look_up(feature))
             found[feature] = holder
@@ -147,15 +150,30 @@ class Holders:
     def all_of(self, feature: Key) -> tuple[dht.Contact, ...]:
         """All holders of a feature's key that take changes, closest first, as far as known without asking anybody; none where that
         is unknown."""
+        return self.place_of(feature)[0]
+
+    def place_of(self, feature: Key) -> tuple[tuple[dht.Contact, ...], int]:
+        """:meth:`all_of` a feature, and its point. Features with the same holders mostly get the same object for these."""
         self._look_for_news()
-        holders = self._sets.get(feature)
-        if holders is None:
-            holders = self._taking(self._overlay.owners_now(key(*feature), REPLICAS + len(self.aside)) or ())
-            if len(self._sets) >= REMEMBERED:
-                self._sets.clear()
-            if holders:
-                self._sets[feature] = holders
-        return holders
+        return self._sets.get(feature) or self._find_now(feature)
+
+    def all_of_each(self, features: Iterable[Key]) -> list[tuple[dht.Contact, ...]]:
+        """:meth:`all_of` each of some features; with the same objects as :meth:`place_of`."""
+        self._look_for_news()
+        known, find = self._sets.get, self._find_now
+        return [(known(feature) or find(feature))[0] for feature in features]
+
+    def _find_now(self, feature: Key) -> tuple[tuple[dht.Contact, ...], int]:
+        place = key(*feature)
+        found = self._taking(self._overlay.owners_now(place, REPLICAS + len(self.aside)) or ()), point_of(place)
+        if found[0]:
+            self._remember_all(feature, found)
+        return found
+
+    def _remember_all(self, feature: Key, found: tuple[tuple[dht.Contact, ...], int]) -> None:
+        if len(self._sets) >= REMEMBERED:
+            self._sets.clear()
+        self._sets[feature] = found
 
     def also_aside(self, feature: Key) -> tuple[dht.Contact, ...]:
         """The holders there would be if none were set aside."""
@@ -165,11 +183,12 @@ class Holders:
         """Find the holders of features that are not known. Raises PeerUnreachable when the overlay cannot say."""
         for feature in features:
             if not self.all_of(feature):
+                place = key(*feature)
                 try:
-                    found = await self._overlay.owners(key(*feature), REPLICAS + len(self.aside))
+                    found = await self._overlay.owners(place, REPLICAS + len(self.aside))
                 except dht.DhtError as error:
                     raise PeerUnreachable(str(error)) from None
-                self._sets[feature] = self._taking(found)
+                self._remember_all(feature, (self._taking(found), point_of(place)))
 
     async def find(self, feature: Key) -> tuple[dht.Contact, ...]:
         """All holders of a feature's key, the primary first, by asking anew. Raises PeerUnreachable when the overlay cannot say."""

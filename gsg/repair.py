@@ -98,7 +98,7 @@ class Repair:
         return list(digests.contacts.values())
 
     def _none_yet(self) -> Digests:
-        return Digests(self._own, self._held, self._holders.all_of)
+        return Digests(self._own, self._held, self._holders.place_of)
 
     async def _compare(self, contact: dht.Contact) -> None:
         digests, restless = self._digests, self._restless
@@ -109,11 +109,10 @@ class Repair:
             return
         settled = []
         for keys in _chunks(digests.keys(differing), KEYS_PER_TURN):
-            settled += [
-                each
-                for each in keys
-                if each not in restless and any(holder.id == contact.id for holder in self._holders.all_of(each))
-            ]
+            quiet = [each for each in keys if each not in restless]
+            of_each = self._holders.all_of_each(quiet)
+            with_us = {id(holders) for holders in of_each if any(holder.id == contact.id for holder in holders)}
+            settled += [each for each, holders in zip(quiet, of_each, strict=True) if id(holders) in with_us]
             await asyncio.sleep(0)
         for keys in _chunks(settled, CHUNK_KEYS):
             theirs = [self._held.digest(each) for each in keys]

@@ -25,6 +25,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TypeAlias
 
 import dht
@@ -154,18 +155,14 @@ class Replication:
 
     def not_held_by(self, peer: bytes, message: Replicate) -> int:
         """How many of the facts a peer tells of lie, in part, under keys whose holder it is not, as far as this peer knows."""
-        all_of = self._holders.all_of
-        count = 0
-        for fact, there in zip(message.facts, message.places, strict=True):
-            arity = len(fact)
-            for position in there:
-                for holder in all_of((arity, position, fact[position])):
-                    if holder.id == peer:
-                        break
-                else:
-                    count += 1
-                    break
-        return count
+        each = self._holders.all_of_each(_keys(message.facts, message.places))
+        # Most keys of a message have one of few sets of holders.
+        sets = {id(holders): holders for holders in each}
+        strange = {at for at, holders in sets.items() if not any(holder.id == peer for holder in holders)}
+        if not strange:
+            return 0
+        known = iter(map(id, each))
+        return sum(not strange.isdisjoint(list(islice(known, len(there)))) for there in message.places)
 
     def take(self, message: Replicate) -> Held:
         """Another holder tells of changes. Raises Refused."""
@@ -185,27 +182,27 @@ class Replication:
 
     def _copies(self, facts: Sequence[Tuple], places: Sequence[bytes]) -> Copies | None:
         """Who holds what besides us; None where that is not known without asking."""
+        each = self._holders.all_of_each(_keys(facts, places))
+        if not all(each):
+            return None
         copies: Copies = {}
         by_id: dict[bytes, Copy] = {}  # contacts are slow to hash
-        own = self._own
-        all_of = self._holders.all_of
-        for number, (fact, there) in enumerate(zip(facts, places, strict=True)):
+        # Most keys have one of few sets of holders.
+        of_set: dict[int, list[Copy]] = {}
+        for holders in {id(holders): holders for holders in each}.values():
+            for holder in holders:
+                if holder.id != self._own and holder.id not in by_id:
+                    by_id[holder.id] = copies[holder] = ([], [])
+            of_set[id(holders)] = [by_id[holder.id] for holder in holders if holder.id != self._own]
+        known = iter(each)
+        for number, there in enumerate(places):
             for position in there:
-                holders = all_of((len(fact), position, fact[position]))
-                if not holders:
-                    return None
-                for holder in holders:
-                    peer = holder.id
-                    if peer == own:
-                        continue
-                    copy = by_id.get(peer)
-                    if copy is None:
-                        copy = by_id[peer] = copies[holder] = ([number], [_BYTE[position]])
-                    elif copy[0][-1] == number:
-                        copy[1][-1] += _BYTE[position]
+                for numbers, theirs in of_set[id(next(known))]:
+                    if numbers and numbers[-1] == number:
+                        theirs[-1] += _BYTE[position]
                     else:
-                        copy[0].append(number)
-                        copy[1].append(_BYTE[position])
+                        numbers.append(number)
+                        theirs.append(_BYTE[position])
         return copies
 
     def _send(self, sign: int, facts: Sequence[Tuple], copies: Copies, stamp: int) -> tuple[Sent, Copies]:

@@ -155,12 +155,43 @@ def test_regions_are_bounded_and_the_oldest_goes() -> None:
 
 def test_remembered_keys_are_bounded() -> None:
     regions = Regions(K)
-    regions.learn(bytes(20), [contact(bytes(20))])
+    # Two peers that differ in their last bit alone: all bits of a key decide which of them is closer.
+    regions.learn(bytes(20), [contact(bytes(20)), contact(bytes(19) + b"\x01")])
 
     for number in range(MAX_CACHED_KEYS + 10):
         regions.owners(number.to_bytes(20, "big"), 1)
 
     assert len(regions._cached[1]) == 10
+
+
+def test_keys_that_begin_alike_have_one_remembered_answer() -> None:
+    rng = Random(3)
+    peers = network(rng, 4)
+    regions = Regions(K)
+    regions.learn(bytes(20), peers)
+    keys = [rng.randbytes(20) for _ in range(1_000)]
+
+    found = [regions.owners(key, 3) for key in keys]
+
+    assert found == [closest(peers, key, 3) for key in keys]
+    assert len(regions._cached[3]) <= 256
+    assert len(set(map(id, found))) <= 256
+
+
+def test_a_newcomer_right_beside_another_peer_takes_its_own_keys_from_it() -> None:
+    rng = Random(4)
+    peers = network(rng, 4)
+    regions = Regions(K)
+    regions.learn(bytes(20), peers)
+    old = peers[0].id
+    before = regions.owners(old, 1)
+
+    new = old[:-1] + bytes([old[-1] ^ 1])
+    regions.discovered(contact(new))
+
+    assert before == (contact(old),)
+    assert regions.owners(old, 1) == (contact(old),)
+    assert regions.owners(new, 1) == (contact(new),)
 
 
 def test_stale_regions_are_named_oldest_first() -> None:

@@ -9,18 +9,20 @@ import dht
 from gsg.digests import RANGES, Digests
 from gsg.entries import Entries
 from gsg.features import Key, key
+from gsg.placement import point_of
 
 PEERS = [dht.Contact(bytes([number * 40] * 20), "127.0.0.1", 7000 + number) for number in range(6)]
 OWN = PEERS[0]
 KEYS: list[Key] = [(2, position, f"c{number}") for position in range(2) for number in range(12)]
 
 
-def holders_of(each: Key) -> list[dht.Contact]:
+def place_of(each: Key) -> tuple[list[dht.Contact], int]:
     """The three closest; of one key they are not known."""
+    place = key(*each)
     if each == KEYS[-1]:
-        return []
-    point = key(*each)
-    return sorted(PEERS, key=lambda peer: int.from_bytes(peer.id, "big") ^ int.from_bytes(point, "big"))[:3]
+        return [], point_of(place)
+    closest = sorted(PEERS, key=lambda peer: int.from_bytes(peer.id, "big") ^ int.from_bytes(place, "big"))
+    return closest[:3], point_of(place)
 
 
 def entries() -> Entries:
@@ -33,7 +35,7 @@ def entries() -> Entries:
 
 def looked_at_all(held: Entries) -> Digests:
     """From the beginning."""
-    digests = Digests(OWN.id, held, holders_of)
+    digests = Digests(OWN.id, held, place_of)
     digests.look(held.known_keys())
     return digests
 
@@ -71,10 +73,10 @@ def test_a_look_at_what_changed_is_as_good_as_one_at_everything(rounds: list[lis
 
 def test_a_tombstone_alone_is_compared_too() -> None:
     held = entries()
-    mine = next(each for each in KEYS if OWN in holders_of(each))
+    mine = next(each for each in KEYS if OWN in place_of(each)[0])
     held.leave(mine, ("fact", "1"), 5)
 
     digests = looked_at_all(held)
 
-    assert {peer.id for peer in holders_of(mine)} - {OWN.id} == set(digests.ranges)
+    assert {peer.id for peer in place_of(mine)[0]} - {OWN.id} == set(digests.ranges)
     assert digests.keys(range(RANGES)) == [mine]
