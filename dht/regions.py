@@ -79,6 +79,8 @@ class Regions:
         self._paths: list[tuple[int, dict[int, _Region]]] = []
         # r -> beginning of a key -> owners. Bounded by MAX_CACHED_KEYS for each r; emptied at any change of a region.
         self._cached: dict[int, dict[bytes, tuple[Contact, ...]]] = {}
+        # The same answers by themselves: each is one object, however many beginnings have it. Emptied with them.
+        self._answers: dict[tuple[Contact, ...], tuple[Contact, ...]] = {}
         # Leading bytes of a key that decide who owns it, where no region is of that key alone. It only grows: regions come and go.
         self._deciding = 0
         self.version = 0
@@ -92,7 +94,7 @@ class Regions:
     def owners(self, key: bytes, r: int) -> tuple[Contact, ...] | None:
         """The ``r`` peers closest to the key, closest first, or None when only a lookup can tell.
 
-        Fewer than ``r`` come back only when the whole network has fewer. Keys with the same answer mostly get the same object.
+        Fewer than ``r`` come back only when the whole network has fewer. Keys with the same answer get the same object, mostly.
         """
         cached = self._cached.get(r)
         if cached is None:
@@ -107,7 +109,8 @@ class Regions:
             if found is not None:
                 if len(cached) >= MAX_CACHED_KEYS:
                     cached.clear()
-                cached[start] = found
+                    self._answers.clear()
+                cached[start] = found = self._answers.setdefault(found, found)
         return found
 
     def _is_alone(self, key: bytes) -> bool:
@@ -205,6 +208,7 @@ class Regions:
 
     def _forget_answers(self) -> None:
         self._cached.clear()
+        self._answers.clear()
         self.version += 1
 
     def _add(self, region: _Region) -> None:
@@ -237,6 +241,7 @@ class Regions:
         if region.depth < ID_BITS and deciding > self._deciding:
             self._deciding = deciding
             self._cached.clear()
+            self._answers.clear()
 
     def _drop(self, region: _Region) -> None:
         del self._ordered[region.depth, region.prefix]

@@ -15,7 +15,7 @@ from itertools import chain
 from typing import TypeAlias
 
 from .audiences import Restricted
-from .features import HOME, Key
+from .features import HOME, Key, keys_at
 from .model import Tuple
 from .variants import Seen, Variants
 
@@ -163,6 +163,39 @@ class Entries:
             return self.enter if sign > 0 else self.leave
         return self.enter_for_some if sign > 0 else self.leave_for_some
 
+    def change_all(self, fact: Tuple, positions: bytes, sign: int, stamp: int) -> list[Key]:
+        """Let a fact come or go under several of its keys; those under which it did. What comes twice is only looked at."""
+        if sign < 0 or type(fact) is not tuple:
+            change = self.change(fact, sign)
+            return [key for key in keys_at(fact, positions) if change(key, fact, stamp)]
+        present, gone, changed = self._facts, self._gone, self.changed
+        arity = len(fact)
+        new = []
+        is_touched = False
+        for position in positions:
+            key = (arity, position, fact[position])
+            facts = present.get(key)
+            if facts is None:
+                known = -1
+            elif (known := facts.get(fact, -1)) >= stamp:
+                continue
+            if gone and key in gone:
+                if gone[key].get(fact, -1) >= stamp:
+                    continue
+                self._unbury(key, fact)
+            is_touched = True
+            if changed is not None:
+                changed[key] = None
+            if facts is None:
+                present[key] = {fact: stamp}
+            else:
+                facts[fact] = stamp
+            if known < 0:
+                new.append(key)
+        if is_touched and self.touched is not None:
+            self.touched[fact] = None
+        return new
+
     def seen(self, key: Key, fact: Tuple, sign: int, stamp: int) -> Seen:
         """What has just come or gone, as each reader sees it, where :attr:`variants` has the key or the fact is restricted."""
         return Seen(fact, sign, stamp, self.variants.get(key), self._for_all(key, tuple(fact)))
@@ -260,16 +293,23 @@ class Entries:
 
     def marks(self, fact: Tuple) -> list[Mark]:
         """All that is known of a fact here."""
-        arity = len(fact)
-        marks = []
-        for position, constant in enumerate(fact):
-            key = (arity, position, constant)
-            stamp = self._facts.get(key, _NOTHING).get(fact)
-            if stamp is not None:
-                marks.append((position, 1, stamp))
-            elif self._gone and (stamp := self._gone.get(key, _NOTHING).get(fact)) is not None:
-                marks.append((position, -1, stamp))
-        return marks
+        return self.rows((fact,))[0][1]
+
+    def rows(self, facts: Iterable[Tuple]) -> list[tuple[Tuple, list[Mark]]]:
+        """Some facts, each with its :meth:`marks`."""
+        present, gone = self._facts, self._gone
+        rows = []
+        for fact in facts:
+            arity = len(fact)
+            marks = []
+            for position, constant in enumerate(fact):
+                key = (arity, position, constant)
+                if (there := present.get(key)) is not None and (stamp := there.get(fact)) is not None:
+                    marks.append((position, 1, stamp))
+                elif gone and (there := gone.get(key)) is not None and (stamp := there.get(fact)) is not None:
+                    marks.append((position, -1, stamp))
+            rows.append((fact, marks))
+        return rows
 
     def restore(self, rows: Iterable[tuple[Tuple, list[Mark]]]) -> int:
         """Facts that were here before this peer was last stopped; the latest of their stamps. :meth:`restored` follows the last."""

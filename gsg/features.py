@@ -43,6 +43,12 @@ def positions(items: Tuple) -> tuple[int, ...]:
     return tuple(position for position, item in enumerate(items) if type(item) is not Variable)
 
 
+def keys_at(items: Tuple, positions: bytes) -> list[Key]:
+    """The features at some positions of a tuple."""
+    arity = len(items)
+    return [(arity, position, items[position]) for position in positions]
+
+
 def key(arity: int, position: int, constant: Term) -> bytes:
     """The 160-bit key of a feature, by which the overlay finds its rendezvous."""
     return sha1(_encode((arity, position, constant)), usedforsecurity=False).digest()

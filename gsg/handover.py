@@ -445,7 +445,7 @@ class Handover:
     def _drop_what_has_moved(self) -> None:
         for key in self._rendezvous.moved_keys():
             if self._is_ours(key):
-                self._rendezvous.keep(key)
+                self._rendezvous.keep((key,))
             else:
                 self._rendezvous.drop_if_unused(key)
         self._flush()

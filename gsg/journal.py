@@ -69,7 +69,7 @@ class Journal:
         for fact in facts:
             del self._waiting[fact]
         self._taken += len(facts)
-        self._writing = Batch([(fact, self._entries.marks(fact)) for fact in facts], latest)
+        self._writing = Batch(self._entries.rows(facts), latest)
         return self._writing
 
     def written(self) -> None:

@@ -26,7 +26,7 @@ from .compiled import CompiledTests, CompileTest
 from .demands import Demand
 from .entries import Entries
 from .errors import Refused
-from .features import HOME, Key, Template
+from .features import HOME, Key, Template, keys_at
 from .gathering import gathered
 from .messages import After, Event, Gap, InsertCondition, Load, Message, Moved, Origin, Snapshot
 from .model import Term, Tuple
@@ -88,19 +88,14 @@ class Rendezvous:
         """
         self._says(origin)
         changed_homes = 0
-        variants, for_all, to_all = self.held.variants, self.held.change((), sign), self._changed
+        variants, change_all = self.held.variants, self.held.change_all
         for fact, positions in zip(facts, places, strict=True):
-            if type(fact) is tuple and not variants:
-                change, tell = for_all, to_all
-            else:
-                change, tell = self.held.change(fact, sign), self._changed_for_some
-            for position in positions:
-                key = (len(fact), position, fact[position])
-                if as_holder and self._moved:
-                    self._moved.pop(key, None)
-                if change(key, fact, stamp):
-                    changed_homes += position == HOME
-                    tell(key, fact, sign, stamp)
+            if as_holder and self._moved:
+                self.keep(keys_at(fact, positions))
+            tell = self._changed if type(fact) is tuple and not variants else self._changed_for_some
+            for key in change_all(fact, positions, sign, stamp):
+                changed_homes += key[1] == HOME
+                tell(key, fact, sign, stamp)
         if origin is not None:
             self.passing.passed(origin.publisher, origin.number)
         return changed_homes
@@ -432,20 +427,22 @@ class Rendezvous:
         """What another holder knows of keys that are ours too; per fact and key, the later stamp is right."""
         self._says(None)
         entries = self.held
-        variants, to_all = entries.variants, self._changed
+        changes_tell = not self._everywhere.size and not entries.variants
         for sign, fact, positions, stamp in zip(signs, facts, places, stamps, strict=True):
-            change = entries.change(fact, sign)
-            tell = to_all if type(fact) is tuple and not variants else self._changed_for_some
-            for position in positions:
-                key = (len(fact), position, fact[position])
-                if self._moved:
-                    self._moved.pop(key, None)
+            if self._moved:
+                self.keep(keys_at(fact, positions))
+            if changes_tell and sign > 0 and type(fact) is tuple:
+                for key in entries.change_all(fact, positions, 1, stamp):
+                    self._changed(key, fact, 1, stamp)
+                continue
+            change, changes_tell = entries.change(fact, sign), changes_tell and type(fact) is tuple
+            for key in keys_at(fact, positions):
                 known = entries.stamp_of(key, fact)
                 if known > stamp or (known == stamp and (sign > 0 or fact not in entries.under(key))):
                     continue  # the same change, or an older one; of two at one moment, both sides take the retraction
                 if change(key, fact, stamp):
-                    tell(key, fact, sign, stamp)
-                elif position == HOME and self._everywhere.size and (sign > 0 or entries.variants):
+                    self._changed_for_some(key, fact, sign, stamp)
+                elif key[1] == HOME and self._everywhere.size and (sign > 0 or entries.variants):
                     # Not heard of in order: who was told by another that it went, and sees it, is to hear the later word.
                     self._feed_some(self._everywhere, entries.seen(key, fact, sign, stamp))
 
@@ -461,9 +458,10 @@ class Rendezvous:
         """Whether feeds of moved keys are still here."""
         return any(key in self._stands for key in self._moved)
 
-    def keep(self, key: Key) -> None:
-        """A moved key is ours again."""
-        self._moved.pop(key, None)
+    def keep(self, keys: Iterable[Key]) -> None:
+        """Moved keys are ours again."""
+        for key in keys:
+            self._moved.pop(key, None)
 
     def drop_if_unused(self, key: Key) -> None:
         """Forget the facts of a moved key, once no feed needs them here."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import gsg.entries
 from gsg.entries import TOMBSTONE_S, Entries
@@ -145,3 +147,23 @@ def test_a_dropped_key_leaves_nothing(held: Entries) -> None:
     assert held.known_keys() == set()
     held.forget_before(9)
     assert (held.forgotten, held.tombstones) == (0, 0)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([b"\x00", b"\x01", b"\x00\x01", b"\x01\x00"]), st.sampled_from([1, -1]), st.integers(0, 5)))
+)
+def test_changes_under_several_keys_at_once_are_those_under_each(changes: list[tuple[bytes, int, int]]) -> None:
+    at_once, each = Entries(), Entries()
+    for held in (at_once, each):
+        held.remembering, held.touched, held.changed = True, {}, {}
+
+    for positions, sign, stamp in changes:
+        keys = [(2, position, A[position]) for position in positions]
+        later = [key for key in keys if sign < 0 or each.stamp_of(key, A) < stamp]
+        changed = [key for key in later if each.change(A, sign)(key, A, stamp)]
+
+        assert at_once.change_all(A, positions, sign, stamp) == changed
+
+    assert at_once.marks(A) == each.marks(A)
+    assert (at_once.touched, at_once.changed) == (each.touched, each.changed)
+    assert [at_once.history(key) for key in each.known_keys()] == [each.history(key) for key in each.known_keys()]

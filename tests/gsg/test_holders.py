@@ -9,8 +9,10 @@ from peers import simulate
 from dht.simnet import SimNet
 from gsg import Peer
 from gsg.errors import PeerUnreachable
-from gsg.features import Key
+from gsg.features import Key, key
 from gsg.holders import ASIDE
+from gsg.messages import Replicate
+from gsg.placement import point_of
 
 FEATURE: Key = (1, 0, "x")
 
@@ -79,3 +81,40 @@ def test_so_many_are_set_aside_at_most() -> None:
         await asyncio.sleep(0)
 
     simulate(work, seed=1, size=2)
+
+
+def test_holders_of_many_features_are_those_of_each_and_mostly_the_same_objects() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        holders = peers[0]._holders
+        features: list[Key] = [(1, 0, number) for number in range(200)]
+        await holders.look_up(features)
+
+        found = holders.all_of_each(features)
+
+        assert found == [holders.all_of(feature) for feature in features]
+        assert [holders.place_of(feature)[1] for feature in features] == [point_of(key(*feature)) for feature in features]
+        assert [each[0] for each in found] == list((await holders.of(features)).values())
+        # Each of a few sets of holders is one object: whoever counts them looks at each once.
+        assert len(set(map(id, found))) == len(set(found)) < 30
+
+    simulate(work, seed=1, size=5)
+
+
+def test_facts_count_against_who_tells_of_them_where_one_of_their_keys_is_not_its_own() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        replication, holders = peers[0]._replication, peers[0]._holders
+        teller = peers[1].contact.id
+        facts = [(f"a{number}", f"b{number}") for number in range(60)]
+        places = [(b"\x00\x01", b"\x01", b"\x00")[number % 3] for number in range(60)]
+        await holders.look_up([(2, at, fact[at]) for fact in facts for at in range(2)])
+
+        count = replication.not_held_by(teller, Replicate(1, [1] * 60, facts, places, [1] * 60))
+
+        strange = [
+            not all(any(holder.id == teller for holder in holders.all_of((2, at, fact[at]))) for at in there)
+            for fact, there in zip(facts, places, strict=True)
+        ]
+        assert count == sum(strange)
+        assert 0 < count < 60
+
+    simulate(work, seed=1, size=5)

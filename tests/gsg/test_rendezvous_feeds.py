@@ -119,7 +119,7 @@ def test_a_moved_key_is_ours_again_when_its_owner_writes_here(place: Place) -> N
     place.rendezvous.publish(1, [B], [b"\x01"], as_holder=False)
     assert place.rendezvous.has_moved(ON_KEY)
     place.rendezvous.publish(1, [("c", ON, "d")], [b"\x01"])
-    place.rendezvous.keep(HOME_KEY)
+    place.rendezvous.keep([HOME_KEY])
 
     assert place.rendezvous.moved_keys() == []
 
