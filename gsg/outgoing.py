@@ -120,12 +120,13 @@ class Outgoing:
         self.flush()
 
     def counts(self) -> list[Count]:
-        """What slow readers have cost them, for ``gsg status``."""
+        """What limits have cost, for ``gsg status``."""
         missed = self._missed + sum(kept.missed for kept in self._held.values())
         return [
             Count("links_held", self._times_held),
             Count("events_missed_by_slow_links", missed),
             Count("gaps_of_slow_links", self._rendezvous.gaps),
+            Count("retractions_forgotten", self._rendezvous.held.forgotten),
         ]
 
 

@@ -136,6 +136,7 @@ class Subscriptions:
         lost = self._lost + sum(made.live.lost for made in self._by_number.values())
         return [
             Count("events_missed_here", self._subscriber.missed),
+            Count("told_out_of_order", self._subscriber.inorder.late),
             Count("subscriptions_differences_dropped", lost),
             Count("subscriptions_ended_unread", self._ended_full),
         ]

@@ -8,6 +8,7 @@ from itertools import count
 import pytest
 from peers import simulate
 
+import gsg.entries
 import gsg.status
 from dht.simnet import SimNet
 from gsg import Peer
@@ -84,3 +85,21 @@ def test_what_was_counted_in_slices_is_told_for_longer_than_it_took(walks: list[
         assert len(walks) == 2
 
     simulate(work, seed=53, size=1)
+
+
+def test_what_was_told_out_of_order_and_forgotten_before_its_time_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gsg.entries, "TOMBSTONES", 2)
+
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        peer = peers[0]
+        facts = [("a", number) for number in range(20)]
+        await peer.insert(facts)
+        await peer.retract(facts)
+        peer._subscriber.inorder._ordering.late = 3
+
+        [status] = [one for one in await peer.status() if one.peer == peer.contact.id]
+        counts = {one.name: one.count for one in status.counts}
+
+        assert (counts["retractions_forgotten"] > 0, counts["told_out_of_order"]) == (True, 3)
+
+    simulate(work, seed=52, size=2)
