@@ -17,6 +17,7 @@ from typing import TypeAlias
 from .audiences import Restricted
 from .features import HOME, Key, keys_at
 from .model import Tuple
+from .sums import Sums
 from .variants import Seen, Variants
 
 Mark: TypeAlias = tuple[int, int, int]
@@ -29,8 +30,6 @@ TOMBSTONES = 1_000_000
 """Tombstones that are remembered; beyond, the oldest goes before its time, and is counted."""
 SPARE = 1_000
 
-_ODD = 0x9E3779B97F4A7C15
-_MASK = (1 << 64) - 1
 _NOTHING: dict[Tuple, int] = {}
 
 
@@ -41,6 +40,7 @@ class Entries:
         "_facts",
         "_gone",
         "_order",
+        "_sums",
         "changed",
         "clock",
         "forgotten",
@@ -60,6 +60,8 @@ class Entries:
         SPARE besides as many again as there are."""
         self.tombstones = 0
         """How many there are. Limits: TOMBSTONES and TOMBSTONE_S."""
+        self._sums = Sums()
+        """Of the facts. Whatever is taken out of their dicts, or stamped there, is told to it before."""
         self.variants: dict[Key, Variants] = {}
         """The keys under which something is there, or was, for named readers; mostly none."""
         self.remembering = False
@@ -86,6 +88,8 @@ class Entries:
             return True
         known = facts.get(fact, -1)
         if known < stamp:
+            if known >= 0 and self._sums.large:
+                self._sums.changes(key, facts, fact, stamp)
             facts[fact] = stamp
         return known < 0
 
@@ -100,6 +104,8 @@ class Entries:
         facts = self._facts.get(key)
         if facts is None or fact not in facts:
             return False
+        if self._sums.large:
+            self._sums.goes(key, facts, fact)
         del facts[fact]
         if not facts:
             del self._facts[key]
@@ -189,6 +195,8 @@ class Entries:
             if facts is None:
                 present[key] = {fact: stamp}
             else:
+                if known >= 0 and self._sums.large:
+                    self._sums.changes(key, facts, fact, stamp)
                 facts[fact] = stamp
             if known < 0:
                 new.append(key)
@@ -227,8 +235,11 @@ class Entries:
 
     def digest(self, key: Key) -> int:
         """64 bits that are the same where the same changes made the facts under a key; 0 where there are none."""
-        stamps = self._facts.get(key, _NOTHING).values()
-        return (sum(stamps) * _ODD + len(stamps)) & _MASK
+        return self._sums.of(key, self._facts.get(key, _NOTHING))
+
+    def prepare_digest(self, key: Key, facts: int) -> bool:
+        """Do a part of the work of :meth:`digest`, for so many facts; whether that was the last one."""
+        return self._sums.advance(key, self._facts.get(key, _NOTHING), facts)
 
     def drop(self, key: Key) -> dict[Tuple, int]:
         """Forget a key altogether; the facts that were under it."""
@@ -238,6 +249,7 @@ class Entries:
             self.touched.update(dict.fromkeys(self._facts.get(key, _NOTHING)))
             self.touched.update(dict.fromkeys(self._gone.get(key, _NOTHING)))
         self.tombstones -= len(self._gone.pop(key, _NOTHING))
+        self._sums.drop(key)
         self.variants.pop(key, None)
         return self._facts.pop(key, _NOTHING)
 

@@ -7,9 +7,9 @@
       <────────── Differ: those whose facts are not the same there
       Replicate: what we know of these keys ───────────────────────>
 
-The other side does the same, so each learns what the other knows better (:mod:`gsg.entries`). A digest is made of the stamps of the
-facts alone: the same stamps are the same changes. What has changed since the last round is on its way to all holders anyhow, and is
-left to the next round. Everything that replication and hand-over do at once, this does in the end, whatever went wrong before.
+The other side does the same, so each learns what the other knows better (:mod:`gsg.entries`). A digest is made of facts and their
+stamps (:mod:`gsg.sums`). What has changed since the last round is on its way to all holders anyhow, and is left to the next round.
+Everything that replication and hand-over do at once, this does in the end, whatever went wrong before.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ COMPARE_S = 10.0
 """Pause between two rounds."""
 KEYS_PER_TURN = 500
 """Keys that are looked at before others get their turn."""
+FACTS_PER_TURN = 10_000
+"""Facts under one key that are summed up before others get their turn."""
 CHUNK_KEYS = 1_000
 
 
@@ -89,6 +91,9 @@ class Repair:
         else:
             digests, keys = self._digests, {**changed, **self._digests.unplaced, **self._digests.strays}.keys()
         for some in _chunks(keys, KEYS_PER_TURN):
+            for each in some:
+                while not self._held.prepare_digest(each, FACTS_PER_TURN):  # noqa: ASYNC110  # it is done here, part by part
+                    await asyncio.sleep(0)
             digests.look(some)
             await asyncio.sleep(0)
         self._digests, self._version, self._restless = digests, version, changed

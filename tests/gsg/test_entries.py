@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gsg.entries
+import gsg.sums
 from gsg.entries import TOMBSTONE_S, Entries
+from gsg.sums import Sums
 
 KEY = (2, 0, "a")
 A, B, C = ("a", 1), ("a", 2), ("a", 3)
@@ -167,3 +169,34 @@ def test_changes_under_several_keys_at_once_are_those_under_each(changes: list[t
     assert at_once.marks(A) == each.marks(A)
     assert (at_once.touched, at_once.changed) == (each.touched, each.changed)
     assert [at_once.history(key) for key in each.known_keys()] == [each.history(key) for key in each.known_keys()]
+
+
+CHANGES = st.lists(
+    st.tuples(st.sampled_from(["enter", "enter all", "leave", "drop", "digest"]), st.integers(0, 5), st.integers(0, 20))
+)
+
+
+@given(CHANGES)
+def test_a_digest_is_of_what_is_there_whatever_happened_since_the_last_one(changes: list[tuple[str, int, int]]) -> None:
+    held = Entries()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gsg.sums, "LARGE", 2)
+        for what, number, stamp in changes:
+            if what == "drop":
+                held.drop(KEY)
+            elif what == "digest":
+                held.digest(KEY)
+            elif what == "enter all":
+                held.change_all(("a", number), b"\x00", 1, stamp)
+            else:
+                (held.enter if what == "enter" else held.leave)(KEY, ("a", number), stamp)
+
+        assert held.digest(KEY) == Sums().of(KEY, held.under(KEY))
+
+
+def test_digests_tell_facts_of_one_message_apart(held: Entries) -> None:
+    other = Entries()
+    held.enter(KEY, A, 1)
+    other.enter(KEY, B, 1)
+
+    assert held.digest(KEY) != other.digest(KEY)

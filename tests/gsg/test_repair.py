@@ -9,7 +9,9 @@ from peers import others, quiet, simulate
 from dht.simnet import SimNet
 from gsg import Peer, Symbol
 from gsg.digests import RANGES
+from gsg.features import Key
 from gsg.messages import AskKeys, AskRanges, Differ
+from gsg.model import Tuple
 from gsg.repair import COMPARE_S, Repair
 
 ON = Symbol("on")
@@ -31,6 +33,29 @@ def lie(repair: Repair) -> None:
     repair.round = _nothing  # type: ignore[method-assign]  # it compares nothing itself
     repair.ranges_differ = all_ranges  # type: ignore[method-assign]  # as said above
     repair.keys_differ = no_such_keys  # type: ignore[method-assign]  # as said above
+
+
+def lose(peer: Peer, key: Key, fact: Tuple) -> None:
+    """As if it had never heard of a fact under one of its keys."""
+    held = peer._rendezvous.held
+    del held._facts[key][fact]
+    assert held.changed is not None
+    held.changed[key] = None
+
+
+def test_what_two_holders_lack_of_one_message_is_mended_also_where_it_is_as_much_at_both() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        facts: list[Tuple] = [("a", ON, "b"), ("c", ON, "d")]
+        await peers[0].insert(facts)
+        await asyncio.sleep(5 * COMPARE_S)
+        for peer, fact in zip(peers, [*facts, facts[0]], strict=True):
+            lose(peer, (3, 1, ON), fact)
+
+        await asyncio.sleep(4 * COMPARE_S)
+
+        assert [len(peer._rendezvous.held.under((3, 1, ON))) for peer in peers] == [2] * 3
+
+    simulate(work, seed=72, size=3)
 
 
 def test_a_holder_that_names_keys_that_were_not_asked_for_keeps_no_other_from_being_mended() -> None:
