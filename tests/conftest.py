@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Generator, Iterator
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,6 +18,10 @@ settings.register_profile("unhurried", deadline=None, max_examples=100)
 settings.register_profile("soak", deadline=None, max_examples=2_000)
 settings.load_profile("unhurried")
 
+# Java as Spark's launcher starts it: what runs for seconds only is not worth half a minute of a core for machine code that is as
+# quick as can be. For what this process starts as well.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None, None, None]:
@@ -30,29 +33,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None, N
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
     """All tests and what they import are there to stay: the garbage collector need not go through them again and again, nor begin
-    at each 700 objects, when a simulated network has hundreds of thousands."""
+    at each 700 objects, when a simulated network has hundreds of thousands and nearly all of them go without it."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(10_000)
+    gc.set_threshold(100_000, 20, 20)
+
+
+@pytest.hookimpl(optionalhook=True, wrapper=True)
+def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
+    """One more than there are cores, for what waits."""
+    return (yield) + 1
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
-    """Whatever may run on Spark, which its module then names, goes to one worker of pytest-xdist, with its one session, and first,
-    as it takes longest. (pytest-xdist's own groups are not found under pytest 9.2.)"""
-    from xdist.scheduler import LoadScopeScheduling
+    """workers.py says who runs what."""
+    from workers import Workers
 
-    class OneForSpark(LoadScopeScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            module = nodeid.partition("::")[0]
-            return "spark" if "simulat" in module and _names_spark(config.rootpath / module) else nodeid
-
-    return OneForSpark(config, log)
-
-
-@cache
-def _names_spark(module: Path) -> bool:
-    return "spark" in module.read_text("utf-8").lower()
+    return Workers(config, log)
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,8 @@ from hosts import LACKING, PATIENCE_S, Host, hosts
 from gsg import Peer, Space, Symbol
 from gsg.rows import Row
 
+pytestmark = pytest.mark.waits
+
 ON = Symbol("on")
 PAIRS = "(?x, on, ?y), (?y, on, ?z)"
 

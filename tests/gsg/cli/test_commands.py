@@ -19,6 +19,8 @@ from commands import END_S, Gsg, triples
 from gsg import connect
 from gsg.cli import main
 
+pytestmark = pytest.mark.waits
+
 
 def rows(gsg: Gsg, query: str) -> list[str]:
     result = gsg("subscribe", query, "--snapshot")

@@ -15,6 +15,8 @@ from gsg import Network
 from gsg.cli import main
 from gsg.cli.network import members_of
 
+pytestmark = pytest.mark.waits
+
 
 def test_a_stranger_is_turned_away_in_one_line_and_counted_inside(tmp_path: Path) -> None:
     secret, other = tmp_path / "secret", tmp_path / "other"

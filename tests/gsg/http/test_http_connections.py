@@ -43,6 +43,8 @@ from gsg.http.protocol import (
 from gsg.http.session import Session
 from gsg.quotas import Quota, Quotas
 
+pytestmark = pytest.mark.waits
+
 
 async def test_clients_may_speak_json_in_text_frames(door: HttpDoor) -> None:
     async with websocket(endpoint(door)) as socket:

@@ -33,6 +33,8 @@ from gsg.http.protocol import (
     failed,
 )
 
+pytestmark = pytest.mark.waits
+
 
 async def test_a_client_has_the_verbs_of_a_peer(client: Client) -> None:
     subscription = await client.subscribe("(?x, on, ?y)")
