@@ -23,8 +23,8 @@ LAST = 300
 
 
 class Workers(LoadScheduling):
-    """pytest-xdist's scheduler of single tests, with a choice of its own. (pytest-xdist's groups are not found under pytest 9.2, and
-    its scheduler for them counts all that was run after each test.)"""
+    """pytest-xdist's scheduler of single tests, with a choice of its own. (Its groups are not found under pytest 9.2, and its
+    scheduler for them counts all that was run after each test.)"""
 
     def schedule(self) -> None:
         """All workers have collected, or a new one has come for one that died."""

@@ -1,7 +1,8 @@
-"""rdflib's grammar of SPARQL queries, without its search for comments.
+"""rdflib's grammar of SPARQL queries, without its search for comments, and without tries that cannot succeed.
 
 rdflib's looks for a comment before each token and each try at one, which is half of what reading a query costs; source.py has
-made spaces of them. rdflib's own grammar stays as it is, for whoever else uses it: this is a copy of its elements.
+made spaces of them. It tries each alternative at each place, which is half of the rest; beginnings.py tells those that can begin
+with what stands there. rdflib's own grammar stays as it is, for whoever else uses it: this is a copy of its elements.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ def grammar() -> ParserElement:
     """The grammar, made when the first query is read. It keeps state while it parses."""
     from rdflib.plugins.sparql.parser import Query
 
-    return without_comments(Query)
+    from .beginnings import try_what_can_begin
+
+    return try_what_can_begin(without_comments(Query))
 
 
 def without_comments(root: ParserElement) -> ParserElement:
@@ -39,6 +42,8 @@ def without_comments(root: ParserElement) -> ParserElement:
     while pending:
         element = pending.pop()
         element.ignoreExprs = []
+        # Where an application has switched pyparsing's cache on, as matplotlib does for all, reading would take twice as long.
+        element._parse = element._parseNoCache  # type: ignore[method-assign]
         for name, part in list(vars(element).items()):
             if isinstance(part, ParserElement):
                 setattr(element, name, copied(part))

@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
-from pyparsing import ParserElement
+from pyparsing import (
+    CaselessKeyword,
+    Empty,
+    Forward,
+    Literal,
+    NotAny,
+    OneOrMore,
+    Opt,
+    ParseBaseException,
+    ParserElement,
+    Regex,
+    Suppress,
+    ZeroOrMore,
+)
 from rdflib.plugins.sparql.parser import Query
 
 from gsg.languages.sparql import parse_query
+from gsg.languages.sparql.beginnings import ANYTHING, BEYOND_ASCII, NOTHING, beginnings
 from gsg.languages.sparql.grammar import grammar
 
 PLAIN = """PREFIX : <http://e/#> SELECT DISTINCT ?a (COUNT(?b) AS ?n) WHERE {
@@ -43,3 +58,67 @@ def test_rdflibs_own_grammar_still_reads_comments() -> None:
     grammar()
 
     assert Query.parse_string("ASK { ?a ?b ?c # so }\n }", parse_all=True)
+
+
+LOOP = Forward()
+LOOP <<= Opt(LOOP) + "x"
+
+
+@pytest.mark.parametrize(
+    ("element", "begins"),
+    [
+        (Literal("<="), {"<"}),
+        (CaselessKeyword("Select"), {"s", "S", BEYOND_ASCII}),
+        (Regex("[0-9]+"), {*"0123456789", BEYOND_ASCII}),
+        (Regex('"(a|b)*"'), {'"', BEYOND_ASCII}),
+        (Regex("[0-9]*"), ANYTHING),
+        (Regex("a|b"), ANYTHING),
+        (Regex("a", re.IGNORECASE), ANYTHING),
+        (Regex("[ a]"), ANYTHING),
+        (Regex(r"\\w"), ANYTHING),
+        (Literal("a").set_whitespace_chars("-"), ANYTHING),
+        (Literal("a") | "b" | Opt("c") + "d", {*"abcd"}),
+        (Suppress("(") + Regex("x"), {"("}),
+        (ZeroOrMore("a") + Opt("b"), {"a", "b", NOTHING}),
+        (OneOrMore(Literal("a")) + "b", {"a"}),
+        (Empty(), ANYTHING),
+        (NotAny("a") + "b", ANYTHING),
+        (LOOP, ANYTHING),
+    ],
+    ids=str,
+)
+def test_what_an_element_can_begin_with(element: ParserElement, begins: set[str]) -> None:
+    assert beginnings(element) == begins
+
+
+SPACED = """PREFIX : <u:> SELECT ( COUNT ( ?b ) AS ?n ) { ?a :p / ^ :q* ?b ; a [ :s 1.5 , "x"@en ] .
+    FILTER ( ! ?c || ?b IN ( 1 , <i> ) ) OPTIONAL { VALUES ?c { UNDEF true } } } GROUP BY ?a LIMIT 3"""
+
+
+@pytest.mark.parametrize("stands", ["", "}", "?x", ".", "\u017felect"], ids=["nothing", "bracket", "variable", "dot", "letter"])
+def test_mistakes_are_found_where_rdflibs_grammar_finds_them(stands: str) -> None:
+    def found(grammar: ParserElement, tokens: list[str]) -> object:
+        text = " ".join(tokens)
+        try:
+            return read_by(grammar, text)
+        except ParseBaseException as error:
+            return text[error.loc :].split()
+
+    whole = SPACED.split()
+    for place in range(0, len(whole), 3):
+        tokens = [*whole[:place], stands, *whole[place + 1 :]]
+        assert found(grammar(), tokens) == found(Query, tokens)
+
+
+def test_pyparsings_cache_is_left_alone_where_somebody_switched_it_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    cached = []
+
+    def parse(element: ParserElement, *arguments: Any, **named: Any) -> Any:
+        cached.append(str(element))
+        return element._parseNoCache(*arguments, **named)
+
+    monkeypatch.setattr(ParserElement, "_parse", parse)
+
+    assert read_by(grammar(), PLAIN)
+    # pyparsing's own look for the end of the text.
+    assert len(cached) <= 3
