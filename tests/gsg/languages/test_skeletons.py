@@ -180,7 +180,8 @@ def histories(frames: list[str], alike: list[list[str]], constants: list[str]) -
 def check(language: str, texts: list[str]) -> None:
     skeletons = Skeletons()
     for text in texts:
-        if "NOW()" in text or "RAND()" in text:
+        # As an IRI it is none of these functions.
+        if "NOW()" in text.replace("<NOW()>", "") or "RAND()" in text:
             calls = counting(language)
             said(lambda text=text, calls=calls: skeletons.query(text, language, calls))  # type: ignore[misc]  # bound at once
             assert text in calls.texts

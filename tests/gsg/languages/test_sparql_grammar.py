@@ -85,7 +85,7 @@ LOOP <<= Opt(LOOP) + "x"
         (NotAny("a") + "b", ANYTHING),
         (LOOP, ANYTHING),
     ],
-    ids=str,
+    ids=lambda value: str(value) if isinstance(value, ParserElement) else "",
 )
 def test_what_an_element_can_begin_with(element: ParserElement, begins: set[str]) -> None:
     assert beginnings(element) == begins
