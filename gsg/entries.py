@@ -233,9 +233,13 @@ class Entries:
         present = [(1, fact, stamp) for fact, stamp in self._facts.get(key, _NOTHING).items()]
         return present + [(-1, fact, stamp) for fact, stamp in self._gone.get(key, _NOTHING).items()]
 
-    def digest(self, key: Key) -> int:
-        """64 bits that are the same where the same changes made the facts under a key; 0 where there are none."""
-        return self._sums.of(key, self._facts.get(key, _NOTHING))
+    def digest(self, key: Key, until: int = 0) -> int:
+        """64 bits that are the same where the same changes made the facts under a key; 0 where there are none.
+
+        ``until``: without the facts of this stamp or a later one.
+        """
+        facts = self._facts.get(key, _NOTHING)
+        return self._sums.before(key, facts, until) if until else self._sums.of(key, facts)
 
     def prepare_digest(self, key: Key, facts: int) -> bool:
         """Do a part of the work of :meth:`digest`, for so many facts; whether that was the last one."""

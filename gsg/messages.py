@@ -279,11 +279,15 @@ class AskRanges(_Message, tag=22, frozen=True):
 
 
 class AskKeys(_Message, tag=23, frozen=True):
-    """Do you have the same facts under these keys?"""
+    """Do you have the same facts under these keys?
+
+    ``until``: what has this stamp or a later one does not count, and the keys may just be changing; 0 where they have stood still.
+    """
 
     request: int
     keys: list[tuple[int, int, Term]]
     digests: list[int]
+    until: int = 0
 
 
 class AskFacts(_Message, tag=28, frozen=True):

@@ -191,7 +191,7 @@ class Peer:
         self._spreading = Spreading(
             self._handover, self._holders, self._exchange, self._rendezvous, self._start_task, self._outgoing.flush
         )
-        self._repair = Repair(self.contact, self._holders, self._exchange, self._rendezvous, self._handover)
+        self._repair = Repair(self.contact, self._holders, self._exchange, self._rendezvous, self._handover, self._versions)
         self._told = Told(self._rendezvous, self._handover, self._start_task)
         self._nearby = Nearby(
             self._interests,

@@ -8,8 +8,9 @@
       Replicate: what we know of these keys ───────────────────────>
 
 The other side does the same, so each learns what the other knows better (:mod:`gsg.entries`). A digest is made of facts and their
-stamps (:mod:`gsg.sums`). What has changed since the last round is on its way to all holders anyhow, and is left to the next round.
-Everything that replication and hand-over do at once, this does in the end, whatever went wrong before.
+stamps (:mod:`gsg.sums`). What has changed since the last round is on its way to all holders anyhow, and is left to the next round;
+where a range has differed for PATIENCE rounds, its keys are compared though they change, as they were COMPARE_S ago. Everything
+that replication and hand-over do at once, this does in the end, whatever went wrong before.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from .handover import Handover
 from .holders import Holders
 from .messages import AskKeys, AskRanges, Differ
 from .rendezvous import Rendezvous
+from .versions import Versions
 
 log = logging.getLogger(__name__)
 
@@ -39,22 +41,37 @@ KEYS_PER_TURN = 500
 FACTS_PER_TURN = 10_000
 """Facts under one key that are summed up before others get their turn."""
 CHUNK_KEYS = 1_000
+PATIENCE = 3
+"""Rounds in which a range differs before keys are compared there that never stand still."""
+FACTS_PER_ROUND = 10_000
+"""Of facts under such keys so many are sent for each round: what is told again in vain is to be little beside what is new."""
 
 
 class Repair:
     """Compares and mends, for as long as the peer lives: :meth:`run` is its one task."""
 
-    def __init__(self, own: dht.Contact, holders: Holders, exchange: Exchange, rendezvous: Rendezvous, handover: Handover) -> None:
+    def __init__(
+        self,
+        own: dht.Contact,
+        holders: Holders,
+        exchange: Exchange,
+        rendezvous: Rendezvous,
+        handover: Handover,
+        versions: Versions,
+    ) -> None:
         self._own = own.id
         self._holders = holders
         self._exchange = exchange
         self._held = rendezvous.held
         self._handover = handover
+        self._versions = versions
         self._digests = self._none_yet()
         self._version = -1
         """Of the holders, when all keys were looked at."""
         self._restless: Mapping[Key, None] | None = None
         """Keys that changed between the last two looks: they are left to the next round. None before the first, when all are."""
+        self._differed: dict[bytes, list[int]] = {}
+        """For each peer we hold something with, in how many rounds each range has differed; below 0, how many it is left alone."""
         self.mended = 0
         """Keys that were sent to a holder that had other facts, since the start."""
 
@@ -74,6 +91,7 @@ class Repair:
     async def round(self) -> None:
         """Compare with everybody once."""
         peers = await self._look()
+        self._differed = {contact.id: self._differed.get(contact.id, [0] * RANGES) for contact in peers}
         for contact in peers:
             try:
                 await self._compare(contact)
@@ -106,26 +124,44 @@ class Repair:
         return Digests(self._own, self._held, self._holders.place_of)
 
     async def _compare(self, contact: dht.Contact) -> None:
-        digests, restless = self._digests, self._restless
-        mine = digests.ranges[contact.id]
+        restless = self._restless
+        mine = self._digests.ranges[contact.id]
         found = await self._exchange.ask(contact, lambda request: AskRanges(request, mine), Differ)
         differing = {number for number in found.numbers if 0 <= number < RANGES}
+        differed = self._differed[contact.id]
+        differed[:] = [differed[number] + 1 if number in differing else 0 for number in range(RANGES)]
         if not differing or restless is None:
             return
-        settled = []
-        for keys in _chunks(digests.keys(differing), KEYS_PER_TURN):
-            quiet = [each for each in keys if each not in restless]
-            of_each = self._holders.all_of_each(quiet)
+        overdue = {number for number in differing if differed[number] >= PATIENCE}
+        await self._mend(contact, [each for each in await self._shared(contact, differing - overdue) if each not in restless])
+        if overdue:
+            until = self._versions.now_us() - int(COMPARE_S * 1_000_000)
+            sent = await self._mend(contact, await self._shared(contact, overdue), until)
+            for number in overdue:
+                differed[number] = -(sent // FACTS_PER_ROUND)
+
+    async def _shared(self, contact: dht.Contact, ranges: Iterable[int]) -> list[Key]:
+        """The keys of some ranges that we hold with a peer."""
+        shared = []
+        for keys in _chunks(self._digests.keys(ranges), KEYS_PER_TURN):
+            of_each = self._holders.all_of_each(keys)
             with_us = {id(holders) for holders in of_each if any(holder.id == contact.id for holder in holders)}
-            settled += [each for each, holders in zip(quiet, of_each, strict=True) if id(holders) in with_us]
+            shared += [each for each, holders in zip(keys, of_each, strict=True) if id(holders) in with_us]
             await asyncio.sleep(0)
-        for keys in _chunks(settled, CHUNK_KEYS):
-            theirs = [self._held.digest(each) for each in keys]
-            answer = await self._exchange.ask(contact, lambda request, k=keys, d=theirs: AskKeys(request, k, d), Differ)  # type: ignore[misc]  # bound now
+        return shared
+
+    async def _mend(self, contact: dht.Contact, all_keys: list[Key], until: int = 0) -> int:
+        """Compare keys with a holder, as they are or were at a moment, and send what differs: how many facts that were."""
+        sent = 0
+        for keys in _chunks(all_keys, CHUNK_KEYS):
+            ours = [self._held.digest(each, until) for each in keys]
+            answer = await self._exchange.ask(contact, lambda request, k=keys, d=ours: AskKeys(request, k, d, until), Differ)  # type: ignore[misc]  # bound now
             wanted = [keys[number] for number in dict.fromkeys(answer.numbers) if 0 <= number < len(keys)]
             if wanted:
+                sent += sum(len(self._held.under(each)) for each in wanted)
                 await self._handover.copy(contact, wanted)
                 self.mended += len(wanted)
+        return sent
 
     # --- what others ask ----------------------------------------------------------------------------------------------------
 
@@ -142,8 +178,8 @@ class Repair:
             raise Refused(f"{len(asked.keys)} keys with {len(asked.digests)} digests; expected as many, and at most {CHUNK_KEYS}")
         differ = []
         for number, (each, digest) in enumerate(zip(asked.keys, asked.digests, strict=True)):
-            ours = self._held.digest(each)
-            if ours != digest and self._digests.of(each) == ours:
+            ours = self._held.digest(each, asked.until)
+            if ours != digest and (asked.until or self._digests.of(each) == ours):
                 differ.append(number)
         return Differ(asked.request, differ)
 

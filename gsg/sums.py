@@ -62,6 +62,11 @@ class Sums:
         self.advance(key, stamps, len(stamps))
         return self.large[key].total
 
+    def before(self, key: Key, stamps: dict[Tuple, int], until: int) -> int:
+        """As :meth:`of`, without the facts of this stamp or a later one."""
+        later = [item for item in stamps.items() if item[1] >= until]
+        return (self.of(key, stamps) - _total(later)) & _MASK
+
     def advance(self, key: Key, stamps: dict[Tuple, int], facts: int) -> bool:
         """Sum up so many more, where they are LARGE; whether those were all. So that others may have their turn."""
         if len(stamps) < LARGE:

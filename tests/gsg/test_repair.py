@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
 from peers import others, quiet, simulate
 
+import dht
+import gsg.repair
 from dht.simnet import SimNet
 from gsg import Peer, Symbol
 from gsg.digests import RANGES
 from gsg.features import Key
 from gsg.messages import AskKeys, AskRanges, Differ
 from gsg.model import Tuple
-from gsg.repair import COMPARE_S, Repair
+from gsg.repair import COMPARE_S, PATIENCE, Repair
 
 ON = Symbol("on")
+PLACE: Key = (3, 1, ON)
+OFTEN_S = COMPARE_S / 2
 
 
 async def _nothing() -> None:
@@ -56,6 +61,67 @@ def test_what_two_holders_lack_of_one_message_is_mended_also_where_it_is_as_much
         assert [len(peer._rendezvous.held.under((3, 1, ON))) for peer in peers] == [2] * 3
 
     simulate(work, seed=72, size=3)
+
+
+async def insert_often(peer: Peer, seconds: float) -> None:
+    """Let a key never stand still from one round to the next."""
+    for number in range(int(seconds / OFTEN_S)):
+        await asyncio.sleep(OFTEN_S)
+        await peer.insert([(f"new {number}", ON, "b")])
+
+
+def test_a_key_that_never_stands_still_is_mended_too() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        fact = ("a", ON, "b")
+        await peers[0].insert([fact])
+        await asyncio.sleep(5 * COMPARE_S)
+        lose(peers[2], (3, 1, ON), fact)
+
+        await insert_often(peers[1], (PATIENCE + 2) * COMPARE_S)
+
+        assert fact in peers[2]._rendezvous.held.under((3, 1, ON))
+
+    simulate(work, seed=73, size=3)
+
+
+def test_what_changes_all_the_time_and_is_the_same_is_not_sent_again() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        await asyncio.sleep(5 * COMPARE_S)
+        mended = [peer._repair.mended for peer in peers]
+
+        await insert_often(peers[1], 5 * PATIENCE * COMPARE_S)
+
+        assert [peer._repair.mended for peer in peers] == mended
+
+    simulate(work, seed=74, size=3)
+
+
+def test_the_more_lies_under_such_a_key_the_less_often_it_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gsg.repair, "FACTS_PER_ROUND", 10)
+
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        honest, liar = peers
+        await honest.insert([(f"s{number}", ON, "b") for number in range(300)])
+        await insert_often(honest, 5 * COMPARE_S)
+        lie(liar._repair)
+        sent: list[Key] = []
+        copy = honest._handover.copy
+
+        async def counting(holder: dht.Contact, keys: list[Key]) -> None:
+            sent.extend(keys)
+            await copy(holder, keys)
+
+        def that_key(asked: AskKeys) -> Differ:
+            return Differ(asked.request, [asked.keys.index(PLACE)] if PLACE in asked.keys else [])
+
+        honest._handover.copy = counting  # type: ignore[method-assign]  # to see what is sent
+        liar._repair.keys_differ = that_key  # type: ignore[method-assign]  # nothing else is said to differ
+
+        await insert_often(honest, 20 * COMPARE_S)
+
+        assert sent == [PLACE]
+
+    simulate(work, seed=75, size=2)
 
 
 def test_a_holder_that_names_keys_that_were_not_asked_for_keeps_no_other_from_being_mended() -> None:
