@@ -72,6 +72,7 @@ def demo() -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_S, check=False)
 
 
+@pytest.mark.long
 def test_the_demo_ends_by_itself_and_complains_of_nothing(demo: subprocess.CompletedProcess[str]) -> None:
     assert (demo.returncode, demo.stderr) == (0, "")
     assert demo.stdout.endswith("Done; all peers have stopped.\n")

@@ -49,6 +49,7 @@ def small(n_queries: int = 60, n_triples: int = 4_000) -> tuple[list[workload.Pa
     return list(pairs)[:n_queries], triples
 
 
+@pytest.mark.long
 def test_a_trial_of_every_part_ends_well(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, few_films: films.Films
 ) -> None:

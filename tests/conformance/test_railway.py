@@ -64,6 +64,7 @@ def places(railway: Railway, query: str, chance: random.Random) -> list[Row]:
     return [dict(row) for row in chance.sample(found, min(FAULTS, len(found)))]
 
 
+@pytest.mark.long
 def test_rows_are_the_oracles_while_the_graph_is_loaded_in_any_order() -> None:
     world = World()
     shuffled = random.Random(1).sample(facts(), len(facts()))
@@ -110,6 +111,7 @@ def test_a_length_keeps_its_lexical_form_and_datatype() -> None:
     assert found["length"] == Literal("0", XSD + "int")
 
 
+@pytest.mark.long
 def test_eight_peers_end_with_the_rows_of_the_oracle() -> None:
     railway = Railway()
     chance, sites = random.Random(8), random.Random(8)

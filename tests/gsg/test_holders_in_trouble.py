@@ -77,6 +77,7 @@ class History:
         return kind
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(1))
 def test_what_several_publish_in_any_trouble_is_the_answer(seed: int) -> None:
     async def work(net: SimNet) -> None:

@@ -7,6 +7,8 @@ import contextlib
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 import gsg
 from gsg.processes import PeerProcess, start
 
@@ -38,6 +40,7 @@ async def rows_of(url: str, expected: Counter[str]) -> Counter[str]:
     return +held
 
 
+@pytest.mark.long
 async def test_all_peers_are_killed_and_started_again_and_all_rows_are_as_before(tmp_path: Path) -> None:
     options = [("--data", str(tmp_path / f"{number}")) for number in range(PEERS)]
     running: list[PeerProcess] = []

@@ -42,6 +42,7 @@ def test_a_promise_that_is_broken_on_purpose_is_noticed(name: str, monkeypatch: 
     assert any(run(seed, latest_s=0.0)[1] for seed in range(first, first + FOUND_WITHIN))
 
 
+@pytest.mark.long
 def test_a_seed_gives_the_same_run_in_another_process_with_other_hashes() -> None:
     def said(hash_seed: str) -> str:
         path = os.pathsep.join(filter(None, sys.path))

@@ -70,6 +70,7 @@ async def test_connections_that_are_not_allowed_are_counted() -> None:
         assert (await counts(peer))["pedro_connections_refused"] == 1
 
 
+@pytest.mark.long
 async def test_client_that_is_cut_off_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pedro_compat.outbox.UNREAD_BYTES", 0)
     monkeypatch.setattr("pedro_compat.outbox.SLOW_BYTES", -1)

@@ -21,6 +21,7 @@ def _sockets_closed() -> Iterator[None]:
     close_all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("dialect", [PAPER, V1_14], ids=["paper", "1.14"])
 async def test_random_lines_are_answered_one_by_one_and_disturb_nobody(

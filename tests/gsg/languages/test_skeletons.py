@@ -207,6 +207,7 @@ def test_a_script_says_the_same_without_a_parser(texts: list[str]) -> None:
     check("gsg", texts)
 
 
+@pytest.mark.long
 @given(histories(SPARQL_FRAMES, SPARQL_ALIKE, SPARQL_CONSTANTS))
 @settings(max_examples=settings.default.max_examples // 5)
 def test_sparql_says_the_same_without_a_parser(texts: list[str]) -> None:
