@@ -168,6 +168,8 @@ class Link(asyncio.Protocol):
         """One read: all the frames that it completes go to the caller together."""
         if self.state not in (LinkState.OPEN, LinkState.SHAKING_HANDS):
             return
+        if self.state is LinkState.OPEN:
+            self.heard_s = self._loop.time()
         if self._links.ciphers is not None:
             data = self._deciphered(data)
         if data and self.state is LinkState.SHAKING_HANDS:
@@ -180,7 +182,6 @@ class Link(asyncio.Protocol):
             self._fail(str(error))
             return
         if payloads:
-            self.heard_s = self._loop.time()
             self._links.received(self, payloads)
 
     def _deciphered(self, data: bytes) -> bytes:

@@ -68,14 +68,16 @@ class Heartbeats:
 
     def beat(self, now: float) -> None:
         """Ask the links that have been silent, and end those that owe an answer for too long."""
+        feeding = self._feeding()
         for channel, (answer, since_s) in list(self._asked.items()):
             if answer.done():
                 del self._asked[channel]
-            elif max(since_s, channel.heard_s) + SILENT_S <= now:
+            elif channel in feeding and not channel.congested and max(since_s, channel.heard_s) + SILENT_S <= now:
+                # Not one that we feed: whoever reads slowly, and only reads, says nothing before it has come to our question.
                 channel.abort(f"nothing has come by it for {SILENT_S:g} s")
         others = self._exchange.channels()
         told = self._rng.sample(others, min(TOLD, len(others)))
-        silent = [channel for channel in self._feeding() if channel.heard_s + BEAT_S <= now]
+        silent = [channel for channel in feeding if channel.heard_s + BEAT_S <= now]
         for channel in dict.fromkeys([*silent, *told]):
             if channel not in self._asked:
                 answer = channel.ask(lambda request: Beat(request, self._versions.latest))

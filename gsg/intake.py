@@ -426,9 +426,9 @@ class Intake:
 
     def _forget(self, source: Source) -> None:
         """End a feed here and at its rendezvous; facts that no other feed has go with it."""
-        number = source.number
-        if self._sources.pop(number, None) is None:
+        if self._sources.get(number := source.number) is not source:  # the memory's number may be another feed's by now
             return
+        del self._sources[number]
         self._resuming.end(source)
         ways = self._ways.get(source.holder.id)
         if ways is not None and source.channel in ways:
@@ -470,7 +470,7 @@ class Intake:
                 self._forget(source)
             return
         attempt = 0
-        while memory.users and source.number in self._sources:
+        while memory.users and self._sources.get(source.number) is source:
             try:
                 await self._post(memory)
             except Elsewhere as error:

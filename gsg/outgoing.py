@@ -113,6 +113,9 @@ class Outgoing:
                     self._put(subscriber, message)
                 if not subscriber.congested:
                     break
+        except PeerUnreachable:
+            self._rendezvous.drop(subscriber)  # it may have been held after the loss of the link was told
+            raise
         finally:
             self._missed += kept.missed
             del self._held[subscriber]

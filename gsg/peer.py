@@ -290,7 +290,7 @@ class Peer:
         )
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        # Subscriptions end first, so that no rows come of what leaving does; the network is left in order only by a peer in order.
+        # Subscriptions end first, so that no rows come of what leaving does; only a peer in order leaves the network in order.
         self._subscriptions.end()
         try:
             if self._open and kind is None:
@@ -456,6 +456,7 @@ class Peer:
         if self._open:
             self._publisher.lost(channel)
             self._subscriber.broken(channel)
+            self._send_again(channel.contact.id)  # it may have lost what it acknowledged: been started anew unnoticed
 
     def _peer_discovered(self, contact: dht.Contact) -> None:
         if self._open:
@@ -476,7 +477,11 @@ class Peer:
     def _peer_gone(self, peer: bytes, lives: bool) -> None:
         self._handover.died(peer)
         self._subscriber.intake.standbys.look_at_all()
-        if not lives and self._publisher.gone(peer):
+        if not lives:
+            self._send_again(peer)
+
+    def _send_again(self, peer: bytes) -> None:
+        if self._publisher.gone(peer):
             self._start_task(self._publisher.send_again())
 
     def _opened(self) -> Publisher:

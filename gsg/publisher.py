@@ -179,8 +179,9 @@ class Publisher:
         self._interests = interests
         self._sending = asyncio.Lock()
         """Held while one batch is sent; those who wait are the callers of publish, who bound how many they are."""
-        self._last = versions.now_us()
-        """The last number given. It begins with the time, so that a peer that comes back with its id does not repeat itself."""
+        self._last = max(versions.now_us(), versions.latest)
+        """The last number given. It begins with the time, or what is known of a former life where the clock is behind that: a peer
+        that comes back with its id does not repeat itself."""
         self._sent = Sent()
         self._going: deque[_Facts] = deque()
         """Facts that are under way, and those that were sent since the first of these. Limit: GOING."""

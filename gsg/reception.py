@@ -221,11 +221,11 @@ class Reception:
         self._quotas.of_peer(peer).post(posted // (REPLICAS - 1) if standby else posted)
 
     def _posted(self, channel: Channel, request: int, feed: AnyFeed) -> None:
-        if type(feed) is Feed and self._rendezvous.feed(channel, feed.number) is not feed:
-            return  # it has ended meanwhile, or its link
         with contextlib.suppress(PeerUnreachable):  # the feed ends with its link
+            # Also where it has ended meanwhile: whoever asked waits for the answer.
             channel.send(Done(request))
-            self._outgoing.snapshot(channel, feed)
+            if type(feed) is not Feed or self._rendezvous.feed(channel, feed.number) is feed:
+                self._outgoing.snapshot(channel, feed)
 
     def _refuse(self, channel: Channel, message: Message, why: str) -> None:
         self._pass_over(message)

@@ -257,7 +257,11 @@ class Session:
     async def _pump(self, number: int, subscription: LiveSubscription, stored: int) -> None:
         """Send a subscription's rows at the client's pace; what it does not take waits in the subscription's bounded backlog."""
         try:
-            while stored and (batch := await self._batch(number, subscription, min(stored, ROWS_PER_MESSAGE))):
+            # What came and went again while the client was slow is not pending any more.
+            while stored and subscription.pending:
+                batch = await self._batch(number, subscription, min(stored, ROWS_PER_MESSAGE))
+                if not batch:
+                    break
                 stored = min(stored - len(batch), subscription.pending)
                 await self._send_rows(number, subscription.variables, batch)
             await self._send(UpToDate(number))

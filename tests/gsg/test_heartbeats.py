@@ -71,3 +71,25 @@ def test_who_has_nothing_to_do_with_a_change_hears_of_its_time() -> None:
         assert [peer for peer in peers if peer._versions.latest < stamp] == []
 
     simulate(work, seed=2, size=16)
+
+
+def test_who_only_reads_and_slowly_is_not_taken_for_lost() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        rendezvous, *_, subscriber = closest(peers, "x")
+        await subscriber.subscribe('("x")')
+        heartbeats = rendezvous._reception._heartbeats
+        fed = rendezvous._exchange.channels()
+        asked_s = net.loop.time()
+        net.stall(subscriber.contact.host)
+        assert not set(fed) & set(rendezvous._subscriber.intake.channels())
+
+        heartbeats.beat(asked_s)
+        owing = [channel for channel in fed if channel.pending]
+        heartbeats.beat(asked_s + 2 * SILENT_S)
+
+        assert owing
+        await asyncio.sleep(1)
+        assert set(owing) <= set(rendezvous._exchange.channels())
+        net.read_on(subscriber.contact.host)
+
+    simulate(work, seed=1, size=2)

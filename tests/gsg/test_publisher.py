@@ -85,6 +85,19 @@ def publisher_of(place: Place, holders: FixedHolders) -> Publisher:
     return Publisher(place.contact.id, holders, place.exchange, EverythingWanted(), Versions(lambda: NOW_US / 1_000_000))  # type: ignore[arg-type]  # know as much
 
 
+def test_numbers_go_on_after_a_former_life_whatever_the_clock_says() -> None:
+    async def main(net: SimNet) -> None:
+        place = Place(net)
+        versions = Versions(lambda: 0)
+        versions.resume(NOW_US)
+
+        publisher = Publisher(place.contact.id, FixedHolders(lambda _: []), place.exchange, EverythingWanted(), versions)  # type: ignore[arg-type]  # know as much
+
+        assert publisher._last >= NOW_US
+
+    run(main, seed=1)
+
+
 def test_each_owner_gets_one_message_with_all_of_its_tuples_and_their_places() -> None:
     async def main(net: SimNet) -> None:
         us, even, odd = Place(net), Place(net), Place(net)

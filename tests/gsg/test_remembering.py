@@ -11,12 +11,15 @@ from typing import Any
 
 import pytest
 from lives import Lives, fill, make_room, slow_disks
-from peers import PORT, Reader, guest_of, make_peer, quiet, rendezvous
+from peers import PORT, Reader, guest_of, make_peer, quiet, rendezvous, unread
 
+import dht
 import gsg.keeping
 from dht import Identity
 from dht.simnet import SimNet, run
 from gsg import BadData, GsgError, Peer, PeerUnreachable, Refused, Space, Symbol
+from gsg.features import key
+from gsg.holders import UNSURE_S
 from gsg.model import Tuple
 from gsg.versions import CLOCKS_APART_S
 
@@ -195,6 +198,31 @@ def test_each_holder_has_what_was_acknowledged_on_disk(survivor: int, tmp_path: 
         assert (await lives.start(survivor)).resumed_facts == len(facts) > 0
 
     live(work, tmp_path, seed=20 + survivor, size=3)
+
+
+@pytest.mark.parametrize("quietly", [False, True], ids=["reset", "without a word"])
+def test_an_event_is_told_though_its_rendezvous_died_with_it_and_was_back_before_anybody_noticed(
+    quietly: bool, tmp_path: Path
+) -> None:
+    async def work(lives: Lives) -> None:
+        await asyncio.sleep(UNSURE_S + 10)
+        by_distance = sorted(lives.peers, key=lambda number: dht.distance(lives.peers[number].contact.id, key(2, 0, "x")))
+        asked, *_, publisher, subscriber = by_distance
+        subscription = await lives.peers[subscriber].subscribe('("x", ?y)')
+        await quiet()
+        host = lives.peers[subscriber].contact.host
+
+        lives.net.stall(host)
+        await lives.peers[publisher].notify([("x", 1)])
+        await lives.kill(asked, quietly=quietly)
+        await lives.start(asked)
+        lives.net.read_on(host)
+        await lives.peers[publisher].notify([("x", 2)])
+        await asyncio.sleep(MENDED_S)
+
+        assert await unread(subscription) == ["!?y=1", "!?y=2"]
+
+    live(work, tmp_path, seed=7, size=6)
 
 
 def test_a_peer_that_was_away_learns_what_it_missed_and_keeps_that(tmp_path: Path) -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+from members import member_of
 from peers import guest_of, others, quiet, rendezvous, simulate
 
 from dht.simnet import SimNet
 from gsg import Peer
 from gsg.exchange import ANSWER_TIMEOUT_S
+from gsg.features import Template
 from gsg.intake import RETRY_S
-from gsg.messages import Gap
+from gsg.memories import Source
+from gsg.messages import Done, Gap, InsertCondition, RemoveCondition
 from gsg.quotas import PEER, Quotas
 
 
@@ -49,3 +52,40 @@ def test_a_template_without_constants_is_posted_at_a_peer_that_refused_it_as_soo
             assert guest._rendezvous.feeds() == 1
 
     simulate(work, seed=3, size=3)
+
+
+def test_a_feed_that_ends_late_does_not_end_the_one_that_has_its_number_by_then() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        asked = rendezvous(peers, 1, 0, "x")
+        subscriber = others(peers, asked)[0]
+        subscription = await subscriber.subscribe('("x")')
+        intake = subscriber._subscriber.intake
+        (source,) = [one for one in intake._sources.values() if one.holder == asked.contact]
+        before = Source(source.memory, source.number, source.channel)
+
+        intake._forget(before)
+        await intake._restore(before)
+
+        assert intake._sources[source.number] is source
+        await asked.insert([("x",)])
+        await quiet()
+        assert len(subscription.rows()) == 1
+
+    simulate(work, seed=3)
+
+
+def test_who_posts_a_template_and_ends_it_at_once_is_answered() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        asked = rendezvous(peers, 1, 0, "x")
+        await asked.insert([("x",)])
+        async with member_of(net) as member:
+            channel = await member.exchange.channel(asked.contact)
+            # Its rendezvous compares the key with its other holders before it answers, since a peer has just come.
+            answer = channel.ask(lambda request: InsertCondition(request, 7, Template(("x",)), 0))
+            channel.send(RemoveCondition(7))
+            await quiet()
+
+            assert answer.done()
+            assert isinstance(answer.result(), Done)
+
+    simulate(work, seed=3)
