@@ -124,14 +124,15 @@ class Holders:
 
     async def of(self, features: Iterable[Key]) -> dict[Key, dht.Contact]:
         """The holder of each feature. Raises PeerUnreachable when the overlay cannot say."""
+        wanted = list(features)
+        if not self.aside and all(sets := self.all_of_each(wanted)):
+            # Remembered with the others, who are asked for next where this peer is among them.
+            return {feature: holders[0] for feature, holders in zip(wanted, sets, strict=True)}
         self._look_for_news()
         known = self._known
         found = {}
-        for feature in features:
+        for feature in wanted:
             holder = known.get(feature)
-            if holder is None and not self.aside and (holders := self.all_of(feature)):
-                # Remembered with the others, who are asked for next where this peer is among them.
-                holder = holders[0]
             if holder is None:
                 holder = self._remember(feature, self._overlay.owners_now(key(*feature)) or await self._look_up(feature))
             found[feature] = holder

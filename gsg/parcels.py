@@ -10,7 +10,6 @@ import dht
 
 from .messages import fit_together, size_bytes
 from .model import Tuple
-from .placement import places_by_holder
 
 CHUNK_TUPLES = 1_000
 CHUNK_BYTES = 1024 * 1024
@@ -58,15 +57,19 @@ def cut(places: Places, holders: Sequence[Sequence[dht.Contact]], sizes: Sequenc
     done: list[Parcel] = []
     filling: dict[bytes, Parcel] = {}
     for (number, there), contacts in zip(places.items(), holders, strict=True):
-        for holder_id, positions_there in places_by_holder(there, [contact.id for contact in contacts]).items():
-            parcel = filling.get(holder_id)
+        for position, holder in zip(there, contacts, strict=True):
+            parcel = filling.get(holder.id)
             if parcel is None:
-                holder = next(contact for contact in contacts if contact.id == holder_id)
-                parcel = filling[holder_id] = Parcel(holder)
-            parcel.numbers.append(number)
-            parcel.places.append(positions_there)
-            if sizes is None:
+                parcel = filling[holder.id] = Parcel(holder)
+            elif parcel.numbers[-1] == number:
+                parcel.places[-1] += _BYTE[position]
                 continue
+            parcel.numbers.append(number)
+            parcel.places.append(_BYTE[position])
+        if sizes is None:
+            continue
+        for holder_id in dict.fromkeys([holder.id for holder in contacts]):
+            parcel = filling[holder_id]
             parcel.size_bytes += sizes[number]
             if len(parcel.numbers) >= CHUNK_TUPLES or parcel.size_bytes >= CHUNK_BYTES:
                 done.append(filling.pop(holder_id))
@@ -83,3 +86,6 @@ def _of_one_holder(places: Places, holders: Sequence[dht.Contact]) -> list[Parce
         parcel.numbers.append(number)
         parcel.places.append(there)
     return list(filling.values())
+
+
+_BYTE = [bytes((position,)) for position in range(256)]

@@ -63,14 +63,6 @@ def rarity_by_habit(position: int) -> tuple[bool, int]:
     return position == 1, -position
 
 
-def places_by_holder(positions: Sequence[int], holders: Sequence[bytes]) -> dict[bytes, bytes]:
-    """The positions of a tuple that each holder holds: ``holders[i]`` holds the key of ``positions[i]``."""
-    places: dict[bytes, bytes] = {}
-    for position, holder in zip(positions, holders, strict=True):
-        places[holder] = places.get(holder, b"") + position.to_bytes(1, "big")
-    return places
-
-
 def predicate_anchor(candidates: Sequence[int]) -> int:
     """The second place where it is among the positions that hold a constant, as RDF's predicate; else by habit the rarest.
 

@@ -19,7 +19,6 @@ from gsg.placement import (
     grid_for,
     pair_key,
     parts_for,
-    places_by_holder,
     predicate_anchor,
     random_anchor,
     scattered,
@@ -78,17 +77,6 @@ def load(facts: int, templates: int = 0, *, posted: bool = False) -> Load:
 )
 def test_a_template_is_posted_at_its_rarest_constant(template: rete.Template[str], load_at: dict[int, Load], anchor: int) -> None:
     assert choose_anchor(template, load_at) == anchor
-
-
-def test_an_owner_of_several_positions_is_told_of_all() -> None:
-    assert places_by_holder((0, 1, 3), (b"p", b"q", b"p")) == {b"p": b"\x00\x03", b"q": b"\x01"}
-
-
-@given(st.lists(st.tuples(st.integers(0, 254), st.sampled_from([b"p", b"q", b"r"])), unique_by=lambda pair: pair[0]))
-def test_each_position_goes_to_its_owner_once(pairs: list[tuple[int, bytes]]) -> None:
-    places = places_by_holder([position for position, _ in pairs], [holder for _, holder in pairs])
-
-    assert sorted((position, holder) for holder, there in places.items() for position in there) == sorted(pairs)
 
 
 def test_a_template_may_be_posted_at_its_predicate_or_anywhere_by_draw() -> None:
