@@ -63,6 +63,10 @@ MAX_INCARNATION = 2**53
 MAX_RECORDS = 4096
 """Living peers remembered, more than a routing table holds; the one heard of longest ago is dropped for a new one."""
 
+REFUTATIONS = 100
+"""By how much its incarnation may have risen between two answers of a peer for it to be in the same life: one for each suspicion
+that it has refuted, where a life begins with the milliseconds of its first moment."""
+
 GRAVE_S = 30.0
 """How long what others say about a dead peer is not believed, in seconds; its own word is, at once."""
 
@@ -124,7 +128,7 @@ class PeerDied:
 
 @dataclass(frozen=True, slots=True)
 class PeerReturned:
-    """A peer that had died answers again."""
+    """A peer that had died answers again, or one answers in another life before anybody missed it."""
 
     contact: Contact
 
@@ -143,6 +147,8 @@ class _Record:
     contact: Contact
     heard_s: float
     incarnation: int = 0
+    # The latest one that it told us itself.
+    told: int | None = None
     standing: _Standing = _Standing.ALIVE
     # Since when it has its standing, and when it was last asked without an outcome yet.
     since_s: float = 0.0
@@ -282,7 +288,7 @@ class Liveness:
         return orders
 
     def answered(self, contact: Contact, now: float, incarnation: int | None = None) -> PeerReturned | None:
-        """A peer answered us from this address, with its incarnation where the answer has it."""
+        """A peer answered us from this address, with its incarnation where the answer has it; whether it had gone meanwhile."""
         record = self._records.pop(contact.id, None)
         returned = None
         if record is None:
@@ -308,6 +314,9 @@ class Liveness:
         record.blamed_by.clear()
         if incarnation is not None:
             record.incarnation = incarnation
+            if record.told is not None and incarnation > record.told + REFUTATIONS:
+                returned = PeerReturned(contact)
+            record.told = incarnation if record.told is None else max(record.told, incarnation)
         self._clear(record, now)
         rumour = self._rumours.get(contact.id)
         if rumour is not None and rumour[0].word is not Word.LIVES:

@@ -84,9 +84,10 @@ class Overlay:
 
     ``id`` is 20 bytes; ``host`` an IP literal to listen at (the unspecified one listens everywhere, and ``contact`` then has the
     address that others see, learned by joining); ``port`` is UDP's, 0 takes a free one. ``rng`` draws call ids and targets,
-    seeded for a repeatable run. ``on_discovered`` hears of each peer that becomes known or answers from another address,
-    ``on_lost`` of each that died. ``on_event`` hears of each PeerDied (also of those that :meth:`lost` was told of), PeerReturned,
-    and NeighbourhoodChanged, at most once a turn of the loop. Callbacks must not block; what they raise is logged and counted.
+    seeded for a repeatable run. ``on_discovered`` hears of each peer that becomes known, answers from another address or
+    was started anew before it was missed, ``on_lost`` of each that died. ``on_event`` hears of each PeerDied (also of those that
+    :meth:`lost` was told of), PeerReturned, and NeighbourhoodChanged, at most once a turn of the loop. Callbacks must not block;
+    what they raise is logged and counted.
 
     ``depends_on`` names peers to watch besides the neighbours, ``heard_s`` when a peer was last heard by other means than
     datagrams, by the loop's clock: whoever is heard lives. ``book`` is the file of the address book, which brings a peer that
@@ -361,8 +362,9 @@ class Overlay:
             self._joining.book.remove(contact.address)
             self.regions.discovered(contact)
             self._nearest_changed()
-            if returned is not None:
-                self._tell(self.on_event, returned)
+        if returned is not None:
+            self._tell(self.on_event, returned)
+        if known != contact or returned is not None:
             self._tell(self.on_discovered, contact)
 
     def _over_share(self, contact: Contact) -> None:

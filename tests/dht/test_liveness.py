@@ -418,6 +418,31 @@ def test_who_died_is_not_believed_in_for_a_while_unless_it_answers_itself() -> N
     assert not liveness.avoids(X, 12.0)
 
 
+@pytest.mark.parametrize(
+    ("told", "returned"),
+    [
+        pytest.param([None, 5_000], [None, None], id="its first"),
+        pytest.param([5_000, 5_000, None, 5_001], [None] * 4, id="it has refuted something"),
+        pytest.param([5_000, 9_000, 9_000], [None, PeerReturned(X), None], id="another life"),
+        pytest.param([5_000, 9_000, 5_000, 9_000], [None, PeerReturned(X), None, None], id="an answer that is late"),
+    ],
+)
+def test_who_answers_in_another_life_has_returned(told: list[int | None], returned: list[PeerReturned | None]) -> None:
+    liveness = living()
+
+    assert [liveness.answered(X, 1.0 + number, each) for number, each in enumerate(told)] == returned
+
+
+def test_what_others_say_of_its_life_makes_nobody_return() -> None:
+    liveness = living(X, contact(2))
+    liveness.answered(X, 1.0, 5_000)
+
+    liveness.heard(contact(2).id, [Rumour(Word.LIVES, X.id, 9_000)], 2.0)
+
+    assert liveness.answered(X, 3.0, 5_001) is None
+    assert liveness.answered(X, 4.0, 9_000) == PeerReturned(X)
+
+
 def test_news_of_a_return_goes_round_and_is_looked_into() -> None:
     told, teller = living(X, contact(2)), living(X)
     told.lost(X, 10.0)

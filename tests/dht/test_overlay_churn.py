@@ -357,3 +357,21 @@ def test_a_book_that_cannot_be_written_is_said_and_harms_nobody(tmp_path: Path, 
 
     assert run(main, seed=32) == 1
     assert "cannot be written: [Errno 2] No such file or directory" in caplog.text
+
+
+def test_a_peer_that_starts_again_before_it_is_missed_is_discovered_again() -> None:
+    async def main(net: SimNet) -> tuple[list[OverlayEvent], list[Contact]]:
+        discovered: list[Contact] = []
+        async with network(net, 3) as (peers, events):
+            near, old = peers[0], peers[2].contact
+            near.on_discovered = discovered.append
+            net.crash(old.host)
+            net.restart(old.host)
+            async with Overlay(old.id, old.host, PORT, rng=net.rng(), incarnation=1000) as again:
+                await again.join([near.contact.address])
+                await asyncio.sleep(10)
+                return events[near.contact.id], discovered
+
+    events, discovered = run(main, seed=29)
+    assert [each for each in events if not isinstance(each, NeighbourhoodChanged)] == [PeerReturned(discovered[0])]
+    assert len(discovered) == 1

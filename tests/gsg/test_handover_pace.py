@@ -6,14 +6,14 @@ import asyncio
 from itertools import pairwise
 
 import pytest
-from peers import guest_of, quiet, simulate
+from peers import PORT, guest_of, overlay, quiet, simulate
 
 import dht.link
-from dht.simnet import SimNet
+from dht.simnet import SimNet, run
 from gsg import Peer, Symbol
 from gsg.exchange import LinkBroke
 from gsg.features import Key
-from gsg.handover import SWEEP_S, Handover
+from gsg.handover import SETTLING_S, SWEEP_S, Handover
 
 ON = Symbol("on")
 FACTS = 8_000
@@ -99,3 +99,29 @@ def test_a_peer_that_is_back_does_not_count_as_dead() -> None:
             assert host._handover._dead == set()
 
     simulate(work, seed=44, size=2)
+
+
+def test_a_peer_that_lost_all_and_is_back_before_it_is_missed_is_told_all() -> None:
+    async def main(net: SimNet) -> None:
+        key = dht.Identity(b"k" * 32)
+        async with overlay(net, 2) as peers:
+            host = net.host()
+            addresses = [peer.contact.address for peer in peers[:1]]
+
+            def start() -> Peer:
+                return Peer((host, PORT), addresses, identity=key, rng=net.rng(), clock=net.loop.time)
+
+            first = await start().__aenter__()
+            await asyncio.sleep(2 * SETTLING_S)
+            await peers[0].insert([("x", ON, "y"), ("x", ON, "z")])
+            await peers[0].retract([("x", ON, "z")])
+            net.crash(host)
+            await first.__aexit__(ConnectionError, None, None)
+            net.restart(host)
+
+            async with start() as again:
+                await quiet()
+
+                assert sorted(sign for sign, _, _ in again._rendezvous.held.history((3, 1, ON))) == [-1, 1]
+
+    run(main, seed=45)
