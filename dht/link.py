@@ -67,7 +67,7 @@ class Link(asyncio.Protocol):
         self.congested = False
         """Whether the caller should stop producing for this link: see ``drained``."""
         self.heard_s = float("-inf")
-        """When a frame came last, by the loop's clock."""
+        """When anything came last since the link opened, by the loop's clock: of a long frame, its latest part."""
         self.start_number = 0
         self._links = links
         self._expected = expected
