@@ -129,7 +129,9 @@ class SimLoop(asyncio.SelectorEventLoop):
         ready, timers = self._ready, self._timers
         while True:
             if timers:
-                self._ripen()
+                # Mostly more is ready, and nothing is due before that was run.
+                if not ready or timers[0][0] < self._now_s + _MOMENT_S:
+                    self._ripen()
             elif not ready and not self._stopping:
                 self._hear_of_the_world()
             for _ in range(len(ready)):
