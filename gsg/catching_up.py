@@ -2,7 +2,7 @@
 
 What was acknowledged has reached all living holders, except those that were set aside, or had just come. One of these may be the
 primary all the same, when those before it die; so while keys may be changing hands whoever serves a key compares it once with its
-other holders, and is sent what differs there.
+other holders, and is sent what differs there. Facts alone are compared, as a snapshot is of those; tombstones come with repair.
 
     subscribed ──settled, or compared already──> snapshot
          └──AskFacts to the other holders──> what they know better ──Done, or WAIT_S──> snapshot

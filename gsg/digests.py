@@ -5,6 +5,9 @@ so a key that changes costs one addition for each holder, however many keys ther
 the first 64 bits of the key, modulo 2**64: these are as good as random, so that it is as good as impossible that what differs under
 several keys cancels out (Dietzfelbinger 1996, "Universal hashing and k-wise independent random variables via integer arithmetic
 without primes").
+
+Tombstones are summed up apart, for each period of their stamps, since peers forget them at different moments: two compare those of
+the periods of which neither has forgotten any.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from typing import TypeAlias
 
 import dht
 
-from .entries import Entries
+from .entries import Entries, with_gone
 from .features import Key
 
 RANGES = 256
@@ -37,6 +40,8 @@ class Digests:
     def __init__(self, own: bytes, held: Entries, place_of: Callable[[Key], Place]) -> None:
         self.ranges: dict[bytes, Ranges] = {}
         """By the id of each peer that holds keys with us. Bounded by the peers there are, as are ``contacts``."""
+        self.gone: dict[bytes, dict[int, Ranges]] = {}
+        """The same of the tombstones, for each period; those before :attr:`Entries.since` are of no use any more."""
         self.contacts: dict[bytes, dht.Contact] = {}
         self.strays: dict[Key, None] = {}
         """Keys that are here and whose holders we are not."""
@@ -45,8 +50,9 @@ class Digests:
         self._own = own
         self._held = held
         self._place_of = place_of
-        self._known: dict[Key, tuple[int, int]] = {}
-        """The point of each key that we hold with others, and its digest. Bounded by what is held, as is the next."""
+        self._known: dict[Key, tuple[int, int, dict[int, int]]] = {}
+        """The point of each key that we hold with others, its digest, and those of its tombstones by period. Bounded by what is
+        held, as is the next."""
         self._by_range: list[dict[Key, None]] = [{} for _ in range(RANGES)]
 
     def look(self, keys: Iterable[Key]) -> None:
@@ -56,7 +62,7 @@ class Digests:
         theirs: dict[int, tuple[Holders, list[Ranges] | None]] = {}
         for each in keys:
             before = known.get(each)
-            digest = held.digest(each)
+            digest, gone = held.digest(each), held.gone(each)
             is_here = digest != 0 or held.knows(each)
             if before is None and not is_here:
                 self.strays.pop(each, None)
@@ -80,9 +86,34 @@ class Digests:
                 del self._by_range[number][each]
                 difference = -point * before[1]
             if is_here:
-                known[each] = point, digest
+                known[each] = point, digest, gone
             for ranges in sums:
                 ranges[number] = (ranges[number] + difference) & _MASK
+            went = _NOTHING[2] if before is None else before[2]
+            if gone or went:
+                self._add_gone(holders, point, gone, went)
+
+    def _add_gone(self, holders: Holders, point: int, now: dict[int, int], before: dict[int, int]) -> None:
+        """Tombstones came under a key, or were forgotten."""
+        for period in {*now, *before}:
+            difference = point * (now.get(period, 0) - before.get(period, 0))
+            if period < self._held.since or not difference:
+                continue
+            for holder in holders:
+                if holder.id != self._own:
+                    ranges = self.gone.setdefault(holder.id, {}).setdefault(period, [0] * RANGES)
+                    ranges[point >> 56] = (ranges[point >> 56] + difference) & _MASK
+
+    def forget_before(self, since: int) -> None:
+        """The tombstones before this period are not compared any more."""
+        for periods in self.gone.values():
+            for period in [period for period in periods if period < since]:
+                del periods[period]
+
+    def beside(self, peer: bytes, since: int) -> Ranges:
+        """What to compare with a peer: the facts, and the tombstones from this period on."""
+        columns = [found for period, found in self.gone.get(peer, {}).items() if period >= since]
+        return [sum(each) & _MASK for each in zip(self.ranges.get(peer, _NO_RANGES), *columns, strict=True)]
 
     def _sums(self, holders: Holders) -> list[Ranges] | None:
         """The sums that a key of these holders counts in; None where we are none of them."""
@@ -94,13 +125,15 @@ class Digests:
                 self.contacts[holder.id] = holder
         return [self.ranges[holder.id] for holder in holders if holder.id != self._own]
 
-    def of(self, key: Key) -> int:
-        """The digest of a key as of the last look; 0 where there was nothing."""
-        return self._known.get(key, _NOTHING)[1]
+    def of(self, key: Key, since: int = 0) -> int:
+        """The digest of a key with its tombstones from this period on, as of the last look; 0 where there was nothing."""
+        _, digest, gone = self._known.get(key, _NOTHING)
+        return with_gone(digest, gone, since)
 
     def keys(self, ranges: Iterable[int]) -> list[Key]:
         """The keys of some ranges that we hold with others, as of the last look."""
         return [each for number in sorted(ranges) for each in self._by_range[number]]
 
 
-_NOTHING = (0, 0)
+_NOTHING: tuple[int, int, dict[int, int]] = (0, 0, {})
+_NO_RANGES: Ranges = [0] * RANGES

@@ -29,8 +29,14 @@ hours wrong; what a peer has on disk, from its start. Who was cut off for longer
 TOMBSTONES = 1_000_000
 """Tombstones that are remembered; beyond, the oldest goes before its time, and is counted."""
 SPARE = 1_000
+PERIOD_S = TOMBSTONE_S // 4
+"""Tombstones are compared with those of others by periods of their stamps, each until the first of them is forgotten somewhere."""
 
+_WENT = 0x9E3779B97F4A7C15
+"""By what a tombstone weighs otherwise than its fact would with this stamp."""
+_MASK = (1 << 64) - 1
 _NOTHING: dict[Tuple, int] = {}
+_NONE: dict[int, int] = {}
 
 
 class Entries:
@@ -39,12 +45,14 @@ class Entries:
     __slots__ = (
         "_facts",
         "_gone",
+        "_gone_sums",
         "_order",
         "_sums",
         "changed",
         "clock",
         "forgotten",
         "remembering",
+        "since",
         "tombstones",
         "touched",
         "variants",
@@ -61,7 +69,10 @@ class Entries:
         self.tombstones = 0
         """How many there are. Limits: TOMBSTONES and TOMBSTONE_S."""
         self._sums = Sums()
-        """Of the facts. Whatever is taken out of their dicts, or stamped there, is told to it before."""
+        self._gone_sums = Sums(PERIOD_S * 1_000_000)
+        """Of the facts, and of the tombstones. Whatever is taken out of their dicts, or stamped there, is told to it before."""
+        self.since = 0
+        """The period from which on no tombstone has been forgotten."""
         self.variants: dict[Key, Variants] = {}
         """The keys under which something is there, or was, for named readers; mostly none."""
         self.remembering = False
@@ -239,11 +250,25 @@ class Entries:
         ``until``: without the facts of this stamp or a later one.
         """
         facts = self._facts.get(key, _NOTHING)
-        return self._sums.before(key, facts, until) if until else self._sums.of(key, facts)
+        return self._sums.before(key, facts, until).get(0, 0) if until else self._sums.of(key, facts)
+
+    def gone(self, key: Key, until: int = 0) -> dict[int, int]:
+        """As :meth:`digest`, of the tombstones, for each period of their stamps where there are any."""
+        if key not in self._gone:
+            return _NONE
+        there, sums = self._gone[key], self._gone_sums
+        found = sums.before(key, there, until) if until else sums.by_period(key, there)
+        return {period: total * _WENT & _MASK for period, total in found.items()}
+
+    def digest_of_all(self, key: Key, since: int, until: int = 0) -> int:
+        """Of the facts, and of the tombstones from this period on."""
+        return with_gone(self.digest(key, until), self.gone(key, until), since)
 
     def prepare_digest(self, key: Key, facts: int) -> bool:
-        """Do a part of the work of :meth:`digest`, for so many facts; whether that was the last one."""
-        return self._sums.advance(key, self._facts.get(key, _NOTHING), facts)
+        """Do a part of the work of :meth:`digest` and :meth:`gone`, for so many facts; whether that was the last one."""
+        return self._sums.advance(key, self._facts.get(key, _NOTHING), facts) and self._gone_sums.advance(
+            key, self._gone.get(key, _NOTHING), facts
+        )
 
     def drop(self, key: Key) -> dict[Tuple, int]:
         """Forget a key altogether; the facts that were under it."""
@@ -254,6 +279,7 @@ class Entries:
             self.touched.update(dict.fromkeys(self._gone.get(key, _NOTHING)))
         self.tombstones -= len(self._gone.pop(key, _NOTHING))
         self._sums.drop(key)
+        self._gone_sums.drop(key)
         self.variants.pop(key, None)
         return self._facts.pop(key, _NOTHING)
 
@@ -265,6 +291,8 @@ class Entries:
         if known >= stamp:
             return
         self.tombstones += known < 0
+        if known >= 0 and self._gone_sums.large:
+            self._gone_sums.changes(key, gone, fact, stamp)
         gone[fact] = stamp
         now_s = self.clock()
         self._order.append((now_s, stamp, key, fact))
@@ -288,6 +316,7 @@ class Entries:
         _, stamp, key, fact = self._order.popleft()
         if not self._holds(key, fact, stamp):
             return 0
+        self.since = max(self.since, stamp // (PERIOD_S * 1_000_000) + 1)
         self._unbury(key, fact)
         if self.touched is not None:
             self.touched[fact] = None
@@ -297,6 +326,8 @@ class Entries:
         if self.changed is not None:
             self.changed[key] = None
         gone = self._gone[key]
+        if fact in gone and self._gone_sums.large:
+            self._gone_sums.goes(key, gone, fact)
         was_there = gone.pop(fact, None) is not None
         self.tombstones -= was_there
         if was_there and type(fact) is not tuple and key in self.variants:
@@ -377,3 +408,8 @@ class Entries:
 
 def _stamp(tombstone: tuple[int, Key, Tuple]) -> int:
     return tombstone[0]
+
+
+def with_gone(digest: int, gone: dict[int, int], since: int) -> int:
+    """One digest of facts and the tombstones from a period on."""
+    return (digest + sum([total for period, total in gone.items() if period >= since])) & _MASK if gone else digest

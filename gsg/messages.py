@@ -272,22 +272,24 @@ class Replicate(_Message, tag=18, frozen=True):
 
 
 class AskRanges(_Message, tag=22, frozen=True):
-    """Of the keys that we both hold: do you have the same facts? One digest for each range of keys (:mod:`gsg.repair`)."""
+    """Of the keys that we both hold: do you have the same? One digest for each range of keys (:mod:`gsg.repair`).
+
+    ``since``: tombstones count from this period of their stamps on.
+    """
 
     request: int
     digests: list[int]
+    since: int = 0
 
 
 class AskKeys(_Message, tag=23, frozen=True):
-    """Do you have the same facts under these keys?
-
-    ``until``: what has this stamp or a later one does not count, and the keys may just be changing; 0 where they have stood still.
-    """
+    """Do you have the same under these keys? ``until``: as it was before this stamp; 0 for keys that stand still, as it is."""
 
     request: int
     keys: list[tuple[int, int, Term]]
     digests: list[int]
     until: int = 0
+    since: int = 0
 
 
 class AskFacts(_Message, tag=28, frozen=True):
@@ -299,10 +301,11 @@ class AskFacts(_Message, tag=28, frozen=True):
 
 
 class Differ(_Message, tag=24, frozen=True):
-    """These ranges, or keys, by their numbers, are not the same here."""
+    """These ranges, or keys, are not the same here. Where ``since`` is later than the asker's, nothing was compared yet."""
 
     request: int
     numbers: list[int]
+    since: int = 0
 
 
 class NotHere(_Message, tag=16, frozen=True):

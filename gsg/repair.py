@@ -8,9 +8,10 @@
       Replicate: what we know of these keys ───────────────────────>
 
 The other side does the same, so each learns what the other knows better (:mod:`gsg.entries`). A digest is made of facts and their
-stamps (:mod:`gsg.sums`). What has changed since the last round is on its way to all holders anyhow, and is left to the next round;
-where a range has differed for PATIENCE rounds, its keys are compared though they change, as they were COMPARE_S ago. Everything
-that replication and hand-over do at once, this does in the end, whatever went wrong before.
+stamps (:mod:`gsg.sums`), and of tombstones from the period on since which neither side has forgotten any: who is asked and has
+forgotten some that count says so, and is asked again. What has changed since the last round is on its way to all holders anyhow,
+and is left to the next round; where a range has differed for PATIENCE rounds, its keys are compared though they change, as they
+were COMPARE_S ago. Everything that replication and hand-over do at once, this does in the end, whatever went wrong before.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from itertools import islice
 
 import dht
 
-from .digests import RANGES, Digests, Ranges
+from .digests import RANGES, Digests
 from .errors import GsgError, Refused
 from .exchange import Channel, Exchange, show
 from .features import Key
@@ -114,6 +116,7 @@ class Repair:
                     await asyncio.sleep(0)
             digests.look(some)
             await asyncio.sleep(0)
+        digests.forget_before(self._held.since)
         self._digests, self._version, self._restless = digests, version, changed
         if digests.strays:
             # Nobody tells us what happens to them: they would grow old here, and be fed to templates without constants.
@@ -125,20 +128,28 @@ class Repair:
 
     async def _compare(self, contact: dht.Contact) -> None:
         restless = self._restless
-        mine = self._digests.ranges[contact.id]
-        found = await self._exchange.ask(contact, lambda request: AskRanges(request, mine), Differ)
+        since = self._held.since
+        found = await self._ask_ranges(contact, since)
+        if found.since > since:
+            since = found.since
+            found = await self._ask_ranges(contact, since)
         differing = {number for number in found.numbers if 0 <= number < RANGES}
         differed = self._differed[contact.id]
         differed[:] = [differed[number] + 1 if number in differing else 0 for number in range(RANGES)]
         if not differing or restless is None:
             return
         overdue = {number for number in differing if differed[number] >= PATIENCE}
-        await self._mend(contact, [each for each in await self._shared(contact, differing - overdue) if each not in restless])
+        still = [each for each in await self._shared(contact, differing - overdue) if each not in restless]
+        await self._mend(contact, still, since)
         if overdue:
             until = self._versions.now_us() - int(COMPARE_S * 1_000_000)
-            sent = await self._mend(contact, await self._shared(contact, overdue), until)
+            sent = await self._mend(contact, await self._shared(contact, overdue), since, until)
             for number in overdue:
                 differed[number] = -(sent // FACTS_PER_ROUND)
+
+    async def _ask_ranges(self, contact: dht.Contact, since: int) -> Differ:
+        mine = self._digests.beside(contact.id, since)
+        return await self._exchange.ask(contact, lambda request: AskRanges(request, mine, since), Differ)
 
     async def _shared(self, contact: dht.Contact, ranges: Iterable[int]) -> list[Key]:
         """The keys of some ranges that we hold with a peer."""
@@ -150,12 +161,13 @@ class Repair:
             await asyncio.sleep(0)
         return shared
 
-    async def _mend(self, contact: dht.Contact, all_keys: list[Key], until: int = 0) -> int:
+    async def _mend(self, contact: dht.Contact, all_keys: list[Key], since: int, until: int = 0) -> int:
         """Compare keys with a holder, as they are or were at a moment, and send what differs: how many facts that were."""
         sent = 0
         for keys in _chunks(all_keys, CHUNK_KEYS):
-            ours = [self._held.digest(each, until) for each in keys]
-            answer = await self._exchange.ask(contact, lambda request, k=keys, d=ours: AskKeys(request, k, d, until), Differ)  # type: ignore[misc]  # bound now
+            ours = [self._held.digest_of_all(each, since, until) for each in keys]
+            ask = partial(_ask_keys, keys, ours, until, since)
+            answer = await self._exchange.ask(contact, ask, Differ)
             wanted = [keys[number] for number in dict.fromkeys(answer.numbers) if 0 <= number < len(keys)]
             if wanted:
                 sent += sum(len(self._held.under(each)) for each in wanted)
@@ -169,7 +181,10 @@ class Repair:
         """Which ranges of keys that we hold with the asker are not the same here. Raises Refused."""
         if len(asked.digests) != RANGES:
             raise Refused(f"digests of {len(asked.digests)} ranges; expected {RANGES}")
-        ours = self._digests.ranges.get(channel.contact.id, _NOTHING)
+        since = self._held.since
+        if since > asked.since:
+            return Differ(asked.request, [], since)
+        ours = self._digests.beside(channel.contact.id, asked.since)
         return Differ(asked.request, [number for number in range(RANGES) if ours[number] != asked.digests[number]])
 
     def keys_differ(self, asked: AskKeys) -> Differ:
@@ -178,8 +193,8 @@ class Repair:
             raise Refused(f"{len(asked.keys)} keys with {len(asked.digests)} digests; expected as many, and at most {CHUNK_KEYS}")
         differ = []
         for number, (each, digest) in enumerate(zip(asked.keys, asked.digests, strict=True)):
-            ours = self._held.digest(each, asked.until)
-            if ours != digest and (asked.until or self._digests.of(each) == ours):
+            ours = self._held.digest_of_all(each, asked.since, asked.until)
+            if ours != digest and (asked.until or self._digests.of(each, asked.since) == ours):
                 differ.append(number)
         return Differ(asked.request, differ)
 
@@ -190,4 +205,5 @@ def _chunks(keys: Iterable[Key], size: int) -> Iterator[list[Key]]:
         yield chunk
 
 
-_NOTHING: Ranges = [0] * RANGES
+def _ask_keys(keys: list[Key], digests: list[int], until: int, since: int, request: int) -> AskKeys:
+    return AskKeys(request, keys, digests, until, since)

@@ -28,44 +28,57 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 class _Sum:
-    """What the first ``count`` facts of a dict sum up to."""
+    """What the first ``count`` facts of a dict sum up to, by their periods."""
 
-    __slots__ = ("count", "total")
+    __slots__ = ("count", "totals")
 
     def __init__(self) -> None:
-        self.count = self.total = 0
+        self.count = 0
+        self.totals: dict[int, int] = {}
 
-    def add(self, facts: int, total: int) -> None:
+    def add(self, facts: int, totals: dict[int, int]) -> None:
         self.count += facts
-        self.total = (self.total + total) & _MASK
+        for period, total in totals.items():
+            left = (self.totals.get(period, 0) + total) & _MASK
+            if left:
+                self.totals[period] = left
+            else:
+                self.totals.pop(period, None)
 
 
 class Sums:
-    """The sums of dicts of facts and stamps, each under one key."""
+    """The sums of dicts of facts and stamps, each under one key; with ``period_us``, one for each such period of stamps."""
 
-    __slots__ = ("large",)
+    __slots__ = ("_period_us", "large")
 
-    def __init__(self) -> None:
+    def __init__(self, period_us: int = 0) -> None:
+        self._period_us = period_us
         self.large: dict[Key, _Sum] = {}
         """The sums that are remembered. Bounded by the facts held: one for each LARGE of them."""
 
     def of(self, key: Key, stamps: dict[Tuple, int]) -> int:
-        """The 64 bits of a key's facts; 0 where there are none."""
+        """The 64 bits of a key's facts; 0 where there are none. Without periods."""
+        if len(stamps) == 1:
+            # As under most keys.
+            [(fact, stamp)] = stamps.items()
+            return _number(fact) * (stamp + 1) & _MASK
+        return self.by_period(key, stamps).get(0, 0)
+
+    def by_period(self, key: Key, stamps: dict[Tuple, int]) -> dict[int, int]:
+        """The 64 bits of a key's facts for each period by its number, where there are any."""
         if len(stamps) < LARGE:
             if self.large:
                 self.large.pop(key, None)
-            if len(stamps) == 1:
-                # As under most keys.
-                [(fact, stamp)] = stamps.items()
-                return _number(fact) * (stamp + 1) & _MASK
-            return _total(stamps.items())
+            return self._totals(stamps.items())
         self.advance(key, stamps, len(stamps))
-        return self.large[key].total
+        return dict(self.large[key].totals)
 
-    def before(self, key: Key, stamps: dict[Tuple, int], until: int) -> int:
-        """As :meth:`of`, without the facts of this stamp or a later one."""
-        later = [item for item in stamps.items() if item[1] >= until]
-        return (self.of(key, stamps) - _total(later)) & _MASK
+    def before(self, key: Key, stamps: dict[Tuple, int], until: int) -> dict[int, int]:
+        """As :meth:`by_period`, without the facts of this stamp or a later one."""
+        there = _Sum()
+        there.add(0, self.by_period(key, stamps))
+        there.add(0, self._minus(self._totals([item for item in stamps.items() if item[1] >= until])))
+        return there.totals
 
     def advance(self, key: Key, stamps: dict[Tuple, int], facts: int) -> bool:
         """Sum up so many more, where they are LARGE; whether those were all. So that others may have their turn."""
@@ -76,27 +89,42 @@ class Sums:
             known = self.large[key] = _Sum()
         rest = len(stamps) - known.count
         if facts < rest:
-            known.add(facts, _total(islice(stamps.items(), known.count, known.count + facts)))
+            known.add(facts, self._totals(islice(stamps.items(), known.count, known.count + facts)))
             return False
-        known.add(rest, _total(islice(reversed(stamps.items()), rest)))
+        known.add(rest, self._totals(islice(reversed(stamps.items()), rest)))
         return True
 
     def goes(self, key: Key, stamps: dict[Tuple, int], fact: Tuple) -> None:
         """A fact is about to be taken out."""
         if key in self.large:
-            self._all_of(key, stamps).add(-1, -weight(fact, stamps[fact]))
+            self._all_of(key, stamps).add(-1, self._minus(self._totals([(fact, stamps[fact])])))
 
     def changes(self, key: Key, stamps: dict[Tuple, int], fact: Tuple, stamp: int) -> None:
         """A fact is about to get another stamp."""
         if key in self.large:
-            self._all_of(key, stamps).add(0, weight(fact, stamp) - weight(fact, stamps[fact]))
+            known = self._all_of(key, stamps)
+            known.add(0, self._minus(self._totals([(fact, stamps[fact])])))
+            known.add(0, self._totals([(fact, stamp)]))
 
     def _all_of(self, key: Key, stamps: dict[Tuple, int]) -> _Sum:
         """With all facts there are: whether one of them was summed up already cannot be told, except where all were."""
         known = self.large[key]
         rest = len(stamps) - known.count
-        known.add(rest, _total(islice(reversed(stamps.items()), rest)))
+        if rest:
+            known.add(rest, self._totals(islice(reversed(stamps.items()), rest)))
         return known
+
+    def _totals(self, items: Iterable[tuple[Tuple, int]]) -> dict[int, int]:
+        if not self._period_us:
+            return {0: sum([_number(fact) * (stamp + 1) for fact, stamp in items]) & _MASK}
+        totals: dict[int, int] = {}
+        for fact, stamp in items:
+            period = stamp // self._period_us
+            totals[period] = (totals.get(period, 0) + _number(fact) * (stamp + 1)) & _MASK
+        return totals
+
+    def _minus(self, totals: dict[int, int]) -> dict[int, int]:
+        return {period: -total for period, total in totals.items()}
 
     def drop(self, key: Key) -> None:
         """The dict under a key is no more."""
@@ -117,7 +145,3 @@ def _number(fact: Tuple) -> int:
 def _with_audience(fact: Tuple) -> tuple[Tuple, list[bytes]]:
     assert isinstance(fact, Restricted), "there are plain facts, and restricted ones"
     return fact, sorted(fact.audience)
-
-
-def _total(items: Iterable[tuple[Tuple, int]]) -> int:
-    return sum([_number(fact) * (stamp + 1) for fact, stamp in items]) & _MASK

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import dht
 from gsg.digests import RANGES, Digests
-from gsg.entries import Entries
+from gsg.entries import PERIOD_S, Entries
 from gsg.features import Key, key
 from gsg.placement import point_of
 
@@ -65,6 +65,7 @@ def test_a_look_at_what_changed_is_as_good_as_one_at_everything(rounds: list[lis
         # Who held something with us before is still asked, with digests of nothing.
         ranges = {peer: found for peer, found in digests.ranges.items() if peer in anew.ranges or any(found)}
         assert ranges == anew.ranges
+        assert [digests.beside(peer.id, 0) for peer in PEERS] == [anew.beside(peer.id, 0) for peer in PEERS]
         assert sorted(digests.keys(range(RANGES))) == sorted(anew.keys(range(RANGES)))
         assert [digests.of(each) for each in KEYS] == [anew.of(each) for each in KEYS]
         assert digests.strays.keys() == anew.strays.keys()
@@ -80,3 +81,17 @@ def test_a_tombstone_alone_is_compared_too() -> None:
 
     assert {peer.id for peer in place_of(mine)[0]} - {OWN.id} == set(digests.ranges)
     assert digests.keys(range(RANGES)) == [mine]
+
+
+def test_tombstones_count_from_the_period_on_that_is_asked_for() -> None:
+    held = entries()
+    mine = next(each for each in KEYS if OWN in place_of(each)[0])
+    other = next(peer.id for peer in place_of(mine)[0] if peer != OWN)
+    held.leave(mine, ("fact", "1"), PERIOD_S * 1_000_000)
+
+    digests = looked_at_all(held)
+
+    assert [any(digests.beside(other, since)) for since in (0, 1, 2)] == [True, True, False]
+    assert [digests.of(mine, since) != 0 for since in (0, 1, 2)] == [True, True, False]
+    digests.forget_before(2)
+    assert not any(digests.beside(other, 0))

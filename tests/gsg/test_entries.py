@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +11,6 @@ from hypothesis import strategies as st
 import gsg.entries
 import gsg.sums
 from gsg.entries import TOMBSTONE_S, Entries
-from gsg.sums import Sums
 
 KEY = (2, 0, "a")
 A, B, C = ("a", 1), ("a", 2), ("a", 3)
@@ -179,19 +180,55 @@ CHANGES = st.lists(
 @given(CHANGES)
 def test_a_digest_is_of_what_is_there_whatever_happened_since_the_last_one(changes: list[tuple[str, int, int]]) -> None:
     held = Entries()
+    held.remembering = True
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gsg.sums, "LARGE", 2)
         for what, number, stamp in changes:
             if what == "drop":
                 held.drop(KEY)
             elif what == "digest":
-                held.digest(KEY)
+                held.digest_of_all(KEY, 0)
             elif what == "enter all":
                 held.change_all(("a", number), b"\x00", 1, stamp)
             else:
                 (held.enter if what == "enter" else held.leave)(KEY, ("a", number), stamp)
 
-        assert held.digest(KEY) == Sums().of(KEY, held.under(KEY))
+        anew = Entries()
+        anew.remembering = True
+        for sign, fact, stamp in held.history(KEY):
+            anew.change(fact, sign)(KEY, fact, stamp)
+        assert (held.digest(KEY), held.gone(KEY)) == (anew.digest(KEY), anew.gone(KEY))
+
+
+def test_a_digest_tells_a_fact_from_one_that_went(held: Entries) -> None:
+    there = Entries()
+    there.enter(KEY, A, 1)
+    held.leave(KEY, A, 1)
+
+    assert len({there.digest_of_all(KEY, 0), held.digest_of_all(KEY, 0), held.digest_of_all(KEY, 1), 0}) == 3
+
+
+def test_a_digest_is_of_what_was_there_at_a_moment_and_of_what_went_since_a_period(held: Entries) -> None:
+    period_us = gsg.entries.PERIOD_S * 1_000_000
+    held.enter(KEY, A, 1)
+    held.leave(KEY, B, period_us)
+    before = held.digest_of_all(KEY, 1)
+    held.enter(KEY, C, period_us + 7)
+    held.leave(KEY, ("a", 4), period_us + 7)
+    held.leave(KEY, ("a", 5), period_us - 1)
+
+    assert held.digest_of_all(KEY, 1) != before
+    assert held.digest_of_all(KEY, 1, until=period_us + 7) == before
+
+
+def test_what_is_forgotten_ends_its_period(held: Entries) -> None:
+    period_us = gsg.entries.PERIOD_S * 1_000_000
+    for number, fact in enumerate((A, B)):
+        held.leave(KEY, fact, 5 * period_us + number)
+
+    held.forget_before(inf)
+
+    assert (held.since, held.gone(KEY)) == (6, {})
 
 
 def test_digests_tell_facts_of_one_message_apart(held: Entries) -> None:

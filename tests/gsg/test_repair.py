@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from math import inf
 
 import pytest
 from peers import others, quiet, simulate
 
 import dht
+import gsg.entries
 import gsg.repair
 from dht.simnet import SimNet
 from gsg import Peer, Symbol
@@ -61,6 +63,59 @@ def test_what_two_holders_lack_of_one_message_is_mended_also_where_it_is_as_much
         assert [len(peer._rendezvous.held.under((3, 1, ON))) for peer in peers] == [2] * 3
 
     simulate(work, seed=72, size=3)
+
+
+def lose_tombstone(peer: Peer, key: Key, fact: Tuple) -> None:
+    """As if it had never heard that a fact went."""
+    peer._rendezvous.held._unbury(key, fact)
+
+
+def tombstones(peers: list[Peer], key: Key, fact: Tuple) -> list[bool]:
+    """Who remembers that a fact went."""
+    return [(-1, fact) in {(sign, each) for sign, each, _ in peer._rendezvous.held.history(key)} for peer in peers]
+
+
+def test_a_holder_that_has_not_heard_that_a_fact_went_is_told() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        fact = ("a", ON, "b")
+        await peers[0].insert([fact])
+        await peers[0].retract([fact])
+        await asyncio.sleep(5 * COMPARE_S)
+        lose_tombstone(peers[2], PLACE, fact)
+
+        await asyncio.sleep(4 * COMPARE_S)
+
+        assert tombstones(peers, PLACE, fact) == [True] * 3
+
+    simulate(work, seed=76, size=3)
+
+
+def test_who_has_forgotten_what_went_is_not_told_again_and_of_what_went_later_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gsg.entries, "PERIOD_S", 2 * COMPARE_S)
+
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        old, new, there = ("a", ON, "b"), ("c", ON, "d"), ("e", ON, "f")
+        await peers[0].insert([old, new, there])
+        await peers[0].retract([old])
+        await asyncio.sleep(5 * COMPARE_S)
+        mended = [peer._repair.mended for peer in peers]
+        peers[2]._rendezvous.held.forget_before(inf)
+
+        await asyncio.sleep(5 * COMPARE_S)
+
+        assert tombstones(peers, PLACE, old) == [True, True, False]
+        assert [peer._repair.mended for peer in peers] == mended
+
+        await peers[0].retract([new])
+        await asyncio.sleep(5 * COMPARE_S)
+        lose_tombstone(peers[0], PLACE, new)
+        lose(peers[1], PLACE, there)
+        await asyncio.sleep(4 * COMPARE_S)
+
+        assert tombstones(peers, PLACE, new) == [True] * 3
+        assert [there in peer._rendezvous.held.under(PLACE) for peer in peers] == [True] * 3
+
+    simulate(work, seed=77, size=3)
 
 
 async def insert_often(peer: Peer, seconds: float) -> None:
