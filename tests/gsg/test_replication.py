@@ -15,6 +15,7 @@ from gsg import Peer, Space, Symbol
 from gsg.errors import Refused
 from gsg.exchange import ANSWER_TIMEOUT_S
 from gsg.features import Key, key
+from gsg.heartbeats import Heartbeats
 from gsg.holders import REPLICAS, UNSURE_S
 from gsg.messages import Done, Replicate
 from gsg.replication import DEAF_S, HOLDERS_TIMEOUT_S
@@ -280,7 +281,10 @@ def test_a_holder_that_was_set_aside_and_dies_is_not_waited_for() -> None:
     simulate(work, seed=4, size=6)
 
 
-def test_a_holder_that_was_set_aside_and_says_nothing_for_long_is_asked_by_a_new_link() -> None:
+def test_a_holder_that_was_set_aside_and_says_nothing_for_long_is_asked_by_a_new_link(monkeypatch: pytest.MonkeyPatch) -> None:
+    # In the simulated network who reads nothing goes on to ask whether others hear it.
+    monkeypatch.setattr(Heartbeats, "beat", lambda heartbeats, now: None)
+
     async def work(net: SimNet, peers: list[Peer]) -> None:
         primary, _, deaf = closest(peers, (1, 0, "x"))
         await primary.insert([("x",)])
