@@ -29,6 +29,10 @@ hours wrong; what a peer has on disk, from its start. Who was cut off for longer
 TOMBSTONES = 1_000_000
 """Tombstones that are remembered; beyond, the oldest goes before its time, and is counted."""
 SPARE = 1_000
+LATELY_S = 30.0
+"""Longer than another holder may take to hear of a retraction (HOLDERS_TIMEOUT_S in :mod:`gsg.replication`)."""
+LATELY = 1_000
+"""Beyond so many, the older ones of these may be taken for there still, until their holders have heard."""
 PERIOD_S = TOMBSTONE_S // 4
 """Tombstones are compared with those of others by periods of their stamps, each until the first of them is forgotten somewhere."""
 
@@ -282,6 +286,17 @@ class Entries:
         self._gone_sums.drop(key)
         self.variants.pop(key, None)
         return self._facts.pop(key, _NOTHING)
+
+    def went_lately(self, admits: Callable[[Tuple], bool]) -> list[tuple[Tuple, int]]:
+        """Plain facts that went from under their homes in the last LATELY_S, the last LATELY of them, with their stamps."""
+        since_s = self.clock() - LATELY_S
+        found: list[tuple[Tuple, int]] = []
+        for heard_s, stamp, key, fact in reversed(self._order):
+            if heard_s < since_s or len(found) == LATELY:
+                break
+            if key[1] == HOME and type(fact) is tuple and self._holds(key, fact, stamp) and admits(fact):
+                found.append((fact, stamp))
+        return found
 
     def _bury(self, key: Key, fact: Tuple, stamp: int) -> None:
         gone = self._gone.get(key)

@@ -29,16 +29,7 @@ from .feeds import Differences, SequenceHole
 from .holders import Holders
 from .inorder import InOrder
 from .memories import Memory, OnEvent, Source
-from .messages import (
-    Deltas,
-    Done,
-    Gap,
-    InsertCondition,
-    Moved,
-    RemoveCondition,
-    Snapshot,
-    Test,
-)
+from .messages import Deltas, Done, Gap, InsertCondition, Moved, RemoveCondition, Snapshot, Test
 from .model import Tuple
 from .placement import NOWHERE, Anchor
 from .predicates import test_of
@@ -209,7 +200,7 @@ class Intake:
         return self._ways.get(peer, ())
 
     def channels(self) -> Collection[Channel]:
-        """The channels by which anything comes, or would come if its holder were the primary."""
+        """The channels by which anything comes, or would if its holder were the primary."""
         return dict.fromkeys(chain(*self._ways.values(), self.standbys.channels())).keys()
 
     # --- what other peers tell --------------------------------------------------------------------------------------------
@@ -220,14 +211,16 @@ class Intake:
         if source is None:
             return
         self._silences.heard(channel)
-        source.check(part.facts)
-        if len(part.stamps) not in (0, len(part.facts)):
-            raise PeerMisbehaved(f"{len(part.facts)} facts with {len(part.stamps)} stamps; expected as many, or none")
-        before = source.facts
+        source.check_snapshot(part)
+        before, union = source.facts, source.memory.union
         differences = source.feed.snapshot(part)
         if differences is not None:
-            # One that was there may be there by a later stamp now.
-            self._change(source, differences if source.memory.union is None else [(fact, 1) for fact in {**before, **source.facts}])
+            if union is not None:
+                for fact, stamp in zip(part.went, part.went_stamps, strict=True):
+                    union.went(fact, stamp)
+                # One that was there may be there by a later stamp now, or gone at another holder.
+                differences = [(fact, 1) for fact in {**before, **source.facts, **dict.fromkeys(part.went)}]
+            self._change(source, differences)
             source.is_whole()
             self._resuming.end(source)
 

@@ -16,7 +16,7 @@ from .errors import PeerMisbehaved
 from .exchange import Channel, show
 from .features import Template
 from .feeds import AlphaFeed
-from .messages import Event, Test
+from .messages import Event, Snapshot, Test
 from .model import Tuple
 from .unions import Union
 
@@ -145,6 +145,14 @@ class Source:
         for fact in facts:
             if not template.matches(fact):
                 raise PeerMisbehaved(f"{show(self.holder)} feeds {fact!r:.200}, which {template!r:.200} does not match")
+
+    def check_snapshot(self, part: Snapshot) -> None:
+        """The same of a part of a snapshot."""
+        self.check(part.facts)
+        self.check(part.went)
+        if len(part.stamps) not in (0, len(part.facts)) or len(part.went_stamps) != len(part.went):
+            stamps, facts = len(part.stamps) + len(part.went_stamps), len(part.facts) + len(part.went)
+            raise PeerMisbehaved(f"{facts} facts with {stamps} stamps; expected as many, or none")
 
     def is_whole(self) -> None:
         """The first snapshot is whole, or will never be: nobody waits for it from now on."""

@@ -194,6 +194,10 @@ class Snapshot(_Message, tag=10, frozen=True):
     sequence: int
     stamps: list[int] = []
     """Of a template without constants, when each fact came: several peers hold it (:mod:`gsg.unions`)."""
+    went: list[Tuple] = []
+    """Of such a one, in the last part: facts that went of late, of which another holder may not have heard yet."""
+    went_stamps: list[int] = []
+    """When each of these went."""
 
 
 class Deltas(_Message, tag=11, frozen=True):

@@ -317,7 +317,8 @@ class Rendezvous:
             None if posted.meets_all and not tested else lambda fact: matches(fact) and (not tested or passes(posted, fact, None))
         )
         stamps = None if posted.anchor is not None else lambda facts: held.stamps_at_home(facts, reader)
-        return stored(feed, list(held.visible(posted.anchor, reader)), admits, stamps, self.clock)
+        went = [] if stamps is None else held.went_lately(admits or (lambda fact: True))
+        return stored(feed, list(held.visible(posted.anchor, reader)), admits, stamps, self.clock, went)
 
     def feed(self, subscriber: Subscriber, number: int) -> Feed | None:
         """A subscriber's feed of facts, if it has one of this number."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from msgspec import structs
+
 from .messages import Snapshot, parts
 from .model import Tuple
 from .passages import SLICE_S
@@ -21,11 +23,12 @@ def stored(
     admits: Callable[[Tuple], bool] | None,
     stamps: Callable[[Sequence[Tuple]], list[int]] | None,
     clock: Callable[[], float],
+    went: Sequence[tuple[Tuple, int]] = (),
 ) -> Iterator[Snapshot | None]:
     """The parts of a snapshot of those facts that ``admits`` lets through, without it all of them; None where a slice is over.
 
     ``stamps`` says those of some facts, where they are to be told. One that has changed since may have the stamp of that change,
-    which follows.
+    which follows. ``went``: what is to be told of facts that are not there any more.
     """
     found: list[Tuple] = []
     begun = False
@@ -33,7 +36,13 @@ def stored(
     def part(some: Sequence[Tuple], *, last: bool) -> Snapshot:
         nonlocal begun
         first, begun = not begun, True
-        return Snapshot(feed.number, list(some), first, last, feed.sequence, [] if stamps is None else stamps(some))
+        told = Snapshot(feed.number, list(some), first, last, feed.sequence, [] if stamps is None else stamps(some))
+        if last and went:
+            facts = [fact for fact, _ in went]
+            # As many as one message takes.
+            some_of = next(iter(parts(facts, SNAPSHOT_FACTS)))
+            told = structs.replace(told, went=facts[some_of], went_stamps=[stamp for _, stamp in went[some_of]])
+        return told
 
     said_s = clock()
     ends_s = said_s + SLICE_S

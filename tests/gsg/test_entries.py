@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import gsg.entries
 import gsg.sums
-from gsg.entries import TOMBSTONE_S, Entries
+from gsg.entries import LATELY_S, TOMBSTONE_S, Entries
 
 KEY = (2, 0, "a")
 A, B, C = ("a", 1), ("a", 2), ("a", 3)
@@ -237,3 +237,16 @@ def test_digests_tell_facts_of_one_message_apart(held: Entries) -> None:
     other.enter(KEY, B, 1)
 
     assert held.digest(KEY) != other.digest(KEY)
+
+
+def test_what_went_lately_is_known_until_it_comes_back(held: Entries, clock: Clock) -> None:
+    held.leave(KEY, C, 1)
+    clock.now_s = LATELY_S + 1
+    held.leave(KEY, A, 2)
+    held.leave(KEY, B, 3)
+    held.leave((2, 1, 1), A, 2)
+
+    assert held.went_lately(lambda fact: True) == [(B, 3), (A, 2)]
+    held.enter(KEY, B, 4)
+    assert held.went_lately(lambda fact: True) == [(A, 2)]
+    assert held.went_lately(lambda fact: fact != A) == []

@@ -304,6 +304,22 @@ def test_a_holder_that_was_set_aside_and_says_nothing_for_long_is_asked_by_a_new
     simulate(work, seed=4, size=6)
 
 
+def test_a_template_without_constants_is_not_told_what_went_by_the_one_holder_that_has_not_heard() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        feature: Key = (1, 0, "x")
+        *_, late = closest(peers, feature)
+        await peers[0].insert([("x",)])
+        stamp = late._rendezvous.held.stamp_of(feature, ("x",))
+        await peers[0].retract([("x",)])
+        late._rendezvous.held.enter(feature, ("x",), stamp)
+
+        subscription = await peers[1].subscribe("(?x)")
+
+        assert not subscription.rows()
+
+    simulate(work, seed=4, size=6)
+
+
 def test_a_primary_whose_holders_all_read_nothing_does_not_take_itself_for_alone() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         primary, *deaf = closest(peers, (1, 0, "x"))

@@ -131,7 +131,13 @@ def test_a_directory_without_a_name_is_refused(option: str) -> None:
 
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="no terminals that close")
 def test_a_peer_whose_terminal_is_closed_stops_in_order() -> None:
-    with subprocess.Popen(peer_command("--listen", ":0", "--http", "none"), stdout=subprocess.PIPE, text=True) as process:
+    # Where the tests themselves are to outlive their terminal, the peer would be too.
+    ignored = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    try:
+        process = subprocess.Popen(peer_command("--listen", ":0", "--http", "none"), stdout=subprocess.PIPE, text=True)
+    finally:
+        signal.signal(signal.SIGHUP, ignored)
+    with process:
         assert process.stdout is not None
         for _ in iter(process.stdout.readline, "ready; Ctrl-C stops\n"):
             pass
