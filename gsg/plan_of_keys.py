@@ -65,8 +65,7 @@ def gained(key: bytes, holders: Sequence[bytes], newcomers: set[bytes], dead: se
         furthest = dht.distance(holders[-1], key)
         before = sum(dht.distance(peer, key) < furthest for peer in dead)
         kept = [holder for holder in holders if holder not in new]
-        # Where more died than are left, any of these may have taken the place of one.
-        new.update(kept[max(0, len(kept) - before) :] if before else ())
+        new.update(kept[len(kept) - before :] if before else ())
     if leaving:
         new.add(holders[-1])
     return new
