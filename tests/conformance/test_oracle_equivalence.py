@@ -21,10 +21,11 @@ from typing import Any
 
 import pyoxigraph
 import pytest
+from fact_histories import KEPT, History, histories
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 from oracle import Oracle, comparable
-from queries import KEPT, SLOT, Asked, Fact, History, histories, queries
+from queries import SLOT, Asked, Fact, queries
 from w3c import Rows, same, term_of
 
 import gsg

@@ -2,73 +2,25 @@
 
 from __future__ import annotations
 
-from random import Random
-
 import pytest
+from suspects import SIZE, X, contact, deaths, living, probes, says, suspecting
 
-from dht import BadAnswer, Contact, PeerDied, PeerReturned
+from dht import PeerReturned
 from dht.liveness import (
     DOUBT_S,
     GRAVE_S,
     MAX_GRAVES,
-    MAX_INCARNATION,
     MAX_PATIENCE,
     MAX_RECORDS,
     MAX_RUMOURS,
-    RUMOURS,
     SUSPECTS_A_TICK,
     VISITS_IN_HASTE,
-    Liveness,
-    Order,
     Probe,
     ProbeVia,
     Rumour,
     Word,
-    incarnation_from,
-    rumours_from,
     suspicion_s,
 )
-
-OWN = b"\xff" * 20
-SIZE = 9
-
-
-def contact(number: int, host: str = "10.0.0.1") -> Contact:
-    return Contact(number.to_bytes(20, "big"), host, 7400)
-
-
-X = contact(1)
-
-
-def living(*contacts: Contact, now: float = 0.0) -> Liveness:
-    """A view in which these have answered."""
-    liveness = Liveness(OWN, rng=Random(1), incarnation=5)
-    for each in contacts:
-        liveness.answered(each, now)
-    return liveness
-
-
-def suspecting(now: float = 10.0, helpers: int = 3) -> Liveness:
-    """A view in which X is suspected, in its incarnation 0, since ``now``."""
-    liveness = living(X, *(contact(number) for number in range(2, 2 + helpers)))
-    liveness.tick(now, [], SIZE)
-    liveness.silent(X, now)
-    liveness.nobody_vouched(X, now)
-    return liveness
-
-
-def deaths(orders: list[Order]) -> list[Contact]:
-    return [each.contact for each in orders if isinstance(each, PeerDied)]
-
-
-def probes(orders: list[Order], *, look_around: bool = False) -> list[Contact]:
-    return [each.contact for each in orders if isinstance(each, Probe) and each.look_around == look_around]
-
-
-def says(liveness: Liveness, peer: Contact) -> list[tuple[Word, int]]:
-    """What would be said of a peer to some other."""
-    return [(each.word, each.incarnation) for each in liveness.rumours(contact(99).id) if each.peer == peer.id]
-
 
 # Probes
 
@@ -278,132 +230,6 @@ def test_patience_is_lost_while_nothing_is_late_and_nobody_is_wronged() -> None:
     assert deaths(liveness.tick(403.1, [], SIZE)) == [X]
 
 
-# What others say
-
-
-@pytest.mark.parametrize("word", [Word.SUSPECTED, Word.DEAD])
-def test_the_word_of_others_never_kills_but_makes_us_ask(word: Word) -> None:
-    liveness = living(X, contact(2))
-
-    orders = [order for number in range(2, 9) for order in liveness.heard(contact(number).id, [Rumour(word, X.id, 9)], 5.0)]
-
-    assert orders == [Probe(X)]
-    assert not liveness.suspects(X.id)
-    assert deaths(liveness.tick(100.0, [], SIZE)) == []
-
-
-def test_who_is_said_to_be_silent_and_is_needs_no_helpers_to_be_suspected() -> None:
-    liveness = living(X, contact(2))
-    liveness.heard(contact(2).id, [Rumour(Word.SUSPECTED, X.id, 0)], 5.0)
-
-    assert liveness.silent(X, 6.0) == []
-    assert liveness.suspects(X.id)
-
-
-def test_who_asks_us_to_vouch_has_found_it_silent_himself() -> None:
-    liveness = living(X, contact(2))
-    liveness.asked_to_vouch(X, contact(2).id)
-
-    assert liveness.silent(X, 6.0) == []
-    assert liveness.suspects(X.id)
-
-
-def test_what_is_said_of_one_who_just_answered_is_not_looked_into() -> None:
-    liveness = living(X, contact(2), now=5.0)
-
-    assert liveness.heard(contact(2).id, [Rumour(Word.SUSPECTED, X.id, 0)], 5.5) == []
-
-
-def test_a_peer_that_says_itself_that_it_stops_is_dead_when_it_is_silent() -> None:
-    liveness = living(X, *(contact(number) for number in range(2, 9)), now=5.0)
-
-    orders = liveness.heard(X.id, [Rumour(Word.DEAD, X.id, 0)], 5.1)
-
-    assert orders == [Probe(X)]
-    assert liveness.silent(X, 5.5) == [PeerDied(X)]
-
-
-def test_a_farewell_in_anothers_name_harms_nobody_who_answers() -> None:
-    liveness = living(X, contact(2))
-    liveness.heard(X.id, [Rumour(Word.DEAD, X.id, 0)], 5.0)
-    liveness.answered(X, 5.1)
-
-    (order,) = liveness.silent(X, 9.0)
-
-    assert isinstance(order, ProbeVia)
-
-
-def test_what_is_said_of_unknown_peers_is_ignored() -> None:
-    liveness = living(X)
-
-    assert liveness.heard(X.id, [Rumour(word, contact(7).id, 1) for word in Word], 1.0) == []
-    assert len(liveness) == 1
-
-
-# Refutation
-
-
-def test_a_peer_that_hears_of_its_suspicion_says_that_it_lives_in_a_higher_incarnation() -> None:
-    liveness = living(X)
-
-    liveness.heard(X.id, [Rumour(Word.SUSPECTED, OWN, 5)], 1.0)
-
-    assert liveness.incarnation == 6
-    assert liveness.rumours(X.id) == [Rumour(Word.LIVES, OWN, 6)]
-
-
-def test_what_was_said_of_our_former_incarnation_needs_no_answer() -> None:
-    liveness = living(X)
-
-    liveness.heard(X.id, [Rumour(Word.DEAD, OWN, 4), Rumour(Word.LIVES, OWN, 9)], 1.0)
-
-    assert liveness.incarnation == 5
-    assert liveness.rumours(X.id) == []
-
-
-def test_a_refutation_clears_a_suspect_is_passed_on_and_looked_into() -> None:
-    liveness = suspecting(now=10.0)
-
-    orders = liveness.heard(contact(2).id, [Rumour(Word.LIVES, X.id, 1)], 11.0)
-
-    assert orders == [Probe(X)]
-    assert not liveness.suspects(X.id)
-    assert says(liveness, X) == [(Word.LIVES, 1)]
-
-
-def test_that_it_lives_in_the_incarnation_that_is_suspected_clears_nobody() -> None:
-    liveness = suspecting(now=10.0)
-
-    liveness.heard(contact(2).id, [Rumour(Word.LIVES, X.id, 0)], 11.0)
-
-    assert liveness.suspects(X.id)
-
-
-def test_a_suspicion_of_a_lower_incarnation_is_answered_with_the_refutation() -> None:
-    liveness = living(X, contact(2))
-    liveness.answered(X, 1.0, incarnation=3)
-
-    assert liveness.heard(contact(2).id, [Rumour(Word.SUSPECTED, X.id, 2)], 9.0) == []
-    assert says(liveness, X) == [(Word.LIVES, 3)]
-
-
-def test_a_suspect_that_answers_is_well_and_what_we_said_of_it_is_taken_back() -> None:
-    liveness = suspecting(now=10.0)
-
-    assert liveness.answered(X, 11.0, incarnation=1) is None
-
-    assert not liveness.suspects(X.id)
-    assert says(liveness, X) == [(Word.LIVES, 1)]
-
-
-def test_a_lie_about_an_incarnation_does_not_run_away_with_the_numbers() -> None:
-    liveness = living(X)
-
-    liveness.heard(X.id, [Rumour(Word.SUSPECTED, OWN, MAX_INCARNATION)], 1.0)
-
-    assert liveness.incarnation == MAX_INCARNATION
-
-
 # Graves
 
 
@@ -477,23 +303,6 @@ def test_a_peer_that_moved_is_not_judged_by_its_old_address() -> None:
 # Limits
 
 
-def test_a_rumour_is_said_a_number_of_times_that_grows_with_the_logarithm_of_the_size() -> None:
-    liveness = suspecting(now=10.0)
-
-    assert [len(liveness.rumours(contact(99).id)) for _ in range(6)] == [1, 1, 1, 1, 0, 0]
-
-
-def test_what_was_said_least_is_said_first_and_no_more_than_fits() -> None:
-    liveness = living(*(contact(number) for number in range(1, 2 * RUMOURS + 1)))
-    for number in range(1, 2 * RUMOURS + 1):
-        liveness.lost(contact(number), 1.0)
-
-    first, second = liveness.rumours(contact(99).id), liveness.rumours(contact(99).id)
-
-    assert len(first) == len(second) == RUMOURS
-    assert not {each.peer for each in first} & {each.peer for each in second}
-
-
 def test_nothing_grows_without_end() -> None:
     liveness = living(*(contact(number) for number in range(1, MAX_RECORDS + 100)))
     assert len(liveness) == MAX_RECORDS
@@ -503,32 +312,3 @@ def test_nothing_grows_without_end() -> None:
 
     assert len(liveness._graves) == MAX_GRAVES
     assert len(liveness._rumours) == MAX_RUMOURS
-
-
-@pytest.mark.parametrize(
-    "raw",
-    [
-        None,
-        {},
-        [1],
-        [[3, X.id, 1]],
-        [[1, b"short", 1]],
-        [[1, X.id, -1]],
-        [[1, X.id, MAX_INCARNATION + 1]],
-        [[1, X.id]],
-        [[1, X.id, 1]] * (RUMOURS + 1),
-    ],
-)
-def test_what_is_no_list_of_rumours_is_refused(raw: object) -> None:
-    with pytest.raises(BadAnswer):
-        rumours_from(raw)
-
-
-def test_rumours_are_read_as_they_were_written() -> None:
-    assert rumours_from([[1, X.id, 7], (2, OWN, 0)]) == [Rumour(Word.SUSPECTED, X.id, 7), Rumour(Word.DEAD, OWN, 0)]
-
-
-@pytest.mark.parametrize("raw", [True, -1, MAX_INCARNATION + 1, "1", None, 1.0])
-def test_what_is_no_incarnation_is_refused(raw: object) -> None:
-    with pytest.raises(BadAnswer, match="is no incarnation"):
-        incarnation_from(raw)

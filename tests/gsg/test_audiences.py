@@ -3,44 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from random import Random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from place import ANYTHING, ON, X_ON_Y, Place, compile_test, everywhere
+from place import ANYTHING, ON, X_ON_Y, compile_test, everywhere
+from readers import P_ALONE, PQ, QR, READERS, VARIANTS, Desk, Link, P, Q, R, T, U
 
-import dht
 import gsg
 import gsg.posting
 import gsg.stored
 from gsg import LocalError, PeerMisbehaved, Unsupported, messages
 from gsg.audiences import MAX_READERS, Audience, Restricted, audience_of, audiences_of, restricted, restricted_each
 from gsg.entries import Entries
-from gsg.features import Template, positions
-from gsg.feeds import AlphaFeed
+from gsg.features import positions
 from gsg.messages import Deltas, Event, Flash, Happened, InsertCondition, Publish, Replicate, Snapshot, decode, encode
 from gsg.model import Tuple, Variable
 from gsg.placement import NOWHERE
 from gsg.rendezvous import Rendezvous
-from gsg.unions import Union
-
-T: Tuple = ("a", ON, "b")
-U: Tuple = ("a", ON, "c")
-READERS = [bytes((number,)) * 20 for number in range(4)]
-P, Q, R, S = READERS
-PQ, QR, P_ALONE = frozenset((P, Q)), frozenset((Q, R)), frozenset((P,))
-
-
-class Link:
-    """Whoever a feed goes to: somebody who has proved an id."""
-
-    def __init__(self, peer: bytes) -> None:
-        self.contact = dht.Contact(peer, "10.0.0.1", 7400)
-
-    def __repr__(self) -> str:
-        return f"Link({self.contact.id[0]})"
-
 
 # --- what an audience is ----------------------------------------------------------------------------------------------------
 
@@ -143,36 +121,6 @@ def test_holders_have_facts_with_their_audience_and_subscribers_are_sent_plain_t
 
 
 # --- what each reader sees ------------------------------------------------------------------------------------------------------
-
-
-class Desk(Place):
-    """A rendezvous that several links of readers are fed from."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.links = {reader: Link(reader) for reader in READERS}
-
-    def told(self) -> dict[int, list[str]]:
-        """Per reader, by its number, the deltas that were sent."""
-        told: dict[int, list[str]] = {}
-        for link, message in self.rendezvous.take():
-            assert isinstance(link, Link)
-            assert isinstance(message, Deltas)
-            assert all(type(fact) is tuple for fact in message.facts)
-            for fact, sign in zip(message.facts, message.signs, strict=True):
-                told.setdefault(link.contact.id[0], []).append("+-"[sign < 0] + str(fact[-1]))
-        return told
-
-    def following(self) -> Desk:
-        for link in self.links.values():
-            self.follow(link, 1)  # type: ignore[arg-type]  # a link
-        return self
-
-    def seen_by(self, reader: bytes, template: Template = X_ON_Y, anchor: int = 1) -> list[Tuple]:
-        """What a late subscriber is sent."""
-        facts = self.follow(self.links[reader], 99, template, anchor)  # type: ignore[arg-type]  # a link
-        self.rendezvous.remove_condition(self.links[reader], 99)
-        return facts
 
 
 def test_only_the_readers_named_are_told() -> None:
@@ -290,161 +238,6 @@ def test_an_event_that_takes_several_slices_reaches_the_readers_named() -> None:
         heard += [list(reached) for _, reached in passage.slice(0.0)]
 
     assert heard == [[links[P], links[Q]]]
-
-
-# --- histories ------------------------------------------------------------------------------------------------------------------
-
-VARIANTS: list[Tuple] = [
-    variant for plain in (T, U) for variant in (plain, Restricted(plain, PQ), Restricted(plain, QR), Restricted(plain, P_ALONE))
-]
-HISTORIES = st.lists(st.tuples(st.sampled_from((1, 1, -1)), st.sampled_from(VARIANTS)), max_size=30)
-OF_ONE = st.lists(st.tuples(st.sampled_from((1, 1, -1)), st.sampled_from(VARIANTS[:3])), max_size=8)
-
-
-def seen(facts: set[Tuple], reader: bytes) -> set[Tuple]:
-    """By the definition."""
-    return {tuple(fact) for fact in facts if not isinstance(fact, Restricted) or reader in fact.audience}
-
-
-@given(HISTORIES, st.integers(0, 30))
-def test_each_reader_sees_at_any_time_what_some_visible_variant_says(history: list[tuple[int, Tuple]], late: int) -> None:
-    desk = Desk()
-    desk.rendezvous.held.remembering = bool(late % 2)
-    sees: dict[bytes, set[Tuple]] = {reader: set() for reader in READERS}
-    facts: set[Tuple] = set()
-    for number, (sign, fact) in enumerate(history):
-        if number == late:
-            sees = {reader: set(desk.follow(link, 1)) for reader, link in desk.links.items()}  # type: ignore[arg-type]  # a link
-        (facts.add if sign > 0 else facts.discard)(fact)
-        desk.rendezvous.publish(sign, [fact], [everywhere(fact)], stamp=number + 1)
-        for link, message in desk.rendezvous.take():
-            assert isinstance(message, Deltas)
-            for told, change in zip(message.facts, message.signs, strict=True):
-                # Each change of what a reader sees is told once.
-                assert (told in sees[link.contact.id]) == (change < 0)  # type: ignore[attr-defined]  # a link
-                (sees[link.contact.id].add if change > 0 else sees[link.contact.id].discard)(told)  # type: ignore[attr-defined]
-        for reader in READERS:
-            assert late > number or sees[reader] == seen(facts, reader)
-            assert set(desk.seen_by(reader)) == seen(facts, reader)
-    for fact in VARIANTS:
-        desk.retract(fact)
-    desk.rendezvous.held.forget_before(10**9)
-    assert desk.rendezvous.held.variants == {}
-
-
-class Several:
-    """Three holders of the same keys, and what readers without constants make of what they tell."""
-
-    def __init__(self) -> None:
-        self.holders = [Rendezvous(compile_test) for _ in range(3)]
-        self.links = [Link(reader) for reader in READERS]
-        self.sees: dict[bytes, set[Tuple]] = {reader: set() for reader in READERS}
-        self._feeds = {(link, at): AlphaFeed(1) for link in self.links for at in range(3)}
-        self._unions = {link: Union() for link in self.links}
-        for holder in self.holders:
-            holder.held.remembering = True
-
-    def _settle(self, link: Link, some: Sequence[Tuple]) -> None:
-        sees = self.sees[link.contact.id]
-        for fact, sign in self._unions[link].settle(some, [self._feeds[link, at].facts for at in range(3)]):
-            (sees.add if sign > 0 else sees.remove)(fact)
-
-    def subscribe(self, at: int) -> None:
-        """All readers, at one holder."""
-        holder = self.holders[at]
-        for link in self.links:
-            feed = holder.insert_condition(link, InsertCondition(1, 1, ANYTHING, NOWHERE))
-            for part in filter(None, holder.snapshot(feed)):  # type: ignore[arg-type]  # a feed of facts
-                self._settle(link, [fact for fact, _ in self._feeds[link, at].snapshot(part) or []])
-            holder.release(feed)
-
-    def hear(self, at: int, sign: int, fact: Tuple, stamp: int) -> None:
-        """A holder hears of a change, and tells."""
-        self.holders[at].take_over([sign], [fact], [everywhere(fact)], [stamp])
-        for link, message in self.holders[at].take():
-            assert isinstance(link, Link)
-            assert isinstance(message, Deltas)
-            assert self._feeds[link, at].takes(message)
-            self._feeds[link, at].apply(message)
-            for told, change, when in zip(message.facts, message.signs, message.stamps, strict=True):
-                if change < 0:
-                    self._unions[link].went(told, when)
-            self._settle(link, message.facts)
-
-    def dies(self, at: int) -> None:
-        """What a holder has said last counts for nothing more."""
-        for link in self.links:
-            self._feeds[link, at].facts.clear()
-            self._settle(link, [T, U])
-
-
-@given(OF_ONE, st.integers(0, 2**32))
-def test_holders_that_hear_of_changes_in_any_order_agree_in_the_end(history: list[tuple[int, Tuple]], seed: int) -> None:
-    changes: list[tuple[int, Tuple, int]] = []
-    facts: set[Tuple] = set()
-    for stamp, (sign, fact) in enumerate(history, 1):
-        # What changes nothing is told to nobody, whatever its stamp.
-        if (fact in facts) == (sign < 0):
-            changes.append((sign, fact, stamp))
-        (facts.add if sign > 0 else facts.discard)(fact)
-    rng = Random(seed)
-    several = Several()
-    pending = {at: rng.sample(changes, len(changes)) for at in range(3)}
-    late = {at: rng.choice((0, rng.randrange(len(changes) + 1))) for at in range(3)}
-    for at in range(3):
-        several.subscribe(at) if not late[at] else None
-    while any(pending.values()):
-        at = rng.choice([at for at in range(3) if pending[at]])
-        several.hear(at, *pending[at].pop())
-        several.subscribe(at) if len(changes) - len(pending[at]) == late[at] else None
-
-    assert several.sees == {reader: seen(facts, reader) for reader in READERS}
-    several.dies(rng.randrange(3))
-    assert several.sees == {reader: seen(facts, reader) for reader in READERS}
-
-
-def test_a_holder_that_knew_only_what_went_and_died_takes_nothing_away() -> None:
-    several = Several()
-    for at in range(3):
-        several.subscribe(at)
-        several.hear(at, 1, Restricted(T, PQ), 1)
-    for at in (0, 1):
-        several.hear(at, 1, T, 2)
-
-    for at in range(3):
-        several.hear(at, -1, Restricted(T, PQ), 3)
-    several.dies(2)
-
-    assert several.sees[P] == {T}
-
-
-@pytest.mark.parametrize("fact", [T, Restricted(T, PQ)], ids=["for all", "for some"])
-def test_a_holder_that_missed_what_went_and_came_back_takes_nothing_away(fact: Tuple) -> None:
-    several = Several()
-    for at in range(3):
-        several.subscribe(at)
-        several.hear(at, 1, fact, 1)
-    several.hear(2, -1, fact, 2)
-    assert several.sees[P] == set()
-
-    for at in range(3):
-        several.hear(at, 1, fact, 3)
-    several.hear(0, -1, fact, 2)
-    several.dies(2)
-
-    assert several.sees[P] == {T}
-
-
-def test_what_comes_late_and_before_what_went_is_seen() -> None:
-    several = Several()
-    several.subscribe(0)
-    several.hear(0, 1, Restricted(T, PQ), 1)
-    several.hear(0, -1, Restricted(T, PQ), 3)
-    assert several.sees[P] == set()
-
-    several.hear(0, 1, Restricted(T, P_ALONE), 2)
-
-    assert (several.sees[P], several.sees[Q]) == ({T}, set())
 
 
 def test_a_peer_alone_says_when_something_went_though_it_does_not_remember() -> None:

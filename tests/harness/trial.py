@@ -6,39 +6,32 @@ import asyncio
 import contextlib
 import logging
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from math import inf
 from pathlib import Path
 from random import Random
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import keys
 import pytest
+from client import Client, answer_of
 from disks import Platters, SlowKeeping
-from history import Answer, History, Published, Session, Trouble, text_of
+from history import History, Published, Trouble
 from schedule import (
     BEGIN_S,
     PEERS,
     TEXTS,
-    Deed,
-    Done,
     Fault,
     Happens,
-    Insert,
-    Notify,
-    Reconnect,
-    Retract,
     Schedule,
-    Subscribe,
-    Unsubscribe,
 )
 
 import dht
 import gsg.keeping
 import gsg.posting
 from dht.simnet import SimNet, run
-from gsg import GsgError, LiveSubscription, Peer, Row
+from gsg import Peer
 from gsg.features import key, positions
 from gsg.holders import REPLICAS
 from gsg.model import Tuple
@@ -47,10 +40,7 @@ PORT = 7400
 LATENCY_S = (0.002, 0.02)
 WINDOW_BYTES = 4_096
 """What a stream holds on its way: little, so that who does not read is felt."""
-PATIENCE_S = 90.0
-"""How long a client tries to do one thing."""
 CLOCKS_APART_S = 5.0
-RECONNECT_S = 0.3
 LOOK_S, LATEST_S = 12.0, 108.0
 """Views of the overlay are refreshed every 30 s, and holders compare what has stood still for two rounds of 10 s."""
 SETTLED_S = 15.0
@@ -61,149 +51,6 @@ FORWARDED_S = (0.008, 0.03)
 """In this time after an event was sent it is mostly forwarded already, and not yet answered."""
 
 T = TypeVar("T")
-
-
-class Gone(Exception):
-    """The client's peer died while it did something."""
-
-
-class Client:
-    """Somebody at a peer, who does one thing after the other, and goes to another peer where that one dies."""
-
-    def __init__(self, world: World, name: str, home: int, rng: Random) -> None:
-        self.name = name
-        self.home: int | None = home
-        self._last_home = home
-        self._world = world
-        self._rng = rng
-        self._wanted: list[str] = []
-        """Queries, oldest first."""
-        self._sessions: dict[int, tuple[Session, LiveSubscription]] = {}
-        """By place in _wanted; those that stand."""
-        self._work: asyncio.Task[Any] | None = None  # Any: whatever it is at
-        self._numbers: list[int] = []
-        self._asked = 0
-
-    async def live(self, deeds: list[Done]) -> None:
-        """Do it all."""
-        for done in deeds:
-            await asyncio.sleep(max(0.0, done.at_s - self._now()))
-            await self._ensure()
-            await self._do(done.deed)
-        await self._ensure()
-
-    def lose_peer(self, number: int) -> None:
-        """A peer died."""
-        if self.home == number:
-            self.home = None
-            for session, _ in self._sessions.values():
-                session.ended_s = self._now()
-            self._sessions.clear()
-            if self._work is not None:
-                self._work.cancel()
-
-    async def finish(self) -> None:
-        """Everything is over: put down what each subscription has."""
-        await self._ensure()
-        for session, live in self._sessions.values():
-            session.rows = answer_of(live)
-
-    def _now(self) -> float:
-        return self._world.net.loop.time()
-
-    async def _call(self, work: Callable[[Peer], Coroutine[Any, Any, T]]) -> T:  # Any: as coroutines have it
-        """Ask the peer something. Raises Gone when it dies meanwhile, or is dead."""
-        peer = None if self.home is None else self._world.peers.get(self.home)
-        if peer is None:
-            raise Gone
-        task = self._work = asyncio.get_running_loop().create_task(work(peer))
-        try:
-            async with asyncio.timeout(PATIENCE_S):
-                return await asyncio.shield(task)
-        except asyncio.CancelledError:
-            if task.cancelled():
-                raise Gone from None
-            raise
-        finally:
-            if not task.done():
-                task.cancel()
-                await asyncio.wait([task])
-            self._work = None
-
-    async def _do(self, deed: Deed) -> None:
-        match deed:
-            case Insert():
-                await self._publish(Published(self.name, 1, deed.facts, self._now()))
-            case Retract():
-                await self._publish(Published(self.name, -1, deed.facts, self._now()))
-            case Notify():
-                await self._publish(Published(self.name, 0, deed.events, self._now()))
-            case Subscribe():
-                self._asked += 1
-                self._wanted.append(deed.query)
-                self._numbers.append(self._asked)
-            case Unsubscribe():
-                if deed.query in self._wanted:
-                    place = self._wanted.index(deed.query)
-                    del self._wanted[place]
-                    await self._close(self._numbers.pop(place))
-            case Reconnect():
-                for number in list(self._sessions):
-                    await self._close(number)
-                self.home = None
-        await self._ensure()
-
-    async def _publish(self, published: Published) -> None:
-        """Until it is acknowledged; an event is sent once, since it would be another one."""
-        self._world.history.published.append(published)
-        gives_up_s = self._now() + PATIENCE_S
-        while published.ended_s is None and self._now() < gives_up_s:
-            published.attempts += 1
-            published.via = f"{self.home}.{0 if self.home is None else self._world.starts[self.home]}"
-            try:
-                self._world.publishes(published, self.home)
-                await self._call(partial(_publish, published))
-            except (GsgError, Gone, TimeoutError):
-                if not published.sign:
-                    return
-                await asyncio.sleep(RECONNECT_S)
-                await self._ensure()
-            else:
-                published.ended_s = self._now()
-                self._world.acknowledged(published)
-
-    async def _close(self, number: int) -> None:
-        if number in self._sessions:
-            session, live = self._sessions.pop(number)
-            session.ended_s = self._now()
-            await live.close()
-
-    async def _ensure(self) -> None:
-        """At a peer, with all subscriptions standing."""
-        while True:
-            if self.home is None and (near := self._world.within_reach(self._last_home)):
-                self.home = self._last_home = self._rng.choice(near)
-            for number, query in zip(self._numbers, self._wanted, strict=True):
-                if number not in self._sessions and self.home is not None:
-                    await self._subscribe(number, query, self.home)
-            if self.home is not None and all(number in self._sessions for number in self._numbers):
-                return
-            await asyncio.sleep(RECONNECT_S)
-
-    async def _subscribe(self, number: int, query: str, home: int) -> None:
-        session = Session(self.name, query, home, self._now())
-
-        def heard(sign: int, row: Row) -> None:
-            if session.ended_s is None:
-                session.changes.append((self._now(), int(sign), text_of(row)))
-
-        try:
-            live = await self._call(lambda peer: peer.subscribe(TEXTS[query], callback=heard))
-        except (GsgError, Gone, TimeoutError):
-            return
-        session.whole_s = self._now()
-        self._world.history.sessions.append(session)
-        self._sessions[number] = session, live
 
 
 class World:
@@ -458,21 +305,6 @@ class World:
             )
             for fact in facts
         }
-
-
-async def _publish(published: Published, peer: Peer) -> None:
-    match published.sign:
-        case 0:
-            await peer.notify(published.tuples)
-        case 1:
-            await peer.insert(published.tuples)
-        case _:
-            await peer.retract(published.tuples)
-
-
-def answer_of(live: LiveSubscription) -> Answer:
-    """What a subscription has, as text."""
-    return Counter({text_of(row): times for row, times in live.rows().items()})
 
 
 @contextlib.contextmanager
