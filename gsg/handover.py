@@ -18,7 +18,7 @@ import asyncio
 import contextlib
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import count
 from random import Random
@@ -39,7 +39,7 @@ from .placement import NOWHERE
 from .plan_of_keys import Plan
 from .rendezvous import Rendezvous
 from .replication import Held, Replication
-from .restoring import Restored, Restoring
+from .restoring import Lost, Restored, Restoring
 from .standbys import StartTask
 
 log = logging.getLogger(__name__)
@@ -48,6 +48,8 @@ SETTLING_S = UNSURE_S
 """How long after a peer was discovered its neighbours look for keys that are its own."""
 MENDING_S = 10.0
 """How long after a peer died its keys are looked after, at least."""
+TRYING_S = 60.0
+"""How much longer what was not confirmed is sent again: on a busy machine a holder may take long, and its link break meanwhile."""
 MAX_CHANGES = 1_000
 """Dead peers that one look through all keys takes into account."""
 LEAVING_S = 10.0
@@ -62,6 +64,8 @@ UNDER_WAY = 8
 """Messages of so many facts that one holder is sent before it has confirmed the first of them."""
 KEYS_PER_TURN = 500
 """Keys whose holder is looked up before others get their turn."""
+LOOKED_UP_AT_ONCE = 16
+"""Keys whose holders are asked for at the same time."""
 
 Parcels: TypeAlias = dict[dht.Contact, tuple[list[int], list[bytes]]]
 """For each other holder: numbers of tuples, and the positions that are its own."""
@@ -104,6 +108,8 @@ class Handover:
         self._restoring = Restoring(holders, rendezvous)
         self.catching_up = CatchingUp(own, holders, exchange, rendezvous, self, start_task)
         self.notices = Notices(holders, exchange, start_task, rng, self._died_far_away)
+        self._unconfirmed = False
+        """Whether something that was sent in the last look has not been confirmed."""
         self._again = asyncio.Event()
         """Set when keys may have to be handed over, once more."""
         self.leaving = False
@@ -309,7 +315,7 @@ class Handover:
     async def _hand_over_until_settled(self) -> None:
         """Hand over what is others', again whenever a peer came or died meanwhile, and drop what nobody needs here."""
         try:
-            while self.settling and not self.leaving:
+            while self._has_work() and not self.leaving:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(SWEEP_S):
                         await self._again.wait()
@@ -322,6 +328,10 @@ class Handover:
             self._working = False
             self._newcomers.clear()
             self._dead.clear()
+
+    def _has_work(self) -> bool:
+        """Whether keys may be changing hands, or have not yet though they should."""
+        return self.settling or (self._unconfirmed and asyncio.get_running_loop().time() < self._settled_at_s + TRYING_S)
 
     async def leave(self) -> None:
         """Hand over everything: this peer is about to stop."""
@@ -344,41 +354,66 @@ class Handover:
     async def _hand_over(self) -> None:
         """Look through all keys: whom are their facts to be sent to, and where do their feeds belong?"""
         came, dead = dict(self._newcomers), set(self._dead)
-        newcomers = set(came)
-        plan = Plan()
+        if self.leaving:
+            dead.add(self._own.id)
         may_be_lost = not self.leaving and self._restoring.begin(asyncio.get_running_loop().time())
         if may_be_lost:
             self.notices.look(self._restoring.dead())
+        self._unconfirmed = False
+        failed: set[bytes] = set()
+        unknown = await self._look_through(self._rendezvous.all_keys(), came, dead, failed, restore=may_be_lost)
+        if unknown:
+            # Where many have died, what is known of a region may not be enough to say who holds its keys now.
+            await self._find_holders(unknown)
+            await self._look_through(unknown, came, dead, failed, restore=may_be_lost)
+        for peer in came.keys() - failed:
+            if self._newcomers.get(peer) == came[peer]:
+                del self._newcomers[peer]
+
+    async def _look_through(
+        self, keys: Iterable[Key], newcomers: Mapping[bytes, int], dead: set[bytes], failed: set[bytes], *, restore: bool
+    ) -> list[Key]:
+        """Carry out what these keys need; those whose holders are not known. ``failed`` gets who has not confirmed."""
+        plan = Plan()
         sent: list[Key] = []
-        for number, key in enumerate(self._rendezvous.all_keys()):
+        unknown: list[Key] = []
+        for number, key in enumerate(keys):
             if number % KEYS_PER_TURN == KEYS_PER_TURN - 1:
                 await asyncio.sleep(0)
             # A key that has moved already is its new holders' to pass on: what is left of it here may be old.
             if not self._rendezvous.has_moved(key):
                 holders = self.holders(key)
                 posted = self._rendezvous.has_templates(key)
-                sends = plan.add(key, holders, self._own, newcomers, dead, posted=posted, leaving=self.leaving)
-                if sends:
+                if not holders:
+                    unknown.append(key)
+                elif plan.add(key, holders, self._own, newcomers.keys(), dead, posted=posted):
                     sent.append(key)
         copied = await asyncio.gather(*(self._copied(holder, keys) for holder, keys in plan.copies.items()))
-        failed = {holder.id for holder, done in zip(plan.copies, copied, strict=True) if not done}
-        if failed:
-            self._again.set()
-        for peer in newcomers - failed:
-            if self._newcomers.get(peer) == came[peer]:
-                del self._newcomers[peer]
+        failed.update(holder.id for holder, done in zip(plan.copies, copied, strict=True) if not done)
         for primary, keys in plan.primaries.items():
             if primary.id not in failed:
                 self._rendezvous.tell_moved(keys, primary, leaves=self.leaving)
         self._rendezvous.move(key for key, holders in plan.others.items() if not failed.intersection(holders))
         self._flush()
-        if may_be_lost and not await self._restore(sent):
+        if failed or (restore and not await self._restore(sent)):
+            self._unconfirmed = True
             self._again.set()
+        return unknown
+
+    async def _find_holders(self, keys: Sequence[Key]) -> None:
+        """Ask who holds these keys: mostly one lookup answers for many of them."""
+        for begin in range(0, len(keys), LOOKED_UP_AT_ONCE):
+            some = keys[begin : begin + LOOKED_UP_AT_ONCE]
+            try:
+                await asyncio.gather(*(self._holders.look_up([key]) for key in some))
+            except PeerUnreachable as error:
+                log.info("the holders of some keys were not found: %s", error)
+                return
 
     async def _restore(self, keys: Iterable[Key]) -> bool:
         """Bring back what lies under these keys, where others of its keys were lost; whether that was all of it."""
         restored: Restored = {}
-        lost: dict[Key, set[Key]] = {}
+        lost: dict[Key, Lost] = {}
         for key in keys:
             if found := await self._restoring.add(key, restored):
                 lost[key] = found
@@ -446,7 +481,8 @@ class Handover:
         for key in self._rendezvous.moved_keys():
             if self._is_ours(key):
                 self._rendezvous.keep((key,))
-            else:
+            elif self._holders.all_of(key):
+                # Where it is not known who holds it now, it may be ours yet.
                 self._rendezvous.drop_if_unused(key)
         self._flush()
 

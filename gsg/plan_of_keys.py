@@ -5,7 +5,7 @@ Of those that have a key the closest sends it to those that do not, so that each
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 import dht
 
@@ -30,19 +30,17 @@ class Plan:
         key: Key,
         holders: Sequence[dht.Contact],
         own: dht.Contact,
-        newcomers: set[bytes],
-        dead: set[bytes],
+        newcomers: Set[bytes],
+        dead: Set[bytes],
         *,
         posted: bool,
-        leaving: bool,
     ) -> bool:
-        """Decide for one key; ``posted``: it has templates. Whether it is this peer that sends what others lack."""
-        if not holders:
-            return False
+        """Decide for one key with these holders, closest first; ``posted``: it has templates. Whether we send what others lack."""
         ids = [holder.id for holder in holders]
-        new = gained(features.key(*key), ids, newcomers, dead, leaving=leaving and len(ids) == REPLICAS)
+        new = gained(features.key(*key), ids, newcomers, dead)
         ours = own.id in ids
-        # Of those that have it the closest sends; and we, before we let go of it.
+        # Of those that have it the closest sends; and we, before we let go of it. Where all may have come by it of late, each sends
+        # what it has.
         senders = [holder for holder in ids if holder not in new]
         sends = not ours or senders[:1] == [own.id] or not senders
         if sends:
@@ -58,14 +56,17 @@ class Plan:
         return sends
 
 
-def gained(key: bytes, holders: Sequence[bytes], newcomers: set[bytes], dead: set[bytes], *, leaving: bool = False) -> set[bytes]:
-    """Which of a key's holders, closest first, were none before these peers came and those died; ``leaving``: and we left."""
+def gained(key: bytes, holders: Sequence[bytes], newcomers: Set[bytes], dead: Set[bytes]) -> set[bytes]:
+    """Which of a key's holders, closest first, may have been none before these peers came and those died.
+
+    Those were holders that were among the closest while all of these lived, whatever the order in which they died. Newcomers count
+    like the dead, since a peer that was a holder before one came may have let go of the key.
+    """
     new = {holder for holder in holders if holder in newcomers}
-    if dead and len(holders) == REPLICAS:
-        furthest = dht.distance(holders[-1], key)
-        before = sum(dht.distance(peer, key) < furthest for peer in dead)
-        kept = [holder for holder in holders if holder not in new]
-        new.update(kept[len(kept) - before :] if before else ())
-    if leaving:
-        new.add(holders[-1])
+    if dead:
+        distances = [dht.distance(holder, key) for holder in holders]
+        gone = [distance for distance in [dht.distance(peer, key) for peer in dead] if distance < distances[-1]]
+        if gone:
+            closer = [number + sum(each < distance for each in gone) for number, distance in enumerate(distances)]
+            new.update(holder for holder, others in zip(holders, closer, strict=True) if others >= REPLICAS)
     return new

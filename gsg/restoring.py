@@ -37,6 +37,8 @@ FACTS_PER_TURN = 200
 
 Restored: TypeAlias = "dict[dht.Contact, list[tuple[Tuple, bytes, int]]]"
 """For each holder: facts, the positions of those of their keys that were lost, and their stamps."""
+Lost: TypeAlias = dict[Key, tuple[dht.Contact, ...]]
+"""Keys that were lost, and who holds each of them now."""
 
 
 class Restoring:
@@ -49,9 +51,9 @@ class Restoring:
         self._died_s: dict[bytes, float] = {}
         self._points: list[int] = []
         # Keys that were found lost or not, with these dead. Bounded by the keys of the facts here.
-        self._lost: dict[Key, tuple[dht.Contact, ...]] = {}
-        # Of each key of ours those that its facts were brought back under. Bounded likewise.
-        self._done: dict[Key, set[Key]] = {}
+        self._lost: Lost = {}
+        # Of each key of ours those that its facts were brought back under, and who was told, as they may die too. Bounded likewise.
+        self._done: dict[Key, Lost] = {}
 
     def died(self, peer: bytes, now: float) -> None:
         """A peer is dead."""
@@ -72,27 +74,29 @@ class Restoring:
             self._done.clear()
         return len(self._points) >= REPLICAS
 
-    async def add(self, place: Key, restored: Restored) -> set[Key]:
+    async def add(self, place: Key, restored: Restored) -> Lost:
         """What is to be brought back of the facts under a key that this peer looks after; the keys that were lost."""
         arity, own_position, _ = place
         done = self._done.get(place, _NOTHING)
-        found: set[Key] = set()
+        found: Lost = {}
         facts = list(self._held.under(place).items())
         for number, (fact, stamp) in enumerate(facts, 1):
             if number % FACTS_PER_TURN == 0:
                 await asyncio.sleep(0)
             for position, constant in enumerate(fact):
                 other = (arity, position, constant)
-                if position != own_position and other not in done:
+                if position != own_position:
+                    told = done.get(other, ())
                     for holder in await self._to_tell(other):
-                        restored.setdefault(holder, []).append((fact, bytes((position,)), stamp))
-                        found.add(other)
+                        if holder not in told:
+                            restored.setdefault(holder, []).append((fact, bytes((position,)), stamp))
+                            found[other] = self._lost[other]
         return found
 
-    def finished(self, found: dict[Key, set[Key]]) -> None:
-        """What was found has been brought back, and is not to be again."""
+    def finished(self, found: dict[Key, Lost]) -> None:
+        """What was found has been brought back, and those who hold it now are not to be told again."""
         for place, others in found.items():
-            self._done.setdefault(place, set()).update(others)
+            self._done.setdefault(place, {}).update(others)
 
     def dead(self) -> Iterable[bytes]:
         """Who died of late."""
@@ -125,4 +129,4 @@ def was_lost(point: bytes, closest: bytes, dead: Iterable[int]) -> bool:
     return len(list(islice(closer, REPLICAS))) == REPLICAS
 
 
-_NOTHING: set[Key] = set()
+_NOTHING: Lost = {}

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from gsg.plan_of_keys import gained
+import dht
+from gsg.placement import REPLICAS
+from gsg.plan_of_keys import Plan, gained
 
 KEY = bytes(20)
 
@@ -23,7 +27,10 @@ def peer(distance: int) -> bytes:
         pytest.param([2, 3, 4], [], [5], [], id="one died that was no holder"),
         pytest.param([1, 3, 4], [1], [2], [1, 4], id="one came and one died"),
         pytest.param([3, 4, 5], [], [1, 2], [4, 5], id="two died"),
-        pytest.param([2, 6, 7], [], [1, 3, 4], [2, 6, 7], id="three died"),
+        pytest.param([2, 6, 7], [], [1, 3, 4], [6, 7], id="three died"),
+        pytest.param([3, 6, 7], [], [1, 2, 4, 5], [6, 7], id="four died, and one of the holders is left"),
+        pytest.param([4, 6, 7], [], [1, 2, 3, 5], [4, 6, 7], id="all holders died"),
+        pytest.param([3, 4], [], [1, 2], [4], id="two are left of four"),
         pytest.param([1, 2], [], [3, 4], [], id="there are no more than hold everything"),
     ],
 )
@@ -33,5 +40,35 @@ def test_who_may_have_become_a_holder_is_told(holders: list[int], newcomers: lis
     assert told == {peer(each) for each in new}
 
 
-def test_whoever_leaves_tells_the_last_holder() -> None:
-    assert gained(KEY, [peer(1), peer(2), peer(3)], set(), set(), leaving=True) == {peer(3)}
+def contact(distance: int) -> dht.Contact:
+    return dht.Contact(peer(distance), "10.0.0.1", distance)
+
+
+@given(st.data())
+def test_a_key_that_somebody_has_is_at_all_its_holders_once_everybody_knows_who_died(data: st.DataObject) -> None:
+    living = data.draw(st.lists(st.integers(1, 40), min_size=4, max_size=14, unique=True))
+    mortal = data.draw(st.lists(st.sampled_from(living), max_size=len(living) - 2, unique=True))
+    have = set(sorted(living)[:REPLICAS])
+    heard: dict[int, set[int]] = {each: set() for each in living}
+
+    def look(own: int) -> None:
+        known = [contact(each) for each in sorted({*heard} - heard[own])]
+        plan = Plan()
+        plan.add((1, 0, 0), known[:REPLICAS], contact(own), set(), set(map(peer, heard[own])), posted=False)
+        if own in have:
+            have.update(each.port for each in plan.copies if each.port in living)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gsg.features.key", lambda *feature: KEY)
+        for dying in mortal:
+            living.remove(dying)
+            have.discard(dying)
+            for own in data.draw(st.lists(st.sampled_from(living), max_size=3)):
+                heard[own].add(data.draw(st.sampled_from(mortal[: mortal.index(dying) + 1])))
+                look(own)
+        for own in data.draw(st.permutations(living)):
+            for dead in data.draw(st.permutations(mortal)):
+                heard[own].add(dead)
+                look(own)
+
+    assert not have or have.issuperset(sorted(living)[:REPLICAS])

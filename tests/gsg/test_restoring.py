@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 from peers import Reader, others, simulate
 
-from dht import distance
+from dht import Contact, distance
+from dht.regions import Regions
 from dht.simnet import SimNet
 from gsg import Peer, Symbol
 from gsg.features import Key, key
@@ -18,17 +19,17 @@ ON = Symbol("on")
 NOTICED_S = 30.0
 
 
-def holders(peers: Sequence[Peer], place: Key) -> list[Peer]:
-    """The three closest, by definition."""
-    return sorted(peers, key=lambda peer: distance(peer.contact.id, key(*place)))[:3]
+def holders(peers: Sequence[Peer], place: Key, count: int = 3) -> list[Peer]:
+    """The three closest, by definition, or so many."""
+    return sorted(peers, key=lambda peer: distance(peer.contact.id, key(*place)))[:count]
 
 
-def fact_of_others(peers: Sequence[Peer]) -> tuple[str, Symbol, int]:
-    """A fact whose subject's holders hold none of its other keys."""
+def fact_of_others(peers: Sequence[Peer], count: int = 3) -> tuple[str, Symbol, int]:
+    """A fact whose subject's holders, and those next to them, hold none of its other keys."""
     return next(
         (f"s{number}", ON, number)
         for number in range(10_000)
-        if not set(holders(peers, (3, 0, f"s{number}")))
+        if not set(holders(peers, (3, 0, f"s{number}"), count))
         & {*holders(peers, (3, 1, ON)), *holders(peers, (3, 2, number)), peers[0], peers[1]}
     )
 
@@ -90,3 +91,53 @@ def test_what_was_retracted_after_it_came_back_stays_retracted() -> None:
         assert [peer._rendezvous.held.under(place) for peer in holders(others(living, *dying), place)] == [{}] * 3
 
     simulate(work, seed=62, size=14)
+
+
+def test_a_key_that_is_lost_again_soon_comes_back_again() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        fact = fact_of_others(peers, 6)
+        place = (3, 0, fact[0])
+        await peers[0].insert([fact])
+        living = peers
+
+        for _ in range(2):
+            dying = holders(living, place)
+            living = others(living, *dying)
+            for peer in dying:
+                net.crash(peer.contact.host, quietly=True)
+            await asyncio.sleep(NOTICED_S)
+
+            assert [list(peer._rendezvous.held.under(place)) for peer in holders(living, place)] == [[fact]] * 3
+
+    simulate(work, seed=64, size=16)
+
+
+def test_facts_come_back_where_those_who_lived_do_not_know_any_more_who_holds_their_keys() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        fact = fact_of_others(peers)
+        place = (3, 0, fact[0])
+        await peers[0].insert([fact])
+        dying = holders(peers, place)
+        living = others(peers, *dying)
+
+        for peer in dying:
+            net.crash(peer.contact.host, quietly=True)
+        for peer in living:
+            regions = peer._endpoint.overlay.regions
+            peer._endpoint.overlay.on_lost = clearing(regions, peer._endpoint.overlay.on_lost)
+        await asyncio.sleep(NOTICED_S / 2)
+
+        assert [list(peer._rendezvous.held.under(place)) for peer in holders(living, place)] == [[fact]] * 3
+
+    simulate(work, seed=65, size=12)
+
+
+def clearing(regions: Regions, on_lost: Callable[[Contact], None] | None) -> Callable[[Contact], None]:
+    """As where too few are left of what was known of a region."""
+
+    def lost(contact: Contact) -> None:
+        regions.clear()
+        assert on_lost is not None
+        on_lost(contact)
+
+    return lost
