@@ -388,18 +388,24 @@ class Publisher:
         sent: list[InFlight] = []
         missed: dict[int, bytes] = {}
         problem: PeerUnreachable | None = None
+        unreachable: set[bytes] = set()
         parcels = await self._parcels(tuples, sizes, places)
         named = list(batch.begin(parcels))
         for parcel in named:
             self._sent.sending(parcel.holder.id, parcel.last, self.now(), is_event=batch.is_events)
         try:
             for number, parcel in enumerate(parcels):  # noqa: B007  # where it was when it was cancelled
+                if parcel.holder.id in unreachable:
+                    # To call it again takes long while others wait for their turn, and what came first is not to come last.
+                    parcel.add_to(missed)
+                    continue
                 try:
                     channel = await self._exchange.channel(parcel.holder)
                     if channel.congested:
                         await channel.drained(ANSWER_TIMEOUT_S)
                 except PeerUnreachable as error:
                     problem = error
+                    unreachable.add(parcel.holder.id)
                     self._holders.failed(parcel.holder.id, error)
                     self._sent.forget(parcel.holder.id)
                     parcel.add_to(missed)

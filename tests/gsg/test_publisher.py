@@ -236,6 +236,20 @@ def test_what_does_not_arrive_goes_to_the_next_holder(entered: Callable[[Place],
     run(main, seed=5)
 
 
+def test_a_holder_that_is_gone_is_called_once_for_all_that_one_call_has_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gsg.parcels, "CHUNK_TUPLES", 1)
+
+    async def main(net: SimNet) -> None:
+        us, gone, there = Place(net), Place(net), Place(net)
+        holders = FixedHolders(lambda feature: [gone, there])
+        async with us.links, there.links:
+            assert await publisher_of(us, holders).facts(1, [(number,) for number in range(10)]) == 10
+
+        assert holders.failures == [gone.contact.id]
+
+    run(main, seed=5)
+
+
 def test_what_never_arrives_is_told_with_how_much_of_it() -> None:
     async def main(net: SimNet) -> None:
         us, there = Place(net), Place(net)
