@@ -11,6 +11,7 @@ import socket
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import Context, copy_context
+from functools import partial
 from heapq import heappop, heappush
 from selectors import BaseSelector
 from typing import TYPE_CHECKING, Any
@@ -30,7 +31,8 @@ class Stalled(RuntimeError):
 
 
 class _Call(asyncio.Handle):
-    """A callback that is due: as asyncio's, without what that keeps for debugging. Tens of thousands are made in a run."""
+    """A callback that is due: as asyncio's, without what that keeps for debugging. Tens of thousands are made in a run, by the
+    loop, which fills them in: a call of ``__init__`` would cost more than all that."""
 
     # What asyncio's handles have.
     _context: Context
@@ -40,13 +42,8 @@ class _Call(asyncio.Handle):
 
     __slots__ = ()
 
-    def __init__(
-        self, callback: Callable[..., object], args: Sequence[Any], loop: asyncio.AbstractEventLoop, context: Context | None
-    ) -> None:
-        self._callback, self._args, self._loop = callback, args, loop
-        self._context = copy_context() if context is None else context
-        self._cancelled = False
-        self._source_traceback = self._repr = None
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._callback}>"
 
     def cancel(self) -> None:
         """Do not call back."""
@@ -62,23 +59,19 @@ def _nothing() -> None:
 class _TimedCall(asyncio.TimerHandle, _Call):
     """A callback that is due at a time."""
 
+    _when: float
+
     __slots__ = ()
 
-    def __init__(
-        self,
-        when: float,
-        callback: Callable[..., object],
-        args: Sequence[Any],
-        loop: asyncio.AbstractEventLoop,
-        context: Context | None,
-    ) -> None:
-        _Call.__init__(self, callback, args, loop, context)
-        self._when = when
-        self._scheduled = False
+    __repr__ = _Call.__repr__
 
     def cancel(self) -> None:
         """Do not call back."""
         _Call.cancel(self)
+
+
+_new_call: Callable[[type[_Call]], _Call] = object.__new__
+_new_timed_call: Callable[[type[_TimedCall]], _TimedCall] = object.__new__
 
 
 class SimLoop(asyncio.SelectorEventLoop):
@@ -106,20 +99,37 @@ class SimLoop(asyncio.SelectorEventLoop):
         """What callbacks and forgotten tasks raised."""
         super().__init__()
         self.set_exception_handler(self._collect)
+        # As asyncio's, without a step in between.
+        self.create_future = partial(asyncio.Future, loop=self)  # type: ignore[method-assign]
 
     def call_soon(  # type: ignore[override]  # Any: as asyncio has it
         self, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.Handle:
         """Call back in the next turn."""
-        handle = _Call(callback, args, self, context)
+        handle = _new_call(_Call)
+        handle._callback = callback
+        handle._args = args
+        handle._context = copy_context() if context is None else context
+        handle._cancelled = False
         self._ready.append(handle)
         return handle
+
+    def call_later(  # type: ignore[override]  # Any: as asyncio has it
+        self, delay: float, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        """Call back when so many virtual seconds have passed."""
+        return self.call_at(self._now_s + delay, callback, *args, context=context)
 
     def call_at(  # type: ignore[override]  # Any: as asyncio has it
         self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.TimerHandle:
         """Call back when the virtual clock says so."""
-        timer = _TimedCall(when, callback, args, self, context)
+        timer = _new_timed_call(_TimedCall)
+        timer._when = when
+        timer._callback = callback
+        timer._args = args
+        timer._context = copy_context() if context is None else context
+        timer._cancelled = False
         self._asked_for += 1
         heappush(self._timers, (when, self._asked_for, timer))
         return timer
@@ -127,6 +137,7 @@ class SimLoop(asyncio.SelectorEventLoop):
     def _run_once(self) -> None:
         """All turns until the loop is stopped."""
         ready, timers = self._ready, self._timers
+        take = ready.popleft
         while True:
             if timers:
                 # Mostly more is ready, and nothing is due before that was run.
@@ -135,7 +146,7 @@ class SimLoop(asyncio.SelectorEventLoop):
             elif not ready and not self._stopping:
                 self._hear_of_the_world()
             for _ in range(len(ready)):
-                handle = ready.popleft()
+                handle = take()
                 if not handle._cancelled:
                     try:
                         handle._context.run(handle._callback, *handle._args)
@@ -153,15 +164,18 @@ class SimLoop(asyncio.SelectorEventLoop):
             heappop(timers)
         if not timers:
             return
-        if not ready and not self._stopping:
-            self._now_s = max(self._now_s, timers[0][0])
-        due_s = self._now_s + _MOMENT_S
+        now_s = self._now_s
+        if not ready and not self._stopping and timers[0][0] > now_s:
+            now_s = timers[0][0]
+        due_s = now_s + _MOMENT_S
         while timers and timers[0][0] < due_s:
             when, _, timer = heappop(timers)
             if not timer._cancelled:
                 # Nothing is called before its time, not even by a rounding error.
-                self._now_s = max(self._now_s, when)
+                if when > now_s:
+                    now_s = when
                 ready.append(timer)
+        self._now_s = now_s
 
     def _hear_of_the_world(self) -> None:
         """The loop's own wake-up pipe is the only real descriptor: written to by threads and signals."""

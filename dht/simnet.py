@@ -30,6 +30,8 @@ __all__ = ["SimNet", "Stalled", "run"]
 
 FIRST_FREE_PORT = 49152
 RETRY_CONNECT_S = 1.0
+NOTED = 256
+"""Events that are written down together."""
 
 T = TypeVar("T")
 
@@ -102,6 +104,8 @@ class SimNet:
         self.loop = SimLoop(self)
         self._rng = Random(seed)
         self._hash = blake2b(digest_size=16)
+        self._noted: list[tuple[object, ...]] = []
+        """What is not in the fingerprint yet. Limit: NOTED, where it enters it."""
         self._hosts = 0
         self._next_port: Counter[str] = Counter()
         self._datagrams: dict[Address, Datagrams] = {}
@@ -183,22 +187,32 @@ class SimNet:
     @property
     def digest(self) -> str:
         """A fingerprint of all that happened so far, with its times."""
-        return self._hash.hexdigest()
+        hashed = self._hash.copy()
+        hashed.update(marshal.dumps(self._noted, 2))
+        return hashed.hexdigest()
 
     # What sockets ask
 
     def note(self, kind: str, *facts: object, data: bytes = b"") -> None:
         """Something happened, with these bytes."""
-        event = (round(self.loop.time(), 9), kind, *facts)
+        event = (round(self.loop.time(), 9), kind, *facts, data)
         self.counts[kind] += 1
-        # Version 2 writes equal events alike; later ones write down which objects are the same one, which differs by chance.
-        self._hash.update(marshal.dumps(event, 2) + data)  # type: ignore[arg-type]  # facts are texts and numbers
+        self._noted.append(event)
+        if len(self._noted) >= NOTED:
+            self._write_down()
         if self.trace is not None:
-            self.trace.append((*event, data))
+            self.trace.append(event)
+
+    def _write_down(self) -> None:
+        # Version 2 writes equal events alike; later ones write down which objects are the same one, which differs by chance.
+        self._hash.update(marshal.dumps(self._noted, 2))
+        self._noted.clear()
 
     def delay_s(self) -> float:
         """How long the next message takes."""
-        return self._rng.uniform(*self.latency_s)
+        # As random.uniform has it; this is asked for each message.
+        least, most = self.latency_s
+        return least + (most - least) * self._rng.random()
 
     def resolve(self, host: str) -> str:
         """The address of a host by literal or name."""
