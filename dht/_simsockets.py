@@ -19,6 +19,8 @@ WINDOW_BYTES = 256 * 1024
 """What the two kernels would hold of one direction."""
 
 _END = b""
+_BYTES = (bytes, bytearray, memoryview)
+"""What a stream takes. Made once: a union of types would be made at each write."""
 
 
 class Datagrams(asyncio.DatagramTransport):
@@ -81,7 +83,7 @@ class Stream(asyncio.Transport):
 
     def write(self, data: Any) -> None:  # Any: bytes, bytearray or memoryview
         """Send these bytes in order."""
-        if not isinstance(data, bytes | bytearray | memoryview):
+        if not isinstance(data, _BYTES):
             raise TypeError(f"data must be bytes, not {type(data).__name__}")
         if self._ending and not self._closing:
             raise RuntimeError("cannot write after write_eof()")

@@ -41,12 +41,16 @@ def is_reachable_literal(host: str) -> bool:
     return not (address.is_unspecified or address.is_multicast)
 
 
+_SEQUENCES = (list, tuple)
+"""Made once: a union of types would be made at each look, of which a lookup takes hundreds."""
+
+
 def contact_from(raw: object) -> Contact:
     """The contact in a decoded answer, a sequence of id, host and port.
 
     Raises BadAnswer when it is anything else.
     """
-    if not isinstance(raw, list | tuple) or len(raw) != 3:
+    if not isinstance(raw, _SEQUENCES) or len(raw) != 3:
         raise BadAnswer(f"{raw!r:.80} is no contact; expected an id, a host and a port")
     peer_id, host, port = raw
     if not isinstance(peer_id, bytes) or len(peer_id) != ID_BYTES:
@@ -64,6 +68,6 @@ def contacts_from(raw: object, *, limit: int) -> list[Contact]:
     Raises BadAnswer when it is no list, is longer than ``limit``, or holds anything that is no contact: a peer that lies in one
     entry is not believed in the others.
     """
-    if not isinstance(raw, list | tuple) or len(raw) > limit:
+    if not isinstance(raw, _SEQUENCES) or len(raw) > limit:
         raise BadAnswer(f"{raw!r:.80} is no list of contacts; expected at most {limit}")
     return [contact_from(item) for item in raw]

@@ -234,6 +234,11 @@ class Liveness:
         """Whoever is suspected to be dead, and since when."""
         return [(suspect.contact, suspect.since_s) for suspect in self._suspects.values()]
 
+    @property
+    def avoids_any(self) -> bool:
+        """Whether there may be a contact that is not worth asking."""
+        return bool(self._suspects or self._graves)
+
     def avoids(self, contact: Contact, now: float) -> bool:
         """Whether a contact that somebody else names is not worth asking: it is suspected, or died lately at that address."""
         suspect = self._suspects.get(contact.id)

@@ -94,7 +94,7 @@ class Searching:
     async def search(self, target: bytes, *, learn: bool = True) -> Found:
         """One lookup, when there is a place for it. Without ``learn`` it only serves the table."""
         async with self._places:
-            seeds = [each for each in self._queries.router.closest(target, 2 * self._k) if not self._watching.avoids(each)]
+            seeds = self._watching.worth_asking(self._queries.router.closest(target, 2 * self._k))
             lookup = Lookup(target, seeds[: self._k], own=self._own, k=self._k, per_block=self._per_block)
             finished = asyncio.Event()
             queries: list[asyncio.Task[None]] = []
@@ -113,7 +113,7 @@ class Searching:
                 else:
                     if answer is not None and answer[0] == contact.id:
                         self._told.lives(contact)
-                        sends = lookup.received(contact.id, [each for each in answer[1] if not self._watching.avoids(each)])
+                        sends = lookup.received(contact.id, self._watching.worth_asking(answer[1]))
                     else:
                         self._watching.absent(contact, None if answer is None else answer[0])
                         sends = lookup.timed_out(contact.id)

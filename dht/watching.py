@@ -126,9 +126,13 @@ class Watching:
         """A peer did not answer at this address."""
         self.carry_out(self.liveness.silent(contact, self._now()))
 
-    def avoids(self, contact: Contact) -> bool:
-        """Whether a contact that others name is not worth asking."""
-        return self.liveness.avoids(contact, self._now())
+    def worth_asking(self, contacts: list[Contact]) -> list[Contact]:
+        """Contacts that others name, without those that are not worth asking."""
+        liveness = self.liveness
+        if not liveness.avoids_any:
+            return contacts  # nearly always, and lookups hear of hundreds
+        now = self._now()
+        return [each for each in contacts if not liveness.avoids(each, now)]
 
     def lost(self, contact: Contact) -> None:
         """Somebody else found this peer dead."""
@@ -156,8 +160,8 @@ class Watching:
             self.absent(contact, None if answer is None else answer[0])
             return
         self._told.lives(contact)
-        for each in answer[1]:
-            if not self.avoids(each) and self._queries.router.all().get(each.id) is None:
+        for each in self.worth_asking(answer[1]):
+            if self._queries.router.all().get(each.id) is None:
                 self._told.named(each)
 
     def absent(self, contact: Contact, instead: PeerId | None) -> None:

@@ -113,7 +113,8 @@ class Digests:
     def beside(self, peer: bytes, since: int) -> Ranges:
         """What to compare with a peer: the facts, and the tombstones from this period on."""
         columns = [found for period, found in self.gone.get(peer, {}).items() if period >= since]
-        return [sum(each) & _MASK for each in zip(self.ranges.get(peer, _NO_RANGES), *columns, strict=True)]
+        facts = self.ranges.get(peer, _NO_RANGES)
+        return [each & _MASK for each in map(sum, zip(facts, *columns, strict=True))] if columns else list(facts)
 
     def _sums(self, holders: Holders) -> list[Ranges] | None:
         """The sums that a key of these holders counts in; None where we are none of them."""

@@ -172,11 +172,17 @@ class Entries:
         Of two changes at one time the retraction is the later one.
         """
         known, earliest = (self._gone, stamp) if sign > 0 else (self._facts, stamp + 1)
-        return [
-            number
-            for number, (fact, positions) in enumerate(zip(facts, places, strict=True) if known else ())
-            if any(known.get((len(fact), at, fact[at]), _NOTHING).get(fact, -1) >= earliest for at in positions)
-        ]
+        behind: list[int] = []
+        if not known:
+            return behind
+        for number, (fact, positions) in enumerate(zip(facts, places, strict=True)):
+            arity = len(fact)
+            for at in positions:
+                under = known.get((arity, at, fact[at]))
+                if under and under.get(fact, -1) >= earliest:
+                    behind.append(number)
+                    break
+        return behind
 
     def change(self, fact: Tuple, sign: int) -> Callable[[Key, Tuple, int], bool]:
         """What lets a fact come or go: :meth:`enter` or :meth:`leave`, or the like for named readers."""

@@ -450,7 +450,7 @@ def decode(payload: bytes) -> Message:
     """A message from a frame's payload. Raises PeerMisbehaved for anything else."""
     try:
         message = _decoder.decode(payload)
-        if isinstance(message, Moved | NotHere):
+        if type(message) is Moved or type(message) is NotHere:
             contact = message.to if isinstance(message, Moved) else message.peer
             dht.contact_from((contact.id, contact.host, contact.port))
         return message

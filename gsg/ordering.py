@@ -20,7 +20,7 @@ what concerns the same fact of the same feed waits for what is held of it, also 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from heapq import heappop, heappush
 from typing import Generic, TypeAlias, TypeVar
 
@@ -135,7 +135,7 @@ class Ordering(Generic[Payload]):
                 self._forget_one()
         self._streams[publisher] = stream
         _has_come(stream, way, last - more)
-        return not stream.held and (not after or not self._outstanding(stream, way, last, after))
+        return not stream.held and not (after and self._waits(stream, way, last, after))
 
     def conflicts(self, publisher: bytes, concerns: Concerns) -> bool:
         """Whether something held of another publisher concerns the same facts."""
@@ -222,15 +222,23 @@ class Ordering(Generic[Payload]):
 
     def _outstanding(self, stream: _Stream[Payload], way: Way, number: int, after: After) -> list[tuple[Way, int]]:
         """The ways that have not come as far as they must for a number to be the next, each with the number that is missing."""
-        missing: list[tuple[Way, int]] = []
+        return list(self._missing(stream, way, number, after))
+
+    def _missing(self, stream: _Stream[Payload], way: Way, number: int, after: After) -> Iterator[tuple[Way, int]]:
+        come = stream.come
         for rendezvous, last, last_event in after:
-            for ways, sent in ((self._ways(rendezvous), last), (self._events_by(rendezvous), last_event)):
+            for find, sent in ((self._ways, last), (self._events_by, last_event)):
                 # What was sent there later than this need not be waited for: only what comes before.
                 needed = sent if sent < number else number - 1
-                for other in ways:
-                    if other is not way and stream.come.get(other, 0) < needed:
-                        missing.append((other, needed))
-        return missing
+                # Mostly no event at all was sent there.
+                if needed > 0:
+                    for other in find(rendezvous):
+                        if other is not way and come.get(other, 0) < needed:
+                            yield other, needed
+
+    def _waits(self, stream: _Stream[Payload], way: Way, number: int, after: After) -> bool:
+        """Whether there are such."""
+        return next(self._missing(stream, way, number, after), None) is not None
 
     def _before(self, publisher: bytes, number: int | None, concerns: Concerns) -> list[_Held[Payload]]:
         """What is held that concerns the same facts, came before, and would not go before by its number."""
@@ -256,7 +264,7 @@ class Ordering(Generic[Payload]):
         ready: list[Payload] = []
         while stream.held:
             number, _, held = stream.held[0]
-            if self._outstanding(stream, held.way, number, held.after) or not all(other.done for other in held.behind):
+            if self._waits(stream, held.way, number, held.after) or not all(other.done for other in held.behind):
                 break
             ready.append(self._take_out(stream, held))
         return ready
