@@ -77,7 +77,7 @@ class InOrder:
         concerns = ((channel, message.feed), message.facts)
         ordering = self._ordering
         if ordering.passes(channel, origin.publisher, origin.number, origin.after, more=message.more) and not (
-            len(ordering) and ordering.conflicts(origin.publisher, concerns)
+            len(ordering) and ordering.conflicts(concerns)
         ):
             apply()
             return

@@ -72,8 +72,8 @@ class _Held(Generic[Payload]):
         self.size = size
         self.since_s = since_s
         self.concerns: Concerns | None = None
-        self.behind: list[_Held[Payload]] = []
-        """Those that concern the same facts and came before, and have another publisher or a later number."""
+        self.behind: Sequence[_Held[Payload]] = ()
+        """Per fact that this concerns, the last that came before it: that one waits for those before, so it stands for all."""
         self.blocking: dict[bytes, None] = {}
         """Publishers of those that wait behind this one."""
         self.done = False
@@ -99,7 +99,7 @@ class Ordering(Generic[Payload]):
     """Holds what comes too early. ``ways(rendezvous)`` are those by which a rendezvous feeds this peer now, and
     ``events_by(rendezvous)`` those by which only events may come from it.
 
-        Whoever uses it tells what arrives, delivers what it is given back, in order, and sends the :attr:`questions`.
+    Whoever uses it tells what arrives, delivers what it is given back, in order, and sends the :attr:`questions`.
     """
 
     def __init__(self, ways: Callable[[bytes], Collection[Way]], events_by: Callable[[bytes], Collection[Way]]) -> None:
@@ -137,9 +137,10 @@ class Ordering(Generic[Payload]):
         _has_come(stream, way, last - more)
         return not stream.held and not (after and self._waits(stream, way, last, after))
 
-    def conflicts(self, publisher: bytes, concerns: Concerns) -> bool:
-        """Whether something held of another publisher concerns the same facts."""
-        return bool(self._before(publisher, None, concerns))
+    def conflicts(self, concerns: Concerns) -> bool:
+        """Whether something held concerns the same facts as what has passed; so it is of another publisher."""
+        feed, facts = concerns
+        return any((feed, fact) in self._of_fact for fact in facts) if self._of_fact else False
 
     def hold(
         self,
@@ -161,7 +162,7 @@ class Ordering(Generic[Payload]):
             held = _Held(self._arrivals, publisher, number, way, after, payload, size, now)
             if concerns is not None:
                 held.concerns = concerns
-                held.behind = self._before(publisher, number, concerns)
+                held.behind = self._before(concerns)
                 for other in held.behind:
                     other.blocking[publisher] = None
                 for fact in concerns[1]:
@@ -240,19 +241,11 @@ class Ordering(Generic[Payload]):
         """Whether there are such."""
         return next(self._missing(stream, way, number, after), None) is not None
 
-    def _before(self, publisher: bytes, number: int | None, concerns: Concerns) -> list[_Held[Payload]]:
-        """What is held that concerns the same facts, came before, and would not go before by its number."""
-        if not self._of_fact:
-            return []
+    def _before(self, concerns: Concerns) -> list[_Held[Payload]]:
+        """Per fact, the last that is held of it, by arrival."""
         feed, facts = concerns
-        held: dict[int, _Held[Payload]] = {}
-        for fact in facts:
-            held.update(self._of_fact.get((feed, fact), ()))
-        return [
-            other
-            for _, other in sorted(held.items())
-            if other.publisher != publisher or (number is not None and other.number > number)
-        ]
+        last = {next(reversed(of_fact)) for fact in facts if (of_fact := self._of_fact.get((feed, fact)))}
+        return [self._oldest[arrival] for arrival in sorted(last)]
 
     def _ask(self, publisher: bytes, stream: _Stream[Payload], way: Way) -> None:
         if way not in stream.asked:
@@ -284,18 +277,23 @@ class Ordering(Generic[Payload]):
             self._hurry_one(stream.held[0][2], delivered)
         delivered.extend(self._ready(stream))
 
-    def _hurry_one(self, held: _Held[Payload], delivered: list[Payload]) -> None:
+    def _hurry_one(self, late: _Held[Payload], delivered: list[Payload]) -> None:
         # What happened to one fact has one order, which is that of its feed: this is kept where the order of a publisher is not.
-        # It ends: who is behind another came after it.
-        for other in held.behind:
-            if not other.done:
-                self._hurry_one(other, delivered)
-        stream = self._streams[held.publisher]
-        missing = self._outstanding(stream, held.way, held.number, held.after)
-        for way, number in missing:
-            _has_come(stream, way, number)
-        self.late += bool(missing)
-        delivered.append(self._take_out(stream, held))
+        # It ends: who is behind another came after it. No recursion: there may be HELD of them, each behind the one before.
+        waiting = [late]
+        while waiting:
+            held = waiting[-1]
+            if before := [other for other in reversed(held.behind) if not other.done]:
+                waiting.extend(before)
+                continue
+            waiting.pop()
+            if not held.done:
+                stream = self._streams[held.publisher]
+                missing = self._outstanding(stream, held.way, held.number, held.after)
+                for way, number in missing:
+                    _has_come(stream, way, number)
+                self.late += bool(missing)
+                delivered.append(self._take_out(stream, held))
 
     def _take_out(self, stream: _Stream[Payload], held: _Held[Payload]) -> Payload:
         held.done = True
@@ -313,6 +311,7 @@ class Ordering(Generic[Payload]):
                 if not of_fact:
                     del self._of_fact[feed, fact]
             self._freed.extend(held.blocking)
+            held.behind = ()  # else each would keep all that were ever held before it
         return held.payload
 
     def _forget_one(self) -> None:
