@@ -165,6 +165,10 @@ class Passing:
         """Deltas for the subscriber are kept, so its answers are too; it has one question under way for each publisher."""
         self._congested.setdefault(subscriber, {})
 
+    def holds(self, subscriber: Subscriber) -> bool:
+        """Whether deltas for the subscriber are kept."""
+        return subscriber in self._congested
+
     def unhold(self, subscriber: Subscriber) -> None:
         """What was kept is about to be sent."""
         self.answers.extend((subscriber, passed) for passed in self._congested.pop(subscriber, {}).values())

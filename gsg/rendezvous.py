@@ -257,8 +257,7 @@ class Rendezvous:
         Raises Refused when the request makes no sense, its test is unknown, or it is exclusive and the place is taken.
         """
         key = anchor_key(asked)
-        of_subscriber = self._of_subscriber.get(subscriber)
-        if of_subscriber is not None and asked.feed in of_subscriber:
+        if asked.feed in (of_subscriber := self._of_subscriber.get(subscriber, {})):
             raise Refused(f"feed {asked.feed} is in use already; expected a new number")
         if asked.standby and key is None:
             raise Refused("a template without constants is posted everywhere: nothing of it stands by")
@@ -281,11 +280,11 @@ class Rendezvous:
             if posted.path is None:
                 posted.predicate = predicate
         feed = (StandbyFeed if asked.standby else EventFeed if asked.events_only else Feed)(subscriber, asked.feed, posted)
+        if type(feed) is Feed:
+            feed.congested = self.passing.holds(subscriber)
         stands.fed(subscriber, 1)
         posted.add(feed)
-        if of_subscriber is None:
-            of_subscriber = self._of_subscriber[subscriber] = {}
-        of_subscriber[asked.feed] = feed
+        self._of_subscriber.setdefault(subscriber, of_subscriber)[asked.feed] = feed
         return feed
 
     def take_new_keys(self) -> list[tuple[int, int, Term | None]]:

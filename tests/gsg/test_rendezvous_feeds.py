@@ -33,6 +33,17 @@ def test_a_held_feed_keeps_its_deltas_and_others_go_on(place: Place) -> None:
     assert place.heard() == {"slow": ["+a on b", "+b on c"]}
 
 
+def test_a_feed_that_is_posted_while_its_link_is_held_is_held_too(place: Place) -> None:
+    place.follow("slow", 1)
+    place.rendezvous.hold("slow")
+    place.follow("slow", 2)
+
+    place.insert(A)
+    assert place.take() == []
+    place.rendezvous.unhold("slow")
+    assert [who for who, message in place.take() if isinstance(message, Deltas)] == ["slow", "slow"]
+
+
 def test_more_than_a_held_feed_keeps_is_a_gap_that_a_snapshot_closes(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gsg.posting, "HELD_DELTAS", 2)
     facts: list[Tuple] = [(number, ON, "x") for number in range(4)]
