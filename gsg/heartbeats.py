@@ -29,6 +29,9 @@ BEAT_S = 10.0
 """How often links are looked at."""
 SILENT_S = ANSWER_TIMEOUT_S
 """How long a link may bring nothing while it owes an answer."""
+CONGESTED_S = 4 * SILENT_S
+"""The same where our question waits behind what else we send: whoever reads slowly, and only reads, says nothing before it has come
+to the question. Beyond, its feed would be stale for as long as TCP goes on trying, a quarter of an hour."""
 TOLD = 2
 """Links that are asked for the sake of the time alone, each time, and that are made where there are fewer: rumours reach all of N
 peers in some log N times (Demers and others 1987, "Epidemic algorithms for replicated database maintenance")."""
@@ -72,9 +75,10 @@ class Heartbeats:
         for channel, (answer, since_s) in list(self._asked.items()):
             if answer.done():
                 del self._asked[channel]
-            elif channel in feeding and not channel.congested and max(since_s, channel.heard_s) + SILENT_S <= now:
-                # Not one that we feed: whoever reads slowly, and only reads, says nothing before it has come to our question.
-                channel.abort(f"nothing has come by it for {SILENT_S:g} s")
+            elif channel in feeding:
+                patience_s = CONGESTED_S if channel.congested else SILENT_S
+                if max(since_s, channel.heard_s) + patience_s <= now:
+                    channel.abort(f"nothing has come by it for {patience_s:g} s")
         others = self._exchange.channels()
         told = self._rng.sample(others, min(TOLD, len(others)))
         silent = [channel for channel in feeding if channel.heard_s + BEAT_S <= now]

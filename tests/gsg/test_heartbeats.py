@@ -10,7 +10,8 @@ import dht
 from dht.simnet import SimNet
 from gsg import Peer, Symbol
 from gsg.features import key
-from gsg.heartbeats import BEAT_S, SILENT_S
+from gsg.heartbeats import BEAT_S, CONGESTED_S, SILENT_S
+from gsg.messages import Passed
 
 ON = Symbol("on")
 
@@ -57,6 +58,25 @@ def test_a_link_by_which_nothing_comes_though_it_owes_an_answer_is_ended() -> No
         await rendezvous.insert([("x",)])
         await quiet()
         assert len((await subscriber.subscribe('("x")')).rows()) == 1
+
+    simulate(work, seed=1, size=8)
+
+
+def test_a_link_that_takes_nothing_either_is_ended_later() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        rendezvous, *_, subscriber = closest(peers, "x")
+        await subscriber.subscribe('("x")')
+        (feeding,) = [channel for channel in subscriber._subscriber.intake.channels() if channel.contact == rendezvous.contact]
+        net.stall(rendezvous.contact.host)
+        while not feeding.congested:
+            feeding.send(Passed(subscriber.contact.id, 1))
+
+        await asyncio.sleep(SILENT_S + 3 * BEAT_S)
+        assert feeding in subscriber._exchange.channels()
+        await asyncio.sleep(CONGESTED_S - SILENT_S)
+
+        assert feeding not in subscriber._exchange.channels()
+        net.read_on(rendezvous.contact.host)
 
     simulate(work, seed=1, size=8)
 
