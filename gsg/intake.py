@@ -274,6 +274,9 @@ class Intake:
                 if widening is not None and moved.to.id not in widening and len(widening) < WIDENING:
                     widening.add(moved.to.id)
                     self._start_task(self._widen_to(source.memory, moved.to, widening, is_met=False))
+            elif source.whole is not None:
+                # Whoever waits for it goes there by itself: two that set up one memory would leave it with two feeds.
+                source.fails(Elsewhere(f"{show(source.holder)} has moved to {show(moved.to)}", contact=moved.to))
             elif not source.following:
                 source.following = True
                 self._start_task(self._follow(source, moved.to))
@@ -290,10 +293,9 @@ class Intake:
                 if not source.following:
                     source.following = True
                     self._start_task(self._restore(source))
-            elif not source.whole.done():
+            else:
                 # Whoever waits for it tries again by itself.
-                source.whole.set_exception(LinkBroke(f"the link to {show(source.holder)} broke"))
-                source.whole.exception()
+                source.fails(LinkBroke(f"the link to {show(source.holder)} broke"))
 
     def discovered(self, contact: dht.Contact) -> None:
         """A peer has come: templates without constants are to be posted there too, and others may have to stand by there."""

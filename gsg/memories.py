@@ -118,7 +118,7 @@ class Source:
         self.channel = channel
         self._feed: AlphaFeed | None = None
         self.whole: asyncio.Future[None] | None = asyncio.get_running_loop().create_future()
-        """Done when the first snapshot is whole, and None from then on; PeerUnreachable when the link breaks before."""
+        """Done when the first snapshot is whole, and None from then on; has an error when it never will be (:meth:`fails`)."""
         self.following = False
         """Whether a feed that is to take its place is being set up."""
 
@@ -159,6 +159,12 @@ class Source:
         whole, self.whole = self.whole, None
         if whole is not None and not whole.done():
             whole.set_result(None)
+
+    def fails(self, error: Exception) -> None:
+        """The first snapshot will not come, and whoever waits for it is told why."""
+        if self.whole is not None and not self.whole.done():
+            self.whole.set_exception(error)
+            self.whole.exception()  # it may be that nobody waits any more
 
 
 _NO_FACTS: dict[Tuple, int] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from peers import quiet, simulate
+from peers import others, quiet, rendezvous, simulate
 
 import dht
 from dht.simnet import SimNet
@@ -35,3 +35,29 @@ def test_who_names_ever_more_peers_starts_a_bounded_search_and_rows_go_on() -> N
         assert subscription.rows().total() == 1
 
     simulate(work, seed=81, size=3)
+
+
+def test_a_feed_that_moves_before_it_is_whole_is_set_up_by_whoever_waits_for_it() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        asked = rendezvous(peers, 1, 0, "x")
+        reader, another, *_ = others(peers, asked)
+        subscription = await reader.subscribe('("x")')
+        intake = reader._subscriber.intake
+        (memory,) = {source.memory for source in intake._sources.values()}
+        (broken,) = [source for source in memory.sources if source.holder == asked.contact]
+        broken.following = True
+        restoring = asyncio.create_task(intake._restore(broken))
+        while not (coming := [one for one in memory.sources if one.whole is not None]):  # noqa: ASYNC110  # turns of the loop
+            await asyncio.sleep(0)
+
+        intake.moved(coming[0].channel, Moved(coming[0].number, another.contact, False))
+
+        # Two that set it up would both go on, each beside the feed of the other, if the link broke now.
+        assert not coming[0].following
+        await restoring
+        assert len(memory.sources) == 1
+        await asked.insert([("x",)])
+        await quiet()
+        assert len(subscription.rows()) == 1
+
+    simulate(work, seed=3)
