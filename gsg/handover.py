@@ -268,7 +268,7 @@ class Handover:
         make: Callable[[list[int], list[bytes]], Callable[[int], Message]],
         instead: Callable[[list[int], list[bytes]], Awaitable[Done]],
     ) -> None:
-        """Pass on what is others', then answer. Where an holder has gone already, we are next: it is carried out here."""
+        """Pass on what is others', then answer. Where a holder has gone already, we are next: it is carried out here."""
         sent: list[tuple[dht.Contact, list[int], list[bytes], Sending]] = []
         async with self._forwarding:
             for holder, (numbers, theirs) in parcels.items():

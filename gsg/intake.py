@@ -43,8 +43,9 @@ log = logging.getLogger(__name__)
 ATTEMPTS = 5
 """How often a feed is tried to be set up anew before the subscriber is told that it cannot be."""
 MARKED_S = 0.5
+"""How often it is noted which memory was set up when."""
 MARKS = 64
-"""So often it is noted which memory was set up when, and so many times are remembered: longer than an event can be late."""
+"""So many of these times are remembered: longer than an event can be late."""
 WIDENING = 64
 """Peers that rendezvous have named at once as others at which a template without constants is to be posted."""
 RETRY_S = (0.2, 0.5, 1.0, 2.0, 5.0)

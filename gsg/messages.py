@@ -83,7 +83,7 @@ class Publish(_Message, tag=1, frozen=True):
     them takes the same one of two changes for the later one."""
     forwarded: bool = False
     unsure: bool = False
-    """The publisher has lost or met peers of late, and may take the receiver for an holder that it is not: it is to look."""
+    """The publisher has lost or met peers of late, and may take the receiver for a holder that it is not: it is to look."""
     origin: Origin | None = None
     audience: Audience | None = None
     """Who may read the facts; None for everybody."""

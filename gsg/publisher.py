@@ -369,7 +369,10 @@ class Publisher:
             if not missed:
                 break
             if attempt == ATTEMPTS:
-                raise PeerUnreachable(f"{len(missed)} of {len(tuples)} tuples were not acknowledged: {problem}")
+                again = (
+                    "what is published again may be told twice" if batch.is_events else "facts may be published again as they are"
+                )
+                raise PeerUnreachable(f"{len(missed)} of {len(tuples)} tuples were not acknowledged: {problem}; {again}")
             places = missed
         self.published += len(tuples) - len(behind or ())
         return changed

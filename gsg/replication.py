@@ -4,9 +4,9 @@
               <───Done────          <──────────────────Done───────────────────────────
 
 A change has one stamp, from its publisher, under all keys of its fact, whose primaries know nothing of each other: so they agree on
-which of two changes is the later one. Where the contrary has happened later by then, as the primary or
-another holder knows, the publisher is told, and sends the fact again with a stamp that is later still: what begins after something
-else was acknowledged wins, whatever the clocks of the two say.
+which of two changes is the later one. Where the contrary has happened later by then, as the primary or another holder knows, the
+publisher is told, and sends the fact again with a stamp that is later still: what begins after something else was acknowledged
+wins, whatever the clocks of the two say.
 
 All holders are waited for, as the promise is that all but one may die at once: what a majority has may be lost with the majority.
 One that owes an answer and has given none for DEAF_S, or that refuses, is *set aside* (:mod:`gsg.holders`): for us the next closest
@@ -286,7 +286,9 @@ class Replication:
         if slow is not None and problem is None:
             problem = PeerUnreachable(f"{show(slow)} has not confirmed it within {HOLDERS_TIMEOUT_S:g} s")
         why = problem or next(iter(self._holders.aside.values()), None) or "their holders are not known"
-        raise PeerUnreachable(f"a change of {_counted(facts)} was not acknowledged by all holders of its keys: {why}")
+        raise PeerUnreachable(
+            f"a change of {_counted(facts)} was not acknowledged by all holders of its keys: {why}; it may be published again"
+        )
 
     async def _heard(
         self, facts: Sequence[Tuple], places: Sequence[bytes], copies: Copies, sent: Sent, deadline_s: float

@@ -13,8 +13,6 @@ from .errors import Refused
 
 MAX_AHEAD_S = 24 * 3600
 """How far ahead of our clock a time may be that another peer tells: one that is farther would be the latest for ever."""
-
-
 CLOCKS_APART_S = 30.0
 """How far apart the clocks of peers may be that were all stopped, so that whoever is back first is right when it speaks for all."""
 
