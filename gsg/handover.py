@@ -108,8 +108,6 @@ class Handover:
         self._restoring = Restoring(holders, rendezvous)
         self.catching_up = CatchingUp(own, holders, exchange, rendezvous, self, start_task)
         self.notices = Notices(holders, exchange, start_task, rng, self._died_far_away)
-        self._unconfirmed = False
-        """Whether something that was sent in the last look has not been confirmed."""
         self._again = asyncio.Event()
         """Set when keys may have to be handed over, once more."""
         self.leaving = False
@@ -172,7 +170,7 @@ class Handover:
 
     def look_again(self) -> None:
         """Something came from a peer that takes us for the holder: if it is wrong, its keys are to be passed on."""
-        if self._working:
+        if self._working and self.settling:
             self._again.set()
 
     def elsewhere(self, key: Key) -> dht.Contact | None:
@@ -315,7 +313,8 @@ class Handover:
     async def _hand_over_until_settled(self) -> None:
         """Hand over what is others', again whenever a peer came or died meanwhile, and drop what nobody needs here."""
         try:
-            while self._has_work() and not self.leaving:
+            # A look may take longer than it is until all has settled: who died meanwhile is to be looked at all the same.
+            while (self.settling or self._again.is_set()) and not self.leaving:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(SWEEP_S):
                         await self._again.wait()
@@ -328,10 +327,6 @@ class Handover:
             self._working = False
             self._newcomers.clear()
             self._dead.clear()
-
-    def _has_work(self) -> bool:
-        """Whether keys may be changing hands, or have not yet though they should."""
-        return self.settling or (self._unconfirmed and asyncio.get_running_loop().time() < self._settled_at_s + TRYING_S)
 
     async def leave(self) -> None:
         """Hand over everything: this peer is about to stop."""
@@ -359,7 +354,6 @@ class Handover:
         may_be_lost = not self.leaving and self._restoring.begin(asyncio.get_running_loop().time())
         if may_be_lost:
             self.notices.look(self._restoring.dead())
-        self._unconfirmed = False
         failed: set[bytes] = set()
         unknown = await self._look_through(self._rendezvous.all_keys(), came, dead, failed, restore=may_be_lost)
         if unknown:
@@ -395,8 +389,8 @@ class Handover:
                 self._rendezvous.tell_moved(keys, primary, leaves=self.leaving)
         self._rendezvous.move(key for key, holders in plan.others.items() if not failed.intersection(holders))
         self._flush()
-        if failed or (restore and not await self._restore(sent)):
-            self._unconfirmed = True
+        done = (not restore or await self._restore(sent)) and not failed
+        if not done and (self.leaving or asyncio.get_running_loop().time() < self._settled_at_s + TRYING_S):
             self._again.set()
         return unknown
 

@@ -13,7 +13,7 @@ from dht.simnet import SimNet, run
 from gsg import Peer, Symbol
 from gsg.exchange import LinkBroke
 from gsg.features import Key
-from gsg.handover import SETTLING_S, SWEEP_S, Handover
+from gsg.handover import MENDING_S, SETTLING_S, SWEEP_S, TRYING_S, Handover
 
 ON = Symbol("on")
 FACTS = 8_000
@@ -86,6 +86,51 @@ def test_a_holder_that_misses_something_while_it_is_told_everything_is_told_agai
         assert not host._handover._newcomers
 
     simulate(work, seed=43, size=2)
+
+
+def test_who_dies_while_keys_take_long_to_be_handed_over_is_looked_at_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at: list[set[bytes]] = []
+
+    async def slow(self: Handover) -> None:
+        looked_at.append(set(self._dead))
+        await asyncio.sleep(2 * MENDING_S)
+
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        [host] = peers
+        await asyncio.sleep(SETTLING_S)
+        monkeypatch.setattr(Handover, "_hand_over", slow)
+
+        host._handover.died(b"a" * 20)
+        await asyncio.sleep(1.0)
+        host._handover.died(b"b" * 20)
+        await asyncio.sleep(6 * MENDING_S)
+
+        assert looked_at == [{b"a" * 20}, {b"a" * 20, b"b" * 20}]
+        assert not host._handover._working
+
+    simulate(work, seed=46, size=1)
+
+
+def test_what_nobody_confirms_is_sent_again_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    copied_s: list[float] = []
+
+    async def breaking(self: Handover, holder: dht.Contact, keys: list[Key]) -> None:
+        copied_s.append(asyncio.get_running_loop().time())
+        raise LinkBroke("as where it takes nothing")
+
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        host, other = peers
+        await host.insert([("x", ON, "y")])
+        await asyncio.sleep(SETTLING_S)
+        monkeypatch.setattr(Handover, "copy", breaking)
+
+        host._handover.missed(other.contact.id)
+        await asyncio.sleep(2 * TRYING_S)
+
+        assert TRYING_S < copied_s[-1] - copied_s[0] < TRYING_S + MENDING_S + 2 * SWEEP_S
+        assert not host._handover._working
+
+    simulate(work, seed=47, size=2)
 
 
 def test_a_peer_that_is_back_does_not_count_as_dead() -> None:

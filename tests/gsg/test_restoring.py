@@ -12,7 +12,9 @@ from dht import Contact, distance
 from dht.regions import Regions
 from dht.simnet import SimNet
 from gsg import Peer, Symbol
+from gsg.exchange import LinkBroke
 from gsg.features import Key, key
+from gsg.handover import Handover
 from gsg.restoring import was_lost
 
 ON = Symbol("on")
@@ -110,6 +112,26 @@ def test_a_key_that_is_lost_again_soon_comes_back_again() -> None:
             assert [list(peer._rendezvous.held.under(place)) for peer in holders(living, place)] == [[fact]] * 3
 
     simulate(work, seed=64, size=16)
+
+
+def test_facts_come_back_though_what_else_changes_hands_is_not_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def breaking(self: Handover, holder: Contact, keys: list[Key]) -> None:
+        raise LinkBroke("as where a holder takes nothing")
+
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        fact = fact_of_others(peers)
+        place = (3, 0, fact[0])
+        await peers[0].insert([fact, *((f"other {number}", ON, f"value {number}") for number in range(60))])
+        monkeypatch.setattr(Handover, "copy", breaking)
+        dying = holders(peers, place)
+
+        for peer in dying:
+            net.crash(peer.contact.host, quietly=True)
+        await asyncio.sleep(NOTICED_S)
+
+        assert [list(peer._rendezvous.held.under(place)) for peer in holders(others(peers, *dying), place)] == [[fact]] * 3
+
+    simulate(work, seed=66, size=8)
 
 
 def test_facts_come_back_where_those_who_lived_do_not_know_any_more_who_holds_their_keys() -> None:
