@@ -221,6 +221,11 @@ class Holders:
         """All other peers that this one knows of; without any it holds every key."""
         return self._overlay.contacts()
 
+    @property
+    def passes_over(self) -> bool:
+        """Whether peers live that are not among the others, as more of their address block are: they may hold keys all the same."""
+        return self._overlay.counts["peers beyond their block's share"] > 0
+
     def everybody(self) -> list[dht.Contact]:
         """All peers that this one knows of, itself included."""
         return [self._overlay.contact, *self._overlay.contacts()]

@@ -52,7 +52,8 @@ CONSTANTS = 16_384
 LOOK_AGAIN_S = 1.0
 """How often the leases are looked at while events are published."""
 MAX_PEERS = 256
-"""Peers whose interests are asked for; in an overlay of more, events are sent to each of their rendezvous."""
+"""Peers whose interests are asked for; in an overlay of more, or with peers that are passed over, events are sent to each of their
+rendezvous."""
 
 Keys: TypeAlias = "list[tuple[int, int, Term | None]]"
 """Arity, position and constant; None for any constant."""
@@ -272,7 +273,9 @@ class Interests:
                 if holder is None:
                     here = False
                 elif holder.id != own:
-                    if via is None and not of_peer[holder.id].asks_for(arity, position, constant):
+                    # A lookup may name one that is not among the others, as it is beyond the share of its address block.
+                    wanted = of_peer.get(holder.id)
+                    if via is None and wanted is not None and not wanted.asks_for(arity, position, constant):
                         continue
                     here = False
                 there += _BYTE[position]
@@ -290,7 +293,7 @@ class Interests:
 
     def _is_sure(self, others: list[dht.Contact], now: float) -> bool:
         """Whether every peer has said what it asks for, and that holds; asks those that have not."""
-        if len(others) > MAX_PEERS:
+        if len(others) > MAX_PEERS or self._holders.passes_over:
             return False
         sure = not self._holders.unsure
         sure_until_s = now + LOOK_AGAIN_S

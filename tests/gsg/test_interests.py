@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from types import SimpleNamespace
 
 import pytest
 from peers import guest_of, others, overlay, quiet, rendezvous, simulate
 
+import dht
 import gsg.interests
 import rete
 from dht.simnet import SimNet, run
 from gsg import Peer, PeerUnreachable
+from gsg.exchange import Exchange
+from gsg.features import Key
 from gsg.holders import UNSURE_S
-from gsg.interests import LEASE_S, _Wanted
+from gsg.interests import LEASE_S, Interests, _Wanted
 from gsg.messages import AskInterest, Event, Interested
 from gsg.model import Symbol, Tuple
 from gsg.placement import NOWHERE
 
 TEMP = Symbol("temp")
 TEMPERATURES: rete.Template[object] = rete.Template((TEMP, None, None))
+
+
+def noop(*_: object) -> None:
+    """Nothing is done about it."""
 
 
 async def settled(peers: Sequence[Peer]) -> None:
@@ -261,6 +269,35 @@ def test_what_one_peer_asks_for_is_bounded_and_what_is_beyond_is_sent_to_it(monk
     wanted.add([(4, 0, "x")])
     assert wanted.anything
     assert len(wanted.keys) == 3
+
+
+class OneStranger:
+    """Holders of which one is not among the peers that this one knows."""
+
+    unsure = False
+    known, stranger = dht.Contact(b"k" * 20, "1.2.3.4", 1), dht.Contact(b"s" * 20, "1.2.3.9", 1)
+
+    def __init__(self, *, passes_over: bool) -> None:
+        self.passes_over = passes_over
+
+    def others(self) -> list[dht.Contact]:
+        return [self.known]
+
+    def now(self, feature: Key) -> dht.Contact:
+        return self.stranger if feature[1] == 1 else self.known
+
+
+@pytest.mark.parametrize(("passes_over", "expected"), [(False, b"\x01"), (True, b"\x00\x01\x02")], ids=["not told of", "known of"])
+async def test_a_holder_that_is_not_among_the_peers_known_is_sent_what_it_may_want(passes_over: bool, expected: bytes) -> None:
+    holders = OneStranger(passes_over=passes_over)
+    exchange = Exchange(dht.Contact(b"o" * 20, "1.2.3.5", 1), on_message=lambda *_: None, on_batch=noop, on_broken=lambda *_: None)
+    rendezvous = SimpleNamespace(positions_in_use=lambda arity: [1])
+    interests = Interests(holders, exchange, rendezvous, noop)  # type: ignore[arg-type]  # as far as they are asked
+    interests._of_peer[holders.known.id] = _Wanted(asyncio.get_running_loop().time() + LEASE_S, False, [])
+
+    places, here = interests.places([("a", "b", "c")])
+
+    assert (places, here) == ([expected], False)
 
 
 def test_what_is_told_after_a_lease_is_not_kept() -> None:
