@@ -74,7 +74,11 @@ class Standbys:
         """Memories that are just set up, and looked at by whoever does that."""
         self._due: dict[Memory, None] = {}
         """Memories to look at. Limit: the memories there are."""
+        self._failed: dict[Memory, tuple[int, float]] = {}
+        """Those that do not stand by everywhere yet: how often that was tried, and when it is again. Limit as above."""
         self._all_due = False
+        self._wake = asyncio.Event()
+        """Set when there is something to look at before what failed is tried again."""
         self._working = self._looking = False
 
     def ways(self, peer: bytes) -> Collection[Channel]:
@@ -140,6 +144,7 @@ class Standbys:
     def forget(self, memory: Memory) -> None:
         """Nobody uses a memory any more: nothing stands by for it."""
         self._due.pop(memory, None)
+        self._failed.pop(memory, None)
         for standby in list(self._of_memory.get(memory, {}).values()):
             self.end(standby)
 
@@ -166,6 +171,7 @@ class Standbys:
     # --- the work ---------------------------------------------------------------------------------------------------------
 
     def _work_on(self) -> None:
+        self._wake.set()
         if not self._working:
             self._working = True
             self._start_task(self._work())
@@ -180,34 +186,55 @@ class Standbys:
         self._looking = False
 
     async def _work(self) -> None:
-        failures = 0
         try:
-            while self._all_due or self._due:
+            while self._all_due or self._due or self._failed:
+                await self._until_due()
                 if self._all_due:
                     self._all_due = False
                     self._due.update(dict.fromkeys(source.memory for source in self._sources.values()))
-                failed: list[Memory] = []
-                while self._due:
-                    looked = list(islice(self._due, MEMORIES_PER_TURN))
-                    for memory in looked:
-                        del self._due[memory]
-                    turn = [memory for memory in looked if self._is_amiss(memory)]
-                    stand = await asyncio.gather(*map(self._looked_at, turn))
-                    failed += [memory for memory, stands in zip(turn, stand, strict=True) if not stands]
-                    await asyncio.sleep(0)
-                failures = failures + 1 if failed else 0
-                if failed:
-                    await asyncio.sleep(AGAIN_S[min(failures, len(AGAIN_S)) - 1])
-                    self._due.update(dict.fromkeys(failed))
+                if not await self._look_at_due():
+                    # To fail may itself be news of a peer: what is to be looked at for it waits as long as what fails at least.
+                    await asyncio.sleep(AGAIN_S[0])
         finally:
             self._working = False
+
+    async def _until_due(self) -> None:
+        """Wait until there is something to look at: what is new, or what failed and is to be tried again."""
+        self._wake.clear()
+        if self._failed and not self._due and not self._all_due:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout_at(min(again_s for _, again_s in self._failed.values())):
+                    await self._wake.wait()
+        now = asyncio.get_running_loop().time()
+        self._due.update(dict.fromkeys(memory for memory, (_, again_s) in self._failed.items() if again_s <= now))
+
+    async def _look_at_due(self) -> bool:
+        """Look at what is due; whether all of that stands where it should."""
+        all_stand = True
+        while self._due:
+            looked = list(islice(self._due, MEMORIES_PER_TURN))
+            for memory in looked:
+                del self._due[memory]
+            turn = [memory for memory in looked if self._is_amiss(memory)]
+            stand = dict(zip(turn, await asyncio.gather(*map(self._looked_at, turn)), strict=True))
+            now = asyncio.get_running_loop().time()
+            for memory in looked:
+                times, _ = self._failed.pop(memory, (0, 0.0))
+                if memory in stand and not stand[memory]:
+                    self._failed[memory] = times + 1, now + AGAIN_S[min(times, len(AGAIN_S) - 1)]
+                    all_stand = False
+            await asyncio.sleep(0)
+        return all_stand
 
     async def _looked_at(self, memory: Memory) -> bool:
         try:
             return await self._look_at(memory)
         except GsgError as error:
             log.info("template does not stand by everywhere yet: %s", error)
-            return False
+        except Exception:
+            # A defect that one memory brings out is no reason not to look at the others, nor at this one again.
+            log.exception("template does not stand by everywhere yet")
+        return False
 
     def _wanted(self, memory: Memory) -> dict[bytes, dht.Contact] | None:
         """Where a memory is to stand by: with each holder that does not feed it yet; None where those are unknown."""
@@ -232,7 +259,9 @@ class Standbys:
         assert anchor is not None, "it has its feed"
         await self._holders.look_up([feature_of(memory.template, anchor)])
         wanted = self._wanted(memory)
-        assert wanted is not None, "they were just found"
+        if wanted is None:
+            # What was just found is forgotten again where the lookup has shown that something else was wrong.
+            return False
         standing = self._of_memory.get(memory, {})
         missing = [holder for holder in wanted.values() if not (one := standing.get(holder.id)) or one.anchor != anchor]
         results = await asyncio.gather(*(self._post(memory, holder, anchor, refuse=refuse) for holder in missing))

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import count
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 from peers import Reader, guest_of, others, overlay, quiet, rendezvous, simulate, templates
@@ -22,7 +23,7 @@ from gsg.features import Key, key
 from gsg.messages import Event
 from gsg.model import Symbol, Tuple
 from gsg.placement import REPLICAS
-from gsg.standbys import Standby, Standbys
+from gsg.standbys import Standby, Standbys, StartTask
 
 SAID = Symbol("said")
 SAYINGS: rete.Template[Tuple] = rete.Template((SAID, None))  # type: ignore[arg-type]  # constants are terms
@@ -343,3 +344,60 @@ async def test_one_that_ends_after_what_came_in_its_place_ends_quietly() -> None
 
     assert sources == {}
     assert (standbys._of_memory, standbys._ways) == ({}, {})
+
+
+class AnyMemory:
+    """A memory that is only looked at."""
+
+    anchor = 0
+    template = SAYINGS
+    sources = ()
+
+
+class Refusing(Standbys):
+    """Standbys one of whose memories a holder refuses, and that note when they look at each."""
+
+    def __init__(self, refused: AnyMemory, start_task: StartTask) -> None:
+        super().__init__(None, None, {}, count(1), start_task)  # type: ignore[arg-type]  # neither is asked
+        self.refused = refused
+        self.looked_s: dict[object, list[float]] = {}
+
+    def _is_amiss(self, memory: object) -> bool:
+        return True
+
+    async def _look_at(self, memory: object, *, refuse: bool = False) -> bool:
+        self.looked_s.setdefault(memory, []).append(asyncio.get_running_loop().time())
+        if memory is self.refused:
+            raise Refused("as over a quota")
+        return True
+
+
+def test_what_a_holder_refuses_keeps_nothing_else_waiting() -> None:
+    async def main(net: SimNet) -> None:
+        refused, other = AnyMemory(), AnyMemory()
+        tasks: list[asyncio.Task[None]] = []
+        async with asyncio.TaskGroup() as group:
+            standbys = Refusing(refused, lambda work: tasks.append(group.create_task(work)))
+            begun_s = asyncio.get_running_loop().time()
+            standbys.look_at(refused)  # type: ignore[arg-type]  # as far as it is looked at
+            await asyncio.sleep(10)
+
+            standbys.look_at(other)  # type: ignore[arg-type]  # likewise
+            await asyncio.sleep(50)
+            tasks.pop().cancel()
+
+        looked_s = {memory: [when_s - begun_s for when_s in times_s] for memory, times_s in standbys.looked_s.items()}
+        assert looked_s[other] == [pytest.approx(10)]
+        assert looked_s[refused] == [pytest.approx(when_s) for when_s in (0, 1, 3, 8, 23, 38, 53)]
+
+    run(main, seed=1)
+
+
+async def test_holders_that_are_forgotten_again_are_looked_up_once_more() -> None:
+    async def look_up(features: Sequence[Key]) -> None:
+        """As where what is found contradicts what was known: all of that is forgotten."""
+
+    holders = SimpleNamespace(look_up=look_up, all_of=lambda feature: ())
+    standbys = Standbys(holders, None, {}, count(1), lambda work: None)  # type: ignore[arg-type]  # as far as they are asked
+
+    assert not await standbys._look_at(AnyMemory())  # type: ignore[arg-type]  # as far as it is looked at
