@@ -65,11 +65,13 @@ class Journal:
         latest = self._versions.latest
         if not facts and not self._versions.outrun(self._clock):
             return None
+        # First of all, so that nothing is forgotten where it fails.
+        batch = Batch(self._entries.rows(facts), latest)
         self._clock = latest
         for fact in facts:
             del self._waiting[fact]
         self._taken += len(facts)
-        self._writing = Batch(self._entries.rows(facts), latest)
+        self._writing = batch
         return self._writing
 
     def written(self) -> None:

@@ -177,13 +177,18 @@ class Keeping(Unkept):
 
     async def _write(self) -> None:
         """Write one batch, if there is anything to write; who waits for it is told."""
-        batch = self._journal.take()
-        if batch is None:
-            return
         try:
+            batch = self._journal.take()
+            if batch is None:
+                return
             await self._in_thread(lambda: self._disk.commit(batch))
         except (sqlite3.Error, OSError) as error:
             self._failed(str(error))
+        except Exception as error:
+            # A defect of ours: whoever waits is told as well, and it is tried again.
+            if not self._failing:
+                log.exception("a batch could not be written")
+            self._failed(f"{type(error).__name__}: {error}")
         except BaseException:
             self._journal.failed()
             raise

@@ -1,0 +1,56 @@
+"""Group commit: whoever waits for the disk is told, whatever goes wrong."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+import dht
+import gsg.keeping
+from gsg.disk import Disk
+from gsg.entries import Entries
+from gsg.errors import Refused
+from gsg.journal import Batch, Journal
+from gsg.keeping import Keeping
+from gsg.versions import Versions
+
+FACT = ("a",)
+
+
+@pytest.mark.parametrize(("owner", "name"), [(Disk, "commit"), (Journal, "take")], ids=["writing", "choosing what to write"])
+async def test_a_defect_is_told_to_whoever_waits_and_the_change_is_written_later(
+    owner: type, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gsg.keeping, "RETRY_S", 0.0)
+    failures = [TypeError("a defect")]
+    work = getattr(owner, name)
+
+    def fail_once(self: Disk | Journal, *batch: Batch) -> object:
+        if failures:
+            raise failures.pop()
+        return work(self, *batch)
+
+    keeping, entries = Keeping(tmp_path / "data"), Entries()
+    await keeping.open(None, lambda: dht.Identity(bytes(32)))
+    await keeping.resume(entries, Versions(lambda: 1))
+    monkeypatch.setattr(owner, name, fail_once)
+    running = asyncio.create_task(keeping.run())
+    async with asyncio.timeout(30):
+        entries.enter((1, 0, "a"), FACT, 1)
+        refused, kept = keeping.kept(), None
+        assert refused is not None
+        with pytest.raises(
+            Refused, match="its disk failed \\(TypeError: a defect\\); nothing is acknowledged there until it recovers"
+        ):
+            await refused()
+
+        kept = keeping.kept()
+        assert kept is not None
+        await kept()
+
+    running.cancel()
+    await asyncio.wait([running])
+    await keeping.close()
+    assert running.cancelled()
