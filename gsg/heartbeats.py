@@ -60,8 +60,12 @@ class Heartbeats:
         """Beat until cancelled."""
         while True:
             await asyncio.sleep(BEAT_S)
-            await self._find_links()
-            self.beat(asyncio.get_running_loop().time())
+            try:
+                await self._find_links()
+                self.beat(asyncio.get_running_loop().time())
+            except Exception:
+                # A defect that one beat brings out is no reason for there to be no more: links would be lost unnoticed.
+                log.exception("not all links were asked whether they stand")
 
     async def _find_links(self) -> None:
         """Who has nothing to do with anybody is to hear the time all the same."""

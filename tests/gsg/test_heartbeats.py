@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 
 from peers import quiet, simulate
 
 import dht
-from dht.simnet import SimNet
+from dht.simnet import SimNet, run
 from gsg import Peer, Symbol
+from gsg.exchange import Channel
 from gsg.features import key
-from gsg.heartbeats import BEAT_S, CONGESTED_S, SILENT_S
+from gsg.heartbeats import BEAT_S, CONGESTED_S, SILENT_S, Heartbeats
 from gsg.messages import Passed
+from gsg.versions import Versions
 
 ON = Symbol("on")
 
@@ -91,6 +94,27 @@ def test_who_has_nothing_to_do_with_a_change_hears_of_its_time() -> None:
         assert [peer for peer in peers if peer._versions.latest < stamp] == []
 
     simulate(work, seed=2, size=16)
+
+
+def test_a_defect_that_one_beat_brings_out_ends_no_other() -> None:
+    beats: list[float] = []
+
+    def feeding() -> list[Channel]:
+        beats.append(asyncio.get_running_loop().time())
+        if len(beats) == 1:
+            raise TypeError("a defect")
+        return []
+
+    async def main(net: SimNet) -> None:
+        holders = SimpleNamespace(others=list)
+        exchange = SimpleNamespace(channels=list)
+        heartbeats = Heartbeats(holders, exchange, Versions(lambda: 0), feeding, net.rng())  # type: ignore[arg-type]  # as far as they are asked
+        running = asyncio.create_task(heartbeats.run())
+        await asyncio.sleep(3 * BEAT_S + 1)
+        running.cancel()
+
+    run(main, seed=1)
+    assert len(beats) == 3
 
 
 def test_who_only_reads_and_slowly_is_not_taken_for_lost() -> None:
