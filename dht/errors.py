@@ -8,6 +8,7 @@
     │   ├── BadBook             the address book's file is damaged
     │   ├── BadIdentity         a key, or the file of one, that is none
     │   ├── BadMembership       a network's secret or list of peers that is none
+    │   ├── LookupFailed        a lookup ended by a defect here
     │   ├── PayloadTooLarge     a payload longer than a frame may be
     │   └── NotOpen             an overlay, endpoint or set of links used outside its ``async with``
     └── RemoteError         another peer or the network failed
@@ -96,6 +97,10 @@ class BadIdentity(LocalError):
 
 class BadMembership(LocalError):
     """A network's secret, or its list of peers, that cannot be one."""
+
+
+class LookupFailed(LocalError):
+    """A lookup was ended by a defect in this process, which its log shows."""
 
 
 class PayloadTooLarge(LocalError):

@@ -140,16 +140,22 @@ class Joining:
         """Call at old addresses until cancelled."""
         while True:
             await asyncio.sleep(self._period_s)
-            now = self._now()
-            if self.changed:
-                self._start(self.save())
-            if not self._living() and now - self._hurried_s >= ALONE_S:
-                self._hurried_s = now
-                self.book.hurry(now)
-            for address in self.book.due(now, CALLS_A_PERIOD):
-                if address not in self._calling:
-                    self._calling.add(address)
-                    self._start(self._revisit(address))
+            try:
+                self._call_due()
+            except Exception:
+                log.exception("old addresses were not called")
+
+    def _call_due(self) -> None:
+        now = self._now()
+        if self.changed:
+            self._start(self.save())
+        if not self._living() and now - self._hurried_s >= ALONE_S:
+            self._hurried_s = now
+            self.book.hurry(now)
+        for address in self.book.due(now, CALLS_A_PERIOD):
+            if address not in self._calling:
+                self._calling.add(address)
+                self._start(self._revisit(address))
 
     async def _revisit(self, address: Address) -> None:
         """Call at an old address; if somebody lives there whom we had lost, the network may have been cut: look around."""
@@ -178,7 +184,8 @@ class Joining:
             self._written = addresses
             try:
                 await asyncio.to_thread(write_book, self._path, addresses)
-            except OSError as error:
+            except (OSError, RuntimeError) as error:
+                # The latter where the machine gives no thread.
                 log.warning(
                     "the address book %s cannot be written: %s; after a restart old peers are not found by it", self._path, error
                 )

@@ -28,6 +28,7 @@ from typing import Any, Self, TypeAlias
 
 from kademlia.network import Server
 
+from .background import failed, logging_failure
 from .blocks import IN_BUCKET, PER_BLOCK, spread
 from .contacts import Contact, is_reachable_literal
 from .errors import Address, AddressInUse, BadContact, NotOpen, show
@@ -468,13 +469,18 @@ class Overlay:
     async def _refresh_often(self) -> None:
         while True:
             await asyncio.sleep(self._refresh_s)
-            await self.refresh()
-            await self._joining.save()
+            try:
+                await self.refresh()
+                await self._joining.save()
+            except Exception:
+                failed(self.counts)
 
     def _start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:  # Any: whatever the work returns
-        task = self._group.create_task(work)
+        task = self._group.create_task(logging_failure(work, self.counts))
         self._tasks[task] = None
         task.add_done_callback(lambda done: self._tasks.pop(done))
+        # A task that is cancelled before its first step never came to await its work.
+        task.add_done_callback(lambda _: work.close())
         return task
 
     def _make_queries(self, server: _Server) -> Queries:

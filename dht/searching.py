@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Coroutine
 from typing import Any
 
 from .contacts import Contact
-from .errors import BadAnswer, NotOpen
+from .errors import BadAnswer, LookupFailed, NotOpen
 from .identity import ID_BITS, PeerId, as_int, common_prefix_length
 from .lookup import Found, Lookup, Send
 from .queries import Queries
@@ -45,7 +45,7 @@ class Searching:
         self._open = False
         self._places = asyncio.Semaphore(MAX_LOOKUPS)
         # Lookups that others may wait for: by leading bits and how many. Limit: one for each caller.
-        self._shared: dict[tuple[int, int], asyncio.Task[Found]] = {}
+        self._shared: dict[tuple[int, int], asyncio.Task[Found | None]] = {}
         # Limit: one for each bit of an id.
         self._searched_s: dict[int, float] = {}
 
@@ -58,7 +58,7 @@ class Searching:
         """Whoever waits for a lookup that is cancelled from now on is told that the overlay closed."""
         self._open = False
 
-    def running(self, key: bytes, depth: int) -> asyncio.Task[Found] | None:
+    def running(self, key: bytes, depth: int) -> asyncio.Task[Found | None] | None:
         """A lookup under way of a key with the same leading bits."""
         return self._shared.get((depth, as_int(key) >> (ID_BITS - depth)))
 
@@ -76,16 +76,19 @@ class Searching:
             task.add_done_callback(lambda _: self._shared.pop(slot))
         return await self.outcome(task)
 
-    async def outcome(self, task: asyncio.Task[Found]) -> Found:
-        """What a lookup found."""
+    async def outcome(self, task: asyncio.Task[Found | None]) -> Found:
+        """What a lookup found. Raises LookupFailed."""
         try:
-            return await asyncio.shield(task)
+            found = await asyncio.shield(task)
         except asyncio.CancelledError:
             # Our own cancellation is passed on; that of the task, when the overlay closes, is news for the caller.
             current = asyncio.current_task()
             if task.cancelled() and not self._open and (current is None or not current.cancelling()):
                 raise NotOpen("this overlay was closed while it looked a key up") from None
             raise
+        if found is None:
+            raise LookupFailed("a lookup failed in this process, as its log says; try again")
+        return found
 
     def bucket_searched_s(self, bucket: int) -> float:
         """When a point of a bucket was last looked up."""

@@ -13,6 +13,7 @@ from itertools import islice
 from random import Random
 from typing import Any, Protocol
 
+from .background import failed
 from .contacts import Contact
 from .errors import BadAnswer
 from .identity import PeerId, random_id
@@ -89,16 +90,22 @@ class Watching:
         """Watch until cancelled."""
         while True:
             await asyncio.sleep(self._period_s)
-            nearest = self.neighbourhood.nearest
-            watched = dict.fromkeys(each.id for each in nearest)
-            watched.update(dict.fromkeys(islice(self._depends_on(), MAX_WATCHED)))
-            for contact, since_s in self.liveness.suspicions():
-                # Busy machines answer probes late, and do their work all the same: what comes by a link was said by one that lives.
-                if self._heard_s(contact.id) > since_s:
-                    self._counts["suspects that were heard by links"] += 1
-                    self._told.lives(contact)
-            size = estimated_size(self._own, nearest, len(self._queries.router.all()))
-            self.carry_out(self.liveness.tick(self._now(), watched, size))
+            try:
+                self._look()
+            except Exception:
+                failed(self._counts)
+
+    def _look(self) -> None:
+        nearest = self.neighbourhood.nearest
+        watched = dict.fromkeys(each.id for each in nearest)
+        watched.update(dict.fromkeys(islice(self._depends_on(), MAX_WATCHED)))
+        for contact, since_s in self.liveness.suspicions():
+            # Busy machines answer probes late, and do their work all the same: what comes by a link was said by one that lives.
+            if self._heard_s(contact.id) > since_s:
+                self._counts["suspects that were heard by links"] += 1
+                self._told.lives(contact)
+        size = estimated_size(self._own, nearest, len(self._queries.router.all()))
+        self.carry_out(self.liveness.tick(self._now(), watched, size))
 
     def say_farewell(self) -> None:
         """Tell the neighbours that this peer stops, so that nobody waits for it."""

@@ -5,11 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 from random import Random
+from typing import NoReturn
 
 import pytest
 
-from dht import Contact, JoinFailed, NotOpen, Overlay, distance, random_id
+from dht import Contact, JoinFailed, LookupFailed, NotOpen, Overlay, distance, random_id
+from dht.book import AddressBook
+from dht.joining import Joining
+from dht.liveness import Liveness
+from dht.lookup import Lookup
 from dht.simnet import SimNet, run
 
 PORT = 7400
@@ -354,6 +360,61 @@ def test_a_failing_callback_is_logged_counted_and_harms_nothing(caplog: pytest.L
 
     assert run(main, seed=17) == (1, 1)
     assert "ValueError: no" in caplog.text
+
+
+def fail(*_: object) -> NoReturn:
+    raise RuntimeError("can't start new thread")
+
+
+@pytest.mark.parametrize(
+    ("owner", "name"),
+    [(Liveness, "tick"), (AddressBook, "due"), (Overlay, "refresh"), (Joining, "_revisit")],
+    ids=["watching", "calling old addresses", "refreshing", "a call of one"],
+)
+def test_a_defect_in_the_background_is_logged_and_ends_nothing(
+    owner: type, name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def main(net: SimNet) -> tuple[int, int]:
+        async with network(net, 4) as peers:
+            net.crash(peers[3].contact.host)
+            await asyncio.sleep(30)
+            with monkeypatch.context() as broken:
+                broken.setattr(owner, name, fail)
+                await asyncio.sleep(120)
+            before = len(peers[0].contacts())
+            net.crash(peers[2].contact.host)
+            await asyncio.sleep(30)
+            return before, len(peers[0].contacts())
+
+    assert run(main, seed=26) == (2, 1)
+    assert "can't start new thread" in caplog.text
+
+
+def test_a_lookup_that_a_defect_ends_fails_for_who_waits_and_for_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main(net: SimNet) -> int:
+        async with network(net, 3) as peers:
+            with monkeypatch.context() as broken:
+                broken.setattr(Lookup, "received", fail)
+                with pytest.raises(LookupFailed, match="a lookup failed in this process"):
+                    await peers[0].lookup(random_id(net.rng()))
+            assert peers[0].counts["background work failed"] == 1
+            return len(await peers[0].lookup(random_id(net.rng())))
+
+    assert run(main, seed=27) == 2
+
+
+def test_a_book_that_no_thread_can_be_had_for_is_logged_as_one_that_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def main(net: SimNet) -> int:
+        async with overlay(net, book=tmp_path / "book") as first, overlay(net) as second:
+            monkeypatch.setattr(asyncio, "to_thread", fail)
+            await second.join([first.contact.address])
+            await asyncio.sleep(5)
+            return len(first.contacts())
+
+    assert run(main, seed=28) == 1
+    assert "cannot be written: can't start new thread" in caplog.text
 
 
 @pytest.mark.parametrize("moment_s", [30.0, 30.01, 30.05, 30.1, 30.2, 30.4])
