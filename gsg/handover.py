@@ -133,7 +133,7 @@ class Handover:
     def _came(self, peer: bytes) -> None:
         self._dead.discard(peer)
         self._newcomers[peer] = next(self._coming)
-        self._restoring.lives(peer)
+        self._restoring.came(peer, asyncio.get_running_loop().time())
 
     def died(self, peer: bytes) -> None:
         """A peer is gone: keys that it held have another holder."""
@@ -426,6 +426,7 @@ class Handover:
         if holder.id == self._own.id:
             given, stamps = [fact for fact, _, _ in facts], [stamp for _, _, stamp in facts]
             self._rendezvous.take_over([1] * len(facts), given, places, stamps)
+            self._flush()
             return True
         history = [(1, fact, stamp) for fact, _, stamp in facts]
         return await self._confirmed(holder, self._replicate(holder, history, places))

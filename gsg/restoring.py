@@ -1,9 +1,9 @@
 """Facts under keys all of whose holders died at once: gone there, they are brought back from their other keys.
 
 A fact of three terms lies under three keys, each with holders of its own, so it is rarely gone under all of them. Where as many
-peers as hold a key died of late, all closer to it than any that lives, nothing is left of what lay under it. Whoever looks after
-one of its facts under another key then tells those who hold it now, with the stamp that the fact has. A key that was not lost after
-all is told in vain: the later stamp counts, as ever (:mod:`gsg.entries`).
+peers as hold a key died of late, all closer to it than any that lives and has not just come, nothing is left of what lay under it.
+Whoever looks after one of its facts under another key then tells those who hold it now, with the stamp that the fact has. A key
+that was not lost after all is told in vain: the later stamp counts, as ever (:mod:`gsg.entries`).
 
 Of peers that died far away it hears by notices (:mod:`gsg.notices`), and holders that it does not know are looked up, of keys that
 may have been lost as far as it knows.
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import TypeAlias
 
@@ -32,6 +32,8 @@ REMEMBERED_S = 120.0
 """How long a peer counts as one that died of late: many that die at one moment are found out one after the other."""
 MAX_DEAD = 1_000
 """Peers that died of late; a further one is passed over."""
+NEW_S = 30.0
+"""How long a peer that came may not have what it holds: it has not, where those died who would have told it."""
 FACTS_PER_TURN = 200
 """Facts that are looked at before others get their turn: of each, holders of its keys may have to be found."""
 
@@ -49,6 +51,8 @@ class Restoring:
         self._held = rendezvous.held
         # Limit: MAX_DEAD, the one that died first in front.
         self._died_s: dict[bytes, float] = {}
+        # Limit: MAX_DEAD too; a further one counts as one that has what it holds.
+        self._came_s: dict[bytes, float] = {}
         self._points: list[int] = []
         # Keys that were found lost or not, with these dead. Bounded by the keys of the facts here.
         self._lost: Lost = {}
@@ -60,14 +64,18 @@ class Restoring:
         if len(self._died_s) < MAX_DEAD:
             self._died_s.setdefault(peer, now)
 
-    def lives(self, peer: bytes) -> None:
-        """A peer is there, and whatever it had."""
+    def came(self, peer: bytes, now: float) -> None:
+        """A peer is there, with whatever it had."""
         self._died_s.pop(peer, None)
+        if len(self._came_s) < MAX_DEAD or peer in self._came_s:
+            self._came_s[peer] = now
 
     def begin(self, now: float) -> bool:
         """All keys are about to be looked through, with the dead of this moment: whether any may have been lost."""
         for peer in [peer for peer, died_s in self._died_s.items() if now - died_s > REMEMBERED_S]:
             del self._died_s[peer]
+        for peer in [peer for peer, came_s in self._came_s.items() if now - came_s > NEW_S]:
+            del self._came_s[peer]
         self._points = [int.from_bytes(peer, "big") for peer in self._died_s]
         self._lost.clear()
         if len(self._points) < REPLICAS:
@@ -111,7 +119,7 @@ class Restoring:
 
     async def _lost_to(self, other: Key) -> tuple[dht.Contact, ...]:
         point = key(*other)
-        if not was_lost(point, self._holders.closest_known(other).id, self._points):
+        if not was_lost(point, self._closest_of_old(self._holders.closest_known(other)), self._points):
             return ()
         try:
             await self._holders.look_up([other])
@@ -119,11 +127,15 @@ class Restoring:
             log.info("facts under %s are not brought back: %s", other, error)
             return ()
         holders = self._holders.all_of(other)
-        return holders if holders and was_lost(point, holders[0].id, self._points) else ()
+        return holders if holders and was_lost(point, self._closest_of_old(holders), self._points) else ()
+
+    def _closest_of_old(self, holders: Sequence[dht.Contact]) -> bytes:
+        """The first that has not come of late; where all have, the last, as if the others were not there."""
+        return next((holder.id for holder in holders if holder.id not in self._came_s), holders[-1].id)
 
 
 def was_lost(point: bytes, closest: bytes, dead: Iterable[int]) -> bool:
-    """Whether all holders of a point are among the dead, when this peer is the closest of those that live."""
+    """Whether all holders of a point are among the dead, when this peer is the closest of those that live and may have been one."""
     distance, at = dht.distance(closest, point), int.from_bytes(point, "big")
     closer = (peer for peer in dead if peer ^ at < distance)
     return len(list(islice(closer, REPLICAS))) == REPLICAS

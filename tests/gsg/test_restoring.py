@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 import pytest
-from peers import Reader, others, simulate
+from peers import Reader, guest_of, others, simulate
 
-from dht import Contact, distance
+from dht import Contact, Identity, PeerId, distance
 from dht.regions import Regions
 from dht.simnet import SimNet
 from gsg import Peer, Symbol
@@ -26,12 +26,18 @@ def holders(peers: Sequence[Peer], place: Key, count: int = 3) -> list[Peer]:
     return sorted(peers, key=lambda peer: distance(peer.contact.id, key(*place)))[:count]
 
 
-def fact_of_others(peers: Sequence[Peer], count: int = 3) -> tuple[str, Symbol, int]:
-    """A fact whose subject's holders, and those next to them, hold none of its other keys."""
+def fact_of_others(peers: Sequence[Peer], count: int = 3, near: PeerId | None = None) -> tuple[str, Symbol, int]:
+    """A fact whose subject's holders, and those next to them, hold none of its other keys; nobody is closer to it than ``near``."""
+
+    def is_near(place: Key) -> bool:
+        point, [closest] = key(*place), holders(peers, place, 1)
+        return near is None or distance(near, point) < distance(closest.contact.id, point)
+
     return next(
         (f"s{number}", ON, number)
         for number in range(10_000)
-        if not set(holders(peers, (3, 0, f"s{number}"), count))
+        if is_near((3, 0, f"s{number}"))
+        and not set(holders(peers, (3, 0, f"s{number}"), count))
         & {*holders(peers, (3, 1, ON)), *holders(peers, (3, 2, number)), peers[0], peers[1]}
     )
 
@@ -112,6 +118,27 @@ def test_a_key_that_is_lost_again_soon_comes_back_again() -> None:
             assert [list(peer._rendezvous.held.under(place)) for peer in holders(living, place)] == [[fact]] * 3
 
     simulate(work, seed=64, size=16)
+
+
+def test_facts_come_back_also_where_a_peer_comes_that_is_closer_to_their_key_than_those_that_died() -> None:
+    identity = Identity(b"k" * 32)
+
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        fact = fact_of_others(peers, near=identity.id)
+        place = (3, 0, fact[0])
+        await peers[0].insert([fact])
+        dying = holders(peers, place)
+        living = others(peers, *dying)
+
+        for peer in dying:
+            net.crash(peer.contact.host, quietly=True)
+        async with guest_of(net, living, identity=identity) as guest:
+            await asyncio.sleep(NOTICED_S)
+
+            assert holders([guest, *living], place)[0] is guest
+            assert [list(peer._rendezvous.held.under(place)) for peer in holders([guest, *living], place)] == [[fact]] * 3
+
+    simulate(work, seed=67, size=12)
 
 
 def test_facts_come_back_though_what_else_changes_hands_is_not_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
