@@ -1,6 +1,6 @@
 """What another peer publishes or hands over, looked at before anything is done with it: it is held to what this peer would say.
 
-A tuple that no door takes (:func:`gsg.model.fact`, :func:`gsg.messages.size_bytes`) must not come by a link either. Whoever stores
+A tuple that no door takes (:func:`gsg.model.fact`, :func:`gsg.sizes.size_bytes`) must not come by a link either. Whoever stores
 it, passes it on or hands it over would fail on it later, and somebody else would be taken for the one who failed. This is done for
 each message of tuples, so most of it looks at a whole message at once. What this peer says to itself is not looked at.
 """
@@ -8,13 +8,14 @@ each message of tuples, so most of it looks at a whole message at once. What thi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
+from itertools import chain, pairwise
 from typing import TypeAlias
 
 from .errors import BadTerm, PeerMisbehaved, Refused
-from .messages import MAX_TUPLE_BYTES, PART_BYTES, After, Flash, Publish, Replicate, size_bytes
+from .messages import After, Flash, Publish, Replicate
 from .model import MAX_ARITY, MAX_NESTING, Compound, List, Term, Tuple, Variable
 from .passing import NAMED
+from .sizes import MAX_TUPLE_BYTES, PART_BYTES, size_bytes
 
 MAX_PUBLISHED_BYTES = 2 * PART_BYTES
 """The longest message of tuples. Honest ones are shorter; what is made of one for a subscriber, with its feeds, fits a frame."""
@@ -45,6 +46,8 @@ def check(sender: bytes, message: Published, frame_bytes: int) -> None:
             raise Refused(f"sign {message.sign}; expected 1 or -1")
         if message.stamp < 0:
             raise Refused(f"a change at stamp {message.stamp}; expected microseconds since 1970")
+        if message.parts:
+            _check_parts(message)
     if frame_bytes > MAX_TUPLE_BYTES:
         for items in tuples:
             try:
@@ -59,6 +62,16 @@ def _check_author(sender: bytes, publisher: bytes, after: After, *, forwarded: b
         raise PeerMisbehaved(f"it publishes in the name of peer {publisher.hex()[:12]}")
     if len(after) > MAX_NAMED:
         raise Refused(f"a message that comes after those of {len(after)} rendezvous; expected at most {MAX_NAMED}")
+
+
+def _check_parts(message: Publish) -> None:
+    parts, origin = message.parts, message.origin
+    if len(message.facts) != sum(part.facts for part in parts) or min(part.facts for part in parts) < 1:
+        raise Refused(f"{len(message.facts)} facts in parts of {[part.facts for part in parts[:10]]}; expected each in one of them")
+    if any(one.number >= next.number for one, next in pairwise(parts)) or origin is None or origin.number < parts[-1].number:
+        raise Refused("parts whose numbers do not ascend to that of their message")
+    if max(len(part.after) for part in parts) > MAX_NAMED:
+        raise Refused(f"a part that comes after those of more than {MAX_NAMED} rendezvous; expected at most so many")
 
 
 def _check_changes(message: Replicate) -> None:

@@ -61,10 +61,10 @@ from .languages import Insert as InsertBlock
 from .languages import Notify as NotifyBlock
 from .languages import parse_script
 from .live import LiveSubscription
-from .messages import size_bytes
 from .model import Tuple
 from .query import MAX_TOKENS
 from .rows import Change, Row, Sign
+from .sizes import size_bytes
 from .subscription import Callback
 
 log = logging.getLogger(__name__)

@@ -32,7 +32,7 @@ from .errors import GsgError, PeerUnreachable
 from .exchange import ANSWER_TIMEOUT_S, Answer, Channel, Exchange, LinkBroke, answer_of, show
 from .features import Key
 from .holders import UNSURE_S, Holders
-from .messages import Done, Failed, InsertCondition, Message, NotHere, Publish, Replicate, parts
+from .messages import Done, Failed, InsertCondition, Message, NotHere, Publish, Replicate
 from .model import Tuple
 from .notices import Notices
 from .placement import NOWHERE
@@ -40,6 +40,7 @@ from .plan_of_keys import Plan
 from .rendezvous import Rendezvous
 from .replication import Held, Replication
 from .restoring import Lost, Restored, Restoring
+from .sizes import parts
 from .standbys import StartTask
 
 log = logging.getLogger(__name__)
@@ -191,27 +192,29 @@ class Handover:
         """Carry out a Publish; None when parts of it were forwarded, and the answer comes when those are answered."""
         entries = message.entries
         places, kept, parcels = self._sort(entries, message.places)
-        origin = message.origin
+        origin, origins = message.origin, message.by_call()
         stamp = message.stamp
-        held = self._replication.hold(message.sign, entries, places, stamp, origin)
+        held = self._replication.hold(message.sign, entries, places, stamp, origins)
         if not parcels:
             return held
         for number in {*held.behind, *self._rendezvous.held.behind(message.sign, entries, kept, stamp)}:
             kept[number] = b""
-        self._rendezvous.publish(message.sign, entries, kept, stamp=stamp, as_holder=False, origin=origin)
+        for some, said in origins:
+            theirs = entries[some.start : some.stop], kept[some.start : some.stop]
+            self._rendezvous.publish(message.sign, *theirs, stamp=stamp, as_holder=False, origin=said)
 
-        def make(numbers: list[int], theirs: list[bytes]) -> Callable[[int], Message]:
-            facts = [message.facts[number] for number in numbers]
+        def make(numbers: list[int], theirs: list[bytes]) -> Callable[[int], Publish]:
+            facts, parts = [message.facts[number] for number in numbers], message.parts_of(numbers)
             return lambda request: Publish(
-                request, message.sign, facts, theirs, stamp, forwarded=True, origin=origin, audience=message.audience
+                request, message.sign, facts, theirs, stamp, forwarded=True, origin=origin, audience=message.audience, parts=parts
             )
 
         async def instead(numbers: list[int], theirs: list[bytes]) -> Done:
-            facts = [entries[number] for number in numbers]
-            kept = self._replication.hold(message.sign, facts, theirs, stamp, origin)
+            facts, origins = [entries[number] for number in numbers], make(numbers, theirs)(0).by_call()
+            kept = self._replication.hold(message.sign, facts, theirs, stamp, origins)
             if kept.everywhere is not None:
                 await kept.everywhere()
-            return Done(0, kept.changed, kept.latest, kept.behind)
+            return Done(0, kept.changed, kept.latest, kept.behind, kept.unchanged)
 
         self._start_task(self._forward(channel, message.request, parcels, held, make, instead))
         return None
@@ -273,6 +276,7 @@ class Handover:
                 sent.append((holder, numbers, theirs, await self._send(holder, make(numbers, theirs))))
         changed, latest = held.changed, held.latest
         behind: set[int] = set()
+        unchanged = list(held.unchanged)
         try:
             for holder, numbers, theirs, answer in sent:
                 try:
@@ -287,6 +291,7 @@ class Handover:
                 changed += done.count
                 latest = max(latest, done.stamp)
                 behind.update(numbers[number] for number in done.behind if 0 <= number < len(numbers))
+                unchanged += [numbers[number] for number in done.unchanged if 0 <= number < len(numbers)]
             if held.everywhere is not None:
                 await held.everywhere()
         except GsgError as error:
@@ -294,7 +299,7 @@ class Handover:
             channel.send(Failed(request, str(error)))
             return
         self._flush()
-        channel.send(Done(request, changed, max(latest, held.latest), sorted(behind.union(held.behind))))
+        channel.send(Done(request, changed, max(latest, held.latest), sorted(behind.union(held.behind)), unchanged))
 
     async def _send(self, holder: dht.Contact, make: Callable[[int], Message]) -> Sending:
         """Send a request, whose answer is to come; or the reason why there will be none."""

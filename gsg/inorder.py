@@ -13,8 +13,9 @@ from typing import TypeAlias
 
 from .errors import PeerUnreachable
 from .exchange import Channel
-from .messages import After, AskPassed, Deltas, Event, Happened, Origin, Passed, encode, size_bytes
+from .messages import After, AskPassed, Deltas, Event, Happened, Origin, Passed, encode
 from .ordering import ORDER_WAIT_S, Ordering, Way
+from .sizes import size_bytes
 
 log = logging.getLogger(__name__)
 

@@ -19,7 +19,9 @@ its snapshot on, so that a hole is noticed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Sequence
+from itertools import accumulate
 from typing import Annotated, TypeAlias
 
 import msgspec
@@ -27,9 +29,9 @@ import msgspec
 import dht
 
 from .audiences import Audience, PeerId, restricted, restricted_each
-from .errors import BadTerm, PeerMisbehaved
+from .errors import PeerMisbehaved
 from .features import Template
-from .model import Term, Tuple, show
+from .model import Term, Tuple
 
 After: TypeAlias = list[tuple[bytes, int, int]]
 """Rendezvous, and for each the last number that a publisher has sent there, and the last of an event, 0 for none of late: what
@@ -61,6 +63,15 @@ class Origin(_Message, frozen=True):
     after: After = []
 
 
+class Part(_Message, frozen=True):
+    """The facts of one call, where those of several travel in one message: so many, which come as from a message of their own."""
+
+    facts: int
+    number: int
+    after: After = []
+    """Both as in Origin."""
+
+
 class Test(_Message, frozen=True):
     """A condition beyond constants that one tuple decides: ``name`` says who understands ``source``."""
 
@@ -87,11 +98,28 @@ class Publish(_Message, tag=1, frozen=True):
     origin: Origin | None = None
     audience: Audience | None = None
     """Who may read the facts; None for everybody."""
+    parts: list[Part] = []
+    """Of several calls, in order; the number of ``origin`` is that of the last. None where all are of one."""
 
     @property
     def entries(self) -> Sequence[Tuple]:
         """The facts as their holders have them."""
         return self.facts if self.audience is None else restricted(self.facts, self.audience)
+
+    def by_call(self) -> list[tuple[range, Origin | None]]:
+        """The facts of each call, by number, and where they come from."""
+        if not self.parts or self.origin is None:
+            return [(range(len(self.facts)), self.origin)]
+        ends = list(accumulate(part.facts for part in self.parts))
+        return [
+            (range(end - part.facts, end), Origin(self.origin.publisher, part.number, part.after))
+            for end, part in zip(ends, self.parts, strict=True)
+        ]
+
+    def parts_of(self, numbers: Sequence[int]) -> list[Part]:
+        """The parts of a message that has only some of the facts, by ascending number."""
+        of_each = [bisect_left(numbers, each.stop) - bisect_left(numbers, each.start) for each, _ in self.by_call()]
+        return [Part(facts, part.number, part.after) for facts, part in zip(of_each, self.parts, strict=False) if facts]
 
 
 class Flash(_Message, tag=2, frozen=True):
@@ -121,6 +149,8 @@ class Done(_Message, tag=3, frozen=True):
     behind: list[int] = []
     """Of a Publish or Replicate: the facts, by their number in it, to which the contrary has happened later: they did not change,
     and are to be sent again with a later stamp, under all of their keys."""
+    unchanged: list[int] = []
+    """Of a Publish: the facts, by number, that were under their position 0 as they are to be already."""
 
 
 class Failed(_Message, tag=4, frozen=True):
@@ -456,45 +486,3 @@ def decode(payload: bytes) -> Message:
         return message
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError, dht.BadAnswer) as error:
         raise PeerMisbehaved(f"a frame of {len(payload)} bytes is no message of this protocol: {error}") from None
-
-
-PART_BYTES = 4 * 1024 * 1024
-"""A message is cut where its tuples reach so many bytes: with one more of the longest it is far from a frame's limit."""
-MAX_TUPLE_BYTES = 1024 * 1024
-"""The longest tuple, as encoded: far from a frame's limit, and more than a fact should be."""
-
-
-def size_bytes(items: Tuple) -> int:
-    """The length of a tuple as encoded. Raises BadTerm for one that is too long or cannot be encoded."""
-    try:
-        size = len(encode(items))
-    except (UnicodeEncodeError, RecursionError) as error:
-        raise BadTerm(f"a tuple of {len(items)} terms cannot be encoded: {error}; expected text without lone surrogates") from None
-    if size > MAX_TUPLE_BYTES:
-        raise BadTerm(
-            f"tuple {show(items)[:60]}... has {size} bytes; expected at most {MAX_TUPLE_BYTES}: publish a reference to it"
-        )
-    return size
-
-
-def fit_together(tuples: Sequence[Tuple], most_bytes: int) -> bool:
-    """Whether all of them together have at most so many bytes as encoded, so that none has to be looked at by itself."""
-    try:
-        return len(encode(tuples)) <= most_bytes
-    except (UnicodeEncodeError, RecursionError):
-        return False  # size_bytes says which one cannot be encoded
-
-
-def parts(facts: Sequence[Tuple], most: int) -> Iterator[slice]:
-    """Slices that cut tuples into messages: at most so many in each, and little more than PART_BYTES."""
-    if 0 < len(facts) <= most and fit_together(facts, PART_BYTES):
-        yield slice(0, len(facts))
-        return
-    begin = filled = 0
-    for number, items in enumerate(facts):
-        if number - begin >= most or filled >= PART_BYTES:
-            yield slice(begin, number)
-            begin, filled = number, 0
-        filled += len(encode(items))
-    if begin < len(facts):
-        yield slice(begin, len(facts))

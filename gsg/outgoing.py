@@ -134,4 +134,4 @@ class Outgoing:
 
 
 def _done(request: int, held: Held) -> Done:
-    return Done(request, held.changed, held.latest, held.behind)
+    return Done(request, held.changed, held.latest, held.behind, held.unchanged)

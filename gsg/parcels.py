@@ -8,8 +8,9 @@ from typing import TypeAlias
 
 import dht
 
-from .messages import fit_together, size_bytes
+from .messages import Part
 from .model import Tuple
+from .sizes import fit_together, size_bytes
 
 CHUNK_TUPLES = 1_000
 CHUNK_BYTES = 1024 * 1024
@@ -29,6 +30,8 @@ class Parcel:
     size_bytes: int = 0
     last: int = 0
     """Its number, or that of the last event in it."""
+    parts: list[Part] = field(default_factory=list)
+    """What it has of each call, where it has facts of several."""
 
     def add_to(self, missed: dict[int, bytes]) -> None:
         """The parcel did not arrive."""

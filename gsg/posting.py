@@ -15,9 +15,10 @@ import rete
 from .demands import Demand, Path, constants_at
 from .errors import Refused
 from .features import Key, Template
-from .messages import Deltas, InsertCondition, Message, Origin, Test, encode, parts
+from .messages import Deltas, InsertCondition, Message, Origin, Test, encode
 from .model import Term, Tuple, Variable
 from .placement import NOWHERE
+from .sizes import parts
 
 Subscriber: TypeAlias = Hashable
 """Whoever a feed goes to: for a peer, the link to the subscriber's peer."""

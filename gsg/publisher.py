@@ -1,8 +1,8 @@
 """Publishing: tuples to features, features to holders, one message per holder with all of its tuples.
 
-A publish has two phases. Sending happens under a lock, call after call, so that the tuples of one publisher reach each
-rendezvous in the order published. Waiting for the answers does not: several publishes are under way at once, as many as their
-callers start.
+A publish has two phases. Sending happens in turn (:mod:`gsg.turns`), call after call, so that the tuples of one publisher reach
+each rendezvous in the order published; small calls of facts that wait go together (:mod:`gsg.together`). Waiting for the answers
+does not: several publishes are under way at once, as many as their callers start.
 
 A rendezvous that cannot be reached is dropped from every cache, its successor is looked up, and the tuples that concern it are
 sent there, at most ATTEMPTS times in all. Sending twice is harmless: facts are a set, and events carry a number.
@@ -16,19 +16,22 @@ from collections import deque
 from collections.abc import Sequence
 from functools import partial
 from itertools import groupby
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from .audiences import Audience
+from .batches import Again, Batch, Events, Facts
 from .errors import GsgError, PeerUnreachable, Refused
 from .exchange import ANSWER_TIMEOUT_S, Answer, Channel, Exchange, answer_of
 from .features import positions
 from .holders import Holders
 from .interests import Interests
 from .lately import KEPT_S, NOTICED_S, Lately, Said
-from .messages import After, Done, Event, Flash, Message, Origin, Publish, size_bytes
+from .messages import After, Done, Event, Origin, Publish
 from .model import Tuple, show
 from .parcels import Parcel, Places, cut, sizes_of
 from .passing import Sent
+from .together import Together
+from .turns import Turn, Turns
 from .versions import Versions
 
 log = logging.getLogger(__name__)
@@ -38,131 +41,7 @@ ATTEMPTS = 5
 CONTESTED = 8
 """How often facts are sent anew when others have done the contrary at the same moment, or know of a later time."""
 GOING = 10_000
-"""Calls that publish facts, of which it is known what was sent after them; beyond, the oldest is forgotten."""
-
-
-class _Batch(Protocol):
-    """What one call publishes."""
-
-    is_events: bool
-    """Events, or facts."""
-
-    def begin(self, parcels: Sequence[Parcel]) -> Sequence[Parcel]:
-        """It is its turn to be sent. Returns the parcels that every one of them is to name, with their last numbers."""
-
-    def message(self, parcel: Parcel, request: int, after: After) -> Message:
-        """A parcel as it travels."""
-
-    def acknowledged(self, parcel: Parcel) -> None:
-        """Its rendezvous has answered."""
-
-
-class _Facts:
-    """Facts that come or go."""
-
-    is_events = False
-
-    def __init__(
-        self, publisher: Publisher, sign: int, facts: Sequence[Tuple], versions: Versions, audience: Audience | None
-    ) -> None:
-        self._publisher = publisher
-        self._sign = sign
-        self.facts = facts
-        self._versions = versions
-        self._audience = audience
-        self.stamp = 0
-        self.is_done = False
-
-    def begin(self, parcels: Sequence[Parcel]) -> Sequence[Parcel]:
-        """Each message has a number, and names those before it only. The stamp is one, however often facts are sent."""
-        if not self.stamp:
-            self.stamp = self._versions.next()
-            self._publisher.goes(self)
-        for parcel in parcels:
-            parcel.last = self._publisher.number()
-        return ()
-
-    def message(self, parcel: Parcel, request: int, after: After) -> Message:
-        """A Publish."""
-        facts = [self.facts[number] for number in parcel.numbers]
-        origin = Origin(self._publisher.own_id, parcel.last, after)
-        unsure, audience = self._publisher.unsure, self._audience
-        return Publish(request, self._sign, facts, parcel.places, self.stamp, unsure=unsure, origin=origin, audience=audience)
-
-    def acknowledged(self, parcel: Parcel) -> None:
-        """Its holders have the facts."""
-
-
-class _Events:
-    """Events, which get their numbers when it is their turn: numbers and messages have one order."""
-
-    is_events = True
-
-    def __init__(self, publisher: Publisher, events: Sequence[tuple[Tuple, str | None]], audience: Audience | None) -> None:
-        self._publisher = publisher
-        self._audience = audience
-        self._events = events
-        self._numbered: list[Event] | None = None
-
-    def begin(self, parcels: Sequence[Parcel]) -> Sequence[Parcel]:
-        """Give the numbers, once, however often the events are sent. What is between those of one message went by others."""
-        if self._numbered is None:
-            self._numbered = self._publisher.numbered(self._events)
-        for parcel in parcels:
-            parcel.last = self._numbered[parcel.numbers[-1]].number
-        return parcels
-
-    def message(self, parcel: Parcel, request: int, after: After) -> Message:
-        """A Flash."""
-        assert self._numbered is not None, "begin() comes first"
-        events = [self._numbered[number] for number in parcel.numbers]
-        unsure, audience = self._publisher.unsure, self._audience
-        return Flash(request, self._publisher.own_id, events, parcel.places, unsure=unsure, after=after, audience=audience)
-
-    def acknowledged(self, parcel: Parcel) -> None:
-        """The rendezvous has forwarded the events, and may die before they arrive."""
-        assert self._numbered is not None, "begin() comes first"
-        events = [self._numbered[number] for number in parcel.numbers]
-        self._publisher.keep(parcel, Said(events, parcel.places, self._publisher.now(), self._audience))
-
-
-class _Again:
-    """Events of one audience that go once more, as they were numbered."""
-
-    is_events = True
-
-    def __init__(self, publisher: Publisher, said: Sequence[Said]) -> None:
-        self._publisher = publisher
-        now = publisher.now()
-        self._audience = said[0].audience
-        self._said_s = [one.said_s for one in said for _ in one.events]
-        self._events = [
-            Event(event.number, event.items, event.text, int(now - one.said_s) + 1) for one in said for event in one.events
-        ]
-        self.tuples = [event.items for event in self._events]
-        self.places = dict(enumerate(places for one in said for places in one.places))
-        self.sizes = [size_bytes(event.items) + 4 * len(event.text or "") for event in self._events]
-
-    def begin(self, parcels: Sequence[Parcel]) -> Sequence[Parcel]:
-        """They come late: nobody is to wait for them."""
-        for parcel in parcels:
-            parcel.last = self._events[parcel.numbers[-1]].number
-        return ()
-
-    def message(self, parcel: Parcel, request: int, after: After) -> Message:
-        """A Flash."""
-        events = [self._events[number] for number in parcel.numbers]
-        return Flash(request, self._publisher.own_id, events, parcel.places, unsure=True, after=after, audience=self._audience)
-
-    def acknowledged(self, parcel: Parcel) -> None:
-        """They were kept when they were sent."""
-
-    def said(self, numbers: Sequence[int], places: Sequence[bytes]) -> list[Said]:
-        """Some of them, to be kept or sent once more."""
-        return [
-            Said([self._events[number]], [there], self._said_s[number], self._audience)
-            for number, there in zip(numbers, places, strict=True)
-        ]
+"""Batches of facts, of which it is known what was sent after them; beyond, the oldest is forgotten."""
 
 
 InFlight: TypeAlias = tuple[Parcel, Channel, "asyncio.Future[Answer]"]
@@ -177,13 +56,14 @@ class Publisher:
         self._holders = holders
         self._exchange = exchange
         self._interests = interests
-        self._sending = asyncio.Lock()
-        """Held while one batch is sent; those who wait are the callers of publish, who bound how many they are."""
+        self._turns = Turns()
+        """Of the batches, one of which is sent at a time."""
+        self._together = Together(self._turns, partial(Facts, self), self._carry_out)
         self._last = max(versions.now_us(), versions.latest)
         """The last number given. It begins with the time, or what is known of a former life where the clock is behind that: a peer
         that comes back with its id does not repeat itself."""
         self._sent = Sent()
-        self._going: deque[_Facts] = deque()
+        self._going: deque[Facts] = deque()
         """Facts that are under way, and those that were sent since the first of these. Limit: GOING."""
         self._lately = Lately()
         self._again: list[Said] = []
@@ -197,18 +77,20 @@ class Publisher:
         ``audience``: who may read them, None for everybody.
         Raises BadTerm before anything is sent, PeerUnreachable or Refused when some were not acknowledged.
         """
+        sizes_of(facts, None)
         changed = 0
         for _ in range(CONTESTED):
-            places = {number: bytes(positions(fact)) for number, fact in enumerate(facts)}
-            behind: set[int] = set()
-            batch = _Facts(self, sign, facts, self._versions, audience)
+            share = await self._together.say(sign, facts, audience)
             try:
-                changed += await self._publish(facts, places, batch, behind=behind)
-                # What was said here meanwhile is to be the last word.
-                since = self._said_since(batch) if behind else ()
-                facts = [facts[number] for number in sorted(behind) if facts[number] not in since]
+                share.check()
+                changed += share.changed
+                facts = share.behind
+                if facts:
+                    # What was said here meanwhile is to be the last word.
+                    since = self._said_since(share.batch)
+                    facts = [fact for fact in facts if fact not in since]
             finally:
-                self._is_done(batch)
+                self._is_done(share.batch)
             if not facts:
                 return changed
         raise Refused(
@@ -233,8 +115,12 @@ class Publisher:
         places, _ = self._interests.places(tuples, via)
         # Nobody wants what has no place to go; it is done with all the same.
         wanted = {number: there for number, there in enumerate(places) if there}
-        batch = _Events(self, events, audience)
-        await self._publish(tuples, wanted, batch, [0 if text is None else len(text) for _, text in events])
+        batch = Events(self, events, audience)
+        missed, problem = await self._publish(tuples, wanted, batch, [0 if text is None else len(text) for _, text in events])
+        if missed:
+            again = "what is published again may be told twice"
+            raise PeerUnreachable(f"{len(missed)} of {len(tuples)} tuples were not acknowledged: {problem}; {again}")
+        self.published += len(tuples)
 
     def numbered(self, events: Sequence[tuple[Tuple, str | None]]) -> list[Event]:
         """The events with the numbers by which they are known wherever they arrive; each is to be sent, once."""
@@ -247,18 +133,28 @@ class Publisher:
         self._last += 1
         return self._last
 
-    def goes(self, batch: _Facts) -> None:
+    def named_after(self, parcel: Parcel) -> After:
+        """What comes before the last number of a parcel by other rendezvous."""
+        now = self.now()
+        self._sent.sending(parcel.holder.id, parcel.last, now)
+        return self._sent.others(parcel.holder.id, now)
+
+    def stamp(self) -> int:
+        """A time for facts that is later than all before."""
+        return self._versions.next()
+
+    def goes(self, batch: Facts) -> None:
         """Facts are about to be sent, for the first time."""
         self._going.append(batch)
         if len(self._going) > GOING:
             self._going.popleft()
 
-    def _is_done(self, batch: _Facts) -> None:
-        batch.is_done = True
+    def _is_done(self, batch: Facts) -> None:
+        batch.over()
         while self._going and self._going[0].is_done:
             self._going.popleft()
 
-    def _said_since(self, batch: _Facts) -> set[Tuple]:
+    def _said_since(self, batch: Facts) -> set[Tuple]:
         """The facts of all that was sent after a batch."""
         return {fact for later in self._going if later.stamp > batch.stamp for fact in later.facts}
 
@@ -282,8 +178,12 @@ class Publisher:
 
     async def send_again(self) -> None:
         """Send once more what a rendezvous that is gone may not have told, unless that was done before something newer."""
-        async with self._sending:
+        turn = self._turns.line_up()
+        try:
+            await self._turns.wait(turn)
             await self._send_again()
+        finally:
+            self._turns.leave(turn)
 
     async def _send_again(self) -> None:
         for _ in range(ATTEMPTS):
@@ -294,7 +194,7 @@ class Publisher:
             batches = [list(said) for _, said in groupby(again, key=lambda one: one.audience)]
             try:
                 while batches:
-                    await self._send_batch_again(_Again(self, batches[0]))
+                    await self._send_batch_again(Again(self, batches[0]))
                     del batches[0]
             except GsgError as error:
                 # Whoever publishes next is not to fail for it; it goes again before that.
@@ -303,7 +203,7 @@ class Publisher:
             finally:
                 self._again += [said for batch in batches for said in batch]
 
-    async def _send_batch_again(self, batch: _Again) -> None:
+    async def _send_batch_again(self, batch: Again) -> None:
         sent, missed, _ = await self._send_now(batch.tuples, batch.sizes, batch.places, batch)
         for parcel, _, answer in sent:
             for said in batch.said(parcel.numbers, parcel.places):
@@ -334,30 +234,38 @@ class Publisher:
     @property
     def sending(self) -> bool:
         """Whether something is on its way that what comes next must not overtake."""
-        return self._sending.locked()
+        return self._turns.taken
+
+    async def _carry_out(self, batch: Facts, turn: Turn | None) -> None:
+        """Send facts at this turn, or the next one, until all are acknowledged. Raises PeerUnreachable and Refused."""
+        facts = batch.facts
+        places = {number: bytes(positions(fact)) for number, fact in enumerate(facts)}
+        batch.missed, batch.problem = await self._publish(facts, places, batch, turn=turn)
+        self.published += len(facts) - len(batch.behind.union(batch.missed))
 
     async def _publish(
         self,
         tuples: Sequence[Tuple],
         places: Places,
-        batch: _Batch,
+        batch: Batch,
         texts: Sequence[int] | None = None,
         *,
-        behind: set[int] | None = None,
-    ) -> int:
-        """Send until all are acknowledged; how many facts changed. ``behind`` gets the numbers of those that are behind."""
+        turn: Turn | None = None,
+    ) -> tuple[Places, PeerUnreachable | None]:
+        """Send until all are acknowledged, or ATTEMPTS times; what was not in the end, and why. Raises BadTerm without a turn."""
         sizes = sizes_of(tuples, texts)
-        changed = 0
-        for attempt in range(1, ATTEMPTS + 1):
-            async with self._sending:
+        for _ in range(ATTEMPTS):
+            turn = turn or self._turns.line_up()
+            try:
+                await self._turns.wait(turn)
                 sent, missed, problem = await self._send(tuples, sizes, places, batch)
+            finally:
+                self._turns.leave(turn)
+                turn = None
             for parcel, channel, answer in sent:
                 try:
                     done = await answer_of(channel, answer, Done)
-                    changed += done.count
                     self._versions.saw(done.stamp)
-                    if behind is not None:
-                        behind.update(parcel.numbers[number] for number in done.behind if 0 <= number < len(parcel.numbers))
                 except PeerUnreachable as error:
                     problem = error
                     self._holders.failed(parcel.holder.id, error)
@@ -365,20 +273,14 @@ class Publisher:
                     parcel.add_to(missed)
                 else:
                     self._sent.acknowledged(parcel.holder.id, parcel.last, self.now())
-                    batch.acknowledged(parcel)
+                    batch.acknowledged(parcel, done)
             if not missed:
                 break
-            if attempt == ATTEMPTS:
-                again = (
-                    "what is published again may be told twice" if batch.is_events else "facts may be published again as they are"
-                )
-                raise PeerUnreachable(f"{len(missed)} of {len(tuples)} tuples were not acknowledged: {problem}; {again}")
             places = missed
-        self.published += len(tuples) - len(behind or ())
-        return changed
+        return missed, problem
 
     async def _send(
-        self, tuples: Sequence[Tuple], sizes: Sequence[int] | None, places: Places, batch: _Batch
+        self, tuples: Sequence[Tuple], sizes: Sequence[int] | None, places: Places, batch: Batch
     ) -> tuple[list[InFlight], dict[int, bytes], PeerUnreachable | None]:
         """Send all parcels, after what is to be sent again: what was sent, what could not be, and why."""
         if self._again:
@@ -386,7 +288,7 @@ class Publisher:
         return await self._send_now(tuples, sizes, places, batch)
 
     async def _send_now(
-        self, tuples: Sequence[Tuple], sizes: Sequence[int] | None, places: Places, batch: _Batch
+        self, tuples: Sequence[Tuple], sizes: Sequence[int] | None, places: Places, batch: Batch
     ) -> tuple[list[InFlight], dict[int, bytes], PeerUnreachable | None]:
         sent: list[InFlight] = []
         missed: dict[int, bytes] = {}

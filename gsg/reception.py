@@ -150,7 +150,9 @@ class Reception:
                     else:
                         if message.forwarded:
                             self._handover.look_again()
-                        held = self._replication.hold(message.sign, message.entries, message.places, message.stamp, message.origin)
+                        held = self._replication.hold(
+                            message.sign, message.entries, message.places, message.stamp, message.by_call()
+                        )
                     if held is not None:
                         self._outgoing.answer_when_held(channel, message.request, held)
                 case Replicate():

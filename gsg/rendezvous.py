@@ -33,7 +33,7 @@ from .model import Term, Tuple
 from .passages import Passage, Reached, Reaching
 from .passing import Passing
 from .posting import AnyFeed, EventFeed, Feed, Posted, Stand, StandbyFeed, Subscriber, anchor_key, deltas, key_of
-from .stands import Stands, is_taken
+from .stands import EVERYWHERE, Stands, is_taken
 from .stored import stored
 from .variants import Seen
 
@@ -80,22 +80,26 @@ class Rendezvous:
         stamp: int = 0,
         as_holder: bool = True,
         origin: Origin | None = None,
+        unchanged: list[int] | None = None,
     ) -> int:
         """Facts come (1) or go (-1) under their places, in the message ``origin``; returns how many changed under their home.
 
-        ``stamp`` is the time of the change, later than all before (:mod:`gsg.versions`).
+        ``stamp`` is the time of the change. ``unchanged`` gets the numbers of those that were there already, or had gone.
         ``as_holder=False``: for the sake of feeds that have not followed their key to its new holder yet.
         """
         self._says(origin)
         changed_homes = 0
         variants, change_all = self.held.variants, self.held.change_all
-        for fact, positions in zip(facts, places, strict=True):
+        for number, (fact, positions) in enumerate(zip(facts, places, strict=True)):
             if as_holder and self._moved:
                 self.keep(keys_at(fact, positions))
             tell = self._changed if type(fact) is tuple and not variants else self._changed_for_some
+            before = changed_homes
             for key in change_all(fact, positions, sign, stamp):
                 changed_homes += key[1] == HOME
                 tell(key, fact, sign, stamp)
+            if unchanged is not None and changed_homes == before and HOME in positions:
+                unchanged.append(number)
         if origin is not None:
             self.passing.passed(origin.publisher, origin.number)
         return changed_homes
@@ -272,7 +276,7 @@ class Rendezvous:
                 raise Refused("somebody has this already")
         if posted is None:
             if stand is None or not stand.size:
-                self._new_keys.append(_EVERYWHERE if key is None else key)
+                self._new_keys.append(EVERYWHERE if key is None else key)
             if stand is None:
                 assert key is not None, "there is always a stand of what is posted everywhere"
                 stand = stands.make(key)
@@ -294,7 +298,7 @@ class Rendezvous:
 
     def anchors(self) -> Iterable[tuple[int, int, Term | None]]:
         """The keys under which something is posted; what is posted everywhere has arity 0, position 0 and no constant."""
-        return [*self._stands, *([_EVERYWHERE] if self._everywhere.size else [])]
+        return [*self._stands, *([EVERYWHERE] if self._everywhere.size else [])]
 
     def standing_by(self) -> Iterable[Key]:
         """The keys under which something stands by, and nothing else is posted."""
@@ -493,6 +497,3 @@ class Rendezvous:
     def feeds(self, subscriber: Subscriber | None = None, *, standby: bool = False) -> int:
         """Feeds to all subscribers, or to one; those that stand by are counted apart."""
         return (self._standby if standby else self._stands).feeds(subscriber)
-
-
-_EVERYWHERE = (0, HOME, None)

@@ -24,7 +24,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import TypeAlias
 
@@ -36,10 +36,11 @@ from .exchange import ANSWER_TIMEOUT_S, Answer, Channel, Exchange, Leaving, Link
 from .features import Key
 from .holders import Holders
 from .keeping import Unkept
-from .messages import Done, Failed, NotHere, Origin, Replicate, parts
+from .messages import Done, Failed, NotHere, Origin, Replicate
 from .model import Tuple
 from .patience import Patience
 from .rendezvous import Rendezvous
+from .sizes import parts
 from .standbys import StartTask
 from .versions import Versions
 
@@ -79,6 +80,8 @@ class Held:
     """The latest time that is known here."""
     behind: list[int]
     """Those that did not, here or at another holder, by number, because the contrary has happened later."""
+    unchanged: list[int] = field(default_factory=list)
+    """Those, by number, that were under their position 0 as they were to be already."""
     everywhere: Callable[[], Awaitable[None]] | None = None
     """Waits until our disk and all other holders have it; raises PeerUnreachable or Refused. None where there are none of them."""
 
@@ -111,22 +114,31 @@ class Replication:
         self._start_task = start_task
         self._patience = Patience()
 
-    def hold(self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes], stamp: int, origin: Origin | None = None) -> Held:
-        """Make a change here, except of facts to which the contrary has happened later.
+    def hold(
+        self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes], stamp: int, origins: Sequence[tuple[range, Origin | None]]
+    ) -> Held:
+        """Make a change here, except of facts to which the contrary has happened later; ``origins`` as Publish.by_call has them.
 
         Raises Refused for an absurd stamp, and where the disk does not take changes.
         """
         self._keeping.check()
         behind = self._behind(sign, facts, places, stamp)
+        changed = 0
+        unchanged: list[int] = []
+        late = set(behind)
+        for some, origin in origins:
+            taken = [number for number in some if number not in late] if late else some
+            same: list[int] = []
+            theirs = [facts[number] for number in taken], [places[number] for number in taken]
+            changed += self._rendezvous.publish(sign, *theirs, stamp=stamp, origin=origin, unchanged=same)
+            unchanged += [taken[number] for number in same]
         numbers: Sequence[int] = range(len(facts))
         if behind:
-            late = set(behind)
             numbers = [number for number in numbers if number not in late]
             facts = [facts[number] for number in numbers]
             places = [places[number] for number in numbers]
-        changed = self._rendezvous.publish(sign, facts, places, stamp=stamp, origin=origin)
         kept = self._keeping.kept()
-        held = Held(changed, self._versions.latest, list(behind), kept)
+        held = Held(changed, self._versions.latest, list(behind), unchanged, kept)
         if not self._holders.others():
             return held
         # What the links have room for leaves in this turn of the loop, together with what the other messages of it cause.
@@ -176,7 +188,7 @@ class Replication:
                 # As of one change, whose primary may know less than we do: one that has just come, or come back.
                 behind = self._rendezvous.held.behind(signs[0], facts, places, stamp)
         self._rendezvous.take_over(signs, facts, places, stamps)
-        return Held(0, self._versions.latest, list(behind), self._keeping.kept())
+        return Held(0, self._versions.latest, list(behind), everywhere=self._keeping.kept())
 
     # --- the other holders ------------------------------------------------------------------------------------------------
 

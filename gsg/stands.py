@@ -10,10 +10,13 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 
 from .demands import Demand
-from .features import Key
+from .features import HOME, Key
 from .messages import InsertCondition
 from .model import Tuple
 from .posting import Posted, Stand, Subscriber
+
+EVERYWHERE = (0, HOME, None)
+"""Stands for a key where what has none is told of."""
 
 
 class Stands:

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import structs
 
-from .messages import Snapshot, parts
+from .messages import Snapshot
 from .model import Tuple
 from .passages import SLICE_S
 from .posting import Feed
+from .sizes import parts
 
 SNAPSHOT_FACTS = 2_000
 """Facts in one part of a snapshot."""

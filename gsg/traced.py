@@ -18,7 +18,7 @@ from .holders import Holders
 from .intake import Intake
 from .interests import Interests
 from .memories import Memory
-from .messages import Event, InsertCondition, Origin, size_bytes
+from .messages import Event, InsertCondition, Origin
 from .model import Tuple
 from .passages import Reached
 from .placement import NOWHERE
@@ -26,6 +26,7 @@ from .posting import AnyFeed, Posted, StandbyFeed, Subscriber
 from .publisher import Publisher
 from .recorder import Parts, Recorder
 from .rendezvous import Rendezvous
+from .sizes import size_bytes
 from .trace import Record, Role, What
 from .versions import Versions
 
@@ -113,19 +114,22 @@ class TracedRendezvous(Rendezvous):
         stamp: int = 0,
         as_holder: bool = True,
         origin: Origin | None = None,
+        unchanged: list[int] | None = None,
     ) -> int:
         """As without tracing, fact by fact."""
         at_us = self._recorder.now_us()
         what = What.INSERT if sign > 0 else What.RETRACT
         role = Role.RENDEZVOUS if as_holder else Role.FORMER
         changed_homes = 0
-        for fact, positions in zip(facts, places, strict=True):
+        for number, (fact, positions) in enumerate(zip(facts, places, strict=True)):
             if not positions:
                 # Nothing of it is here: it was sorted out for others (handover.py).
                 continue
             met, matched = self.met, self.matched
             changed = super().publish(sign, [fact], [positions], stamp=stamp, as_holder=as_holder, origin=origin)
             changed_homes += changed
+            if unchanged is not None and not changed and HOME in positions:
+                unchanged.append(number)
             self._recorder.add(
                 Record(
                     at_us,

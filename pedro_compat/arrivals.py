@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from gsg.messages import Event, size_bytes
+from gsg.messages import Event
+from gsg.sizes import size_bytes
 
 from .covers import term_of
 from .dialect import Dialect

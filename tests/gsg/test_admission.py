@@ -16,8 +16,9 @@ from gsg import Peer, PeerMisbehaved, PeerUnreachable, Refused, Symbol
 from gsg.admission import MAX_NAMED, MAX_PUBLISHED_BYTES, Published, check
 from gsg.audiences import MAX_READERS
 from gsg.handover import CHUNK_FACTS
-from gsg.messages import MAX_TUPLE_BYTES, Event, Failed, Flash, Origin, Publish, Replicate, encode
+from gsg.messages import After, Event, Failed, Flash, Origin, Part, Publish, Replicate, encode
 from gsg.model import MAX_ARITY, MAX_NESTING, Compound, List, Term, Tuple, Variable
+from gsg.sizes import MAX_TUPLE_BYTES
 
 ON = Symbol("on")
 PEER, SOMEBODY = b"p" * 20, b"s" * 20
@@ -33,6 +34,14 @@ def flash(items: Tuple, there: bytes = b"\x00") -> Flash:
 
 def replicate(fact: Tuple, there: bytes = b"\x00", *, sign: int = 1, stamp: int = 7) -> Replicate:
     return Replicate(1, [sign], [fact], [there], [stamp])
+
+
+def in_parts(facts: list[int], numbers: list[int], *, from_whom: bytes | None = PEER, after: int = 0) -> Publish:
+    """Two facts, of which so many have these numbers."""
+    origin = None if from_whom is None else Origin(from_whom, 5)
+    named: After = [(SOMEBODY, number, 0) for number in range(after)]
+    parts = [Part(*each, named) for each in zip(facts, numbers, strict=True)]
+    return Publish(1, 1, [("a", ON), ("b", ON)], [b"\x00", b"\x01"], 7, origin=origin, parts=parts)
 
 
 def nested(depth: int) -> Term:
@@ -64,11 +73,22 @@ REFUSED = [
     (Publish(1, 2, [("a",)], [b"\x00"], 7), "sign 2; expected 1 or -1"),
     (Publish(1, -1, [("a",)], [b"\x00"], -1), "a change at stamp -1; expected microseconds since 1970"),
     (Publish(1, 1, [("a",)], [], 7), "1 tuples with 0 places; expected as many"),
+    (in_parts([1, 2], [4, 5]), "2 facts in parts of [1, 2]; expected each in one of them"),
+    (in_parts([3, -1], [4, 5]), "2 facts in parts of [3, -1]; expected each in one of them"),
+    (in_parts([2, 0], [4, 5]), "2 facts in parts of [2, 0]; expected each in one of them"),
+    (in_parts([1, 1], [5, 5]), "parts whose numbers do not ascend to that of their message"),
+    (in_parts([1, 1], [5, 6]), "parts whose numbers do not ascend to that of their message"),
+    (in_parts([1, 1], [4, 5], from_whom=None), "parts whose numbers do not ascend to that of their message"),
+    (in_parts([1, 1], [4, 5], after=66), "a part that comes after those of more than 65 rendezvous"),
 ]
 
 
 def of(message: Published) -> None:
     check(PEER, message, len(encode(message)))
+
+
+def test_facts_of_several_calls_are_taken() -> None:
+    of(in_parts([1, 1], [4, 5], after=65))
 
 
 @pytest.mark.parametrize(("message", "why"), REFUSED, ids=[f"{type(each).__name__}: {why}" for each, why in REFUSED])

@@ -14,8 +14,9 @@ import dht
 import rete
 from gsg.errors import PeerMisbehaved
 from gsg.features import Template
-from gsg.messages import PART_BYTES, Died, Gap, Message, Moved, NotHere, decode, encode, fit_together, parts
+from gsg.messages import Died, Gap, Message, Moved, NotHere, Origin, Part, Publish, decode, encode
 from gsg.model import IRI, BlankNode, Compound, List, Literal, Symbol, Term, Tuple, Variable
+from gsg.sizes import PART_BYTES, fit_together, parts
 
 names = st.text(max_size=3)
 plain: st.SearchStrategy[Term] = st.one_of(
@@ -170,3 +171,24 @@ def test_tuples_fit_together_where_all_of_them_are_short_enough_and_can_be_encod
     assert fit_together([("a", "b")] * 10, 100)
     assert not fit_together([("a", "b" * 20)] * 10, 100)
     assert not fit_together([("\ud800",)], 100)
+
+
+def test_facts_of_several_calls_come_as_from_messages_of_their_own() -> None:
+    after = [(b"other", 3, 0)]
+    parts = [Part(2, 5, after), Part(1, 6), Part(3, 8)]
+    facts: list[Tuple] = [(number,) for number in range(6)]
+    message = Publish(1, 1, facts, [b"\x00"] * 6, 7, origin=Origin(b"us", 9), parts=parts)
+
+    assert message.by_call() == [
+        (range(2), Origin(b"us", 5, after)),
+        (range(2, 3), Origin(b"us", 6)),
+        (range(3, 6), Origin(b"us", 8)),
+    ]
+    assert message.parts_of([1, 3, 5]) == [Part(1, 5, after), Part(2, 8)]
+
+
+def test_facts_of_one_call_come_from_their_message() -> None:
+    message = Publish(1, 1, [("a",), ("b",)], [b"\x00"] * 2, 7, origin=Origin(b"us", 9))
+
+    assert message.by_call() == [(range(2), Origin(b"us", 9))]
+    assert message.parts_of([1]) == []

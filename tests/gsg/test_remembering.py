@@ -15,6 +15,7 @@ from peers import PORT, Reader, guest_of, make_peer, quiet, rendezvous, unread
 
 import dht
 import gsg.keeping
+import gsg.together
 from dht import Identity
 from dht.simnet import SimNet, run
 from gsg import BadData, GsgError, Peer, PeerUnreachable, Refused, Space, Symbol
@@ -396,6 +397,8 @@ def test_one_holder_with_a_full_disk_keeps_nobody_from_publishing(tmp_path: Path
 
 def test_more_than_the_disk_keeps_up_with_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gsg.keeping, "WAITING_FACTS", 3)
+    # Each call in a message of its own.
+    monkeypatch.setattr(gsg.together, "SMALL_FACTS", 0)
 
     async def work(lives: Lives) -> None:
         (peer,) = lives.peers.values()

@@ -88,6 +88,15 @@ def test_a_change_is_counted_where_the_home_of_the_fact_is(place: Place) -> None
     assert place.rendezvous.publish(-1, [A, B], [b"\x01\x02", b"\x00"]) == 1
 
 
+def test_what_was_there_already_is_named_where_its_home_is(place: Place) -> None:
+    place.rendezvous.publish(1, [A], [b"\x00\x01\x02"], stamp=1)
+    unchanged: list[int] = []
+
+    place.rendezvous.publish(1, [B, A, B, A], [b"\x00", b"\x00", b"\x00\x01", b"\x01"], stamp=2, unchanged=unchanged)
+
+    assert unchanged == [1, 2]
+
+
 def test_equal_templates_of_several_subscribers_are_stored_once(place: Place) -> None:
     place.follow("s", 1)
     place.follow("t", 1)
