@@ -71,6 +71,8 @@ log = logging.getLogger(__name__)
 
 DEFAULT_URL = "http://127.0.0.1:8470"
 OPEN_TIMEOUT_S = 5.0
+AGAIN = "connect and subscribe again, here or at another peer: rows begin again with a snapshot, and events in between are not told"
+"""What whoever reads that a connection has ended can do."""
 Wanted = TypeVar("Wanted", bound=Reply)
 MakeRequest: TypeAlias = Callable[[int, list[Tuple], "list[str] | None"], Request]
 
@@ -170,7 +172,13 @@ class Client:
             self._websocket = await websocket_connect(
                 target, max_size=MAX_MESSAGE_BYTES, compression=None, open_timeout=OPEN_TIMEOUT_S, proxy=None
             )
-        except (OSError, TimeoutError, InvalidHandshake, InvalidURI, EOFError, UnicodeError) as error:
+        except TimeoutError:
+            raise PeerUnreachable(
+                f"nobody answers at {self.url} within {OPEN_TIMEOUT_S:g} s, and nothing refuses the connection either: "
+                "a peer there is stopped or hangs (continue it or start it again), or something on the way drops what is sent; "
+                "name another with --peer URL or GSG_PEER"
+            ) from None
+        except (OSError, InvalidHandshake, InvalidURI, EOFError, UnicodeError) as error:
             problem = str(error) or "no answer"
             raise PeerUnreachable(
                 f"no peer answers at {self.url}: {problem}; start one with `gsg peer`, or name another with --peer URL or GSG_PEER"
@@ -371,7 +379,7 @@ class Client:
             # 1002: a protocol error (RFC 6455, section 7.4.1).
             await self._websocket.close(1002)
         else:
-            self._end(PeerUnreachable(f"the peer at {self.url} has stopped"))
+            self._end(PeerUnreachable(f"the peer at {self.url} has stopped; {AGAIN}"))
 
     def _received(self, reply: Reply) -> None:
         stream = self._streams.get(reply.request)
@@ -418,13 +426,17 @@ def _what_became(error: ConnectionClosed) -> str:
     code, why = (error.rcvd.code, error.rcvd.reason) if error.rcvd is not None else (0, "")
     # 1001 and 1012: the peer goes away, or is started anew (RFC 6455, section 7.4.1, and the registry of its codes).
     if code in (1001, 1012):
-        return "has stopped"
+        return f"has stopped; {AGAIN}"
     if code == 1011 and "ping" in why:
         return (
             "has cut this client off, which did not answer for 20 s or more; let nothing keep its event loop waiting so long "
-            f"({error})"
+            f"({error}); {AGAIN}"
         )
-    return f"is lost: {error}"
+    if error.rcvd is None and error.sent is None:
+        return f"is lost without a word: it died, the connection broke, or it cut this client off for not reading; {AGAIN}"
+    if error.rcvd is None and error.sent is not None and error.sent.code == 1011:
+        return f"has not answered for 20 s or more: it hangs, or the connection is broken; {AGAIN}"
+    return f"is lost: {error}; {AGAIN}"
 
 
 _decode_request = msgspec.msgpack.Decoder(Request).decode

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Self
 
 from .backlog import LIMIT, Backlog, Overflow
 from .errors import GsgError, Overrun
@@ -75,9 +76,14 @@ class LiveSubscription:
         """Differences that have come and were not read."""
         return len(self._backlog)
 
-    async def __aiter__(self) -> AsyncIterator[Change]:
-        while batch := await self.batch(1):
-            yield batch[0]
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Change:
+        """The oldest difference; waits for one. Nothing is lost where whoever waits gives up, as with ``asyncio.timeout``."""
+        for change in await self.batch(1):
+            return change
+        raise StopAsyncIteration
 
     async def batch(self, most: int) -> list[Change]:
         """The oldest differences, at most so many; waits for the first, and is empty when the subscription was closed.

@@ -21,6 +21,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from dht.errors import show
 
 from ..errors import DoorClosed, reason
+from ..messages import Count
 from ..peer import Peer
 from .protocol import MAX_MESSAGE_BYTES
 from .session import Session, report
@@ -72,6 +73,8 @@ class HttpDoor:
         self._socket: socket.socket | None = None
         self._group = asyncio.TaskGroup()
         self._clients = 0
+        self._lost = 0
+        """Clients that ended without a goodbye."""
         config = uvicorn.Config(
             self._application(),
             log_config=None,
@@ -110,16 +113,22 @@ class HttpDoor:
         self._socket = listening
         await self._group.__aenter__()
         self._group.create_task(self._server.serve(sockets=[listening]))
+        self._peer.counters.add(self._counted)
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         assert self._socket is not None, "entered before left"
         self._server.should_exit = True
+        with contextlib.suppress(ValueError):  # leaving twice is allowed
+            self._peer.counters.remove(self._counted)
         try:
             # The caller's own error is the caller's: the group is to wait for the server, not to wrap it.
             await self._group.__aexit__(None, None, None)
         finally:
             self._socket.close()
+
+    def _counted(self) -> list[Count]:
+        return [Count("http_clients_lost", self._lost)]
 
     def _refusal(self, websocket: WebSocket) -> Response | None:
         # Browsers let any page open a WebSocket to the loopback and say in Origin which it is (RFC 6455, section 10.2).
@@ -150,7 +159,9 @@ class HttpDoor:
             try:
                 caller = websocket.client
                 client = "" if caller is None else f"{caller.host}:{caller.port}"
-                await Session(self._peer, websocket, client).serve()
+                session = Session(self._peer, websocket, client)
+                await session.serve()
+                self._lost += session.lost
             finally:
                 self._clients -= 1
 

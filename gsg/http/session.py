@@ -92,6 +92,8 @@ class Session:
         self._first = True
         self._left = False
         """Whether nobody is there any more to answer to: what is under way is carried out, and not told."""
+        self.lost = False
+        """Whether its connection ended without a goodbye: it died, the network broke, or it did not answer and was cut off."""
         self._subscriptions: dict[int, _Standing] = {}
         self._allowance = peer.quotas.of_client()
         # Each request under way holds a place; the reader waits for one, which is what slows the client down.
@@ -124,6 +126,11 @@ class Session:
     async def _receive(self) -> Request | None:
         message = await self._socket.receive()
         if message["type"] == "websocket.disconnect":
+            # 1006: no close frame has come (RFC 6455, section 7.1.5). Uvicorn may say 1005 then, without a reason, even an empty one.
+            code = message.get("code")
+            self.lost = code == 1006 or (code == 1005 and "reason" not in message)
+            if self.lost:
+                log.info("a client at %s is gone without a word: it died, or did not answer and was cut off", self._client)
             return None
         text = message.get("text")
         self._size_bytes = len(message["bytes"] if text is None else text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Callable
 
 import msgspec
@@ -209,3 +210,30 @@ async def test_a_client_that_was_cut_off_for_its_silence_is_told_so() -> None:
         async with gsg.connect(f"http://127.0.0.1:{port}") as client:
             with pytest.raises(PeerUnreachable, match="has cut this client off, which did not answer for 20 s or more"):
                 await client.insert([("a",)])
+
+
+async def test_what_a_peer_that_dies_leaves_its_readers_to_do_is_said() -> None:
+    async def die(socket: ServerConnection) -> None:
+        socket.transport.abort()
+        await socket.wait_closed()
+
+    async with serve(die, "127.0.0.1", 0) as server:
+        port = next(iter(server.sockets)).getsockname()[1]
+        async with gsg.connect(f"http://127.0.0.1:{port}") as client:
+            with pytest.raises(PeerUnreachable) as lost:
+                await client.subscribe("(?x)")
+
+    assert str(lost.value) == (
+        f"the peer at http://127.0.0.1:{port} is lost without a word: it died, the connection broke, or it cut this client off "
+        "for not reading; connect and subscribe again, here or at another peer: rows begin again with a snapshot, and events in "
+        "between are not told"
+    )
+
+
+async def test_a_peer_that_hangs_is_not_said_to_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gsg.client.OPEN_TIMEOUT_S", 0.05)
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        url = f"http://127.0.0.1:{deaf.getsockname()[1]}"
+        with pytest.raises(PeerUnreachable, match=f"nobody answers at {url} within 0.05 s, .* a peer there is stopped or hangs"):
+            async with gsg.connect(url):
+                pass

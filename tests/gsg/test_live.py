@@ -42,6 +42,20 @@ async def test_a_reader_waits_for_what_comes_next() -> None:
     assert subscription.pending == 0
 
 
+async def test_a_read_that_is_given_up_loses_nothing_and_one_after_the_end_says_so() -> None:
+    subscription = Made().subscription
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0):
+            await anext(subscription)
+
+    subscription.deliver(changes(1, 2))
+
+    assert [await anext(subscription)] == changes(1)
+    assert [await anext(subscription)] == changes(2)
+    subscription.ended(None)
+    assert await anext(subscription, None) is None
+
+
 async def test_a_batch_is_the_oldest_and_no_more_than_asked_for() -> None:
     subscription = Made().subscription
     subscription.deliver(changes(1, 2, 3))

@@ -410,3 +410,26 @@ async def test_an_answer_to_a_connection_that_was_closed_is_dropped() -> None:
         await Session(peer, socket).serve()
 
     assert socket.tried == 1
+
+
+async def test_clients_that_go_without_a_goodbye_are_counted_and_no_others(door: HttpDoor, client: Client) -> None:
+    async with websocket(endpoint(door)) as socket:
+        await socket.send(msgspec.msgpack.encode(AskReport(1)))
+        await socket.recv()
+    async with gsg.connect(door.url) as other:
+        await other.report()
+    assert await lost_clients(client) == 0
+
+    async with websocket(endpoint(door)) as socket:
+        await socket.send(msgspec.msgpack.encode(AskReport(1)))
+        await socket.recv()
+        socket.transport.abort()
+
+    while not (lost := await lost_clients(client)):
+        pass
+    assert lost == 1
+
+
+async def lost_clients(client: Client) -> int:
+    (asked,) = (await client.report()).peers
+    return next(one.count for one in asked.counts if one.name == "http_clients_lost")
