@@ -126,7 +126,7 @@ class Session:
     async def _receive(self) -> Request | None:
         message = await self._socket.receive()
         if message["type"] == "websocket.disconnect":
-            # 1006: no close frame has come (RFC 6455, section 7.1.5). Uvicorn may say 1005 then, without a reason, even an empty one.
+            # 1006: no close frame has come (RFC 6455, section 7.1.5). Uvicorn may say 1005 then, without even an empty reason.
             code = message.get("code")
             self.lost = code == 1006 or (code == 1005 and "reason" not in message)
             if self.lost:
