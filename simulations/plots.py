@@ -11,7 +11,9 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogFormatter
 from numpy.typing import NDArray
 
 SIZE_INCHES = (6.0, 4.0)
@@ -112,11 +114,19 @@ def _axes(x: str, y: str, *, log_x: bool, log_y: bool) -> tuple[Figure, Axes]:
     axes.set_ylabel(y)
     if log_x:
         axes.set_xscale("log")
+        _number_plainly(axes.xaxis)
     if log_y:
         axes.set_yscale("log", nonpositive="mask")
+        _number_plainly(axes.yaxis)
     axes.grid(visible=True, color="#e3e8ee", linewidth=0.7)
     axes.set_axisbelow(True)
     return figure, axes
+
+
+def _number_plainly(axis: Axis) -> None:
+    # Numbers as text: to set 10 with its exponent as a formula takes nearly half of the time of a picture.
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(LogFormatter(labelOnlyBase=False))
 
 
 def _colour(number: int) -> str:
