@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import importlib
 import os
+import sys
 from collections.abc import Generator, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +16,8 @@ from hypothesis import settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+TESTS = Path(__file__).parent
 
 settings.register_profile("unhurried", deadline=None, max_examples=100)
 # make soak asks for it, with pytest's --hypothesis-profile.
@@ -21,6 +27,22 @@ settings.load_profile("unhurried")
 # Java as Spark's launcher starts it: what runs for seconds only is not worth half a minute of a core for machine code that is as
 # quick as can be. For what this process starts as well.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """In a fresh clone each worker would compile all modules of tests, which takes seconds, and all would at the same time: each
+    begins with its share of them, and finds those of the others compiled."""
+    worker = getattr(session.config, "workerinput", None)
+    if worker is None or [Path(each).name for each in session.config.args] != [TESTS.name]:
+        return
+    modules = sorted(TESTS.rglob("test_*.py"))
+    # As pytest itself does when it comes to a module.
+    sys.path[:0] = [folder for folder in dict.fromkeys(str(module.parent) for module in modules) if folder not in sys.path]
+    for module in modules[int(worker["workerid"].removeprefix("gw")) :: worker["workercount"]]:
+        # Whatever is wrong with it is said when it is collected.
+        with contextlib.suppress(Exception, pytest.skip.Exception):
+            importlib.import_module(module.stem)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
