@@ -16,6 +16,7 @@ import gc
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cache
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -244,8 +245,13 @@ def _parts(item: Any) -> Iterator[Any]:
         yield item.__self__
     elif isinstance(item, tuple):
         yield from item
-    elif type(item).__module__.startswith(("rete.", "gsg.expressions.")):
+    elif _is_of_the_matcher(type(item)):
         yield from (inner for inner in gc.get_referents(item) if not isinstance(inner, type))
+
+
+@cache
+def _is_of_the_matcher(kind: type) -> bool:
+    return kind.__module__.startswith(("rete.", "gsg.expressions."))
 
 
 def _leaves(container: Any) -> Iterator[Any]:
