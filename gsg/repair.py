@@ -43,6 +43,8 @@ KEYS_PER_TURN = 500
 FACTS_PER_TURN = 10_000
 """Facts under one key that are summed up before others get their turn."""
 CHUNK_KEYS = 1_000
+FOUND_PER_ROUND = 20
+"""Keys whose holders are not known, and are asked for after each look; mostly one lookup answers for many of them."""
 PATIENCE = 3
 """Rounds in which a range differs before keys are compared there that never stand still."""
 FACTS_PER_ROUND = 10_000
@@ -93,6 +95,11 @@ class Repair:
     async def round(self) -> None:
         """Compare with everybody once."""
         peers = await self._look()
+        try:
+            # The next look has those that are found.
+            await self._holders.look_up(list(islice(self._digests.unplaced, FOUND_PER_ROUND)))
+        except GsgError as error:
+            log.debug("the holders of some keys were not found: %s", error)
         self._differed = {contact.id: self._differed.get(contact.id, [0] * RANGES) for contact in peers}
         for contact in peers:
             try:

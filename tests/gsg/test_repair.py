@@ -65,6 +65,23 @@ def test_what_two_holders_lack_of_one_message_is_mended_also_where_it_is_as_much
     simulate(work, seed=72, size=3)
 
 
+def test_keys_are_compared_though_it_was_not_known_any_more_who_holds_them() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        fact: Tuple = ("a", ON, "b")
+        await peers[0].insert([fact])
+        await asyncio.sleep(5 * COMPARE_S)
+        for peer in peers:
+            peer._endpoint.overlay.regions.clear()
+        lose(peers[0], PLACE, fact)
+
+        for peer in peers * 3:
+            await peer._repair.round()
+
+        assert [len(peer._rendezvous.held.under(PLACE)) for peer in peers] == [1] * 3
+
+    simulate(work, seed=78, size=3)
+
+
 def lose_tombstone(peer: Peer, key: Key, fact: Tuple) -> None:
     """As if it had never heard that a fact went."""
     peer._rendezvous.held._unbury(key, fact)
