@@ -391,6 +391,7 @@ class Overlay:
 
     def _forget(self, contact: Contact) -> None:
         self._asking.router.remove(contact.id)
+        self._seals.ended(contact.id)
         self.regions.forget(contact.id)
         self._joining.changed = True
         self._joining.book.add(contact.address, asyncio.get_running_loop().time())

@@ -13,7 +13,8 @@ itself with an X25519 key drawn in this life, and from then on both have a key f
 * Cheap checks come first: length, the network's check, address, allowed, count; then, within a budget, the signature.
 * ``life`` is higher in each life of a peer and ``count`` in each of its datagrams; what came already, from an earlier life or too
   late is not taken. No clock is compared with another's.
-* One id has one process: who meets its own, or an earlier life of a peer while a later one is at another address, says so.
+* One id has one process: who meets its own, or an earlier life of a peer while a later one is at another address, says so. Where
+  that later one has died, the earlier one is met again.
 * What an introduction says of the sender's address has to be where it came from, so nobody passes it on as his own. A peer that
   listens everywhere does not know its address, and names none.
 """
@@ -96,6 +97,8 @@ class _Session:
     taken: int
     # Whether the other side has our introduction.
     mutual: bool
+    # Whether it has died since it was last heard.
+    ended: bool = False
 
 
 class Unsealed:
@@ -115,6 +118,9 @@ class Unsealed:
     def refusal(self, data: bytes, error: BadSeal, now: float) -> bytes | None:
         """What to answer to a datagram that did not open, if anything."""
         return None
+
+    def ended(self, peer: PeerId) -> None:
+        """A peer is dead, as far as known."""
 
     def refused_by(self, address: Address) -> Refusal | None:
         """Why whoever listens there does not talk with us, if it said so."""
@@ -213,7 +219,7 @@ class Seals(Unsealed):
             raise BadSeal("datagrams forged")
         if not _take(session, count):
             raise BadSeal("datagrams repeated")
-        session.mutual = True
+        session.mutual, session.ended = True, False
         return peer, rest[_sealed_head.size :]
 
     def _open_introduction(self, data: bytes, sender: Address, now: float) -> tuple[PeerId, bytes]:
@@ -238,6 +244,9 @@ class Seals(Unsealed):
         if not self._membership.admits(peer):
             raise BadSeal("datagrams of peers not allowed", Refusal.NOT_ALLOWED)
         session = self._sessions.get(peer)
+        if session is not None and session.ended and session.address != sender:
+            # The process that was there is gone: one of an earlier life, which it was copied from, may go on.
+            session = None
         # A later life at another address: this one may have ended, or be a second process with the same key.
         is_twin = peer == self._membership.id or (session is not None and life < session.life and session.address != sender)
         if (
@@ -258,6 +267,7 @@ class Seals(Unsealed):
             session = self._meet(peer, sender, agreement, life, count)
         else:
             _take(session, count)
+            session.ended = False
             if session.address != sender:
                 self._at.pop(session.address, None)
                 session.address = sender
@@ -291,6 +301,12 @@ class Seals(Unsealed):
         session = self._sessions.pop(peer, None)
         if session is not None and self._at.get(session.address) == peer:
             del self._at[session.address]
+
+    def ended(self, peer: PeerId) -> None:
+        """A peer is dead, as far as known: another process with its key may take its place."""
+        session = self._sessions.get(peer)
+        if session is not None:
+            session.ended = True
 
     # Refusing, and being refused
 

@@ -58,6 +58,21 @@ def test_two_processes_with_one_key_that_meet_are_both_told() -> None:
     assert second.refused_by(HERE) is Refusal.SAME_ID
 
 
+def test_a_process_that_was_copied_is_met_again_when_its_copy_is_dead() -> None:
+    before, copy, other = seals(A, HERE, life=1), seals(A, ELSEWHERE, life=2), seals(B, THERE)
+    other.open(before.seal(b"q", THERE), HERE, 0.0)
+    other.open(copy.seal(b"q", THERE), ELSEWHERE, 0.0)
+    with pytest.raises(BadSeal, match="second process with one id"):
+        other.open(before.seal(b"q", THERE, again=True), HERE, 0.0)
+
+    other.ended(A.id)
+
+    assert other.open(before.seal(b"on", THERE, again=True), HERE, 0.0) == (A.id, b"on")
+    assert other.open(copy.seal(b"back", THERE, again=True), ELSEWHERE, 0.0) == (A.id, b"back")
+    with pytest.raises(BadSeal, match="second process with one id"):
+        other.open(before.seal(b"q", THERE, again=True), HERE, 0.0)
+
+
 def test_who_knows_a_later_life_elsewhere_tells_the_earlier_one() -> None:
     told: list[tuple[str, int]] = []
     before = Seals(Membership(A), life=1, rng=Random(1), on_twin=told.append)

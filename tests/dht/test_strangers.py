@@ -147,6 +147,35 @@ def test_a_copy_of_a_peer_does_not_join_beside_it_and_both_are_told(caplog: pyte
     assert sum("runs twice" in message for message in caplog.messages) >= 2
 
 
+def test_a_peer_that_was_copied_is_known_again_when_the_copy_has_gone() -> None:
+    async def main(net: SimNet) -> None:
+        others = [peer(net) for _ in range(3)]
+        first = peer(net)
+        copy = Endpoint(
+            first.identity.id,
+            net.host(),
+            PORT,
+            rng=net.rng(),
+            on_frames=first.take,
+            membership=Membership(first.identity),
+            incarnation=2,
+        )
+        async with others[0].endpoint, others[1].endpoint, others[2].endpoint, first.endpoint:
+            for each in (*others, first):
+                await each.endpoint.overlay.join([others[0].endpoint.contact.address] if each is not others[0] else [])
+            await asyncio.sleep(10)
+            async with copy:
+                await copy.overlay.join([others[0].endpoint.contact.address])
+                await asyncio.sleep(20)
+                between = {each.endpoint.overlay.knows(first.identity.id) for each in others}
+            await asyncio.sleep(200)
+
+            known = {each.endpoint.overlay.knows(first.identity.id) for each in others}
+            assert between != known == {first.endpoint.contact}
+
+    run(main, seed=3)
+
+
 class Ear(asyncio.DatagramProtocol):
     """A socket of a stranger."""
 
