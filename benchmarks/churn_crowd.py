@@ -203,7 +203,8 @@ class Crowd:
                 try:
                     await self.rng.choice(self.living).door.insert([fact])
                     break
-                except gsg.PeerUnreachable:
+                except (gsg.PeerUnreachable, gsg.Refused):
+                    # The peer itself is gone, or says that a holder has not confirmed.
                     await asyncio.sleep(POLL_S)
             self.said([fact])
             said += 1

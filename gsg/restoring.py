@@ -54,6 +54,8 @@ class Restoring:
         # Limit: MAX_DEAD too; a further one counts as one that has what it holds.
         self._came_s: dict[bytes, float] = {}
         self._points: list[int] = []
+        # Facts, of all keys together: most keys have few.
+        self._looked_at = 0
         # Keys that were found lost or not, with these dead. Bounded by the keys of the facts here.
         self._lost: Lost = {}
         # Of each key of ours those that its facts were brought back under, and who was told, as they may die too. Bounded likewise.
@@ -87,9 +89,9 @@ class Restoring:
         arity, own_position, _ = place
         done = self._done.get(place, _NOTHING)
         found: Lost = {}
-        facts = list(self._held.under(place).items())
-        for number, (fact, stamp) in enumerate(facts, 1):
-            if number % FACTS_PER_TURN == 0:
+        for fact, stamp in list(self._held.under(place).items()):
+            self._looked_at += 1
+            if self._looked_at % FACTS_PER_TURN == 0:
                 await asyncio.sleep(0)
             for position, constant in enumerate(fact):
                 other = (arity, position, constant)

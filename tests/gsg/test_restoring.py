@@ -15,7 +15,7 @@ from gsg import Peer, Symbol
 from gsg.exchange import LinkBroke
 from gsg.features import Key, key
 from gsg.handover import Handover
-from gsg.restoring import was_lost
+from gsg.restoring import FACTS_PER_TURN, was_lost
 
 ON = Symbol("on")
 NOTICED_S = 30.0
@@ -139,6 +139,27 @@ def test_facts_come_back_also_where_a_peer_comes_that_is_closer_to_their_key_tha
             assert [list(peer._rendezvous.held.under(place)) for peer in holders([guest, *living], place)] == [[fact]] * 3
 
     simulate(work, seed=67, size=12)
+
+
+def test_others_have_their_turn_while_many_keys_are_looked_at() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        [host] = peers
+        await host.insert([(number, ON, "x") for number in range(10 * FACTS_PER_TURN)])
+        turns = 0
+
+        async def count() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        counting = asyncio.create_task(count())
+        await host._handover._restore([(3, 0, number) for number in range(10 * FACTS_PER_TURN)])
+        counting.cancel()
+
+        assert turns >= 10
+
+    simulate(work, seed=68, size=1)
 
 
 def test_facts_come_back_though_what_else_changes_hands_is_not_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
