@@ -35,6 +35,7 @@ from .holders import UNSURE_S, Holders
 from .messages import Done, Failed, InsertCondition, Message, NotHere, Publish, Replicate
 from .model import Tuple
 from .notices import Notices
+from .onward import Onward, Sending
 from .placement import NOWHERE
 from .plan_of_keys import Plan
 from .rendezvous import Rendezvous
@@ -70,8 +71,6 @@ LOOKED_UP_AT_ONCE = 16
 
 Parcels: TypeAlias = dict[dht.Contact, tuple[list[int], list[bytes]]]
 """For each other holder: numbers of tuples, and the positions that are its own."""
-Sending: TypeAlias = "tuple[Channel, asyncio.Future[Answer]] | PeerUnreachable"
-"""A request that was sent and its answer, or why it was not."""
 
 
 class Handover:
@@ -99,8 +98,7 @@ class Handover:
         self._settled_at_s = 0.0
         self._new_until_s = asyncio.get_running_loop().time() + SETTLING_S
         self._working = False
-        self._forwarding = asyncio.Lock()
-        """Held while the parcels of one message are sent, so that messages are passed on in the order in which they came."""
+        self._onward = Onward(holders, exchange)
         self._newcomers: dict[bytes, int] = {}
         self._dead: set[bytes] = set()
         """Peers that came and have not been told all yet, and that died of late. Limits: the peers there are, MAX_CHANGES."""
@@ -194,6 +192,8 @@ class Handover:
         places, kept, parcels = self._sort(entries, message.places)
         origin, origins = message.origin, message.by_call()
         stamp = message.stamp
+        if parcels:
+            self._onward.check(channel.frame_bytes)
         held = self._replication.hold(message.sign, entries, places, stamp, origins)
         if not parcels:
             return held
@@ -216,7 +216,8 @@ class Handover:
                 await kept.everywhere()
             return Done(0, kept.changed, kept.latest, kept.behind, kept.unchanged)
 
-        self._start_task(self._forward(channel, message.request, parcels, held, make, instead))
+        each_bytes = self._onward.admit(channel.frame_bytes, len(parcels))
+        self._start_task(self._forward(channel, message.request, parcels, each_bytes, held, make, instead))
         return None
 
     def not_here(self, message: InsertCondition) -> NotHere | None:
@@ -265,28 +266,27 @@ class Handover:
         channel: Channel,
         request: int,
         parcels: Parcels,
+        each_bytes: int,
         held: Held,
         make: Callable[[list[int], list[bytes]], Callable[[int], Message]],
         instead: Callable[[list[int], list[bytes]], Awaitable[Done]],
     ) -> None:
         """Pass on what is others', then answer. Where a holder has gone already, we are next: it is carried out here."""
-        sent: list[tuple[dht.Contact, list[int], list[bytes], Sending]] = []
-        async with self._forwarding:
-            for holder, (numbers, theirs) in parcels.items():
-                sent.append((holder, numbers, theirs, await self._send(holder, make(numbers, theirs))))
+        # Tasks begin in order, those of several messages too: each waits for its turn with its holder.
+        sent = await asyncio.gather(*(self._send(holder, make(*parcel), each_bytes) for holder, parcel in parcels.items()))
         changed, latest = held.changed, held.latest
         behind: set[int] = set()
         unchanged = list(held.unchanged)
         try:
-            for holder, numbers, theirs, answer in sent:
+            for (holder, (numbers, theirs)), answer in zip(parcels.items(), sent, strict=True):
                 try:
-                    if isinstance(answer, PeerUnreachable):
-                        raise answer
-                    done = await answer_of(*answer, Done)
+                    done = None if answer is None else await answer_of(*answer, Done)
                 except GsgError as error:
                     log.info("kept what belongs to %s: %s", show(holder), error)
                     if isinstance(error, PeerUnreachable):
                         self._holders.failed(holder.id, error)
+                    done = None
+                if done is None:
                     done = await instead(numbers, theirs)
                 changed += done.count
                 latest = max(latest, done.stamp)
@@ -301,13 +301,13 @@ class Handover:
         self._flush()
         channel.send(Done(request, changed, max(latest, held.latest), sorted(behind.union(held.behind)), unchanged))
 
-    async def _send(self, holder: dht.Contact, make: Callable[[int], Message]) -> Sending:
-        """Send a request, whose answer is to come; or the reason why there will be none."""
+    async def _send(self, holder: dht.Contact, make: Callable[[int], Message], each_bytes: int) -> Sending | None:
+        """Send a request, whose answer is to come; not where the holder cannot be reached."""
         try:
-            channel = await self._exchange.channel(holder)
+            return await self._onward.send(holder, make, each_bytes)
         except PeerUnreachable as error:
-            return error
-        return channel, channel.ask(make)
+            log.info("kept what belongs to %s: %s", show(holder), error)
+            return None
 
     # --- keys that change hands -------------------------------------------------------------------------------------------
 

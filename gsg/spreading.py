@@ -20,26 +20,24 @@ from typing import TypeAlias
 import dht
 
 from .errors import GsgError, PeerUnreachable
-from .exchange import Answer, Channel, Exchange, Leaving, LinkBroke, answer_of, show
+from .exchange import Channel, Exchange, Leaving, LinkBroke, answer_of, show
 from .handover import Handover
 from .holders import Holders
 from .messages import After, Done, Flash, Message
+from .onward import Onward
 from .rendezvous import Rendezvous
 from .standbys import StartTask
 
 log = logging.getLogger(__name__)
 
 FULL_S = 5.0
-"""How long a link that takes no more is waited for; then its holder has not passed the events. Those behind wait for their turn, as
-many as publishers send without an answer."""
+"""How long a link that takes no more is waited for; then its holder has not passed the events. Those behind wait for their turn,
+within the limit of :mod:`gsg.onward`."""
 SLOW_S = 0.5
 """How long a holder that does not answer is waited for where another one, or this peer, has passed the events."""
 
 Parcels: TypeAlias = "dict[dht.Contact, dict[int, bytearray]]"
 """For each other holder: by number of an event in its message, the positions under which it is to pass there."""
-
-Sending: TypeAlias = "tuple[Channel, asyncio.Future[Answer]]"
-"""A request that was sent, and its answer."""
 
 
 class Spreading:
@@ -61,22 +59,24 @@ class Spreading:
         self._rendezvous = rendezvous
         self._start_task = start_task
         self._flush = flush
-        self._turns: dict[bytes, tuple[asyncio.Lock, int]] = {}
-        """By holder what keeps the order of what goes there, and how many use it. Bounded by the holders with something to send."""
+        self._onward = Onward(holders, exchange, full_s=FULL_S)
 
     def flash(self, channel: Channel, message: Flash) -> Done | None:
         """Carry out a Flash; None when others are concerned, and the answer comes when those have answered."""
         here, parcels = self._sort(message)
+        if parcels:
+            self._onward.check(channel.frame_bytes)
         self._rendezvous.flash(message.publisher, message.events, here, message.after, message.audience)
         if not parcels:
             return Done(message.request)
         last = message.events[-1].number
         named = [(self._own.id, last, last), *message.after]
         passing: list[asyncio.Future[bool]] = []
+        each_bytes = self._onward.admit(channel.frame_bytes, len(parcels))
         for holder, parcel in parcels.items():
             # Tasks begin in order, those of several messages too: each waits for its turn with its holder.
             passing.append(asyncio.get_running_loop().create_future())
-            self._start_task(self._pass_on(holder, _part(message, parcel, named), passing[-1]))
+            self._start_task(self._pass_on(holder, _part(message, parcel, named), each_bytes, passing[-1]))
         self._start_task(self._answer(channel, message, here, list(parcels.values()), passing))
         return None
 
@@ -127,14 +127,14 @@ class Spreading:
         self._flush()
         channel.send(Done(message.request))
 
-    async def _pass_on(self, holder: dht.Contact, make: Callable[[int], Message], passed: asyncio.Future[bool]) -> None:
+    async def _pass_on(
+        self, holder: dht.Contact, make: Callable[[int], Message], each_bytes: int, passed: asyncio.Future[bool]
+    ) -> None:
         """Send events to a holder and wait for its answer; ``passed`` is whether they have passed there."""
         gone: PeerUnreachable | None = None
         try:
-            answer = await self._in_turn(holder, make)
-            if answer is not None:
-                await answer_of(*answer, Done)
-                passed.set_result(True)
+            await answer_of(*await self._onward.send(holder, make, each_bytes), Done)
+            passed.set_result(True)
         except TimeoutError:
             log.info("events not passed on to %s, which reads too slowly", show(holder))
         except (LinkBroke, Leaving) as error:
@@ -146,26 +146,6 @@ class Spreading:
                 passed.set_result(False)
         if gone is not None:
             self._holders.failed(holder.id, gone)
-
-    async def _in_turn(self, holder: dht.Contact, make: Callable[[int], Message]) -> Sending | None:
-        """Send events behind what goes to the same holder; not where it cannot be reached. Raises TimeoutError."""
-        lock, users = self._turns.get(holder.id) or (asyncio.Lock(), 0)
-        self._turns[holder.id] = lock, users + 1
-        try:
-            async with lock:
-                try:
-                    channel = await self._exchange.channel(holder)
-                except PeerUnreachable as error:
-                    self._holders.failed(holder.id, error)
-                    return None
-                if channel.congested:
-                    async with asyncio.timeout(FULL_S):
-                        await channel.drained()
-                return channel, channel.ask(make)
-        finally:
-            lock, users = self._turns.pop(holder.id)
-            if users > 1:
-                self._turns[holder.id] = lock, users - 1
 
 
 def _part(message: Flash, parcel: dict[int, bytearray], after: After) -> Callable[[int], Message]:
