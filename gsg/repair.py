@@ -76,6 +76,8 @@ class Repair:
         """Keys that changed between the last two looks: they are left to the next round. None before the first, when all are."""
         self._differed: dict[bytes, list[int]] = {}
         """For each peer we hold something with, in how many rounds each range has differed; below 0, how many it is left alone."""
+        self._until = self._latest = 0
+        """Up to when keys that never stand still are compared, and the latest time that was known when this round began."""
         self.mended = 0
         """Keys that were sent to a holder that had other facts, since the start."""
 
@@ -94,6 +96,9 @@ class Repair:
 
     async def round(self) -> None:
         """Compare with everybody once."""
+        # Where stamps run ahead of the clock, what has come since the last round is later than all that was known then.
+        self._until = max(self._versions.now_us() - int(COMPARE_S * 1_000_000), self._latest)
+        self._latest = self._versions.latest
         peers = await self._look()
         try:
             # The next look has those that are found.
@@ -149,8 +154,7 @@ class Repair:
         still = [each for each in await self._shared(contact, differing - overdue) if each not in restless]
         await self._mend(contact, still, since)
         if overdue:
-            until = self._versions.now_us() - int(COMPARE_S * 1_000_000)
-            sent = await self._mend(contact, await self._shared(contact, overdue), since, until)
+            sent = await self._mend(contact, await self._shared(contact, overdue), since, self._until)
             for number in overdue:
                 differed[number] = -(sent // FACTS_PER_ROUND)
 

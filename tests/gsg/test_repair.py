@@ -142,9 +142,12 @@ async def insert_often(peer: Peer, seconds: float) -> None:
         await peer.insert([(f"new {number}", ON, "b")])
 
 
-def test_a_key_that_never_stands_still_is_mended_too() -> None:
+@pytest.mark.parametrize("ahead_s", [0, 7_200], ids=["by the clock", "ahead of it"])
+def test_a_key_that_never_stands_still_is_mended_too_also_where_stamps_run_ahead(ahead_s: int) -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         fact = ("a", ON, "b")
+        for peer in peers:
+            peer._versions.latest = peer._versions.now_us() + ahead_s * 1_000_000
         await peers[0].insert([fact])
         await asyncio.sleep(5 * COMPARE_S)
         lose(peers[2], (3, 1, ON), fact)
