@@ -8,8 +8,6 @@ uses one rendezvous names none, and nobody asks.
 
 from __future__ import annotations
 
-from collections import Counter
-
 from .messages import After, Passed
 from .posting import Subscriber
 
@@ -23,7 +21,8 @@ WAITING = 100_000
 """Questions that wait at a rendezvous for their number to pass; beyond, they are answered at once with what has passed."""
 WAITING_EACH = 1_000
 """So many of one subscriber, which has one for each publisher of whom something waits there: nobody fills the places of others. It
-is as many as are answered after what is kept for a subscriber; beyond, the first are not answered."""
+is as many as are answered after what is kept for a subscriber; beyond, the first are not answered. Of questions, the one that waits
+for the longest is answered with what has passed, as its publisher may have died."""
 
 
 class _Last:
@@ -109,8 +108,8 @@ class Passing:
         """Limit: PUBLISHERS."""
         self._waiting: dict[bytes, dict[Subscriber, int]] = {}
         """By publisher: who waits for which number. Limits: WAITING together, WAITING_EACH of one subscriber."""
-        self._asking: Counter[Subscriber] = Counter()
-        """How many questions of each subscriber wait."""
+        self._asking: dict[Subscriber, dict[bytes, None]] = {}
+        """Of whom each subscriber asks, the question that waits for the longest first. Limit as above."""
         self._count = 0
         self._congested: dict[Subscriber, dict[bytes, Passed]] = {}
         """Answers for those whose deltas are kept for now, by publisher: they come after these. Limit: WAITING_EACH of each."""
@@ -134,17 +133,22 @@ class Passing:
     def asked(self, subscriber: Subscriber, publisher: bytes, number: int) -> None:
         """A subscriber asks to be told when everything up to a number has passed."""
         last = self._last.get(publisher, 0)
-        waiting = self._waiting.get(publisher, {})
-        asking = self._asking[subscriber]
-        full = asking >= WAITING_EACH or self._count >= WAITING
-        if last >= number or (full and subscriber not in waiting):
+        if last >= number:
             self._answer(subscriber, Passed(publisher, last))
             return
-        if subscriber not in waiting:
-            self._asking[subscriber] = asking + 1
-            self._count += 1
-        waiting[subscriber] = number
-        self._waiting[publisher] = waiting
+        if subscriber in self._waiting.get(publisher, ()):
+            self._leave(publisher, subscriber)
+        asking = self._asking.get(subscriber)
+        if asking and (len(asking) >= WAITING_EACH or self._count >= WAITING):
+            oldest = next(iter(asking))
+            self._leave(oldest, subscriber)
+            self._answer(subscriber, Passed(oldest, self._last.get(oldest, 0)))
+        if self._count >= WAITING:
+            self._answer(subscriber, Passed(publisher, last))
+            return
+        self._asking.setdefault(subscriber, {})[publisher] = None
+        self._waiting.setdefault(publisher, {})[subscriber] = number
+        self._count += 1
 
     def _answer(self, subscriber: Subscriber, passed: Passed) -> None:
         kept = self._congested.get(subscriber)
@@ -176,15 +180,16 @@ class Passing:
     def drop(self, subscriber: Subscriber) -> None:
         """The subscriber is gone, and its questions."""
         self._congested.pop(subscriber, None)
-        for publisher in [publisher for publisher, waiting in self._waiting.items() if subscriber in waiting]:
+        for publisher in list(self._asking.get(subscriber, ())):
             self._leave(publisher, subscriber)
 
     def _leave(self, publisher: bytes, subscriber: Subscriber) -> None:
         waiting = self._waiting[publisher]
         del waiting[subscriber]
         self._count -= 1
-        self._asking[subscriber] -= 1
-        if not self._asking[subscriber]:
+        asking = self._asking[subscriber]
+        del asking[publisher]
+        if not asking:
             del self._asking[subscriber]
         if not waiting:
             del self._waiting[publisher]

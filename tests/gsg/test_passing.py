@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gsg.messages import Passed
 from gsg.passing import NAMED, NAMED_S, Passing, Sent
 
 P, Q = b"publisher", b"another"
@@ -126,6 +127,23 @@ def test_one_subscriber_asks_so_much_and_others_are_answered_in_time(monkeypatch
     passing.asked("other", P, 6)
     passing.asked("other", Q, 6)
     assert answers(passing) == []
+
+
+def test_questions_about_publishers_that_died_take_no_place_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gsg.passing.WAITING_EACH", 3)
+    passing = Passing()
+    for dead in (b"dead 1", b"dead 2", b"dead 3"):
+        passing.asked("s", dead, 5)
+
+    passing.asked("s", P, 5)
+    assert [passed.publisher for _, passed in passing.take()] == [b"dead 1"]
+    passing.asked("s", b"dead 2", 6)
+    passing.asked("s", Q, 5)
+    assert [passed.publisher for _, passed in passing.take()] == [b"dead 3"]
+    passing.passed(P, 5)
+    passing.passed(Q, 5)
+
+    assert passing.take() == [("s", Passed(P, 5)), ("s", Passed(Q, 5))]
 
 
 def test_answers_that_are_kept_for_who_reads_nothing_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
