@@ -11,6 +11,8 @@ import pytest
 
 import gsg
 
+pytestmark = pytest.mark.waits
+
 ROOT = Path(__file__).resolve().parents[1]
 FILMS = ROOT / "examples" / "films.nt"
 FIGURE_3 = (ROOT / "examples" / "README.md").read_text("utf-8").rpartition("```gsg\n")[2].partition("```")[0]
@@ -66,13 +68,13 @@ def test_every_film_has_a_title_a_year_and_a_director(films: gsg.Space) -> None:
     assert titles(complete) == titles(every)
 
 
-@pytest.fixture(scope="module")
+# One demo for all: of a module, each worker and each return to the module would run another.
+@pytest.fixture(scope="session")
 def demo() -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "examples/demo.py"]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_S, check=False)
 
 
-@pytest.mark.long
 def test_the_demo_ends_by_itself_and_complains_of_nothing(demo: subprocess.CompletedProcess[str]) -> None:
     assert (demo.returncode, demo.stderr) == (0, "")
     assert demo.stdout.endswith("Done; all peers have stopped.\n")

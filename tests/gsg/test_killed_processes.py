@@ -12,6 +12,8 @@ import pytest
 import gsg
 from gsg.processes import PeerProcess, start
 
+pytestmark = pytest.mark.waits
+
 PEERS = 4
 FACTS = [(f"{number}", gsg.Symbol("on"), f"{number // 2}") for number in range(200)]
 RETRACTED = 50
@@ -40,7 +42,6 @@ async def rows_of(url: str, expected: Counter[str]) -> Counter[str]:
     return +held
 
 
-@pytest.mark.long
 async def test_all_peers_are_killed_and_started_again_and_all_rows_are_as_before(tmp_path: Path) -> None:
     options = [("--data", str(tmp_path / f"{number}")) for number in range(PEERS)]
     running: list[PeerProcess] = []

@@ -14,6 +14,8 @@ from pyarrow import parquet
 
 from gsg.cli import main
 
+pytestmark = pytest.mark.waits
+
 
 @pytest.mark.parametrize(
     "arguments", [["subscribe", "(?x)"], ["status"], ["publish", "-", "--format", "nt"]], ids=lambda words: words[0]
