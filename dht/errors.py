@@ -141,7 +141,8 @@ class JoinFailed(RemoteError):
             return
         super().__init__(
             "no peer answered at the addresses to join; expected at least one of them to be a running peer; "
-            f"check that it runs and that UDP reaches it, or start without addresses to be the first peer{lines}"
+            "check that it runs, that the address is that of its --listen (not of its HTTP door), that --allow-peers here names it "
+            f"where that is said, and that UDP reaches it, or start without addresses to be the first peer{lines}"
         )
 
 

@@ -116,7 +116,10 @@ class Joining:
         who = await self._call(literal)
         if who is None:
             refusal = self._refused_by(literal)
-            return "no answer" if refusal is None else f"{REFUSED}{refusal.sentence}"
+            if refusal is None:
+                return "no answer"
+            # That this side refuses is no proof that a peer is there: whoever can send from its address could have answered.
+            return refusal.sentence if refusal is Refusal.UNLISTED else f"{REFUSED}{refusal.sentence}"
         if who == own:
             return "that is this peer itself"
         return literal

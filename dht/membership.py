@@ -29,7 +29,7 @@ _PUBLIC = "gsg"
 
 
 class Refusal(IntEnum):
-    """Why a peer is not let in. It travels as a number; what is read is this side's own sentence."""
+    """Why a peer is not let in. It travels as a number, but for UNLISTED; what is read is this side's own sentence."""
 
     OTHER_NETWORK = 1
     NOT_ALLOWED = 2
@@ -38,6 +38,8 @@ class Refusal(IntEnum):
     ID_NOT_PROVED = 5
     NOT_SIGNED = 6
     SAME_ID = 7
+    UNLISTED = 8
+    """This side refuses the other, whom it has asked itself."""
 
     @property
     def sentence(self) -> str:
@@ -54,6 +56,7 @@ _SENTENCES = {
     Refusal.SAME_ID: "another process runs with this peer's key; stop one of them, and give each peer a --data directory of its "
     "own, since a copy of one is the same peer",
     Refusal.NOT_SIGNED: "it takes signed messages only",
+    Refusal.UNLISTED: "somebody answers, and this peer's own list of allowed peers does not have it; add its id (--allow-peers)",
 }
 
 

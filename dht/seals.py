@@ -61,6 +61,7 @@ _SIGNED_AS = b"gsg datagram 1"
 # By whether links are TLS: what the check of an introduction is marked with.
 _MARKS = {True: b"TLS links", False: b""}
 _MASK = (1 << WINDOW) - 1
+_TRAVELLING = frozenset(Refusal) - {Refusal.UNLISTED}
 
 
 class Budget:
@@ -242,6 +243,8 @@ class Seals(Unsealed):
         if peer == self._membership.id and agreement == self._agreement.public:
             raise BadSeal("datagrams of our own")
         if not self._membership.admits(peer):
+            if (said := self._introduced.get(sender)) is not None:
+                self._introduced[sender] = (said[0], Refusal.UNLISTED)
             raise BadSeal("datagrams of peers not allowed", Refusal.NOT_ALLOWED)
         session = self._sessions.get(peer)
         if session is not None and session.ended and session.address != sender:
@@ -319,17 +322,19 @@ class Seals(Unsealed):
         return REFUSED + data[1 : 1 + CHECK_BYTES] + bytes((error.refusal,))
 
     def refused_by(self, address: Address) -> Refusal | None:
-        """Why whoever listens there does not talk with us, if it said so. Anybody on the way could have: it is only shown."""
+        """Why whoever listens there does not talk with us, if it said so, or we not with it.
+
+        Anybody on the way could have said it: it is only shown.
+        """
         return self._introduced.get(address, (b"", None))[1]
 
     def _hear_refusal(self, data: bytes, sender: Address) -> None:
         said = self._introduced.get(sender)
         if said is None or len(data) != 2 + CHECK_BYTES or data[1 : 1 + CHECK_BYTES] != said[0]:
             raise BadSeal("refusals of nothing that was said")
-        try:
-            self._introduced[sender] = (said[0], Refusal(data[-1]))
-        except ValueError:
-            raise BadSeal("refusals without a reason") from None
+        if data[-1] not in _TRAVELLING:
+            raise BadSeal("refusals without a reason")
+        self._introduced[sender] = (said[0], Refusal(data[-1]))
         if self._introduced[sender][1] is Refusal.SAME_ID:
             self._on_twin(sender)
         raise BadSeal("refused by others")

@@ -348,7 +348,9 @@ class Handover:
                     await asyncio.sleep(FOLLOW_LOOK_S)
         except TimeoutError:
             log.warning(
-                "not everything was handed over within %.0f s: what another holder has, it gives to the next one", LEAVING_S
+                "not everything was handed over within %.0f s: what other peers hold as well they give to the next holder by "
+                "themselves; what they do not is away until this peer is started again with the same --data, and lost without one",
+                LEAVING_S,
             )
 
     async def _hand_over(self) -> None:

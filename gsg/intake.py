@@ -37,6 +37,7 @@ from .resuming import Resuming
 from .silences import Silences
 from .standbys import Standby, Standbys, StartTask
 from .unions import Union
+from .writing import alpha_text
 
 log = logging.getLogger(__name__)
 
@@ -319,7 +320,10 @@ class Intake:
                 return
             except Elsewhere as error:
                 if attempt == ATTEMPTS:
-                    raise PeerUnreachable(f"no peer takes {memory.template!r}: {error}") from None
+                    raise PeerUnreachable(
+                        f"no peer takes {alpha_text(alpha_of(memory.template))}: {error}; peers do not agree on who holds it, as "
+                        "while many come and go, or two have one --data directory: try again in a moment, then look at their logs"
+                    ) from None
                 await self._holders.meet(error.contact, attempt - 1)
             except PeerUnreachable:
                 if attempt == ATTEMPTS:

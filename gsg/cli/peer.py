@@ -175,6 +175,13 @@ async def _serve(
         peer = await doors.enter_async_context(
             Peer(listen, joins, data=data, trace=trace, anchor=anchor, quotas=quotas, network=network)
         )
+        # Nothing is said before all doors stand: what was said would have to be taken back where a port is in use.
+        http_door = None
+        if http is not None:
+            from ..http.door import HttpDoor
+
+            http_door = await doors.enter_async_context(HttpDoor(peer, *http))
+        pedro_door = None if pedro is None else await doors.enter_async_context(pedro_options.door(peer, *pedro))
         contact = peer.contact
         click.echo(f"peer {contact.id.hex()} listens on {show(contact.host, contact.port)}")
         click.echo(network_options.members_of(network))
@@ -184,13 +191,9 @@ async def _serve(
             click.echo("nothing is kept on disk: facts last as long as a peer that holds them; --data DIR keeps them")
         else:
             click.echo(f"data in {data}: {peer.resumed_facts:,} facts resumed")
-        if http is not None:
-            from ..http.door import HttpDoor
-
-            http_door = await doors.enter_async_context(HttpDoor(peer, *http))
+        if http_door is not None:
             click.echo(f"http door at {http_door.url}")
-        if pedro is not None:
-            pedro_door = await doors.enter_async_context(pedro_options.door(peer, *pedro))
+        if pedro_door is not None:
             click.echo(f"pedro door at {show(pedro_door.host, pedro_door.port)}")
         if trace is not None:
             click.echo(f"trace in {trace}")
@@ -198,3 +201,5 @@ async def _serve(
         await stop.wait()
         with contextlib.suppress(OSError):  # the terminal is closed
             click.echo("stopping: handing over what this peer holds; Ctrl-C again skips that")
+    with contextlib.suppress(OSError):
+        click.echo("stopped")

@@ -29,7 +29,8 @@ class PublishProgress:
         self._size_bytes = size_bytes
         self._quiet = quiet
         self._bar: Progress | None = None
-        self._started_s = time.perf_counter()
+        self._started_s = self._acknowledged_s = 0.0
+        """When the first was sent, and the last acknowledged: reading a script before is not sending it."""
 
     def __enter__(self) -> Self:
         if not self._quiet and sys.stderr.isatty():
@@ -42,8 +43,13 @@ class PublishProgress:
             self._bar.add_task(self._title, total=self._size_bytes, said="")
         return self
 
+    def sending(self) -> None:
+        """Some are about to be sent."""
+        self._started_s = self._started_s or time.perf_counter()
+
     def acknowledged(self, tuples: int, changed: int) -> None:
         """So many more have arrived for good, and so many of them changed what is true (events always do)."""
+        self._acknowledged_s = time.perf_counter()
         self.done += tuples
         self.changed += changed
         if self._bar is not None:
@@ -56,7 +62,7 @@ class PublishProgress:
         if self._quiet:
             return
         if kind is None:
-            seconds = time.perf_counter() - self._started_s
+            seconds = self._acknowledged_s - self._started_s
             rate = self.done / max(seconds, 1e-9)
             click.echo(
                 f"{self._tuples()} acknowledged in {seconds:.1f} s ({rate:,.0f}/s); {self.changed:,} changed something",

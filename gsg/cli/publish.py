@@ -130,6 +130,7 @@ async def _in_batches(tuples: Iterable[Tuple], send: Send, progress: PublishProg
 
     try:
         for batch in _batches(tuples):
+            progress.sending()
             under_way.append((len(batch), asyncio.get_running_loop().create_task(send(batch))))
             # One turn of the loop, so that the request leaves before the next is read.
             await asyncio.sleep(0)

@@ -110,6 +110,24 @@ def test_a_peer_that_is_not_on_the_list_is_told_so_and_the_others_are_let_in() -
     run(main, seed=3)
 
 
+def test_a_peer_whose_own_list_lacks_the_one_to_join_is_told_so() -> None:
+    async def main(net: SimNet) -> None:
+        friend, other = peer(net), peer(net)
+        choosy = peer(net, allowed=[friend.identity.id])
+        async with other.endpoint, choosy.endpoint:
+            await other.endpoint.overlay.join([])
+            with pytest.raises(JoinFailed) as failed:
+                await choosy.endpoint.overlay.join([other.endpoint.contact.address])
+
+        ((_, problem),) = failed.value.tried
+        assert problem == (
+            "somebody answers, and this peer's own list of allowed peers does not have it; add its id (--allow-peers)"
+        )
+        assert not failed.value.is_refused
+
+    run(main, seed=4)
+
+
 def test_a_peer_whose_links_are_not_ciphered_like_ours_cannot_join_and_is_told_why() -> None:
     async def main(net: SimNet) -> None:
         inside, outside = peer(net, tls=True), peer(net)

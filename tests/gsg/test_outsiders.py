@@ -14,6 +14,7 @@ from peers import guest_of, make_peer, overlay, quiet
 from dht import Identity
 from dht.simnet import SimNet, run
 from gsg import BadData, BadNetwork, Network, PeerUnreachable, Symbol
+from gsg.errors import Elsewhere
 from gsg.network import allowed_from
 
 OURS, OTHERS = Network(secret=b"what only members know"), Network(secret=b"what somebody made up")
@@ -40,6 +41,22 @@ def test_an_outsider_is_told_why_and_the_inside_goes_on_and_counts_it(network: N
             assert refused(await peers[0].status()) == {"refused_other_network": 4}
 
     run(main, seed=1)
+
+
+def test_whoever_subscribes_where_peers_disagree_reads_the_condition_as_it_was_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main(net: SimNet) -> None:
+        async with overlay(net, 1) as (alone,):
+
+            async def elsewhere(*_: object) -> None:
+                raise Elsewhere("another peer holds it", contact=alone.contact)
+
+            monkeypatch.setattr("gsg.intake.Intake._post", elsewhere)
+            with pytest.raises(
+                PeerUnreachable, match=r"^no peer takes \(\*, on, \*\): another peer holds it; peers do not agree .* try again"
+            ):
+                await alone.subscribe("(?x, on, ?y)")
+
+    run(main, seed=3)
 
 
 def test_only_allowed_peers_form_the_space() -> None:

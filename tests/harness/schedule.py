@@ -19,7 +19,7 @@ queries join over the facts of all.
 
 from __future__ import annotations
 
-import sys
+import argparse
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from random import Random
@@ -259,4 +259,8 @@ def _faults(rng: Random, begins_s: float) -> list[Happens]:
 
 
 if __name__ == "__main__":
-    print(*schedule(int(sys.argv[1])).lines(), sep="\n")
+    parser = argparse.ArgumentParser(description="Print what happens in the run of a seed.")
+    parser.add_argument("seed", type=int, help="as run.py takes it, and soak.py prints it")
+    parser.add_argument("--rounds", type=int, default=1, help="how many rounds the run has (default: 1)")
+    options = parser.parse_args()
+    print(*schedule(options.seed, rounds=options.rounds).lines(), sep="\n")

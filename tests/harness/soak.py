@@ -45,7 +45,12 @@ def judged(seeds: Iterator[int], ends_s: float) -> Iterator[tuple[int, int, list
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        description="Run seeds of the harness, so many or for as long as told, on all cores.",
+        epilog=f"Seed s has {', '.join(map(str, ROUNDS))} rounds, in turn: ROUNDS[s % {len(ROUNDS)}]. "
+        "A seed that fails is printed with the command that repeats it, run.py SEED --rounds N, with the same seed and rounds; "
+        "schedule.py SEED --rounds N prints what happens in it.",
+    )
     parser.add_argument("--seeds", type=int, help=f"stop after so many (default: {SEEDS:,}, or what --seconds allows)")
     parser.add_argument("--seconds", type=float, help="begin nothing after so long")
     parser.add_argument("--first", type=int, default=FIRST, help=f"the first seed (default: {FIRST})")

@@ -52,14 +52,16 @@ def test_ports_in_use_and_peers_that_do_not_answer_end_a_peer_with_a_message(run
     }
 
     started = {
-        name: subprocess.Popen(peer_command(*arguments), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+        name: subprocess.Popen(peer_command(*arguments), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         for name, (arguments, _, _) in cases.items()
     }
-    said = {name: process.communicate(timeout=END_S)[1] for name, process in started.items()}
+    ended = {name: process.communicate(timeout=END_S) for name, process in started.items()}
+    said = {name: errors for name, (_, errors) in ended.items()}
 
     assert {name: process.returncode for name, process in started.items()} == {
         name: status for name, (_, status, _) in cases.items()
     }
+    assert {name: output for name, (output, _) in ended.items()} == dict.fromkeys(cases, "")
     assert [name for name, (_, _, problem) in cases.items() if problem not in said[name]] == []
     assert [name for name, text in said.items() if not text.startswith("gsg: ") or "Traceback" in text] == []
 
@@ -146,7 +148,7 @@ def test_a_peer_whose_terminal_is_closed_stops_in_order() -> None:
         process.send_signal(signal.SIGHUP)
         rest, _ = process.communicate(timeout=END_S)
 
-    assert rest.startswith("stopping: handing over")
+    assert rest.splitlines() == ["stopping: handing over what this peer holds; Ctrl-C again skips that", "stopped"]
     assert process.returncode == 0
 
 

@@ -1,0 +1,28 @@
+"""The harness by hand: what its commands say of themselves."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+
+
+def said(name: str, *arguments: str) -> str:
+    ran = subprocess.run([sys.executable, str(HERE / name), *arguments], capture_output=True, text=True, check=True)
+    return " ".join(ran.stdout.split())
+
+
+def test_a_soak_says_how_a_failing_seed_is_run_again() -> None:
+    told = said("soak.py", "--help")
+
+    assert "Seed s has 1, 2, 3 rounds, in turn: ROUNDS[s % 3]" in told
+    assert "run.py SEED --rounds N" in told
+
+
+def test_a_schedule_is_that_of_as_many_rounds_as_asked_for() -> None:
+    short, long = said("schedule.py", "7"), said("schedule.py", "7", "--rounds", "2")
+
+    assert "seed" in said("schedule.py", "--help")
+    assert len(short) < len(long)
