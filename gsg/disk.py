@@ -17,6 +17,7 @@ import sqlite3
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -41,6 +42,9 @@ APPLICATION = 0x67736770
 SYNCHRONOUS = "FULL"
 READ_ROWS = 10_000
 """Rows that are read at once."""
+STATEMENT_ROWS = 100
+"""Rows that are written by one statement where there are so many: for each statement the thread lets go of the interpreter's lock,
+and waits for it again. SQLite takes at least 999 parameters."""
 CHECKPOINT_PAGES = 4_000
 """The log is folded into the file when it has so many pages of 4 KiB. Each fold costs two more calls of fsync."""
 
@@ -59,6 +63,7 @@ class _Readers(msgspec.Struct, frozen=True, array_like=True, tag=8, gc=False):
     ids: Annotated[list[PeerId], msgspec.Meta(min_length=1, max_length=MAX_READERS)]
 
 
+_REPLACE_MANY = "REPLACE INTO facts VALUES " + ", ".join(["(?, ?)"] * STATEMENT_ROWS)
 _encode = msgspec.msgpack.Encoder().encode
 _decode_fact: msgspec.msgpack.Decoder[tuple[Term | _Readers, ...]] = msgspec.msgpack.Decoder(tuple[Term | _Readers, ...])
 _decode_marks: msgspec.msgpack.Decoder[list[Mark]] = msgspec.msgpack.Decoder(list[Mark])
@@ -224,7 +229,10 @@ class Disk:
         rows = [(_encoded(fact), _encode(marks)) for fact, marks in batch.rows if marks]
         gone = [(_encoded(fact),) for fact, marks in batch.rows if not marks]
         with _transaction(self._opened) as connection:
-            connection.executemany("REPLACE INTO facts VALUES (?, ?)", rows)
+            many = len(rows) - len(rows) % STATEMENT_ROWS
+            for start in range(0, many, STATEMENT_ROWS):
+                connection.execute(_REPLACE_MANY, list(chain.from_iterable(rows[start : start + STATEMENT_ROWS])))
+            connection.executemany("REPLACE INTO facts VALUES (?, ?)", rows[many:])
             connection.executemany("DELETE FROM facts WHERE fact = ?", gone)
             connection.execute("REPLACE INTO self VALUES ('clock', ?)", (batch.clock,))
 

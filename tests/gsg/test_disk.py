@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gsg.audiences import Restricted
-from gsg.disk import FORMAT, Disk, Past
+from gsg.disk import FORMAT, STATEMENT_ROWS, Disk, Past
 from gsg.entries import Mark
 from gsg.errors import BadData
 from gsg.journal import Batch
@@ -55,6 +55,15 @@ def test_what_is_committed_comes_back(disk: Disk) -> None:
 
     assert disk.open() == Past(b"me" * 10, 3, 7400, 9)
     assert facts(disk) == dict.fromkeys(KINDS, MARKS)
+
+
+@pytest.mark.parametrize("count", [STATEMENT_ROWS - 1, STATEMENT_ROWS, 2 * STATEMENT_ROWS + 1])
+def test_however_many_are_committed_all_come_back_as_they_were_last(disk: Disk, count: int) -> None:
+    disk.open()
+    for stamp in (1, 2):
+        disk.commit(Batch([((number,), [(0, 1, stamp * number)]) for number in range(count)], clock=9))
+
+    assert facts(disk) == {(number,): [(0, 1, 2 * number)] for number in range(count)}
 
 
 def test_what_is_forgotten_is_gone(disk: Disk) -> None:
