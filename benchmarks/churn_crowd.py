@@ -192,20 +192,35 @@ class Crowd:
         held = await member.door.keys(asked)
         return [each for each, here in zip(asked, held, strict=True) if here.facts != counts[each]]
 
+    def held_by_these_alone(self, killed: Sequence[Member]) -> list[Tuple]:
+        """The facts all of whose holders, under all of their keys, are among these: nobody can bring them back."""
+        ids = {member.id for member in killed}
+        alone: dict[Key, bool] = {}
+        for fact in self.facts:
+            for position, term in enumerate(fact):
+                asked = (len(fact), position, term)
+                if asked not in alone:
+                    alone[asked] = ids.issuperset(self.closest(key(*asked)))
+        return [fact for fact in self.facts if all(alone[len(fact), position, term] for position, term in enumerate(fact))]
+
+    async def insert(self, fact: Tuple) -> None:
+        """By a random living peer, again until it is acknowledged."""
+        while True:
+            try:
+                await self.rng.choice(self.living).door.insert([fact])
+                break
+            except (gsg.PeerUnreachable, gsg.Refused):
+                # The peer itself is gone, or says that a holder has not confirmed.
+                await asyncio.sleep(POLL_S)
+
     async def go_on_publishing(self, over: asyncio.Event) -> None:
-        """Facts of their own keys, each by a random living peer, again until it is acknowledged; and how many were."""
+        """Facts of their own keys, and how many were acknowledged."""
         said = 0
         for number in count():
             if over.is_set():
                 break
             fact = (f"late {number}", Symbol(f"late-p{number % PREDICATES}"), f"late {number + 1}")
-            while True:
-                try:
-                    await self.rng.choice(self.living).door.insert([fact])
-                    break
-                except (gsg.PeerUnreachable, gsg.Refused):
-                    # The peer itself is gone, or says that a holder has not confirmed.
-                    await asyncio.sleep(POLL_S)
+            await self.insert(fact)
             self.said([fact])
             said += 1
             await asyncio.sleep(LATE_S)
@@ -283,12 +298,18 @@ async def disturb(crowd: Crowd, die: Callable[[Sequence[Member]], None], share: 
     async with asyncio.TaskGroup() as group:
         for step in range(steps):
             killed = dying[step::steps]
+            alone = crowd.held_by_these_alone(killed)
             crowd.living = [member for member in crowd.living if member not in killed]
             since_s = loop.time()
             die(killed)
             if not step:
                 group.create_task(crowd.go_on_publishing(over))
             crowd.tally.say(f"killed without warning, {len(crowd.living)} left", "", str(len(killed)))
+            # Three holders cannot keep what only the killed had; a user would publish it again.
+            crowd.tally.say(
+                "facts that only these held, under all of their keys, and that are published again", "", str(len(alone))
+            )
+            await asyncio.gather(*map(crowd.insert, alone))
             await asyncio.gather(crowd.look_up(10.0), crowd.until_held(since_s, facts=base))
         over.set()
     await crowd.compare(all_of_a_kind())
