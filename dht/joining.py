@@ -146,6 +146,7 @@ class Joining:
             try:
                 self._call_due()
             except Exception:
+                # A defect that one round brings out is no reason for there to be no more: parts of a cut network would stay apart.
                 log.exception("old addresses were not called")
 
     def _call_due(self) -> None:

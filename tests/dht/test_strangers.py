@@ -49,6 +49,12 @@ def peer(net: SimNet, **options: object) -> Peer:
     return Peer(net.host(), net.rng(), **options)  # type: ignore[arg-type]  # as Peer takes them
 
 
+def copy_of(net: SimNet, first: Peer) -> Endpoint:
+    """A second process with a peer's key, started later, elsewhere."""
+    rng, membership = net.rng(), Membership(first.identity)
+    return Endpoint(first.identity.id, net.host(), PORT, rng=rng, on_frames=first.take, membership=membership, incarnation=2)
+
+
 def test_peers_of_one_network_find_each_other_and_talk() -> None:
     async def main(net: SimNet) -> None:
         members = [peer(net, secret=SECRET) for _ in range(8)]
@@ -146,15 +152,7 @@ def test_a_peer_whose_links_are_not_ciphered_like_ours_cannot_join_and_is_told_w
 def test_a_copy_of_a_peer_does_not_join_beside_it_and_both_are_told(caplog: pytest.LogCaptureFixture) -> None:
     async def main(net: SimNet) -> None:
         first, other = peer(net), peer(net)
-        copy = Endpoint(
-            first.identity.id,
-            net.host(),
-            PORT,
-            rng=net.rng(),
-            on_frames=other.take,
-            membership=Membership(first.identity),
-            incarnation=2,
-        )
+        copy = copy_of(net, first)
         async with first.endpoint, other.endpoint, copy:
             await first.endpoint.overlay.join([])
             await other.endpoint.overlay.join([first.endpoint.contact.address])
@@ -169,15 +167,7 @@ def test_a_peer_that_was_copied_is_known_again_when_the_copy_has_gone() -> None:
     async def main(net: SimNet) -> None:
         others = [peer(net) for _ in range(3)]
         first = peer(net)
-        copy = Endpoint(
-            first.identity.id,
-            net.host(),
-            PORT,
-            rng=net.rng(),
-            on_frames=first.take,
-            membership=Membership(first.identity),
-            incarnation=2,
-        )
+        copy = copy_of(net, first)
         async with others[0].endpoint, others[1].endpoint, others[2].endpoint, first.endpoint:
             for each in (*others, first):
                 await each.endpoint.overlay.join([others[0].endpoint.contact.address] if each is not others[0] else [])

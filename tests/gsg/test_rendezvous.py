@@ -485,18 +485,3 @@ def test_what_stands_everywhere_hears_of_events_beside_what_stands_alone_under_t
     place.flash(A)
 
     assert sorted(happened(place)) == [("s", [[1]]), ("t", [[2]])]
-
-
-def test_what_is_known_to_have_gone_is_no_change_when_it_is_said_again(place: Place) -> None:
-    held = place.rendezvous.held
-    held.remembering = True
-    key = (len(A), 0, A[0])
-    place.rendezvous.take_over([-1], [A], [b"\x00"], [5])
-    held.changed = {}
-
-    place.rendezvous.take_over([-1], [A], [b"\x00"], [5])
-    assert held.changed == {}
-
-    # Else holders that say it to each other again and again never stand still long enough to be compared.
-    place.rendezvous.take_over([1], [A], [b"\x00"], [6])
-    assert list(held.changed) == [key]

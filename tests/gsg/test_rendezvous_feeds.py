@@ -176,3 +176,18 @@ def test_what_another_holder_tells_reaches_the_feeds_here(place: Place) -> None:
     place.rendezvous.take_over([1, 1, -1], [A, A, A], [b"\x01"] * 3, [4, 4, 5])
 
     assert place.heard() == {"s": ["+a on b", "-a on b"]}
+
+
+def test_what_is_known_to_have_gone_is_no_change_when_it_is_said_again(place: Place) -> None:
+    held = place.rendezvous.held
+    held.remembering = True
+    key = (len(A), 0, A[0])
+    place.rendezvous.take_over([-1], [A], [b"\x00"], [5])
+    held.changed = {}
+
+    place.rendezvous.take_over([-1], [A], [b"\x00"], [5])
+    assert held.changed == {}
+
+    # Else holders that say it to each other again and again never stand still long enough to be compared.
+    place.rendezvous.take_over([1], [A], [b"\x00"], [6])
+    assert list(held.changed) == [key]
