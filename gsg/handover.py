@@ -66,8 +66,6 @@ UNDER_WAY = 8
 """Messages of so many facts that one holder is sent before it has confirmed the first of them."""
 KEYS_PER_TURN = 500
 """Keys whose holder is looked up before others get their turn."""
-LOOKED_UP_AT_ONCE = 16
-"""Keys whose holders are asked for at the same time."""
 
 Parcels: TypeAlias = dict[dht.Contact, tuple[list[int], list[bytes]]]
 """For each other holder: numbers of tuples, and the positions that are its own."""
@@ -323,11 +321,18 @@ class Handover:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(SWEEP_S):
                         await self._again.wait()
-                if self._again.is_set():
-                    self._again.clear()
-                    await self._hand_over()
-                else:
-                    self._drop_what_has_moved()
+                try:
+                    if self._again.is_set():
+                        self._again.clear()
+                        await self._hand_over()
+                    else:
+                        self._drop_what_has_moved()
+                except Exception:
+                    # A defect that one look brings out is no reason for nobody to look again.
+                    log.exception("a look at what changes hands was not finished")
+                    await asyncio.sleep(SWEEP_S)
+                    if self._tries:
+                        self._again.set()
         finally:
             self._working = False
             self._newcomers.clear()
@@ -363,11 +368,15 @@ class Handover:
             self.notices.look(self._restoring.dead())
         failed: set[bytes] = set()
         unknown = await self._look_through(self._rendezvous.all_keys(), came, dead, failed, restore=may_be_lost)
-        if unknown:
+        while unknown:
             # Where many have died, what is known of a region may not be enough to say who holds its keys now.
-            await self._find_holders(unknown)
-            await self._look_through(unknown, came, dead, failed, restore=may_be_lost)
-        for peer in came.keys() - failed:
+            await self._holders.look_up_each(unknown)
+            unknown = await self._look_through(unknown, came, dead, failed, restore=may_be_lost)
+            if not unknown or self.leaving or self._again.is_set() or not self._tries:
+                break
+            # Not found, or forgotten again as a lookup has shown that something else was wrong: these alone, until there is news.
+            await asyncio.sleep(SWEEP_S)
+        for peer in () if unknown else came.keys() - failed:
             if self._newcomers.get(peer) == came[peer]:
                 del self._newcomers[peer]
 
@@ -396,20 +405,14 @@ class Handover:
                 self._rendezvous.tell_moved(keys, primary, leaves=self.leaving)
         self._rendezvous.move(key for key, holders in plan.others.items() if not failed.intersection(holders))
         self._flush()
-        done = (not restore or await self._restore(sent)) and not failed
-        if not done and (self.leaving or asyncio.get_running_loop().time() < self._settled_at_s + TRYING_S):
+        if ((restore and not await self._restore(sent)) or failed) and self._tries:
             self._again.set()
         return unknown
 
-    async def _find_holders(self, keys: Sequence[Key]) -> None:
-        """Ask who holds these keys: mostly one lookup answers for many of them."""
-        for begin in range(0, len(keys), LOOKED_UP_AT_ONCE):
-            some = keys[begin : begin + LOOKED_UP_AT_ONCE]
-            try:
-                await asyncio.gather(*(self._holders.look_up([key]) for key in some))
-            except PeerUnreachable as error:
-                log.info("the holders of some keys were not found: %s", error)
-                return
+    @property
+    def _tries(self) -> bool:
+        """Whether what was not found or confirmed is tried again."""
+        return self.leaving or asyncio.get_running_loop().time() < self._settled_at_s + TRYING_S
 
     async def _restore(self, keys: Iterable[Key]) -> bool:
         """Bring back what lies under these keys, where others of its keys were lost; whether that was all of it."""
@@ -421,7 +424,10 @@ class Handover:
         if not all(await asyncio.gather(*(self._told(holder, facts) for holder, facts in restored.items()))):
             return False
         self._restoring.finished(lost)
-        return True
+        if self._restoring.unsure:
+            # Asked at once, who could not say would hardly say more.
+            await asyncio.sleep(SWEEP_S)
+        return not self._restoring.unsure
 
     async def _copied(self, holder: dht.Contact, keys: list[Key]) -> bool:
         """Whether a holder has confirmed what is known of these keys."""

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterable
+import logging
+from collections.abc import Callable, Iterable, Sequence
 
 import dht
 
@@ -20,12 +21,16 @@ from .exchange import Leaving, LinkBroke
 from .features import Key, key
 from .placement import REPLICAS, point_of
 
+log = logging.getLogger(__name__)
+
 REMEMBERED = 500_000
 """Features whose holder is remembered; at the limit all are forgotten, and found again as they come (mostly without asking)."""
 ASIDE = 8
 """Peers that may be set aside at once: lookups know the closest twenty of a key. Beyond, changes are not acknowledged."""
 UNSURE_S = 90.0
 """How long after a peer came or went holders are checked by whoever is taken for one; views are refreshed every 30 s."""
+LOOKED_UP_AT_ONCE = 16
+"""Keys whose holders are asked for at the same time."""
 MEETING_S = (2.0, 4.0, 8.0, 16.0)
 """How long to wait for a peer that another one has told us of to answer, before going on without it: ever longer while it is named
 again and again, since whoever names it has heard of it lately, and on a busy machine it may take long to answer."""
@@ -190,6 +195,17 @@ class Holders:
                 except dht.DhtError as error:
                     raise PeerUnreachable(str(error)) from None
                 self._remember_all(feature, (self._taking(found), point_of(place)))
+
+    async def look_up_each(self, features: Sequence[Key]) -> None:
+        """:meth:`look_up` many: mostly one lookup answers for several of them, and one that fails keeps no other back."""
+        for begin in range(0, len(features), LOOKED_UP_AT_ONCE):
+            some = features[begin : begin + LOOKED_UP_AT_ONCE]
+            found = await asyncio.gather(*(self.look_up([feature]) for feature in some), return_exceptions=True)
+            for problem in found:
+                if isinstance(problem, GsgError):
+                    log.info("the holders of a key were not found: %s", problem)
+                elif problem is not None:
+                    raise problem
 
     async def find(self, feature: Key) -> tuple[dht.Contact, ...]:
         """All holders of a feature's key, the primary first, by asking anew. Raises PeerUnreachable when the overlay cannot say."""

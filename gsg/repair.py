@@ -100,11 +100,8 @@ class Repair:
         self._until = max(self._versions.now_us() - int(COMPARE_S * 1_000_000), self._latest)
         self._latest = self._versions.latest
         peers = await self._look()
-        try:
-            # The next look has those that are found.
-            await self._holders.look_up(list(islice(self._digests.unplaced, FOUND_PER_ROUND)))
-        except GsgError as error:
-            log.debug("the holders of some keys were not found: %s", error)
+        # The next look has those that are found.
+        await self._holders.look_up_each(list(islice(self._digests.unplaced, FOUND_PER_ROUND)))
         self._differed = {contact.id: self._differed.get(contact.id, [0] * RANGES) for contact in peers}
         for contact in peers:
             try:

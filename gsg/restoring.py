@@ -58,6 +58,8 @@ class Restoring:
         self._looked_at = 0
         # Keys that were found lost or not, with these dead. Bounded by the keys of the facts here.
         self._lost: Lost = {}
+        self.unsure = False
+        """Whether it could not be found out of some key, since :meth:`begin`: it counts as one that was not until the next time."""
         # Of each key of ours those that its facts were brought back under, and who was told, as they may die too. Bounded likewise.
         self._done: dict[Key, Lost] = {}
 
@@ -80,6 +82,7 @@ class Restoring:
             del self._came_s[peer]
         self._points = [int.from_bytes(peer, "big") for peer in self._died_s]
         self._lost.clear()
+        self.unsure = False
         if len(self._points) < REPLICAS:
             self._done.clear()
         return len(self._points) >= REPLICAS
@@ -116,20 +119,26 @@ class Restoring:
         """Who holds a key that was lost; nobody for one that was not."""
         holders = self._lost.get(other)
         if holders is None:
-            holders = self._lost[other] = await self._lost_to(other)
+            found = await self._lost_to(other)
+            self.unsure |= found is None
+            holders = self._lost[other] = found or ()
         return holders
 
-    async def _lost_to(self, other: Key) -> tuple[dht.Contact, ...]:
+    async def _lost_to(self, other: Key) -> tuple[dht.Contact, ...] | None:
+        """The same, by asking; None where nobody can say."""
         point = key(*other)
         if not was_lost(point, self._closest_of_old(self._holders.closest_known(other)), self._points):
             return ()
         try:
             await self._holders.look_up([other])
         except PeerUnreachable as error:
-            log.info("facts under %s are not brought back: %s", other, error)
-            return ()
+            log.info("facts under %s are not brought back yet: %s", other, error)
+            return None
         holders = self._holders.all_of(other)
-        return holders if holders and was_lost(point, self._closest_of_old(holders), self._points) else ()
+        if not holders:
+            # What was just found is forgotten again where the lookup has shown that something else was wrong.
+            return None
+        return holders if was_lost(point, self._closest_of_old(holders), self._points) else ()
 
     def _closest_of_old(self, holders: Sequence[dht.Contact]) -> bytes:
         """The first that has not come of late; where all have, the last, as if the others were not there."""

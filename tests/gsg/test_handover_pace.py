@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
+from collections.abc import Iterable
 from itertools import pairwise
 
 import pytest
@@ -10,10 +12,11 @@ from peers import PORT, guest_of, overlay, quiet, simulate
 
 import dht.link
 from dht.simnet import SimNet, run
-from gsg import Peer, Symbol
+from gsg import Peer, PeerUnreachable, Symbol
 from gsg.exchange import LinkBroke
 from gsg.features import Key
 from gsg.handover import MENDING_S, SETTLING_S, SWEEP_S, TRYING_S, Handover
+from gsg.holders import LOOKED_UP_AT_ONCE
 
 ON = Symbol("on")
 FACTS = 8_000
@@ -170,3 +173,62 @@ def test_a_peer_that_lost_all_and_is_back_before_it_is_missed_is_told_all() -> N
                 assert sorted(sign for sign, _, _ in again._rendezvous.held.history((3, 1, ON))) == [-1, 1]
 
     run(main, seed=45)
+
+
+def test_a_look_that_fails_by_a_defect_of_ours_is_followed_by_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks_s: list[float] = []
+
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        [host] = peers
+        hand_over = host._handover._hand_over
+
+        async def failing() -> None:
+            looks_s.append(asyncio.get_running_loop().time())
+            if len(looks_s) == 1:
+                raise AssertionError("a defect")
+            await hand_over()
+
+        await host.insert([("x", ON, "y")])
+        await asyncio.sleep(SETTLING_S)
+        monkeypatch.setattr(host._handover, "_hand_over", failing)
+
+        async with guest_of(net, peers) as guest:
+            await quiet()
+
+            assert len(guest._rendezvous.held.under((3, 1, ON))) == 1
+            assert looks_s[1] - looks_s[0] >= SWEEP_S
+
+    simulate(work, seed=49, size=1)
+
+
+def test_keys_whose_holders_are_not_found_at_first_are_looked_up_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: Counter[Key] = Counter()
+
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        [host] = peers
+        await host.insert([(f"s{number}", ON, number) for number in range(LOOKED_UP_AT_ONCE)])
+        await asyncio.sleep(SETTLING_S)
+        holders = host._holders
+        all_of, look_up = holders.all_of, holders.look_up
+        bad = next(iter(host._rendezvous.all_keys()))
+        found: set[Key] = set()
+
+        async def failing(features: Iterable[Key]) -> None:
+            [feature] = features
+            tried[feature] += 1
+            if feature == bad and tried[feature] < 3:
+                raise PeerUnreachable("as where a lookup is ended by a defect")
+            await look_up([feature])
+            found.add(feature)
+
+        monkeypatch.setattr(holders, "look_up", failing)
+        monkeypatch.setattr(holders, "all_of", lambda feature: all_of(feature) if feature in found else ())
+
+        async with guest_of(net, peers) as guest:
+            await quiet()
+
+            assert set(guest._rendezvous.all_keys()) == set(host._rendezvous.all_keys())
+            assert tried[bad] == 3
+            assert all(count == 1 for key, count in tried.items() if key != bad)
+
+    simulate(work, seed=50, size=1)

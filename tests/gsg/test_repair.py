@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from math import inf
 
 import pytest
@@ -12,9 +13,10 @@ import dht
 import gsg.entries
 import gsg.repair
 from dht.simnet import SimNet
-from gsg import Peer, Symbol
+from gsg import Peer, PeerUnreachable, Symbol
 from gsg.digests import RANGES
 from gsg.features import Key
+from gsg.holders import Holders
 from gsg.messages import AskKeys, AskRanges, Differ
 from gsg.model import Tuple
 from gsg.repair import COMPARE_S, PATIENCE, Repair
@@ -90,6 +92,33 @@ def lose_tombstone(peer: Peer, key: Key, fact: Tuple) -> None:
 def tombstones(peers: list[Peer], key: Key, fact: Tuple) -> list[bool]:
     """Who remembers that a fact went."""
     return [(-1, fact) in {(sign, each) for sign, each, _ in peer._rendezvous.held.history(key)} for peer in peers]
+
+
+def test_a_key_whose_holders_are_never_found_keeps_no_other_from_being_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    look_up = Holders.look_up
+
+    async def failing(self: Holders, features: Iterable[Key]) -> None:
+        wanted = list(features)
+        if PLACE in wanted:
+            raise PeerUnreachable("as where a lookup is ended by a defect")
+        await look_up(self, wanted)
+
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        fact: Tuple = ("a", ON, "b")
+        await peers[0].insert([("z", ON, "z"), fact])
+        await asyncio.sleep(5 * COMPARE_S)
+        monkeypatch.setattr(Holders, "look_up", failing)
+        for peer in peers:
+            peer._endpoint.overlay.regions.clear()
+            peer._rendezvous.held.changed = {PLACE: None, (3, 2, "b"): None}
+        lose(peers[0], (3, 2, "b"), fact)
+
+        for peer in peers * 3:
+            await peer._repair.round()
+
+        assert [len(peer._rendezvous.held.under((3, 2, "b"))) for peer in peers] == [1] * 3
+
+    simulate(work, seed=80, size=3)
 
 
 def test_a_holder_that_has_not_heard_that_a_fact_went_is_told() -> None:

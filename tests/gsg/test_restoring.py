@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import pytest
 from peers import Reader, guest_of, others, simulate
@@ -11,10 +11,11 @@ from peers import Reader, guest_of, others, simulate
 from dht import Contact, Identity, PeerId, distance
 from dht.regions import Regions
 from dht.simnet import SimNet
-from gsg import Peer, Symbol
+from gsg import Peer, PeerUnreachable, Symbol
 from gsg.exchange import LinkBroke
 from gsg.features import Key, key
 from gsg.handover import Handover
+from gsg.holders import Holders
 from gsg.restoring import FACTS_PER_TURN, was_lost
 
 ON = Symbol("on")
@@ -200,6 +201,40 @@ def test_facts_come_back_where_those_who_lived_do_not_know_any_more_who_holds_th
         assert [list(peer._rendezvous.held.under(place)) for peer in holders(living, place)] == [[fact]] * 3
 
     simulate(work, seed=65, size=12)
+
+
+@pytest.mark.parametrize("fails", [True, False], ids=["the lookup fails", "what was found is forgotten again"])
+def test_facts_come_back_though_at_first_nobody_can_say_who_holds_their_key(fails: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    failed: list[Key] = []
+
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        fact = fact_of_others(peers)
+        place = (3, 0, fact[0])
+        await peers[0].insert([fact])
+        dying = holders(peers, place)
+        living = others(peers, *dying)
+        look_up = Holders.look_up
+
+        async def failing(self: Holders, features: Iterable[Key]) -> None:
+            wanted = list(features)
+            if wanted == [place] and failed.count(place) < len(holders(living, (3, 1, ON))) * 2:
+                failed.append(place)
+                if fails:
+                    raise PeerUnreachable("as where a lookup is ended by a defect")
+                self._overlay.regions.clear()
+                return
+            await look_up(self, wanted)
+
+        monkeypatch.setattr(Holders, "look_up", failing)
+
+        for peer in dying:
+            net.crash(peer.contact.host, quietly=True)
+        await asyncio.sleep(NOTICED_S)
+
+        assert failed
+        assert [list(peer._rendezvous.held.under(place)) for peer in holders(living, place)] == [[fact]] * 3
+
+    simulate(work, seed=69, size=12)
 
 
 def clearing(regions: Regions, on_lost: Callable[[Contact], None] | None) -> Callable[[Contact], None]:
