@@ -35,7 +35,7 @@ from .holders import UNSURE_S, Holders
 from .messages import Done, Failed, InsertCondition, Message, NotHere, Publish, Replicate
 from .model import Tuple
 from .notices import Notices
-from .onward import Onward, Sending
+from .onward import Admitted, Onward, Sending
 from .placement import NOWHERE
 from .plan_of_keys import Plan
 from .rendezvous import Rendezvous
@@ -191,7 +191,7 @@ class Handover:
         origin, origins = message.origin, message.by_call()
         stamp = message.stamp
         if parcels:
-            self._onward.check(channel.frame_bytes)
+            self._onward.check(channel.frame_bytes, parcels)
         held = self._replication.hold(message.sign, entries, places, stamp, origins)
         if not parcels:
             return held
@@ -214,8 +214,8 @@ class Handover:
                 await kept.everywhere()
             return Done(0, kept.changed, kept.latest, kept.behind, kept.unchanged)
 
-        each_bytes = self._onward.admit(channel.frame_bytes, len(parcels))
-        self._start_task(self._forward(channel, message.request, parcels, each_bytes, held, make, instead))
+        admitted = self._onward.admit(channel.frame_bytes, parcels)
+        self._start_task(self._forward(channel, message.request, parcels, admitted, held, make, instead))
         return None
 
     def not_here(self, message: InsertCondition) -> NotHere | None:
@@ -264,14 +264,14 @@ class Handover:
         channel: Channel,
         request: int,
         parcels: Parcels,
-        each_bytes: int,
+        admitted: list[Admitted],
         held: Held,
         make: Callable[[list[int], list[bytes]], Callable[[int], Message]],
         instead: Callable[[list[int], list[bytes]], Awaitable[Done]],
     ) -> None:
         """Pass on what is others', then answer. Where a holder has gone already, we are next: it is carried out here."""
         # Tasks begin in order, those of several messages too: each waits for its turn with its holder.
-        sent = await asyncio.gather(*(self._send(holder, make(*parcel), each_bytes) for holder, parcel in parcels.items()))
+        sent = await asyncio.gather(*(self._send(one, make(*part)) for one, part in zip(admitted, parcels.values(), strict=True)))
         changed, latest = held.changed, held.latest
         behind: set[int] = set()
         unchanged = list(held.unchanged)
@@ -299,12 +299,12 @@ class Handover:
         self._flush()
         channel.send(Done(request, changed, max(latest, held.latest), sorted(behind.union(held.behind)), unchanged))
 
-    async def _send(self, holder: dht.Contact, make: Callable[[int], Message], each_bytes: int) -> Sending | None:
+    async def _send(self, admitted: Admitted, make: Callable[[int], Message]) -> Sending | None:
         """Send a request, whose answer is to come; not where the holder cannot be reached."""
         try:
-            return await self._onward.send(holder, make, each_bytes)
+            return await self._onward.send(admitted, make)
         except PeerUnreachable as error:
-            log.info("kept what belongs to %s: %s", show(holder), error)
+            log.info("kept what belongs to %s: %s", show(admitted.holder), error)
             return None
 
     # --- keys that change hands -------------------------------------------------------------------------------------------

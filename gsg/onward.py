@@ -1,29 +1,29 @@
 """What goes on to other holders: to each in the order in which it came here, and to none behind what another one is sent.
 
-    admitted ──behind what goes to the same holder──> its turn ──the holder is reached──> sent
-                                                      └──it is not──> all that wait for it are told so, at once
+    admitted ──behind what goes to the same holder──> its turn ──the holder is reached, and its link takes it──> sent
+                                                      └──it is not, or takes nothing for long──> all that wait are told so at once
 
-A holder that is gone is called once for all that waits for it: a call may take seconds, and what waits may have another to go to.
+A holder that is gone is called once for all that waits for it, and one that reads nothing is waited for once: that may take
+seconds, and what waits may have another to go to. How much may wait is counted for each, so that one keeps nothing from the others.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import dht
 
 from .errors import PeerUnreachable, Refused
-from .exchange import Answer, Channel, Exchange
+from .exchange import Answer, Channel, Exchange, show
 from .holders import Holders
 from .messages import Message
+from .room import WAITING_BYTES, Room
 
-WAITING_BYTES = 32 * 1024 * 1024
-"""What may wait to go on, each message with MESSAGE_BYTES besides its own; beyond, a message is refused. What this peer itself
-publishes has no length here: its callers wait for it."""
-MESSAGE_BYTES = 1_000
-"""What a message takes here, however short it was on its way."""
+ALL_BYTES = 8 * WAITING_BYTES
+"""What may wait for all holders together, as where many are gone at once."""
 
 Sending: TypeAlias = "tuple[Channel, asyncio.Future[Answer]]"
 """A request that was sent, and its answer."""
@@ -32,14 +32,24 @@ Sending: TypeAlias = "tuple[Channel, asyncio.Future[Answer]]"
 class _Line:
     """What waits for one holder."""
 
-    __slots__ = ("lock", "problem", "users")
+    __slots__ = ("lock", "problem", "room", "users")
 
     def __init__(self) -> None:
         self.lock = asyncio.Lock()
         """Held while something is sent there; it keeps the order of those that wait."""
+        self.room = Room(WAITING_BYTES)
         self.users = 0
-        self.problem: PeerUnreachable | None = None
-        """Why the holder cannot be reached, once that is known."""
+        self.problem: PeerUnreachable | TimeoutError | None = None
+        """Why the holder cannot be reached, or that it reads too slowly, once that is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """One holder's part of a message, which has its place in the line and is to be sent."""
+
+    holder: dht.Contact
+    line: _Line
+    size_bytes: int
 
 
 class Onward:
@@ -51,32 +61,37 @@ class Onward:
         self._full_s = full_s
         self._lines: dict[bytes, _Line] = {}
         """By holder. Bounded by the holders with something to send."""
-        self._waiting_bytes = 0
-        """Limit: WAITING_BYTES."""
+        self._room = Room(ALL_BYTES)
 
-    def check(self, size_bytes: int) -> None:
-        """Raise Refused where a message of this length cannot wait as well."""
-        if size_bytes and self._waiting_bytes + size_bytes + MESSAGE_BYTES > WAITING_BYTES:
-            raise Refused(
-                f"{self._waiting_bytes} bytes wait to go on to the holders of their keys, which change hands, and at most "
-                f"{WAITING_BYTES} may; wait for answers before you send more"
-            )
+    def check(self, size_bytes: int, holders: Collection[dht.Contact]) -> None:
+        """Raise Refused where a message of this length, of which each of these holders gets a part, cannot wait as well."""
+        part_bytes = _part_bytes(size_bytes, holders)
+        rooms = {show(holder): self._lines[holder.id].room for holder in holders if holder.id in self._lines}
+        for whom, room in [*rooms.items(), ("the holders of their keys", self._room)]:
+            if not room.has(part_bytes):
+                raise Refused(
+                    f"{room.taken_bytes} bytes wait to go on to {whom}, as keys change hands, and at most {room.limit_bytes} may; "
+                    "wait for answers before you send more"
+                )
 
-    def admit(self, size_bytes: int, parts: int) -> int:
-        """A message of this length, which was checked, is to go on in parts: what to give :meth:`send` with each."""
-        each = (size_bytes + MESSAGE_BYTES) // parts if size_bytes else 0
-        self._waiting_bytes += each * parts
-        return each
+    def admit(self, size_bytes: int, holders: Collection[dht.Contact]) -> list[Admitted]:
+        """A message that was checked is to go on: what :meth:`send` is to have for each of these holders."""
+        part_bytes = _part_bytes(size_bytes, holders)
+        admitted = [Admitted(holder, self._lines.setdefault(holder.id, _Line()), part_bytes) for holder in holders]
+        for one in admitted:
+            one.line.users += 1
+            one.line.room.take(part_bytes)
+            self._room.take(part_bytes)
+        return admitted
 
-    async def send(self, holder: dht.Contact, make: Callable[[int], Message], admitted_bytes: int) -> Sending:
+    async def send(self, admitted: Admitted, make: Callable[[int], Message]) -> Sending:
         """Send a request behind what goes to the same holder. Raises PeerUnreachable, of which ``holders`` have heard, and
         TimeoutError where a link that takes no more is not waited for any longer."""
-        line = self._lines.setdefault(holder.id, _Line())
-        line.users += 1
+        holder, line = admitted.holder, admitted.line
         try:
             async with line.lock:
                 if line.problem is not None:
-                    raise PeerUnreachable(str(line.problem))
+                    raise TimeoutError if isinstance(line.problem, TimeoutError) else PeerUnreachable(str(line.problem))
                 try:
                     channel = await self._exchange.channel(holder)
                 except PeerUnreachable as error:
@@ -84,12 +99,21 @@ class Onward:
                     self._holders.failed(holder.id, error)
                     raise
                 if self._full_s is not None and channel.congested:
-                    async with asyncio.timeout(self._full_s):
-                        await channel.drained()
+                    try:
+                        async with asyncio.timeout(self._full_s):
+                            await channel.drained()
+                    except TimeoutError as error:
+                        line.problem = error
+                        raise
                 return channel, channel.ask(make)
         finally:
-            self._waiting_bytes -= admitted_bytes
+            line.room.leave(admitted.size_bytes)
+            self._room.leave(admitted.size_bytes)
             line.users -= 1
             # What comes from now on calls again where this failed.
             if (not line.users or line.problem is not None) and self._lines.get(holder.id) is line:
                 del self._lines[holder.id]
+
+
+def _part_bytes(size_bytes: int, holders: Collection[dht.Contact]) -> int:
+    return -(-size_bytes // len(holders))

@@ -24,15 +24,14 @@ from .exchange import Channel, Exchange, Leaving, LinkBroke, answer_of, show
 from .handover import Handover
 from .holders import Holders
 from .messages import After, Done, Flash, Message
-from .onward import Onward
+from .onward import Admitted, Onward
 from .rendezvous import Rendezvous
 from .standbys import StartTask
 
 log = logging.getLogger(__name__)
 
 FULL_S = 5.0
-"""How long a link that takes no more is waited for; then its holder has not passed the events. Those behind wait for their turn,
-within the limit of :mod:`gsg.onward`."""
+"""How long a link that takes no more is waited for; then its holder has not passed the events, nor those that wait behind them."""
 SLOW_S = 0.5
 """How long a holder that does not answer is waited for where another one, or this peer, has passed the events."""
 
@@ -65,18 +64,18 @@ class Spreading:
         """Carry out a Flash; None when others are concerned, and the answer comes when those have answered."""
         here, parcels = self._sort(message)
         if parcels:
-            self._onward.check(channel.frame_bytes)
+            self._onward.check(channel.frame_bytes, parcels)
         self._rendezvous.flash(message.publisher, message.events, here, message.after, message.audience)
         if not parcels:
             return Done(message.request)
         last = message.events[-1].number
         named = [(self._own.id, last, last), *message.after]
         passing: list[asyncio.Future[bool]] = []
-        each_bytes = self._onward.admit(channel.frame_bytes, len(parcels))
-        for holder, parcel in parcels.items():
+        admitted = self._onward.admit(channel.frame_bytes, parcels)
+        for one, parcel in zip(admitted, parcels.values(), strict=True):
             # Tasks begin in order, those of several messages too: each waits for its turn with its holder.
             passing.append(asyncio.get_running_loop().create_future())
-            self._start_task(self._pass_on(holder, _part(message, parcel, named), each_bytes, passing[-1]))
+            self._start_task(self._pass_on(one, _part(message, parcel, named), passing[-1]))
         self._start_task(self._answer(channel, message, here, list(parcels.values()), passing))
         return None
 
@@ -127,13 +126,12 @@ class Spreading:
         self._flush()
         channel.send(Done(message.request))
 
-    async def _pass_on(
-        self, holder: dht.Contact, make: Callable[[int], Message], each_bytes: int, passed: asyncio.Future[bool]
-    ) -> None:
+    async def _pass_on(self, admitted: Admitted, make: Callable[[int], Message], passed: asyncio.Future[bool]) -> None:
         """Send events to a holder and wait for its answer; ``passed`` is whether they have passed there."""
+        holder = admitted.holder
         gone: PeerUnreachable | None = None
         try:
-            await answer_of(*await self._onward.send(holder, make, each_bytes), Done)
+            await answer_of(*await self._onward.send(admitted, make), Done)
             passed.set_result(True)
         except TimeoutError:
             log.info("events not passed on to %s, which reads too slowly", show(holder))

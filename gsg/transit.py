@@ -1,7 +1,7 @@
 """Events that came by links and take long to match: each link's have their slice in turn, so that nobody waits for all of them.
 
 What a link brings for the rendezvous while its events are under way waits behind them, because it was published later. It is not
-answered meanwhile, so it is bounded by what its publishers send without waiting for an answer, and by WAITING_BYTES.
+answered meanwhile, so it is bounded by what its publishers send without waiting for an answer, and by its :class:`Room`.
 """
 
 from __future__ import annotations
@@ -18,14 +18,9 @@ from .messages import Flash, Message
 from .outgoing import Outgoing
 from .passages import SLICE_S, Passage
 from .rendezvous import Rendezvous
+from .room import WAITING_BYTES, Room
 
 log = logging.getLogger(__name__)
-
-WAITING_BYTES = 32 * 1024 * 1024
-"""What may wait behind the events of one link, each message with MESSAGE_BYTES besides its own; beyond, a message is refused. What
-this peer itself publishes has no length here: its callers wait for it."""
-MESSAGE_BYTES = 1_000
-"""What a message takes here, however short it was on its way."""
 
 Done: TypeAlias = Callable[[], None]
 """Called when all events of a message have been forwarded."""
@@ -35,33 +30,31 @@ OnMessage: TypeAlias = Callable[[Channel, Message], None]
 class _Link:
     """What one link has brought: the events under way, and what waits behind them."""
 
-    __slots__ = ("done", "flash", "passage", "waiting", "waiting_bytes")
+    __slots__ = ("_room", "done", "flash", "passage", "waiting")
 
     def __init__(self, passage: Passage, flash: Flash, done: Done) -> None:
         self.passage: Passage | None = passage
         self.flash = flash
         self.done = done
         self.waiting: deque[tuple[Message, int]] = deque()
-        """In order, with what each takes. Limit: WAITING_BYTES."""
-        self.waiting_bytes = 0
+        """In order, with the length of each. Bounded by the room."""
+        self._room = Room(WAITING_BYTES)
 
     def add(self, message: Message, size_bytes: int) -> None:
         """A message waits. Raises Refused where too much does already."""
-        if size_bytes:
-            size_bytes += MESSAGE_BYTES
-            if self.waiting_bytes + size_bytes > WAITING_BYTES:
-                raise Refused(
-                    f"{len(self.waiting)} messages wait for the events before them, which take long to match; "
-                    "wait for answers before you send more"
-                )
+        if not self._room.has(size_bytes):
+            raise Refused(
+                f"{len(self.waiting)} messages wait for the events before them, which take long to match; "
+                "wait for answers before you send more"
+            )
+        self._room.take(size_bytes)
         self.waiting.append((message, size_bytes))
-        self.waiting_bytes += size_bytes
 
-    def next(self) -> Message:
-        """The message that has waited longest, which does so no more."""
+    def next(self) -> tuple[Message, int]:
+        """The message that has waited longest, which does so no more, and its length."""
         message, size_bytes = self.waiting.popleft()
-        self.waiting_bytes -= size_bytes
-        return message
+        self._room.leave(size_bytes)
+        return message, size_bytes
 
 
 class Transit:
@@ -129,7 +122,8 @@ class Transit:
         try:
             # What takes long again takes the place of what has passed, and the others wait on.
             while link.waiting and link.passage is None:
-                self._on_message(channel, link.next())
+                message, channel.frame_bytes = link.next()
+                self._on_message(channel, message)
         except PeerMisbehaved as error:
             channel.abort(str(error))
             link.waiting.clear()

@@ -23,7 +23,8 @@ from gsg.model import Symbol
 from gsg.outgoing import Outgoing
 from gsg.passages import Passage
 from gsg.rendezvous import Rendezvous
-from gsg.transit import MESSAGE_BYTES, Transit
+from gsg.room import MESSAGE_BYTES
+from gsg.transit import Transit
 
 SAY = Symbol("say")
 SAID = rete.Template((SAY, None))
@@ -185,6 +186,8 @@ class Served:
 
     def __init__(self, templates: int) -> None:
         self.order: list[str] = []
+        self.frame_bytes: dict[int, int] = {}
+        """With what length each was carried out, by its request."""
         self.at = listening(templates, Line("one"), Line("two"))
         self.transit = Transit(self.at, Outgoing(self.at, lambda work: work.close()), self.message)
 
@@ -192,6 +195,7 @@ class Served:
         if self.transit.waits(channel, message):
             return
         if isinstance(message, Flash):
+            self.frame_bytes[message.request] = channel.frame_bytes
             name = f"{channel.contact.host} {message.request}"
             self.transit.flash(channel, message, lambda: self.order.append(name))
         else:
@@ -218,6 +222,19 @@ async def test_links_have_their_slices_in_turn_and_each_its_order() -> None:
     order = await served.all()
 
     assert order == ["other 1", "flood 1", "flood 2", "flood Publish"]
+
+
+@pytest.mark.usefixtures("_one_test_a_slice")
+async def test_what_has_waited_is_carried_out_with_its_own_length() -> None:
+    served, flood = Served(5), Line("flood")
+    for request, frame_bytes in enumerate((100, 8_000, 0), 1):
+        flood.frame_bytes = frame_bytes
+        served.flash(flood, request, 20)
+
+    flood.frame_bytes = 1
+    await served.all()
+
+    assert served.frame_bytes == {1: 100, 2: 8_000, 3: 0}
 
 
 @pytest.mark.usefixtures("_one_test_a_slice")
