@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Collection, Sequence
+from itertools import count
 from typing import TypeAlias
 
 from .errors import PeerUnreachable
@@ -24,6 +25,8 @@ OnHappened: TypeAlias = Callable[[Channel, bytes, Sequence[Event], Sequence[Sequ
 OnHeld: TypeAlias = Callable[[Channel, bytes, Event, Sequence[int]], Callable[[], None]]
 """Hears of an event that has come before its turn; returns what is to be done then."""
 
+NOBODY_BYTES = 8
+"""The length of what is put in the place of a publisher where nobody in particular is asked for; the ids of peers are longer."""
 _NOBODY = Origin(b"", 0)
 """Of what no publisher has just said: it waits for nothing but what concerns the same facts."""
 
@@ -39,6 +42,11 @@ class InOrder:
         self.on_happened: OnHappened = _unheard
         self.on_held: OnHeld = _unheard_later
         self._timer: asyncio.TimerHandle | None = None
+        self._asked: dict[tuple[Channel, bytes], asyncio.Future[bool]] = {}
+        """Who is being heard out, by a number that the answer repeats. Bounded by those who wait for it."""
+        self._numbers = count()
+        self._turn: asyncio.Future[None] | None = None
+        """Done when something that was held is told, while somebody waits for that."""
 
     @property
     def late(self) -> int:
@@ -87,12 +95,42 @@ class InOrder:
 
     def passed(self, channel: Channel, message: Passed) -> None:
         """A rendezvous says how far a publisher has come by it."""
+        heard_out = self._asked.get((channel, message.publisher))
+        if heard_out is not None and not heard_out.done():
+            heard_out.set_result(True)
         self._go_on(self._ordering.passed(channel, message.publisher, message.number))
 
     def lost(self, channel: Channel) -> None:
         """A link is gone: nothing more comes by it."""
+        for (asked, _), heard_out in self._asked.items():
+            if asked is channel and not heard_out.done():
+                heard_out.set_result(False)
         self._go_on(self._ordering.lost(channel))
         self._go_on(self._ordering.lost(_passed_on(channel)))
+
+    async def heard_out(self, channel: Channel) -> bool:
+        """Wait until all changes of facts are told that the other side has sent by now; False where the link breaks before.
+
+        Whoever waits sets a limit, as the other side may read nothing; what waits for its turn does so for ORDER_WAIT_S at most.
+        """
+        nobody = next(self._numbers).to_bytes(NOBODY_BYTES, "big")
+        answer = self._asked[channel, nobody] = asyncio.get_running_loop().create_future()
+        try:
+            with contextlib.suppress(PeerUnreachable):  # its loss is about to be told
+                channel.send(AskPassed(nobody, 0))
+            if not await answer:
+                return False
+        finally:
+            del self._asked[channel, nobody]
+        held = self._ordering.held_facts(channel)
+        while held:
+            if held[-1].done:
+                held.pop()
+                continue
+            if self._turn is None:
+                self._turn = asyncio.get_running_loop().create_future()
+            await asyncio.wait([self._turn])
+        return True
 
     def stop(self) -> None:
         """The peer stops."""
@@ -107,6 +145,9 @@ class InOrder:
                 way.send(AskPassed(publisher, number))
         for tell in turn:
             self._tell(tell)
+        if turn and self._turn is not None:
+            self._turn.set_result(None)
+            self._turn = None
         self._wake_up_later()
 
     @staticmethod

@@ -3,9 +3,8 @@
     wanted ──loads asked, anchor chosen──> posted ──snapshot whole──> kept ──link broken, or rendezvous moved──> posted again
 
 For a new template the rendezvous of each of its constants is asked for its load, and the template is posted at the rarest. One
-without constants is posted at every peer, and its memory is the union of what they hold. A feed that is set up anew runs beside
-the one that it replaces until its snapshot is whole: a fact counts once however many feeds have it, so what readers see is the
-difference.
+without constants is posted at every peer (:mod:`gsg.everywhere`). A feed that is set up anew runs beside the one that it replaces
+until its snapshot is whole: a fact counts once however many feeds have it, so what readers see is the difference.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import asyncio
 import contextlib
 import logging
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Coroutine, Iterator
 from functools import partial
 from itertools import chain, count
 
@@ -22,7 +21,8 @@ import dht
 import rete
 
 from .anchors import Anchors, feature_of
-from .errors import Elsewhere, GsgError, PeerMisbehaved, PeerUnreachable, Refused
+from .errors import Elsewhere, GsgError, PeerMisbehaved, PeerUnreachable
+from .everywhere import RETRY_S, Everywhere
 from .exchange import Channel, Exchange, Leaving, LinkBroke, answer_of, show
 from .features import Template, alpha_of
 from .feeds import Differences, SequenceHole
@@ -36,7 +36,6 @@ from .predicates import test_of
 from .resuming import Resuming
 from .silences import Silences
 from .standbys import Standby, Standbys, StartTask
-from .unions import Union
 from .writing import alpha_text
 
 log = logging.getLogger(__name__)
@@ -47,10 +46,6 @@ MARKED_S = 0.5
 """How often it is noted which memory was set up when."""
 MARKS = 64
 """So many of these times are remembered: longer than an event can be late."""
-WIDENING = 64
-"""Peers that rendezvous have named at once as others at which a template without constants is to be posted."""
-RETRY_S = (0.2, 0.5, 1.0, 2.0, 5.0)
-"""Pauses between attempts to restore a broken feed; the last repeats until it works or nobody wants the feed any more."""
 
 
 class Intake:
@@ -75,8 +70,6 @@ class Intake:
         self._on_change = on_change
         self._start_task = start_task
         self._memories: dict[rete.AlphaSpec, Memory] = {}
-        self._everywhere: dict[Memory, set[bytes]] = {}
-        """Memories of templates without constants, each with the peers at which it is just being posted."""
         self._sources: dict[int, Source] = {}
         self._ways: dict[bytes, Counter[Channel]] = {}
         """By peer the channels by which it feeds us, each with how many feeds come by it."""
@@ -91,6 +84,15 @@ class Intake:
         """What stands by at the holders that do not feed us."""
         self.inorder = InOrder(self._ways_of, self.standbys.ways)
         """What decides whose turn it is."""
+        self._everywhere = Everywhere(
+            holders,
+            self.inorder,
+            self._resuming,
+            start_task,
+            feed_from=lambda memory, contact: self._feed_from(memory, contact, NOWHERE),
+            forget=self._forget,
+            tell=self._tell,
+        )
         self.on_memory: Callable[[Memory, bool], None] = lambda memory, kept: None
         """Hears of each memory when it is kept, and when nobody uses it any more."""
 
@@ -164,7 +166,7 @@ class Intake:
             self.on_memory(memory, False)
         if memory.on_event is None:
             del self._memories[memory.alpha]
-        self._everywhere.pop(memory, None)
+        self._everywhere.leave(memory)
         self.standbys.forget(memory)
         for source in memory.sources:
             self._forget(source)
@@ -217,12 +219,15 @@ class Intake:
         before, union = source.facts, source.memory.union
         differences = source.feed.snapshot(part)
         if differences is not None:
-            if union is not None:
+            if union is None:
+                self._change(source, differences)
+            else:
                 for fact, stamp in zip(part.went, part.went_stamps, strict=True):
                     union.went(fact, stamp)
                 # One that was there may be there by a later stamp now, or gone at another holder.
-                differences = [(fact, 1) for fact in {**before, **source.facts, **dict.fromkeys(part.went)}]
-            self._change(source, differences)
+                facts = {**before, **source.facts, **dict.fromkeys(part.went, 0)}
+                had = {fact: stamp for fact, stamp in before.items() if fact not in source.facts}
+                self._everywhere.changed(source.memory, facts, had)
             source.is_whole()
             self._resuming.end(source)
 
@@ -247,15 +252,18 @@ class Intake:
         feed = source.feed
         # While these waited their feed may have ended, or a snapshot begun that has them.
         if feed.round == round and self._sources.get(source.number) is source:
-            differences = feed.apply(deltas)
             union = source.memory.union
-            if union is not None:
-                for fact, sign, stamp in zip(deltas.facts, deltas.signs, deltas.stamps, strict=False):
-                    if sign < 0:
-                        union.went(fact, stamp)
-                # Also what this feed did not have, as another may have it by an older stamp.
-                differences = list(zip(deltas.facts, deltas.signs, strict=True))
-            self._change(source, differences)
+            if union is None:
+                self._change(source, feed.apply(deltas))
+                return
+            known, signed = feed.facts, zip(deltas.facts, deltas.signs, strict=True)
+            had = {fact: known[fact] for fact, sign in signed if sign < 0 and fact in known}
+            feed.apply(deltas)
+            for fact, sign, stamp in zip(deltas.facts, deltas.signs, deltas.stamps, strict=False):
+                if sign < 0:
+                    union.went(fact, stamp)
+            # Also what this feed did not have, as another may have it by an older stamp.
+            self._everywhere.changed(source.memory, deltas.facts, had)
 
     def gap(self, channel: Channel, gap: Gap) -> None:
         """The rendezvous could not keep what we did not read: start from a snapshot."""
@@ -271,11 +279,7 @@ class Intake:
             if moved.leaves:
                 self._holders.failed(source.holder.id, Leaving(f"{show(source.holder)} is about to stop"))
             if source.memory.anchor == NOWHERE:
-                widening = self._everywhere.get(source.memory)
-                # Whoever is named beyond the limit is posted at once it is discovered.
-                if widening is not None and moved.to.id not in widening and len(widening) < WIDENING:
-                    widening.add(moved.to.id)
-                    self._start_task(self._widen_to(source.memory, moved.to, widening, is_met=False))
+                self._everywhere.named(source.memory, moved.to)
             elif source.whole is not None:
                 # Whoever waits for it goes there by itself: two that set up one memory would leave it with two feeds.
                 source.fails(Elsewhere(f"{show(source.holder)} has moved to {show(moved.to)}", contact=moved.to))
@@ -303,8 +307,7 @@ class Intake:
         """A peer has come: templates without constants are to be posted there too, and others may have to stand by there."""
         self.alone = False
         self.standbys.look_at_all()
-        for memory in self._everywhere:
-            self._start_task(self._widen(memory, contact))
+        self._everywhere.discovered(contact)
 
     # --- feeds ------------------------------------------------------------------------------------------------------------
 
@@ -337,51 +340,11 @@ class Intake:
         anchor = memory.anchor
         assert anchor is not None, "listeners say where"
         if anchor == NOWHERE:
-            self._everywhere.setdefault(memory, set())
-            if memory.union is None and not memory.events_only:
-                memory.union = Union()
-            await asyncio.gather(*(self._widen(memory, contact) for contact in self._holders.everybody()))
+            await self._everywhere.post(memory)
             return
         feature = feature_of(template, anchor)
         holder = (await self._holders.of([feature]))[feature]
         await self._feed_from(memory, holder, anchor)
-
-    async def _widen(self, memory: Memory, contact: dht.Contact) -> None:
-        """Post a template without constants at one more peer, unless that is being done."""
-        widening = self._everywhere.get(memory)
-        if widening is not None and contact.id not in widening:
-            widening.add(contact.id)
-            await self._widen_to(memory, contact, widening)
-
-    async def _widen_to(self, memory: Memory, contact: dht.Contact, widening: set[bytes], *, is_met: bool = True) -> None:
-        """Post it there, once the peer is known; one that cannot be reached has nothing to say."""
-        try:
-            if not is_met:
-                await self._holders.meet(contact)
-            if not any(source.holder.id == contact.id for source in memory.sources):
-                await self._feed_from_everywhere(memory, contact)
-        finally:
-            widening.discard(contact.id)
-
-    async def _feed_from_everywhere(self, memory: Memory, contact: dht.Contact) -> None:
-        """A feed of a template without constants from one peer; a link that breaks is dialled again."""
-        attempt = 0
-        while memory.users:
-            try:
-                await self._feed_from(memory, contact, NOWHERE)
-                return
-            except LinkBroke:
-                pass
-            except (PeerUnreachable, PeerMisbehaved) as error:
-                # Its facts are unknown until it is heard of again (see discovered).
-                log.info("template without constants not posted: %s", error)
-                return
-            except Refused as error:
-                if memory.ready is not True:
-                    raise  # whoever subscribes is told
-                log.log(logging.INFO if attempt else logging.WARNING, "template without constants not posted yet: %s", error)
-            await asyncio.sleep(RETRY_S[min(attempt, len(RETRY_S) - 1)])
-            attempt += 1
 
     async def _feed_from(self, memory: Memory, holder: dht.Contact, anchor: int) -> None:
         """One more feed, until its first snapshot is whole. Raises PeerUnreachable, Refused or Elsewhere."""
@@ -436,12 +399,12 @@ class Intake:
             if not ways[source.channel]:
                 self._no_way(source.channel)
         memory = source.memory
-        if memory.union is not None:
-            memory.sources = tuple(other for other in memory.sources if other is not source)
-        if source.facts:
-            # Where nobody uses the memory any more, one of a template with parameters may have its facts still.
+        # Where nobody uses the memory any more, one of a template with parameters may have its facts still.
+        if memory.union is None and source.facts:
             self._change(source, [(fact, -1) for fact in source.facts])
         memory.sources = tuple(other for other in memory.sources if other is not source)
+        if memory.union is not None:
+            self._everywhere.changed(memory, source.facts, source.facts)
         # Nothing will come any more: whoever waits for it goes on without.
         source.is_whole()
         with contextlib.suppress(PeerUnreachable):  # the rendezvous drops the feeds of a link that is gone
@@ -460,15 +423,12 @@ class Intake:
         await self._holders.meet(to)
         await self._restore(source)
 
-    async def _restore(self, source: Source) -> None:
+    def _restore(self, source: Source) -> Coroutine[None, None, None]:
         """Replace a feed, for as long as somebody wants it; the old one goes when the new one is whole."""
+        return self._everywhere.again(source) if source.memory.anchor == NOWHERE else self._post_again(source)
+
+    async def _post_again(self, source: Source) -> None:
         memory = source.memory
-        if memory.anchor == NOWHERE:
-            try:
-                await self._feed_from_everywhere(memory, source.holder)
-            finally:
-                self._forget(source)
-            return
         attempt = 0
         while memory.users and self._sources.get(source.number) is source:
             try:
@@ -489,11 +449,13 @@ class Intake:
     def _change(self, source: Source, differences: Differences) -> None:
         """Tell what a feed's differences mean for the memory: a fact counts once, however many feeds have it."""
         memory = source.memory
-        if memory.union is not None:
-            differences = memory.union.settle([fact for fact, _ in differences], [one.facts for one in memory.sources])
-        elif len(memory.sources) > 1:
+        if len(memory.sources) > 1:
             others = [other.facts for other in memory.sources if other is not source]
             differences = [(fact, sign) for fact, sign in differences if not any(fact in facts for facts in others)]
+        self._tell(memory, differences)
+
+    def _tell(self, memory: Memory, differences: Differences) -> None:
+        """Facts of a memory have come and gone."""
         if not memory.tested:
             differences = [(fact, sign) for fact, sign in differences if memory.alpha.admits(fact)]
         if differences:

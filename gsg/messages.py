@@ -256,7 +256,10 @@ class Happened(_Message, tag=12, frozen=True):
 
 
 class AskPassed(_Message, tag=30, frozen=True):
-    """Tell me when everything of a publisher up to this number has passed by you."""
+    """Tell me when everything of a publisher up to this number has passed by you.
+
+    Number 0 has always passed: whatever stands for the publisher then, the answer says that you have nothing more for me by now.
+    """
 
     publisher: bytes
     number: int

@@ -42,7 +42,7 @@ Concerns: TypeAlias = tuple[Hashable, Sequence[Hashable]]
 """A feed, and the facts of it that something changes."""
 
 
-class _Held(Generic[Payload]):
+class Held(Generic[Payload]):
     """Something that waits."""
 
     __slots__ = (
@@ -72,11 +72,12 @@ class _Held(Generic[Payload]):
         self.size = size
         self.since_s = since_s
         self.concerns: Concerns | None = None
-        self.behind: Sequence[_Held[Payload]] = ()
+        self.behind: Sequence[Held[Payload]] = ()
         """Per fact that this concerns, the last that came before it: that one waits for those before, so it stands for all."""
         self.blocking: dict[bytes, None] = {}
         """Publishers of those that wait behind this one."""
         self.done = False
+        """Whether it was handed out."""
 
 
 class _Stream(Generic[Payload]):
@@ -91,7 +92,7 @@ class _Stream(Generic[Payload]):
         """Questions under way: one for each way."""
         self.wanted: dict[Way, int] = {}
         """The last number that something held waits for."""
-        self.held: list[tuple[int, int, _Held[Payload]]] = []
+        self.held: list[tuple[int, int, Held[Payload]]] = []
         """A heap by number, then by arrival; the first is never done."""
 
 
@@ -107,9 +108,9 @@ class Ordering(Generic[Payload]):
         self._events_by = events_by
         self._streams: dict[bytes, _Stream[Payload]] = {}
         """By publisher. Limit: PUBLISHERS, and those of which something is held."""
-        self._oldest: OrderedDict[int, _Held[Payload]] = OrderedDict()
+        self._oldest: OrderedDict[int, Held[Payload]] = OrderedDict()
         """All that is held, by arrival. Limit: HELD, HELD_BYTES."""
-        self._of_fact: dict[tuple[Hashable, Hashable], dict[int, _Held[Payload]]] = {}
+        self._of_fact: dict[tuple[Hashable, Hashable], dict[int, Held[Payload]]] = {}
         """What is held that concerns a fact of a feed, by arrival."""
         self._freed: list[bytes] = []
         """Publishers of whom something has waited behind what was delivered."""
@@ -159,7 +160,7 @@ class Ordering(Generic[Payload]):
             self._arrivals += 1
             # What is sent again, after a failure, keeps its place on its way: its number is an old one.
             number = come if things[-1][0] < come else number
-            held = _Held(self._arrivals, publisher, number, way, after, payload, size, now)
+            held = Held(self._arrivals, publisher, number, way, after, payload, size, now)
             if concerns is not None:
                 held.concerns = concerns
                 held.behind = self._before(concerns)
@@ -201,6 +202,10 @@ class Ordering(Generic[Payload]):
             delivered.extend(self._ready(stream))
         return self._settled(delivered)
 
+    def held_facts(self, way: Way) -> list[Held[Payload]]:
+        """What has come by a way, changes facts, and waits; each says when it is ``done``."""
+        return [held for held in self._oldest.values() if held.way is way and held.concerns is not None]
+
     @property
     def due_s(self) -> float | None:
         """When :meth:`expire` is to be called; None while nothing is held."""
@@ -241,7 +246,7 @@ class Ordering(Generic[Payload]):
         """Whether there are such."""
         return next(self._missing(stream, way, number, after), None) is not None
 
-    def _before(self, concerns: Concerns) -> list[_Held[Payload]]:
+    def _before(self, concerns: Concerns) -> list[Held[Payload]]:
         """Per fact, the last that is held of it, by arrival."""
         feed, facts = concerns
         last = {next(reversed(of_fact)) for fact in facts if (of_fact := self._of_fact.get((feed, fact)))}
@@ -270,14 +275,14 @@ class Ordering(Generic[Payload]):
                 delivered.extend(self._ready(freed))
         return delivered
 
-    def _hurry(self, late: _Held[Payload], delivered: list[Payload]) -> None:
+    def _hurry(self, late: Held[Payload], delivered: list[Payload]) -> None:
         """Take out something, and all that comes before it, without what they wait for; that is not waited for any more."""
         stream = self._streams[late.publisher]
         while stream.held and stream.held[0][0] <= late.number:
             self._hurry_one(stream.held[0][2], delivered)
         delivered.extend(self._ready(stream))
 
-    def _hurry_one(self, late: _Held[Payload], delivered: list[Payload]) -> None:
+    def _hurry_one(self, late: Held[Payload], delivered: list[Payload]) -> None:
         # What happened to one fact has one order, which is that of its feed: this is kept where the order of a publisher is not.
         # It ends: who is behind another came after it. No recursion: there may be HELD of them, each behind the one before.
         waiting = [late]
@@ -295,7 +300,7 @@ class Ordering(Generic[Payload]):
                 self.late += bool(missing)
                 delivered.append(self._take_out(stream, held))
 
-    def _take_out(self, stream: _Stream[Payload], held: _Held[Payload]) -> Payload:
+    def _take_out(self, stream: _Stream[Payload], held: Held[Payload]) -> Payload:
         held.done = True
         del self._oldest[held.arrival]
         self._bytes -= held.size

@@ -37,6 +37,10 @@ class Resuming:
             whole = self._asked[source] = asyncio.get_running_loop().create_future()
             self._start_task(self._wait(source, whole))
 
+    def under_way(self, source: Source) -> asyncio.Future[None] | None:
+        """Done when the snapshot that a feed has asked for is whole, or waited for no more; None where it has asked for none."""
+        return self._asked.get(source)
+
     def end(self, source: Source) -> None:
         """The snapshot is whole, or the feed has ended."""
         whole = self._asked.pop(source, None)

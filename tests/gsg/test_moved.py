@@ -9,7 +9,7 @@ from peers import others, quiet, rendezvous, simulate
 import dht
 from dht.simnet import SimNet
 from gsg import Peer, Symbol
-from gsg.intake import WIDENING
+from gsg.everywhere import WIDENING
 from gsg.messages import Moved
 
 

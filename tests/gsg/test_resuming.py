@@ -10,9 +10,9 @@ from peers import guest_of, others, quiet, rendezvous, simulate
 
 from dht.simnet import SimNet
 from gsg import Peer
+from gsg.everywhere import RETRY_S
 from gsg.exchange import ANSWER_TIMEOUT_S
 from gsg.features import Template
-from gsg.intake import RETRY_S
 from gsg.memories import Source
 from gsg.messages import Done, Gap, InsertCondition, RemoveCondition
 from gsg.quotas import PEER, Quotas

@@ -42,6 +42,57 @@ def test_who_lets_go_of_a_fact_takes_it_from_nobody() -> None:
     assert union.settle([FACT], [{}, {FACT: 5}]) == []
 
 
+def test_what_the_last_feed_lets_go_of_is_left_over_until_the_others_were_heard_out() -> None:
+    union = Union()
+    union.settle([FACT], [{FACT: 5}])
+
+    assert union.left_over({FACT: 5}, [{}], 0)
+    assert union.settle([FACT], [{}]) == []
+    assert (union.leaves, list(union)) == (True, [FACT])
+    assert union.settle(union.give_up(0), [{}]) == [(FACT, -1)]
+    assert (union.leaves, list(union)) == (False, [])
+
+
+def test_what_another_feed_has_or_what_went_is_not_left_over() -> None:
+    union = Union()
+    union.settle([FACT, OTHER], [{FACT: 5, OTHER: 5}])
+    union.went(OTHER, 6)
+
+    assert not union.left_over({FACT: 5, OTHER: 5}, [{FACT: 4}], 0)
+    assert union.settle([FACT, OTHER], [{FACT: 4}]) == [(OTHER, -1)]
+
+
+def test_what_is_left_over_goes_with_the_first_word_of_its_retraction_and_comes_back_by_a_later_one() -> None:
+    union = Union()
+    union.settle([FACT], [{FACT: 5}])
+    union.left_over({FACT: 5}, [{}], 0)
+
+    union.went(FACT, 8)
+
+    assert union.settle([FACT], [{}]) == [(FACT, -1)]
+    assert not union.leaves
+    assert union.settle([FACT], [{FACT: 9}]) == [(FACT, 1)]
+
+
+def test_what_is_left_over_again_waits_for_the_next_time() -> None:
+    union = Union()
+    union.settle([FACT, OTHER], [{FACT: 5, OTHER: 5}])
+    union.left_over({FACT: 5}, [{OTHER: 5}], 0)
+    union.left_over({FACT: 4, OTHER: 5}, [{}], 1)
+
+    assert union.give_up(0) == []
+    assert sorted(union.give_up(1)) == [FACT, OTHER]
+
+
+def test_what_is_left_over_and_heard_of_again_is_told_once() -> None:
+    union = Union()
+    union.settle([FACT], [{FACT: 5}])
+    union.left_over({FACT: 5}, [{}], 0)
+
+    assert union.settle([FACT], [{FACT: 5}]) == []
+    assert union.settle(union.give_up(0), [{FACT: 5}]) == []
+
+
 @pytest.mark.parametrize("order", list(permutations(range(6))))
 def test_two_holders_end_the_same_whatever_comes_first(order: tuple[int, ...]) -> None:
     union = Union()
