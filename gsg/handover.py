@@ -17,22 +17,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
-from functools import partial
 from itertools import count
 from random import Random
 from typing import TypeAlias
 
 import dht
 
-from .audiences import audiences_of
 from .catching_up import CatchingUp
 from .errors import GsgError, PeerUnreachable
-from .exchange import ANSWER_TIMEOUT_S, Answer, Channel, Exchange, LinkBroke, answer_of, show
+from .exchange import Channel, Exchange, LinkBroke, answer_of, show
 from .features import Key
 from .holders import UNSURE_S, Holders
-from .messages import Done, Failed, InsertCondition, Message, NotHere, Publish, Replicate
+from .messages import Done, Failed, InsertCondition, Message, NotHere, Publish
 from .model import Tuple
 from .notices import Notices
 from .onward import Admitted, Onward, Sending
@@ -41,8 +38,8 @@ from .plan_of_keys import Plan
 from .rendezvous import Rendezvous
 from .replication import Held, Replication
 from .restoring import Lost, Restored, Restoring
-from .sizes import parts
 from .standbys import StartTask
+from .telling import CHUNK_FACTS, SOON_S, Telling, Told, replicate
 
 log = logging.getLogger(__name__)
 
@@ -52,8 +49,8 @@ MENDING_S = 10.0
 """How long after a peer died its keys are looked after, at least."""
 TRYING_S = 60.0
 """How much longer what was not confirmed is sent again: on a busy machine a holder may take long, and its link break meanwhile."""
-MAX_CHANGES = 1_000
-"""Dead peers that one look through all keys takes into account."""
+GATHERING_S = 0.2
+"""How long a look waits for more to look at: deaths come in crowds, and are noticed one after the other."""
 LEAVING_S = 10.0
 """How long leaving may take; what was not handed over by then is left to the other holders, and said to be."""
 FOLLOWING_S = 2.0
@@ -61,9 +58,6 @@ FOLLOWING_S = 2.0
 FOLLOW_LOOK_S = 0.02
 SWEEP_S = 1.0
 """Pause between looks for keys that were handed over and that no feed needs here any more."""
-CHUNK_FACTS = 1_000
-UNDER_WAY = 8
-"""Messages of so many facts that one holder is sent before it has confirmed the first of them."""
 KEYS_PER_TURN = 500
 """Keys whose holder is looked up before others get their turn."""
 
@@ -98,11 +92,11 @@ class Handover:
         self._working = False
         self._onward = Onward(holders, exchange)
         self._newcomers: dict[bytes, int] = {}
-        self._dead: set[bytes] = set()
-        """Peers that came and have not been told all yet, and that died of late. Limits: the peers there are, MAX_CHANGES."""
+        """Peers that came and have not been told all yet. Limit: the peers there are."""
         self._coming = count()
         """Numbers the times that somebody came: who does so again while it is told is to be told again."""
         self._restoring = Restoring(holders, rendezvous)
+        self._telling = Telling(rendezvous.held, self._copied, start_task, self._look_again_in_time)
         self.catching_up = CatchingUp(own, holders, exchange, rendezvous, self, start_task)
         self.notices = Notices(holders, exchange, start_task, rng, self._died_far_away)
         self._again = asyncio.Event()
@@ -128,15 +122,14 @@ class Handover:
         self._look()
 
     def _came(self, peer: bytes) -> None:
-        self._dead.discard(peer)
         self._newcomers[peer] = next(self._coming)
+        self._telling.came(peer)
         self._restoring.came(peer, asyncio.get_running_loop().time())
 
     def died(self, peer: bytes) -> None:
         """A peer is gone: keys that it held have another holder."""
         self._newcomers.pop(peer, None)
-        if len(self._dead) < MAX_CHANGES:
-            self._dead.add(peer)
+        self._telling.died(peer)
         self._restoring.died(peer, asyncio.get_running_loop().time())
         self._settled_at_s = max(self._settled_at_s, asyncio.get_running_loop().time() + MENDING_S)
         self._look()
@@ -164,6 +157,11 @@ class Handover:
         if not self._working and not self.leaving:
             self._working = True
             self._start_task(self._hand_over_until_settled())
+
+    def _look_again_in_time(self) -> None:
+        """What had failed, or took long, may go on; what nobody confirms is not tried for ever."""
+        if self._tries:
+            self._look()
 
     def look_again(self) -> None:
         """Something came from a peer that takes us for the holder: if it is wrong, its keys are to be passed on."""
@@ -317,12 +315,13 @@ class Handover:
         """Hand over what is others', again whenever a peer came or died meanwhile, and drop what nobody needs here."""
         try:
             # A look may take longer than it is until all has settled: who died meanwhile is to be looked at all the same.
-            while (self.settling or self._again.is_set()) and not self.leaving:
+            while (self.settling or self._again.is_set() or self._telling.is_late) and not self.leaving:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(SWEEP_S):
                         await self._again.wait()
                 try:
                     if self._again.is_set():
+                        await asyncio.sleep(GATHERING_S)
                         self._again.clear()
                         await self._hand_over()
                     else:
@@ -336,7 +335,8 @@ class Handover:
         finally:
             self._working = False
             self._newcomers.clear()
-            self._dead.clear()
+            # The next of those that died at one moment may be noticed yet.
+            self._telling.settled(soon_again=bool(self._restoring.dead()))
 
     async def leave(self) -> None:
         """Hand over everything: this peer is about to stop."""
@@ -360,12 +360,13 @@ class Handover:
 
     async def _hand_over(self) -> None:
         """Look through all keys: whom are their facts to be sent to, and where do their feeds belong?"""
-        came, dead = dict(self._newcomers), set(self._dead)
+        came = dict(self._newcomers)
+        may_be_lost = self._restoring.begin(asyncio.get_running_loop().time()) and not self.leaving
+        dead = set(self._restoring.dead())
         if self.leaving:
             dead.add(self._own.id)
-        may_be_lost = not self.leaving and self._restoring.begin(asyncio.get_running_loop().time())
         if may_be_lost:
-            self.notices.look(self._restoring.dead())
+            self.notices.look(dead)
         failed: set[bytes] = set()
         unknown = await self._look_through(self._rendezvous.all_keys(), came, dead, failed, restore=may_be_lost)
         while unknown:
@@ -383,7 +384,7 @@ class Handover:
     async def _look_through(
         self, keys: Iterable[Key], newcomers: Mapping[bytes, int], dead: set[bytes], failed: set[bytes], *, restore: bool
     ) -> list[Key]:
-        """Carry out what these keys need; those whose holders are not known. ``failed`` gets who has not confirmed."""
+        """Carry out what these keys need; those whose holders are not known. ``failed`` gets who has not confirmed yet."""
         plan = Plan()
         sent: list[Key] = []
         unknown: list[Key] = []
@@ -398,15 +399,15 @@ class Handover:
                     unknown.append(key)
                 elif plan.add(key, holders, self._own, newcomers.keys(), dead, posted=posted):
                     sent.append(key)
-        copied = await asyncio.gather(*(self._copied(holder, keys) for holder, keys in plan.copies.items()))
-        failed.update(holder.id for holder, done in zip(plan.copies, copied, strict=True) if not done)
+        told = await asyncio.gather(*(self._telling.tell(holder, keys, self._patience_s) for holder, keys in plan.copies.items()))
+        failed.update(holder.id for holder, each in zip(plan.copies, told, strict=True) if each is not Told.CONFIRMED)
         for primary, keys in plan.primaries.items():
             if primary.id not in failed:
                 self._rendezvous.tell_moved(keys, primary, leaves=self.leaving)
         self._rendezvous.move(key for key, holders in plan.others.items() if not failed.intersection(holders))
         self._flush()
-        if ((restore and not await self._restore(sent)) or failed) and self._tries:
-            self._again.set()
+        if (restore and not await self._restore(sent)) or Told.FAILED in told:
+            self._look_again_in_time()
         return unknown
 
     @property
@@ -414,35 +415,42 @@ class Handover:
         """Whether what was not found or confirmed is tried again."""
         return self.leaving or asyncio.get_running_loop().time() < self._settled_at_s + TRYING_S
 
+    @property
+    def _patience_s(self) -> float | None:
+        """How long a look waits for one holder."""
+        return None if self.leaving else SOON_S
+
     async def _restore(self, keys: Iterable[Key]) -> bool:
-        """Bring back what lies under these keys, where others of its keys were lost; whether that was all of it."""
+        """Bring back what lies under these keys, where others of its keys were lost; whether nobody failed to take it."""
         restored: Restored = {}
         lost: dict[Key, Lost] = {}
         for key in keys:
             if found := await self._restoring.add(key, restored):
                 lost[key] = found
-        if not all(await asyncio.gather(*(self._told(holder, facts) for holder, facts in restored.items()))):
-            return False
-        self._restoring.finished(lost)
+        told = await asyncio.gather(*(self._give_back(holder, facts) for holder, facts in restored.items()))
+        if all(each is Told.CONFIRMED for each in told):
+            self._restoring.finished(lost)
         if self._restoring.unsure:
             # Asked at once, who could not say would hardly say more.
             await asyncio.sleep(SWEEP_S)
-        return not self._restoring.unsure
+        return not self._restoring.unsure and Told.FAILED not in told
 
     async def _copied(self, holder: dht.Contact, keys: list[Key]) -> bool:
         """Whether a holder has confirmed what is known of these keys."""
         return await self._confirmed(holder, self.copy(holder, keys))
 
-    async def _told(self, holder: dht.Contact, facts: list[tuple[Tuple, bytes, int]]) -> bool:
-        """Whether a holder has facts under keys that were lost."""
+    async def _give_back(self, holder: dht.Contact, facts: list[tuple[Tuple, bytes, int]]) -> Told:
+        """See to it that a holder has facts under keys that were lost."""
         places = [place for _, place, _ in facts]
         if holder.id == self._own.id:
             given, stamps = [fact for fact, _, _ in facts], [stamp for _, _, stamp in facts]
             self._rendezvous.take_over([1] * len(facts), given, places, stamps)
             self._flush()
-            return True
+            return Told.CONFIRMED
         history = [(1, fact, stamp) for fact, _, stamp in facts]
-        return await self._confirmed(holder, self._replicate(holder, history, places))
+        return await self._telling.carry_out(
+            holder, lambda: self._confirmed(holder, replicate(self._exchange, holder, history, places)), self._patience_s
+        )
 
     async def _confirmed(self, holder: dht.Contact, sending: Coroutine[None, None, None]) -> bool:
         try:
@@ -469,32 +477,15 @@ class Handover:
                 of_key = self._rendezvous.held.history(key)
                 history.extend(of_key)
                 places.extend([bytes((key[1],))] * len(of_key))
-            await self._replicate(holder, history, places)
-
-    async def _replicate(self, holder: dht.Contact, history: list[tuple[int, Tuple, int]], places: list[bytes]) -> None:
-        """Tell a holder of facts that came or went, and wait until it has confirmed."""
-        channel = await self._exchange.channel(holder)
-        unanswered: deque[asyncio.Future[Answer]] = deque()
-        # One key may have more facts than a link takes at once, or a peer reads soon.
-        for part in parts([fact for _, fact, _ in history], CHUNK_FACTS):
-            if len(unanswered) == UNDER_WAY:
-                await answer_of(channel, unanswered.popleft(), Done)
-            if channel.congested:
-                await channel.drained(ANSWER_TIMEOUT_S)
-            unanswered.append(channel.ask(partial(_replicate, history[part], places[part])))
-        for answer in unanswered:
-            await answer_of(channel, answer, Done)
+            await replicate(self._exchange, holder, history, places)
 
     def _drop_what_has_moved(self) -> None:
         for key in self._rendezvous.moved_keys():
             if self._is_ours(key):
+                # Looks have passed it over since it moved.
                 self._rendezvous.keep((key,))
+                self._again.set()
             elif self._holders.all_of(key):
                 # Where it is not known who holds it now, it may be ours yet.
                 self._rendezvous.drop_if_unused(key)
         self._flush()
-
-
-def _replicate(history: list[tuple[int, Tuple, int]], places: list[bytes], request: int) -> Message:
-    signs, facts, stamps = (list(column) for column in zip(*history, strict=True))
-    return Replicate(request, signs, facts, places, stamps, audiences_of(facts))

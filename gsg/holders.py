@@ -75,9 +75,14 @@ class Holders:
         """A peer did not answer: unless only its link broke, nobody is sent there until it is heard of again."""
         if isinstance(why, LinkBroke):
             return
+        regions = self._overlay.regions
+        known, version = self._overlay.knows(peer) is not None, regions.version
         self._overlay.lost(peer)
         if not isinstance(why, Leaving):
             self._end_links(peer, str(why))
+        if not known and version == regions.version:
+            # Whatever waits for a peer finds out that it is gone; the work that follows is to be done once.
+            return
         self.forget()
         self._on_gone(peer, False)
 

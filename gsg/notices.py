@@ -29,7 +29,10 @@ from .standbys import StartTask
 log = logging.getLogger(__name__)
 
 FANOUT = 8
-"""Peers to whom each tells a notice: of a thousand, less than one does not hear of it."""
+"""Peers to whom each tells a notice: of a thousand, less than one does not hear of it. They are the same ones while they live, as a
+link costs more than many notices."""
+GATHERING_S = 0.3
+"""How long a notice waits for more of them, which go with it."""
 SAMPLES = 256
 """Points near us of which it is looked whether they were lost; a smaller part of what is ours than that may be missed, until the
 next peer dies."""
@@ -54,6 +57,10 @@ class Notices:
         self._on_deaths = on_deaths
         self._told_s: dict[bytes, float] = {}
         """When each of the dead was told of, the first in front. Limits: TOLD and TOLD_S."""
+        self._untold: list[bytes] = []
+        """Those of them that are to be told yet, while a task waits for more. Limit: TOLD; beyond, they are not told on."""
+        self._audience: dict[bytes, None] = {}
+        """The peers that are told. Limit: FANOUT."""
 
     def look(self, dead: Iterable[bytes]) -> None:
         """These died of late: tell others, where keys that are ours now had all their holders among them."""
@@ -77,11 +84,26 @@ class Notices:
             if len(self._told_s) >= TOLD:
                 del self._told_s[next(iter(self._told_s))]
             self._told_s[peer] = now
-        others = self._holders.others()
-        for contact in self._rng.sample(others, min(FANOUT, len(others))) if news else ():
-            for begin in range(0, len(news), NOTICED):
-                self._start_task(self._send(contact, Died(news[begin : begin + NOTICED])))
+        if news and not self._untold:
+            self._start_task(self._tell_soon())
+        self._untold += news[: TOLD - len(self._untold)]
         return news
+
+    async def _tell_soon(self) -> None:
+        await asyncio.sleep(GATHERING_S)
+        peers, self._untold = self._untold, []
+        for contact in self._to_tell():
+            for begin in range(0, len(peers), NOTICED):
+                self._start_task(self._send(contact, Died(peers[begin : begin + NOTICED])))
+
+    def _to_tell(self) -> list[dht.Contact]:
+        """Whom to tell: those told before, and others in the place of those that died."""
+        others = {contact.id: contact for contact in self._holders.others()}
+        chosen = [peer for peer in self._audience if peer in others]
+        left = [peer for peer in others if peer not in self._audience]
+        chosen += self._rng.sample(left, min(FANOUT - len(chosen), len(left)))
+        self._audience = dict.fromkeys(chosen)
+        return [others[peer] for peer in chosen]
 
     async def _send(self, contact: dht.Contact, notice: Died) -> None:
         try:

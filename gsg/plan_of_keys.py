@@ -42,10 +42,12 @@ class Plan:
         # Of those that have it the closest sends; and we, before we let go of it. Where all may have come by it of late, each sends
         # what it has.
         senders = [holder for holder in ids if holder not in new]
+        others_died = len(dead) > (own.id in dead)
         sends = not ours or senders[:1] == [own.id] or not senders
         if sends:
-            # We may have held it in the place of one that took no changes: nothing is dropped here that not all of them have.
-            targets = new or (set() if ours else set(ids))
+            # Nothing is dropped here that not all of them have: we may have held it in the place of one that took no changes, and
+            # while peers die one of them may be dead, and we the next.
+            targets = new if ours or (new and not others_died) else set(ids)
             for holder in holders:
                 if holder.id in targets and holder.id != own.id:
                     self.copies.setdefault(holder, []).append(key)
@@ -64,8 +66,10 @@ def gained(key: bytes, holders: Sequence[bytes], newcomers: Set[bytes], dead: Se
     """
     new = {holder for holder in holders if holder in newcomers}
     if dead:
-        distances = [dht.distance(holder, key) for holder in holders]
-        gone = [distance for distance in [dht.distance(peer, key) for peer in dead] if distance < distances[-1]]
+        point = int.from_bytes(key, "big")
+        distances = [int.from_bytes(holder, "big") ^ point for holder in holders]
+        farthest = distances[-1]
+        gone = [distance for peer in dead if (distance := int.from_bytes(peer, "big") ^ point) < farthest]
         if gone:
             closer = [number + sum(each < distance for each in gone) for number, distance in enumerate(distances)]
             new.update(holder for holder, others in zip(holders, closer, strict=True) if others >= REPLICAS)

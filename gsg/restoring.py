@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, KeysView, Sequence
 from itertools import islice
 from typing import TypeAlias
 
@@ -111,9 +111,9 @@ class Restoring:
         for place, others in found.items():
             self._done.setdefault(place, {}).update(others)
 
-    def dead(self) -> Iterable[bytes]:
+    def dead(self) -> KeysView[bytes]:
         """Who died of late."""
-        return self._died_s
+        return self._died_s.keys()
 
     async def _to_tell(self, other: Key) -> tuple[dht.Contact, ...]:
         """Who holds a key that was lost; nobody for one that was not."""

@@ -95,7 +95,7 @@ def test_who_dies_while_keys_take_long_to_be_handed_over_is_looked_at_too(monkey
     looked_at: list[set[bytes]] = []
 
     async def slow(self: Handover) -> None:
-        looked_at.append(set(self._dead))
+        looked_at.append(set(self._restoring.dead()))
         await asyncio.sleep(2 * MENDING_S)
 
     async def work(net: SimNet, peers: list[Peer]) -> None:
@@ -144,7 +144,7 @@ def test_a_peer_that_is_back_does_not_count_as_dead() -> None:
 
             returns(other.contact)
 
-            assert host._handover._dead == set()
+            assert not host._handover._restoring.dead()
 
     simulate(work, seed=44, size=2)
 

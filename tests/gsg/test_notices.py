@@ -11,10 +11,10 @@ from test_restoring import NOTICED_S, fact_of_others, holders
 
 import gsg.messages
 import gsg.notices
-from dht import ID_BITS
+from dht import ID_BITS, Contact
 from dht.simnet import SimNet
 from gsg import Peer
-from gsg.notices import lost_near
+from gsg.notices import FANOUT, GATHERING_S, Notices, lost_near
 
 HALF = 1 << (ID_BITS - 1)
 
@@ -89,6 +89,39 @@ def test_what_was_told_is_not_told_again_and_what_is_remembered_is_bounded(monke
         assert notices._tell(dead[2:]) == dead[2:]
 
     simulate(work, seed=3, size=2)
+
+
+def test_notices_of_one_moment_go_together_and_always_to_the_same_peers(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[tuple[Contact, list[bytes]]] = []
+
+    async def counting(self: Notices, contact: Contact, notice: gsg.messages.Died) -> None:
+        sent.append((contact, notice.peers))
+
+    monkeypatch.setattr(Notices, "_send", counting)
+
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        notices = peers[0]._handover.notices
+        dead = [bytes([number]) * 20 for number in range(4)]
+
+        notices._tell(dead[:1])
+        notices._tell(dead[1:2])
+        await asyncio.sleep(2 * GATHERING_S)
+        notices._tell(dead[2:3])
+        await asyncio.sleep(2 * GATHERING_S)
+
+        told = [contact for contact, _ in sent[:FANOUT]]
+        assert len(set(told)) == FANOUT
+        assert sent == [(contact, dead[:2]) for contact in told] + [(contact, dead[2:3]) for contact in told]
+
+        peers[0]._endpoint.overlay.lost(told[0].id)
+        notices._tell(dead[3:])
+        await asyncio.sleep(2 * GATHERING_S)
+
+        later = [contact for contact, _ in sent[2 * FANOUT :]]
+        assert later[:-1] == told[1:]
+        assert later[-1] not in told
+
+    simulate(work, seed=5, size=FANOUT + 3)
 
 
 def test_who_lives_is_not_believed_to_be_dead() -> None:

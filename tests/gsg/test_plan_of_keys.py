@@ -44,6 +44,23 @@ def contact(distance: int) -> dht.Contact:
     return dht.Contact(peer(distance), "10.0.0.1", distance)
 
 
+@pytest.mark.parametrize(
+    ("newcomers", "dead", "told"),
+    [([2], [], [2]), ([2], [9], [1, 2, 3]), ([], [], [1, 2, 3])],
+    ids=["who came", "all, while peers die", "all, where nobody is new"],
+)
+def test_a_key_that_is_not_ours_is_let_go_when_these_have_it(newcomers: list[int], dead: list[int], told: list[int]) -> None:
+    plan = Plan()
+    holders = [contact(each) for each in (1, 2, 3)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gsg.features.key", lambda *feature: KEY)
+
+        plan.add((1, 0, 0), holders, contact(4), {*map(peer, newcomers)}, {*map(peer, dead)}, posted=False)
+
+    assert plan.others == {(1, 0, 0): {*map(peer, told)}}
+    assert [each.port for each in plan.copies] == told
+
+
 @given(st.data())
 def test_a_key_that_somebody_has_is_at_all_its_holders_once_everybody_knows_who_died(data: st.DataObject) -> None:
     living = data.draw(st.lists(st.integers(1, 40), min_size=4, max_size=14, unique=True))
