@@ -21,14 +21,15 @@ REMEMBERED = 8_192
 REMEMBERED_CHARACTERS = 64
 """Longest of them."""
 
-# Possessive throughout: a line that is not plain is given up in one pass. No comma stands inside of what is plain.
+# Possessive or atomic throughout: a line that is not plain is given up in one pass. A possessive quantifier of a group with
+# alternatives matches wrongly before Python 3.11.5 (gh-106052), an atomic group does not. No comma stands inside of what is plain.
 _PLAIN = rf"""(?:{NAME}+(?!\()|-?[0-9]{{1,18}}+(?:\.[0-9]{{1,18}}+)?+|"[^"\\,()\[\]]*+")"""
 _ITEM = rf"[ \t]*+{_PLAIN}[ \t]*+"
-_ITEMS = rf"{_ITEM}(?:,{_ITEM})*+"
+_ITEMS = rf"{_ITEM}(?>(?:,{_ITEM})*)"
 _NESTED = rf"{NAME}+\({_ITEMS}\)|\[{_ITEMS}\]"
 # What most arguments are is tried first.
 _ARGUMENT = rf"[ \t]*+(?:{_PLAIN}|{_NESTED})[ \t]*+"
-_ARGUMENTS = rf"{_ARGUMENT}(?:,{_ARGUMENT})*+"
+_ARGUMENTS = rf"{_ARGUMENT}(?>(?:,{_ARGUMENT})*)"
 _COMPOUND = re.compile(rf"[ \t]*+({NAME}+)\(({_ARGUMENTS})\)[ \t]*+")
 _EACH = re.compile(rf"{_NESTED}|{_PLAIN}")
 

@@ -24,7 +24,7 @@ and made a subscription in about 50 ms at most (docs/pedro.md), during which nob
 
 _NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
 _QUOTES = r"""'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+\""""
-_CLOSED = re.compile(rf"""(?:[^'"]++|{_QUOTES})*+""", re.DOTALL)
+_CLOSED = re.compile(rf"""(?>(?:[^'"]++|{_QUOTES})*)""", re.DOTALL)
 _TOKEN = re.compile(
     r"[ \t]*("
     r"[a-z][A-Za-z0-9_]*"
@@ -41,9 +41,9 @@ _TOKEN = re.compile(
 )
 _TRAILING_BLANKS = " \t"
 
-# Possessive throughout: a line that is not flat is given up in one pass.
+# Possessive or atomic throughout: a line that is not flat is given up in one pass (flat.py says why not only possessive).
 _FLAT_ARGUMENT = r"[ \t]*+(?:[a-z][A-Za-z0-9_]*+|-?[0-9]{1,18}+(?:\.[0-9]{1,18}+)?+)[ \t]*+"
-_FLAT = re.compile(rf"[ \t]*+([a-z][A-Za-z0-9_]*+)\(({_FLAT_ARGUMENT}(?:,{_FLAT_ARGUMENT})*+)\)[ \t]*+")
+_FLAT = re.compile(rf"[ \t]*+([a-z][A-Za-z0-9_]*+)\(({_FLAT_ARGUMENT}(?>(?:,{_FLAT_ARGUMENT})*))\)[ \t]*+")
 
 # What kind of token starts with a character; symbol atoms, `;` and `{}` are atoms like names.
 _ATOM, _VARIABLE, _DIGITS, _STRING, _QUOTE = range(1, 6)
