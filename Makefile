@@ -1,5 +1,6 @@
 # make demo | test | check | soak | bench: each makes .venv by itself, with uv where present and venv + pip otherwise.
-PYTHON ?= python3
+# PYTHON=... names the Python to use; otherwise it is the quickest build of what python3 is (.ci/quickest.py says why).
+PYTHON ?=
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
@@ -17,16 +18,21 @@ help: ## show this list
 
 # The stamp is written last, so that an interrupted installation is begun again.
 $(STAMP): pyproject.toml
-	@command -v $(PYTHON) >/dev/null 2>&1 && $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-		echo "Python 3.11 or newer is needed: install it, or name one with make PYTHON=/path/to/python3.11"; exit 1; }
-	@if command -v uv >/dev/null 2>&1; then \
-		uv venv -q --allow-existing --python "$$(command -v $(PYTHON))" $(VENV) && \
+	@python="$(or $(PYTHON),python3)"; \
+	command -v "$$python" >/dev/null 2>&1 && "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "Python 3.11 or newer is needed: install it, or name one with make PYTHON=/path/to/python3.11"; exit 1; }; \
+	if [ -z "$(PYTHON)" ]; then python="$$("$$python" .ci/quickest.py)"; echo "$(VENV) is made with $$python"; fi; \
+	if command -v uv >/dev/null 2>&1; then \
+		uv venv -q --allow-existing --python "$$(command -v "$$python")" $(VENV) && \
 		uv pip install -q --python $(BIN)/python -e '.[test]'; \
-	else \
-		$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
-			echo "Python's venv module is needed: install it (Debian and Ubuntu: apt-get install python3-venv)"; exit 1; }; \
-		$(PYTHON) -m venv $(VENV) && \
+	elif "$$python" -c 'import venv, ensurepip' 2>/dev/null; then \
+		"$$python" -m venv $(VENV) && \
 		$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[test]'; \
+	elif "$$python" -c 'import venv, pip' 2>/dev/null; then \
+		"$$python" -m venv --without-pip $(VENV) && \
+		"$$python" -m pip --python $(BIN)/python install -q --disable-pip-version-check pip -e '.[test]'; \
+	else \
+		echo "Python's venv module is needed: install it (Debian and Ubuntu: apt-get install python3-venv)"; exit 1; \
 	fi
 	@touch $@
 
