@@ -16,6 +16,7 @@ from .messages import After, Flash, Publish, Replicate
 from .model import MAX_ARITY, MAX_NESTING, Compound, List, Term, Tuple, Variable
 from .passing import NAMED
 from .sizes import MAX_TUPLE_BYTES, PART_BYTES, size_bytes
+from .together import RUN_CALLS
 
 MAX_PUBLISHED_BYTES = 2 * PART_BYTES
 """The longest message of tuples. Honest ones are shorter; what is made of one for a subscriber, with its feeds, fits a frame."""
@@ -66,9 +67,12 @@ def _check_author(sender: bytes, publisher: bytes, after: After, *, forwarded: b
 
 def _check_parts(message: Publish) -> None:
     parts, origin = message.parts, message.origin
+    # First of all: each of them costs as much as a message, and to pass facts on all are looked at for each holder.
+    if len(parts) > RUN_CALLS:
+        raise Refused(f"a message in {len(parts)} parts; expected at most {RUN_CALLS}")
     if len(message.facts) != sum(part.facts for part in parts) or min(part.facts for part in parts) < 1:
         raise Refused(f"{len(message.facts)} facts in parts of {[part.facts for part in parts[:10]]}; expected each in one of them")
-    if any(one.number >= next.number for one, next in pairwise(parts)) or origin is None or origin.number < parts[-1].number:
+    if any(one.number >= later.number for one, later in pairwise(parts)) or origin is None or origin.number < parts[-1].number:
         raise Refused("parts whose numbers do not ascend to that of their message")
     if max(len(part.after) for part in parts) > MAX_NAMED:
         raise Refused(f"a part that comes after those of more than {MAX_NAMED} rendezvous; expected at most so many")

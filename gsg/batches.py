@@ -63,6 +63,8 @@ class Facts:
         self._calls = len(calls) or 1
         """How many are not done with it: so long it is known what was said after it."""
         self._goes = False
+        self._forgotten = 0
+        """What :attr:`gsg.passing.Sent.forgotten` was when the parts were made."""
         self._count = 0
         self._changed: set[int] = set()
         """The facts that changed, by number; of one call alone it is enough how many there are."""
@@ -97,6 +99,7 @@ class Facts:
                 parcel.last = self._publisher.number()
             return ()
         # As if each call were sent by itself: a subscriber puts them in order, whichever rendezvous they come by.
+        self._forgotten = self._publisher.forgotten
         pieces: list[tuple[int, int, int]] = []
         for at, parcel in enumerate(parcels):
             of_each = Counter(bisect_right(self._ends, number) for number in parcel.numbers)
@@ -112,6 +115,9 @@ class Facts:
         facts = [self.facts[number] for number in parcel.numbers]
         origin = Origin(self._publisher.own_id, parcel.last, [] if parcel.parts else after)
         unsure, audience, parts = self._publisher.unsure, self._audience, parcel.parts
+        if parts and self._publisher.forgotten != self._forgotten:
+            # Nobody is to wait for what was to go to a rendezvous that could not be reached meanwhile.
+            parts = [Part(part.facts, part.number, self._publisher.known(part.after)) for part in parts]
         return Publish(request, self._sign, facts, parcel.places, self.stamp, False, unsure, origin, audience, parts)
 
     def acknowledged(self, parcel: Parcel, done: Done) -> None:

@@ -42,9 +42,11 @@ class _Last:
 class Sent:
     """The publisher's side: the last number that went to each rendezvous of late."""
 
-    __slots__ = ("_last",)
+    __slots__ = ("_last", "forgotten")
 
     def __init__(self) -> None:
+        self.forgotten = 0
+        """How often a rendezvous could not be reached: what was said of it before does not hold any more."""
         self._last: dict[bytes, _Last] = {}
         """By rendezvous. Limit: NAMED."""
 
@@ -79,7 +81,12 @@ class Sent:
 
     def forget(self, rendezvous: bytes) -> None:
         """The rendezvous cannot be reached: nobody is to wait for what went there."""
-        self._last.pop(rendezvous, None)
+        if self._last.pop(rendezvous, None) is not None:
+            self.forgotten += 1
+
+    def known(self, after: After) -> After:
+        """What was said of other rendezvous, without those that could not be reached since."""
+        return [one for one in after if one[0] in self._last]
 
     def others(self, rendezvous: bytes, now: float) -> After:
         """What a message to one rendezvous says of the others; nothing while only that one is used."""

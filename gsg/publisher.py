@@ -139,6 +139,15 @@ class Publisher:
         self._sent.sending(parcel.holder.id, parcel.last, now)
         return self._sent.others(parcel.holder.id, now)
 
+    @property
+    def forgotten(self) -> int:
+        """How often a rendezvous could not be reached; when it changes, :meth:`known` is to be asked of what was said before."""
+        return self._sent.forgotten
+
+    def known(self, after: After) -> After:
+        """What was said of other rendezvous, without those that could not be reached since."""
+        return self._sent.known(after)
+
     def stamp(self) -> int:
         """A time for facts that is later than all before."""
         return self._versions.next()
@@ -262,22 +271,36 @@ class Publisher:
             finally:
                 self._turns.leave(turn)
                 turn = None
-            for parcel, channel, answer in sent:
+            for at, (parcel, channel, answer) in enumerate(sent):
                 try:
-                    done = await answer_of(channel, answer, Done)
-                    self._versions.saw(done.stamp)
+                    done = await answer_of(channel, asyncio.shield(answer), Done)
                 except PeerUnreachable as error:
                     problem = error
+                    answer.cancel()
                     self._holders.failed(parcel.holder.id, error)
                     self._sent.forget(parcel.holder.id)
                     parcel.add_to(missed)
+                except BaseException:
+                    # Whoever sent for several may be refused, or go: what becomes of the others' facts is heard all the same.
+                    for late, _, its_answer in sent[at:]:
+                        its_answer.add_done_callback(partial(self._heard, late, batch))
+                    raise
                 else:
-                    self._sent.acknowledged(parcel.holder.id, parcel.last, self.now())
-                    batch.acknowledged(parcel, done)
+                    self._acknowledged(parcel, batch, done)
             if not missed:
                 break
             places = missed
         return missed, problem
+
+    def _heard(self, parcel: Parcel, batch: Batch, answer: asyncio.Future[Answer]) -> None:
+        """The answer to a parcel for which nobody waits any more."""
+        if not answer.cancelled() and answer.exception() is None and isinstance(done := answer.result(), Done):
+            self._acknowledged(parcel, batch, done)
+
+    def _acknowledged(self, parcel: Parcel, batch: Batch, done: Done) -> None:
+        self._versions.saw(done.stamp)
+        self._sent.acknowledged(parcel.holder.id, parcel.last, self.now())
+        batch.acknowledged(parcel, done)
 
     async def _send(
         self, tuples: Sequence[Tuple], sizes: Sequence[int] | None, places: Places, batch: Batch

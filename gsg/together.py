@@ -6,14 +6,14 @@ readers. To subscribers each of them is as a message of its own (:class:`gsg.mes
 
 The first of them sends for all. Each is told what came of its own facts: how many changed, and which are behind or did not arrive.
 Where the batch was refused, or the one that sent it has gone, each of the others sends its own again, at the same stamp: so what
-was said later stays the last word.
+was said later stays the last word, though subscribers may hear it first.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Protocol
 
@@ -54,11 +54,13 @@ class Share:
 
     batch: Facts
     numbers: range
+    before: Share | None = None
+    """Of these facts in the batch in which they went with others before."""
 
     @property
     def changed(self) -> int:
         """How many facts changed."""
-        return self.batch.changed(self.numbers)
+        return self.batch.changed(self.numbers) + (0 if self.before is None else self.before.changed)
 
     @property
     def behind(self) -> list[Tuple]:
@@ -172,10 +174,12 @@ class Together:
         if word is Word.SEND:
             word = await self._send(run)
         assert run.batch is not None, "it was sent"
+        share = Share(run.batch, range(call.first, call.first + len(call.facts)))
         if word is Word.SENT:
-            return Share(run.batch, range(call.first, call.first + len(call.facts)))
+            return share
         try:
-            return await self._alone(sign, facts, audience, stamp=run.batch.stamp)
+            # What has changed already is what it should be: that counts as well.
+            return replace(await self._alone(sign, facts, audience, stamp=run.batch.stamp), before=share)
         finally:
             run.batch.over()
 

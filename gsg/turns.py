@@ -40,7 +40,7 @@ class Turns:
         self._sending = False
         self._rounds = 0
         self._due: asyncio.TimerHandle | None = None
-        """When the only one that waits has been patient for long enough. It ends with that turn."""
+        """When the only one that waits has been patient for long enough. It ends with that turn, or where the turn is left."""
 
     @property
     def taken(self) -> bool:
@@ -70,6 +70,10 @@ class Turns:
             self._sending = False
         else:
             self._waiting.remove(turn)
+            if self._due is not None:
+                # It was the only one that waits, and its patience is nobody else's.
+                self._due.cancel()
+                self._due = None
         self._look()
 
     def begun(self) -> None:

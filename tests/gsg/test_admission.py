@@ -19,6 +19,7 @@ from gsg.handover import CHUNK_FACTS
 from gsg.messages import After, Event, Failed, Flash, Origin, Part, Publish, Replicate, encode
 from gsg.model import MAX_ARITY, MAX_NESTING, Compound, List, Term, Tuple, Variable
 from gsg.sizes import MAX_TUPLE_BYTES
+from gsg.together import RUN_CALLS
 
 ON = Symbol("on")
 PEER, SOMEBODY = b"p" * 20, b"s" * 20
@@ -76,6 +77,10 @@ REFUSED = [
     (in_parts([1, 2], [4, 5]), "2 facts in parts of [1, 2]; expected each in one of them"),
     (in_parts([3, -1], [4, 5]), "2 facts in parts of [3, -1]; expected each in one of them"),
     (in_parts([2, 0], [4, 5]), "2 facts in parts of [2, 0]; expected each in one of them"),
+    (
+        in_parts([1] * (RUN_CALLS + 1), list(range(RUN_CALLS + 1))),
+        f"a message in {RUN_CALLS + 1} parts; expected at most {RUN_CALLS}",
+    ),
     (in_parts([1, 1], [5, 5]), "parts whose numbers do not ascend to that of their message"),
     (in_parts([1, 1], [5, 6]), "parts whose numbers do not ascend to that of their message"),
     (in_parts([1, 1], [4, 5], from_whom=None), "parts whose numbers do not ascend to that of their message"),

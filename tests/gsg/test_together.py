@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 
 import pytest
-from answering import FixedHolders, Place, Reply, accept, publisher_of
+from answering import FixedHolders, Place, Reply, accept, publisher_of, refuse
 from peers import simulate
 
 import gsg.together
@@ -186,6 +186,50 @@ def test_a_refusal_is_told_to_whom_it_concerns_alone() -> None:
         assert heard(there)[0] == (1, [(0,), (1,), (2,)])
 
     waiting(work, slowly(reply))
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)], ids=["the answer comes after the refusal", "the answer comes before it"])
+def test_what_changed_where_it_was_not_refused_counts(order: tuple[int, int]) -> None:
+    came: set[Tuple] = set()
+
+    def reply(channel: Channel, message: Publish | Flash) -> None:
+        assert isinstance(message, Publish)
+        unchanged = [number for number, fact in enumerate(message.facts) if fact in came]
+        came.update(message.facts)
+        channel.send(Done(message.request, len(message.facts) - len(unchanged), unchanged=unchanged))
+
+    async def main(net: SimNet) -> None:
+        us, there, full = Place(net), Place(net, reply), Place(net, refuse)
+        async with us.links, there.links, full.links:
+            publisher = publisher_of(us, FixedHolders(lambda feature: [full if feature[2] == "odd" else there]))
+            turn = publisher._turns.line_up()
+            calls: list[list[Tuple]] = [[("odd",)], [("b",), ("c",)]]
+            saying = {number: asyncio.create_task(publisher.facts(1, calls[number])) for number in order}
+            await asyncio.sleep(0)
+            publisher._turns.leave(turn)
+            await asyncio.wait(saying.values())
+
+        assert isinstance(saying[0].exception(), Refused)
+        assert saying[1].result() == 2
+
+    run(main, seed=10)
+
+
+def test_nobody_is_to_wait_for_what_was_to_go_with_a_part_to_a_holder_that_is_gone() -> None:
+    async def main(net: SimNet) -> None:
+        us, there, dead = Place(net), Place(net), Place(net)
+        async with us.links, there.links:
+            publisher = publisher_of(us, FixedHolders(lambda feature: [dead, there] if feature[2] == "a" else [there]))
+            turn = publisher._turns.line_up()
+            saying = [asyncio.create_task(publisher.facts(1, [(name,)])) for name in ("a", "b")]
+            await asyncio.sleep(0)
+            publisher._turns.leave(turn)
+            await asyncio.gather(*saying)
+
+        parts = [part for message in there.heard if isinstance(message, Publish) for part in message.parts]
+        assert [(part.facts, part.after) for part in parts] == [(1, []), (1, [])]
+
+    run(main, seed=11)
 
 
 def test_what_is_behind_is_sent_again_by_its_own_caller() -> None:

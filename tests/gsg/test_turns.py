@@ -64,6 +64,22 @@ def test_who_is_patient_is_not_for_ever() -> None:
     run(main, seed=2)
 
 
+def test_who_is_patient_is_so_from_its_own_beginning() -> None:
+    async def main(net: SimNet) -> None:
+        turns = busy()
+        gone = turns.line_up(is_patient=True)
+        await asyncio.sleep(PATIENCE_S / 2)
+        turns.leave(gone)
+        patient = turns.line_up(is_patient=True)
+        began_s = net.loop.time()
+
+        await turns.wait(patient)
+
+        assert net.loop.time() == began_s + PATIENCE_S
+
+    run(main, seed=5)
+
+
 def test_who_is_patient_keeps_nobody_behind_it_waiting() -> None:
     async def main(net: SimNet) -> None:
         turns = busy()
