@@ -121,6 +121,8 @@ async def role(name: str, kind: str, address: str, **options: object) -> AsyncIt
         *(sys.executable, "-m", "benchmarks.stream_role", name, kind, address, json.dumps(options)),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
+        # Ctrl-C is for the benchmark, which then ends what it has started.
+        process_group=0,
     )
     try:
         yield Process(process, await _answer(process))
@@ -318,7 +320,9 @@ async def served(kind: str) -> AsyncIterator[tuple[int, int]]:
             config.write_text(f"listener {port} 127.0.0.1\nallow_anonymous true\nmax_queued_messages 0\n")
             command = ["mosquitto", "-c", str(config)]
         quiet = subprocess.PIPE if kind == "relay" else subprocess.DEVNULL
-        process = await asyncio.create_subprocess_exec(*command, stdout=quiet, stderr=None if kind == "relay" else quiet)
+        process = await asyncio.create_subprocess_exec(
+            *command, stdout=quiet, stderr=None if kind == "relay" else quiet, process_group=0
+        )
         try:
             if process.stdout is not None:
                 port = int(await process.stdout.readline())
@@ -453,6 +457,9 @@ def main() -> int:
     except WrongDelivery as error:
         print(f"wrong: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        return 130
     if options.json:
         found = {"machine": machine(), "figures": [asdict(figure) for figure in figures], "left_out": left_out}
         print(json.dumps(found, indent=2))

@@ -43,7 +43,7 @@ async def start(*, join: str | None = None, pedro: bool = False, options: Sequen
 
     Raises RuntimeError with what it said when it is not.
     """
-    arguments = ["--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"]
+    arguments = ["--with-parent", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"]
     if join is not None:
         arguments += ["--join", join]
     if pedro:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import gc
 import logging
+import os
 import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,9 @@ DEFAULT_PEDRO = "127.0.0.1:4550"
 YOUNG_OBJECTS = 50_000
 """The cyclic garbage collector's first threshold in a peer's process. What a peer stores has no cycles; with Python's default the
 collector walked it over and over, which cost 1.6 times the mean (notes: matching)."""
+
+PARENT_S = 1.0
+"""How often a peer that is to end with whoever started it looks whether that is there."""
 
 
 class Folder(click.Path):
@@ -80,6 +84,7 @@ class Folder(click.Path):
     show_default=True,
     help="Which constant of a condition its subscriptions are posted at.",
 )
+@click.option("--with-parent", is_flag=True, help="Stop at once, without handing over, when the process that started this one has gone.")
 @network_options.with_options
 @with_options
 @with_quotas
@@ -92,6 +97,7 @@ def command(
     data: Path | None,
     trace: Path | None,
     anchor: str,
+    with_parent: bool,
     secret_file: Path | None,
     allow_peers: Path | None,
     link_tls: str,
@@ -135,6 +141,7 @@ def command(
             data=data,
             trace=trace,
             anchor=anchor,
+            with_parent=with_parent,
             quotas=quotas,
             network=network_options.network_of(secret_file, allow_peers, link_tls, peers_per_block),
         )
@@ -151,6 +158,7 @@ async def _serve(
     data: Path | None,
     trace: Path | None,
     anchor: str,
+    with_parent: bool,
     quotas: Quotas,
     network: Network,
 ) -> None:
@@ -158,9 +166,11 @@ async def _serve(
 
     from ..peer import Peer
 
+    loop = asyncio.get_running_loop()
     stop = asyncio.Event()
     serving = asyncio.current_task()
     assert serving is not None
+    parent = os.getppid()
 
     def asked_to_stop() -> None:
         if stop.is_set():
@@ -170,7 +180,18 @@ async def _serve(
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if number == signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN:
             continue  # as nohup asks
-        asyncio.get_running_loop().add_signal_handler(number, asked_to_stop)
+        loop.add_signal_handler(number, asked_to_stop)
+
+    def look_for_parent() -> None:
+        # Whoever loses its parent is given another one.
+        if os.getppid() == parent:
+            loop.call_later(PARENT_S, look_for_parent)
+        else:
+            stop.set()
+            asked_to_stop()
+
+    if with_parent:
+        look_for_parent()
     async with contextlib.AsyncExitStack() as doors:
         peer = await doors.enter_async_context(
             Peer(listen, joins, data=data, trace=trace, anchor=anchor, quotas=quotas, network=network)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import os
+import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -39,7 +40,8 @@ def judge(seed: int) -> tuple[int, int, list[str]]:
 
 def judged(seeds: Iterator[int], ends_s: float) -> Iterator[tuple[int, int, list[str]]]:
     """All of them in turn, until there are no more or the time is over."""
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
+    # Ctrl-C is for the soak itself: what runs is run to its end, and nothing more is begun.
+    with ProcessPoolExecutor(os.cpu_count(), initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)) as pool:
         while time.monotonic() < ends_s and (batch := list(itertools.islice(seeds, BATCH))):
             yield from pool.map(judge, batch)
 
@@ -59,16 +61,20 @@ def main() -> int:
     count = options.seeds or (None if options.seconds else SEEDS)
     seeds = itertools.count(options.first) if count is None else iter(range(options.first, options.first + count))
     done = failed = 0
-    for seed, rounds, found in judged(seeds, begun_s + (options.seconds or float("inf"))):
-        done += 1
-        if found:
-            failed += 1
-            print(f"seed {seed} fails; {sys.executable} {Path(__file__).with_name('run.py')} {seed} --rounds {rounds}")
-            print(*(f"    {line}" for line in found), sep="\n", flush=True)
-        if not done % TOLD_EVERY:
-            print(f"{done:,} seeds in {time.monotonic() - begun_s:,.0f} s, {failed} failed", flush=True)
-    print(f"{done:,} seeds in {time.monotonic() - begun_s:,.0f} s, {failed} failed")
-    return 1 if failed else 0
+    stopped = False
+    try:
+        for seed, rounds, found in judged(seeds, begun_s + (options.seconds or float("inf"))):
+            done += 1
+            if found:
+                failed += 1
+                print(f"seed {seed} fails; {sys.executable} {Path(__file__).with_name('run.py')} {seed} --rounds {rounds}")
+                print(*(f"    {line}" for line in found), sep="\n", flush=True)
+            if not done % TOLD_EVERY:
+                print(f"{done:,} seeds in {time.monotonic() - begun_s:,.0f} s, {failed} failed", flush=True)
+    except KeyboardInterrupt:
+        stopped = True
+    print(f"{done:,} seeds in {time.monotonic() - begun_s:,.0f} s, {failed} failed{', stopped' if stopped else ''}")
+    return 130 if stopped else 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -66,6 +66,19 @@ def test_ports_in_use_and_peers_that_do_not_answer_end_a_peer_with_a_message(run
     assert [name for name, text in said.items() if not text.startswith("gsg: ") or "Traceback" in text] == []
 
 
+def test_a_peer_ends_with_whoever_started_it_where_it_is_asked_to() -> None:
+    peer = peer_command("--with-parent", "--listen", ":0", "--http", "none")
+    starter = subprocess.Popen(["sh", "-c", '"$@" & wait', "sh", *peer], stdout=subprocess.PIPE, text=True)
+    assert starter.stdout is not None
+    said = "".join(iter(starter.stdout.readline, "ready; Ctrl-C stops\n"))
+
+    starter.kill()
+
+    # What it says ends when the peer has ended.
+    assert starter.communicate(timeout=END_S)[0] in ("", "stopped\n")
+    assert "listens on" in said
+
+
 def test_a_peer_writes_what_came_to_it_and_finishes_the_trace_when_it_stops(tmp_path: Path) -> None:
     with subprocess.Popen(
         peer_command("--listen", ":0", "--http", ":0", "--trace", str(tmp_path / "trace"), "--anchor", "predicate"),
