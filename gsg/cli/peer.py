@@ -84,7 +84,7 @@ class Folder(click.Path):
     show_default=True,
     help="Which constant of a condition its subscriptions are posted at.",
 )
-@click.option("--with-parent", is_flag=True, help="Stop at once, without handing over, when the process that started this one has gone.")
+@click.option("--with-parent", is_flag=True, help="Stop, without handing over, when the process that started this one has gone.")
 @network_options.with_options
 @with_options
 @with_quotas
