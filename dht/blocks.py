@@ -7,6 +7,7 @@ closest of them, so that all peers leave out the same. Loopback and private netw
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -14,11 +15,16 @@ from ipaddress import IPv6Address, ip_address
 
 from .contacts import Contact
 
+log = logging.getLogger(__name__)
+
 PER_BLOCK = 2
 """Peers of one block among those closest to a point: fewer than the three holders of a key."""
 
 IN_BUCKET = 4
 """How many times as many may stand in one bucket of the routing table, and in the address book: each counts for other points."""
+
+LATELY_S = 90.0
+"""So long a peer that was passed over counts as one that lives: it is heard of at least as often, by who refreshes every 30 s."""
 
 
 @lru_cache(maxsize=4096)
@@ -49,6 +55,30 @@ class Shares:
             return True
         self._counts[block] += 1
         return self._counts[block] <= self._per_block
+
+
+class PassedOver:
+    """Living peers that are not among those known, as more of their block are."""
+
+    def __init__(self, per_block: int) -> None:
+        self._per_block = per_block
+        self._last_s: float | None = None
+
+    def met(self, contact: Contact, counts: Counter[str], now: float) -> None:
+        """One answered, which is counted; of the first it is said what to do."""
+        if self._last_s is None:
+            log.warning(
+                "%s is passed over, as are others: more than %d peers of its address block are known already; where all of them "
+                "are yours, start all peers with --peers-per-block 0",
+                contact,
+                IN_BUCKET * self._per_block,
+            )
+        self._last_s = now
+        counts["peers beyond their block's share"] += 1
+
+    def lately(self, now: float) -> bool:
+        """Whether any was met in the last LATELY_S."""
+        return self._last_s is not None and now - self._last_s < LATELY_S
 
 
 def spread(contacts: Iterable[Contact], per_block: int) -> Iterator[Contact]:

@@ -29,7 +29,7 @@ from typing import Any, Self, TypeAlias
 from kademlia.network import Server
 
 from .background import failed, logging_failure
-from .blocks import IN_BUCKET, PER_BLOCK, spread
+from .blocks import PER_BLOCK, PassedOver, spread
 from .contacts import Contact, is_reachable_literal
 from .errors import Address, AddressInUse, BadContact, NotOpen, show
 from .identity import ID_BYTES, PeerId, as_int, common_prefix_length, random_id_in_bucket
@@ -134,6 +134,7 @@ class Overlay:
         self.regions = Regions(k, per_block)
         self._k = k
         self._per_block = per_block
+        self._passed_over = PassedOver(per_block)
         self._rng = rng
         self._seals = (
             Unsealed()
@@ -233,6 +234,11 @@ class Overlay:
     def knows(self, peer: PeerId) -> Contact | None:
         """The contact of a living peer that we know, or None."""
         return self._asking.router.all().get(peer)
+
+    @property
+    def passes_over(self) -> bool:
+        """Whether of late a peer answered that is not among those known, as more of its address block are."""
+        return self._passed_over.lately(asyncio.get_running_loop().time())
 
     def neighbours(self) -> tuple[Contact, ...]:
         """The living peers nearest to our own id, nearest first, at most NEIGHBOURS, ourselves not included."""
@@ -353,7 +359,7 @@ class Overlay:
             return
         known = self._asking.router.all().get(contact.id)
         if not self._asking.router.add(contact):
-            self._over_share(contact)
+            self._passed_over.met(contact, self.counts, asyncio.get_running_loop().time())
             return
         returned = self._watching.answered(contact, incarnation)
         if known != contact:
@@ -367,16 +373,6 @@ class Overlay:
             self._tell(self.on_event, returned)
         if known != contact or returned is not None:
             self._tell(self.on_discovered, contact)
-
-    def _over_share(self, contact: Contact) -> None:
-        if not self.counts["peers beyond their block's share"]:
-            logging.getLogger(__name__).warning(
-                "%s is passed over, as are others: more than %d peers of its address block are known already; where all of them "
-                "are yours, start all peers with --peers-per-block 0",
-                contact,
-                IN_BUCKET * self._per_block,
-            )
-        self.counts["peers beyond their block's share"] += 1
 
     def died(self, contact: Contact) -> None:
         """A peer is dead at this address."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, KeysView
-from itertools import chain
+from itertools import chain, islice
 from typing import TypeAlias
 
 from .audiences import Restricted
@@ -33,6 +33,8 @@ LATELY_S = 30.0
 """Longer than another holder may take to hear of a retraction (HOLDERS_TIMEOUT_S in :mod:`gsg.replication`)."""
 LATELY = 1_000
 """Beyond so many, the older ones of these may be taken for there still, until their holders have heard."""
+LOOKED_AT = 10 * LATELY
+"""Of the last tombstones so many are looked at for these, under whichever of a fact's keys they are: others wait meanwhile."""
 PERIOD_S = TOMBSTONE_S // 4
 """Tombstones are compared with those of others by periods of their stamps, each until the first of them is forgotten somewhere."""
 
@@ -294,10 +296,13 @@ class Entries:
         return self._facts.pop(key, _NOTHING)
 
     def went_lately(self, admits: Callable[[Tuple], bool]) -> list[tuple[Tuple, int]]:
-        """Plain facts that went from under their homes in the last LATELY_S, the last LATELY of them, with their stamps."""
+        """Plain facts that went from under their homes in the last LATELY_S, the last LATELY of them, with their stamps.
+
+        They are found among the LOOKED_AT that went last.
+        """
         since_s = self.clock() - LATELY_S
         found: list[tuple[Tuple, int]] = []
-        for heard_s, stamp, key, fact in reversed(self._order):
+        for heard_s, stamp, key, fact in islice(reversed(self._order), LOOKED_AT):
             if heard_s < since_s or len(found) == LATELY:
                 break
             if key[1] == HOME and type(fact) is tuple and self._holds(key, fact, stamp) and admits(fact):

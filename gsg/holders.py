@@ -245,7 +245,7 @@ class Holders:
     @property
     def passes_over(self) -> bool:
         """Whether peers live that are not among the others, as more of their address block are: they may hold keys all the same."""
-        return self._overlay.counts["peers beyond their block's share"] > 0
+        return self._overlay.passes_over
 
     def everybody(self) -> list[dht.Contact]:
         """All peers that this one knows of, itself included."""

@@ -183,12 +183,14 @@ class Keeping(Unkept):
                 return
             await self._in_thread(lambda: self._disk.commit(batch))
         except (sqlite3.Error, OSError) as error:
-            self._failed(str(error))
+            self._failed(f"its disk failed ({error})")
         except Exception as error:
             # A defect of ours: whoever waits is told as well, and it is tried again.
             if not self._failing:
                 log.exception("a batch could not be written")
-            self._failed(f"{type(error).__name__}: {error}")
+            self._failed(
+                f"it failed itself while it wrote to its disk ({type(error).__name__}: {error}), of which its log says more"
+            )
         except BaseException:
             self._journal.failed()
             raise
@@ -207,12 +209,12 @@ class Keeping(Unkept):
         self._failures += 1
         if not self._failing:
             log.error(
-                "%s cannot be written: %s; changes are refused until it can, which is tried every %g s",
+                "%s is not written to: %s; changes are refused until it is, which is tried every %g s",
                 self._disk.path,
                 problem,
                 RETRY_S,
             )
-        self._failing = f"its disk failed ({problem}); nothing is acknowledged there until it recovers"
+        self._failing = f"{problem}; nothing is acknowledged there until it recovers"
         for _, waiter in self._waiters:
             _tell(waiter, self._failing)
         self._waiters.clear()

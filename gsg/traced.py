@@ -143,6 +143,9 @@ class TracedRendezvous(Rendezvous):
                     forwarded=self.matched - matched,
                 )
             )
+        if origin is not None:
+            # Also where nothing of it is here: somebody may wait for its number.
+            self.passing.passed(origin.publisher, origin.number)
         return changed_homes
 
     def _has_reached(self, publisher: bytes, event: Event, positions: Iterable[int] | None, reached: Reached, met: int) -> None:

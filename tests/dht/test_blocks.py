@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from collections import Counter
 from random import Random
 
 import pytest
 
 from dht import Contact, Identity, Membership, Overlay, common_prefix_length, distance
-from dht.blocks import IN_BUCKET, PER_BLOCK, block_of, spread
+from dht.blocks import IN_BUCKET, LATELY_S, PER_BLOCK, PassedOver, block_of, spread
 from dht.book import AddressBook
 from dht.lookup import Lookup
 from dht.simnet import SimNet, run
@@ -87,6 +89,19 @@ def test_the_address_book_keeps_a_share_of_each_block() -> None:
     assert len(book) == IN_BUCKET * PER_BLOCK + 1 + 1 + 50
 
 
+def test_a_peer_that_was_passed_over_counts_as_one_that_lives_for_a_while() -> None:
+    counts: Counter[str] = Counter()
+    passed_over = PassedOver(PER_BLOCK)
+    assert not passed_over.lately(0.0)
+
+    passed_over.met(contact(1, "9.8.7.6"), counts, 0.0)
+    passed_over.met(contact(1, "9.8.7.6"), counts, 10.0)
+
+    assert passed_over.lately(LATELY_S)
+    assert not passed_over.lately(LATELY_S + 10.0)
+    assert counts.total() == 2
+
+
 def test_twenty_forged_ids_beside_a_key_do_not_hide_it(caplog: pytest.LogCaptureFixture) -> None:
     """The forger has real keys, drawn until they lie closer to the key than any honest peer's, and many ports of one address."""
     key = b"\x5a" * 20
@@ -120,7 +135,13 @@ def test_twenty_forged_ids_beside_a_key_do_not_hide_it(caplog: pytest.LogCapture
             assert len(ours) >= 9
             assert [each.host for each in await peer.owners(key, r=3)].count("6.6.6.6") <= 2
         assert sum(each.counts["peers beyond their block's share"] for each in honest) > 0
-        for peer in [guest, *forgers, *honest]:
+        passing_over = [each for each in honest if each.passes_over]
+        assert passing_over
+        for forger in forgers:
+            await forger.__aexit__(None, None, None)
+        await asyncio.sleep(2 * LATELY_S)
+        assert not any(each.passes_over for each in passing_over)
+        for peer in [guest, *honest]:
             await peer.__aexit__(None, None, None)
 
     with caplog.at_level(logging.WARNING):

@@ -250,3 +250,13 @@ def test_what_went_lately_is_known_until_it_comes_back(held: Entries, clock: Clo
     held.enter(KEY, B, 4)
     assert held.went_lately(lambda fact: True) == [(A, 2)]
     assert held.went_lately(lambda fact: fact != A) == []
+
+
+def test_of_many_that_went_lately_no_more_than_so_many_are_looked_at(held: Entries, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gsg.entries, "LOOKED_AT", 2)
+    for stamp, fact in enumerate((A, B, C)):
+        held.leave(KEY, fact, stamp)
+    tried: list[Tuple] = []
+
+    assert held.went_lately(lambda fact: bool(tried.append(fact))) == []
+    assert tried == [C, B]

@@ -42,7 +42,8 @@ async def test_a_defect_is_told_to_whoever_waits_and_the_change_is_written_later
         refused, kept = keeping.kept(), None
         assert refused is not None
         with pytest.raises(
-            Refused, match="its disk failed \\(TypeError: a defect\\); nothing is acknowledged there until it recovers"
+            Refused,
+            match=r"^it failed itself while it wrote to its disk \(TypeError: a defect\), of which its log says more; nothing is ",
         ):
             await refused()
 
