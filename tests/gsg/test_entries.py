@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import gsg.entries
 import gsg.sums
 from gsg.entries import LATELY_S, TOMBSTONE_S, Entries
+from gsg.model import Tuple
 
 KEY = (2, 0, "a")
 A, B, C = ("a", 1), ("a", 2), ("a", 3)
@@ -258,5 +259,9 @@ def test_of_many_that_went_lately_no_more_than_so_many_are_looked_at(held: Entri
         held.leave(KEY, fact, stamp)
     tried: list[Tuple] = []
 
-    assert held.went_lately(lambda fact: bool(tried.append(fact))) == []
+    def admits(fact: Tuple) -> bool:
+        tried.append(fact)
+        return False
+
+    assert held.went_lately(admits) == []
     assert tried == [C, B]
