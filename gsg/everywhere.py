@@ -163,7 +163,7 @@ class Everywhere:
         """Facts have come or gone in a feed of a memory; those that it ``had``, by their stamps, are not in it any more."""
         union = memory.union
         assert union is not None, "its feeds bring facts"
-        posting = self._of.get(memory)
+        posting = self._of.get(memory) if had else None
         if posting is not None and union.left_over(had, _feeds(memory), posting.times) and not posting.asking:
             posting.asking = True
             self._start_task(self._hear_out(memory, union, posting))
