@@ -13,7 +13,7 @@ FAILED = "background work failed"
 """The count of what was begun in the background and not finished."""
 
 
-async def logging_failure(work: Coroutine[Any, Any, Any], counts: Counter[str]) -> Any:  # Any: whatever the work returns
+async def counting_failure(work: Coroutine[Any, Any, Any], counts: Counter[str]) -> Any:  # Any: whatever the work returns
     """Do the work; log and count it where it fails, and return None."""
     try:
         return await work

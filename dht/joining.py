@@ -36,7 +36,7 @@ class Joining:
 
     ``call(address)`` asks who listens at an IP literal, which makes it known, ``look_around`` looks for neighbours,
     ``refused_by`` says why whoever listens at one does not talk with us, ``living`` are the addresses of the peers known now.
-    ``path`` is the book's file, None keeps it in memory alone.
+    ``failed()`` counts and logs a round that failed. ``path`` is the book's file, None keeps it in memory alone.
     """
 
     def __init__(
@@ -52,6 +52,7 @@ class Joining:
         refused_by: Callable[[Address], Refusal | None],
         look_around: Callable[[], Awaitable[object]],
         living: Callable[[], Collection[Address]],
+        failed: Callable[[], None],
     ) -> None:
         self.book = AddressBook(rng=rng, per_block=per_block)
         self._path = path
@@ -62,6 +63,7 @@ class Joining:
         self._refused_by = refused_by
         self._look_around = look_around
         self._living = living
+        self._failed = failed
         self._written: list[Address] = []
         self._saving = asyncio.Lock()
         self.changed = False
@@ -147,7 +149,7 @@ class Joining:
                 self._call_due()
             except Exception:
                 # A defect that one round brings out is no reason for there to be no more: parts of a cut network would stay apart.
-                log.exception("old addresses were not called")
+                self._failed()
 
     def _call_due(self) -> None:
         now = self._now()

@@ -28,7 +28,7 @@ from typing import Any, Self, TypeAlias
 
 from kademlia.network import Server
 
-from .background import failed, logging_failure
+from .background import counting_failure, failed
 from .blocks import PER_BLOCK, PassedOver, spread
 from .contacts import Contact, is_reachable_literal
 from .errors import Address, AddressInUse, BadContact, NotOpen, show
@@ -174,6 +174,7 @@ class Overlay:
             refused_by=self._seals.refused_by,
             look_around=lambda: self.lookup(self.contact.id),
             living=lambda: {each.address: None for each in self.contacts()},
+            failed=lambda: failed(self.counts),
         )
 
     async def __aenter__(self) -> Self:
@@ -473,7 +474,7 @@ class Overlay:
                 failed(self.counts)
 
     def _start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:  # Any: whatever the work returns
-        task = self._group.create_task(logging_failure(work, self.counts))
+        task = self._group.create_task(counting_failure(work, self.counts))
         self._tasks[task] = None
         task.add_done_callback(lambda done: self._tasks.pop(done))
         # A task that is cancelled before its first step never came to await its work.

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from .audiences import Audience
 from .errors import PeerUnreachable
@@ -17,8 +17,43 @@ from .model import Tuple
 from .parcels import Parcel
 from .sizes import size_bytes
 
-if TYPE_CHECKING:
-    from .publisher import Publisher
+
+class Numbering(Protocol):
+    """What a batch needs of its publisher: numbers and stamps, and what was said of whom (:class:`gsg.publisher.Publisher`)."""
+
+    own_id: bytes
+
+    @property
+    def unsure(self) -> bool:
+        """Whether a receiver may be taken for a holder that it is not: it is to look, also where something is sent again."""
+
+    @property
+    def forgotten(self) -> int:
+        """How often a rendezvous could not be reached; when it changes, :meth:`known` is to be asked of what was said before."""
+
+    def known(self, after: After) -> After:
+        """What was said of other rendezvous, without those that could not be reached since."""
+
+    def number(self) -> int:
+        """The number of a message of facts."""
+
+    def numbered(self, events: Sequence[tuple[Tuple, str | None]]) -> list[Event]:
+        """The events with the numbers by which they are known wherever they arrive; each is to be sent, once."""
+
+    def named_after(self, parcel: Parcel) -> After:
+        """What comes before the last number of a parcel by other rendezvous."""
+
+    def stamp(self) -> int:
+        """A time for facts that is later than all before."""
+
+    def goes(self, batch: Facts) -> None:
+        """Facts are about to be sent, for the first time."""
+
+    def keep(self, parcel: Parcel, said: Said) -> None:
+        """A rendezvous has acknowledged events: should it die in the next moment, they are sent again."""
+
+    def now(self) -> float:
+        """The time, in seconds since any moment."""
 
 
 class Batch(Protocol):
@@ -46,7 +81,7 @@ class Facts:
 
     def __init__(
         self,
-        publisher: Publisher,
+        publisher: Numbering,
         sign: int,
         facts: Sequence[Tuple],
         audience: Audience | None,
@@ -67,7 +102,7 @@ class Facts:
         """What :attr:`gsg.passing.Sent.forgotten` was when the parts were made."""
         self._count = 0
         self._changed: set[int] = set()
-        """The facts that changed, by number; of one call alone it is enough how many there are."""
+        """The facts that changed, by number; of one call alone it is enough how many. Bounded by the facts, as the next."""
         self.behind: set[int] = set()
         """The facts, by number, to which the contrary has happened later."""
         self.missed: Collection[int] = ()
@@ -141,7 +176,7 @@ class Events:
 
     is_events = True
 
-    def __init__(self, publisher: Publisher, events: Sequence[tuple[Tuple, str | None]], audience: Audience | None) -> None:
+    def __init__(self, publisher: Numbering, events: Sequence[tuple[Tuple, str | None]], audience: Audience | None) -> None:
         self._publisher = publisher
         self._audience = audience
         self._events = events
@@ -174,7 +209,7 @@ class Again:
 
     is_events = True
 
-    def __init__(self, publisher: Publisher, said: Sequence[Said]) -> None:
+    def __init__(self, publisher: Numbering, said: Sequence[Said]) -> None:
         self._publisher = publisher
         now = publisher.now()
         self._audience = said[0].audience

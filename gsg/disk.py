@@ -29,7 +29,7 @@ from dht.identity_file import read_identity, write_identity
 from .audiences import MAX_READERS, PeerId, Restricted, restricted
 from .entries import Mark
 from .errors import BadData, reason
-from .journal import Batch
+from .journal import Group
 from .model import Term, Tuple
 
 log = logging.getLogger(__name__)
@@ -224,17 +224,17 @@ class Disk:
         except sqlite3.Error as error:
             raise self._refused(error) from None
 
-    def commit(self, batch: Batch) -> None:
-        """Write a batch; it is on disk on return. Raises sqlite3.Error, and nothing of it is written."""
-        rows = [(_encoded(fact), _encode(marks)) for fact, marks in batch.rows if marks]
-        gone = [(_encoded(fact),) for fact, marks in batch.rows if not marks]
+    def commit(self, group: Group) -> None:
+        """Write a group; it is on disk on return. Raises sqlite3.Error, and nothing of it is written."""
+        rows = [(_encoded(fact), _encode(marks)) for fact, marks in group.rows if marks]
+        gone = [(_encoded(fact),) for fact, marks in group.rows if not marks]
         with _transaction(self._opened) as connection:
             many = len(rows) - len(rows) % STATEMENT_ROWS
             for start in range(0, many, STATEMENT_ROWS):
                 connection.execute(_REPLACE_MANY, list(chain.from_iterable(rows[start : start + STATEMENT_ROWS])))
             connection.executemany("REPLACE INTO facts VALUES (?, ?)", rows[many:])
             connection.executemany("DELETE FROM facts WHERE fact = ?", gone)
-            connection.execute("REPLACE INTO self VALUES ('clock', ?)", (batch.clock,))
+            connection.execute("REPLACE INTO self VALUES ('clock', ?)", (group.clock,))
 
     def close(self) -> None:
         """Others may open the directory."""

@@ -1,9 +1,9 @@
-"""What has changed and is not on disk yet, without I/O: changes are noted, batches come out, in the order of the changes.
+"""What has changed and is not on disk yet, without I/O: changes are noted, groups come out, in the order of the changes.
 
-    entries touch facts ──> waiting ──take──> a batch, being written ──written──> on disk
+    entries touch facts ──> waiting ──take──> a group, being written ──written──> on disk
                                ^──────────────failed──────┘
 
-A batch says of each fact how it stands now, not what happened to it: writing one twice changes nothing, and a fact that changes
+A group says of each fact how it stands now, not what happened to it: writing one twice changes nothing, and a fact that changes
 often while the disk is busy is written once.
 """
 
@@ -16,12 +16,12 @@ from .entries import Entries, Mark
 from .model import Tuple
 from .versions import Versions
 
-BATCH_FACTS = 10_000
-"""Facts in one batch: gathering it keeps the peer for some ten milliseconds."""
+GROUP_FACTS = 10_000
+"""Facts in one group: gathering it keeps the peer for some ten milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class Group:
     """What is to be on disk, as one transaction."""
 
     rows: list[tuple[Tuple, list[Mark]]]
@@ -31,7 +31,7 @@ class Batch:
 
 
 class Journal:
-    """The changes of a peer's entries. One batch is being written at a time."""
+    """The changes of a peer's entries. One group is being written at a time."""
 
     def __init__(self, entries: Entries, versions: Versions) -> None:
         self._entries = entries
@@ -39,54 +39,54 @@ class Journal:
         self._waiting: dict[Tuple, None] = {}
         """Facts that have changed, those that wait for the longest first. Whoever makes changes looks at :attr:`waiting` before."""
         entries.touched = self._waiting
-        self._writing: Batch | None = None
+        self._writing: Group | None = None
         self._clock = 0
         """The time that was written last."""
         self._taken = 0
         self.on_disk = 0
-        """How many facts of batches are on disk: a mark no greater than this is reached."""
+        """How many facts of groups are on disk: a mark no greater than this is reached."""
 
     @property
     def waiting(self) -> int:
-        """Facts that have changed and are in no batch yet."""
+        """Facts that have changed and are in no group yet."""
         return len(self._waiting)
 
     def mark(self) -> int:
         """What :attr:`on_disk` is when all that has changed until now is there."""
         return self._taken + len(self._waiting)
 
-    def take(self) -> Batch | None:
-        """What to write next, at most BATCH_FACTS facts, until :meth:`written` or :meth:`failed`; None for nothing.
+    def take(self) -> Group | None:
+        """What to write next, at most GROUP_FACTS facts, until :meth:`written` or :meth:`failed`; None for nothing.
 
         Without a fact where only the time is to be kept.
         """
-        assert self._writing is None, "one batch at a time"
-        facts = list(islice(self._waiting, BATCH_FACTS))
+        assert self._writing is None, "one group at a time"
+        facts = list(islice(self._waiting, GROUP_FACTS))
         latest = self._versions.latest
         if not facts and not self._versions.outrun(self._clock):
             return None
         # First of all, so that nothing is forgotten where it fails.
-        batch = Batch(self._entries.rows(facts), latest)
+        group = Group(self._entries.rows(facts), latest)
         self._clock = latest
         for fact in facts:
             del self._waiting[fact]
         self._taken += len(facts)
-        self._writing = batch
+        self._writing = group
         return self._writing
 
     def written(self) -> None:
-        """The batch is on disk."""
+        """The group is on disk."""
         self._writing = None
         self.on_disk = self._taken
 
     def failed(self) -> None:
-        """The batch is not on disk, or nobody knows: its facts wait again, before all others. Marks given before are void."""
+        """The group is not on disk, or nobody knows: its facts wait again, before all others. Marks given before are void."""
         if self._writing is None:
             return
-        batch, self._writing = self._writing, None
+        group, self._writing = self._writing, None
         self._clock = 0
         later = dict(self._waiting)
         self._waiting.clear()
-        self._waiting.update((fact, None) for fact, _ in batch.rows)
+        self._waiting.update((fact, None) for fact, _ in group.rows)
         self._waiting.update(later)
         self._taken = self.on_disk

@@ -176,18 +176,18 @@ class Keeping(Unkept):
                 await asyncio.sleep(RETRY_S)
 
     async def _write(self) -> None:
-        """Write one batch, if there is anything to write; who waits for it is told."""
+        """Write one group, if there is anything to write; who waits for it is told."""
         try:
-            batch = self._journal.take()
-            if batch is None:
+            group = self._journal.take()
+            if group is None:
                 return
-            await self._in_thread(lambda: self._disk.commit(batch))
+            await self._in_thread(lambda: self._disk.commit(group))
         except (sqlite3.Error, OSError) as error:
             self._failed(f"its disk failed ({error})")
         except Exception as error:
             # A defect of ours: whoever waits is told as well, and it is tried again.
             if not self._failing:
-                log.exception("a batch could not be written")
+                log.exception("a group could not be written")
             self._failed(
                 f"it failed itself while it wrote to its disk ({type(error).__name__}: {error}), of which its log says more"
             )
@@ -197,7 +197,7 @@ class Keeping(Unkept):
         else:
             self._journal.written()
             self._writes += 1
-            self._facts += len(batch.rows)
+            self._facts += len(group.rows)
             if self._failing:
                 self._failing = ""
                 log.warning("%s is written to again; changes are taken", self._disk.path)

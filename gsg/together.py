@@ -101,6 +101,7 @@ class Run:
         self.audience = audience
         self.turn = turn
         self.calls: list[Call] = []
+        """In order. Limits: RUN_CALLS, and RUN_FACTS in them together."""
         self.batch: Facts | None = None
         """Once it is sent."""
         self._facts = 0

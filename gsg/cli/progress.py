@@ -29,8 +29,10 @@ class PublishProgress:
         self._size_bytes = size_bytes
         self._quiet = quiet
         self._bar: Progress | None = None
-        self._started_s = self._acknowledged_s = 0.0
-        """When the first was sent, and the last acknowledged: reading a script before is not sending it."""
+        self._started_s = 0.0
+        """When the first was sent: reading a script before is not sending it."""
+        self._acknowledged_s = 0.0
+        """When the last was acknowledged."""
 
     def __enter__(self) -> Self:
         if not self._quiet and sys.stderr.isatty():

@@ -372,10 +372,10 @@ def fail(*_: object) -> NoReturn:
     [(Liveness, "tick"), (AddressBook, "due"), (Overlay, "refresh"), (Joining, "_revisit")],
     ids=["watching", "calling old addresses", "refreshing", "a call of one"],
 )
-def test_a_defect_in_the_background_is_logged_and_ends_nothing(
+def test_a_defect_in_the_background_is_logged_and_counted_and_ends_nothing(
     owner: type, name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def main(net: SimNet) -> tuple[int, int]:
+    async def main(net: SimNet) -> tuple[int, int, bool]:
         async with network(net, 4) as peers:
             net.crash(peers[3].contact.host)
             await asyncio.sleep(30)
@@ -385,9 +385,9 @@ def test_a_defect_in_the_background_is_logged_and_ends_nothing(
             before = len(peers[0].contacts())
             net.crash(peers[2].contact.host)
             await asyncio.sleep(30)
-            return before, len(peers[0].contacts())
+            return before, len(peers[0].contacts()), any(peer.counts["background work failed"] for peer in peers)
 
-    assert run(main, seed=26) == (2, 1)
+    assert run(main, seed=26) == (2, 1, True)
     assert "can't start new thread" in caplog.text
 
 

@@ -14,7 +14,7 @@ from gsg.audiences import Restricted
 from gsg.disk import FORMAT, STATEMENT_ROWS, Disk, Past
 from gsg.entries import Mark
 from gsg.errors import BadData
-from gsg.journal import Batch
+from gsg.journal import Group
 from gsg.model import IRI, BlankNode, Compound, List, Literal, Symbol, Tuple, fact
 
 KINDS: list[Tuple] = [
@@ -50,7 +50,7 @@ def sql(path: Path, *statements: str) -> None:
 def test_what_is_committed_comes_back(disk: Disk) -> None:
     assert disk.open() == Past()
     disk.begin(Past(b"me" * 10, 3, 7400, 1))
-    disk.commit(Batch([(items, MARKS) for items in KINDS], clock=9))
+    disk.commit(Group([(items, MARKS) for items in KINDS], clock=9))
     disk.close()
 
     assert disk.open() == Past(b"me" * 10, 3, 7400, 9)
@@ -61,16 +61,16 @@ def test_what_is_committed_comes_back(disk: Disk) -> None:
 def test_however_many_are_committed_all_come_back_as_they_were_last(disk: Disk, count: int) -> None:
     disk.open()
     for stamp in (1, 2):
-        disk.commit(Batch([((number,), [(0, 1, stamp * number)]) for number in range(count)], clock=9))
+        disk.commit(Group([((number,), [(0, 1, stamp * number)]) for number in range(count)], clock=9))
 
     assert facts(disk) == {(number,): [(0, 1, 2 * number)] for number in range(count)}
 
 
 def test_what_is_forgotten_is_gone(disk: Disk) -> None:
     disk.open()
-    disk.commit(Batch([(items, MARKS) for items in KINDS], clock=9))
+    disk.commit(Group([(items, MARKS) for items in KINDS], clock=9))
 
-    disk.commit(Batch([(KINDS[0], []), (KINDS[1], [(0, 1, 5)])], clock=10))
+    disk.commit(Group([(KINDS[0], []), (KINDS[1], [(0, 1, 5)])], clock=10))
 
     assert facts(disk) == {KINDS[1]: [(0, 1, 5)]} | dict.fromkeys(KINDS[2:], MARKS)
 
@@ -78,16 +78,16 @@ def test_what_is_forgotten_is_gone(disk: Disk) -> None:
 def test_a_fact_for_named_readers_is_one_row_in_whatever_order_they_are_named(disk: Disk) -> None:
     readers = [bytes((number,)) * 20 for number in range(64)]
     disk.open()
-    disk.commit(Batch([(Restricted(("a", 1), frozenset(readers)), MARKS)], clock=9))
+    disk.commit(Group([(Restricted(("a", 1), frozenset(readers)), MARKS)], clock=9))
 
-    disk.commit(Batch([(Restricted(("a", 1), frozenset(reversed(readers))), [])], clock=10))
+    disk.commit(Group([(Restricted(("a", 1), frozenset(reversed(readers))), [])], clock=10))
 
     assert facts(disk) == {}
 
 
 def test_a_file_of_before_there_were_audiences_is_read_and_is_one_of_this_version_from_then_on(disk: Disk) -> None:
     disk.open()
-    disk.commit(Batch([(("a", 1), MARKS)], clock=9))
+    disk.commit(Group([(("a", 1), MARKS)], clock=9))
     disk.close()
     sql(disk.path, "PRAGMA user_version=1")
 
@@ -102,10 +102,10 @@ def test_a_batch_is_written_whole_or_not_at_all(disk: Disk) -> None:
     disk._opened.execute("PRAGMA max_page_count=8")
 
     with pytest.raises(sqlite3.OperationalError, match="full"):
-        disk.commit(Batch([(("x" * 3_000, number), MARKS) for number in range(20)], clock=1))
+        disk.commit(Group([(("x" * 3_000, number), MARKS) for number in range(20)], clock=1))
 
     assert facts(disk) == {}
-    disk.commit(Batch([(("x",), [(0, 1, 1)])], clock=1))
+    disk.commit(Group([(("x",), [(0, 1, 1)])], clock=1))
     assert facts(disk) == {("x",): [(0, 1, 1)]}
 
 
@@ -148,7 +148,7 @@ def test_a_database_of_something_else_is_refused_and_left_alone(disk: Disk) -> N
 )
 def test_a_damaged_file_is_refused_by_name(disk: Disk, damage: bytes | None) -> None:
     disk.open()
-    disk.commit(Batch([(("x" * 500, number), MARKS) for number in range(100)], clock=1))
+    disk.commit(Group([(("x" * 500, number), MARKS) for number in range(100)], clock=1))
     disk.close()
     whole = disk.path.read_bytes()
     disk.path.write_bytes(damage or whole[:4096] + b"\xff" * (len(whole) - 4096))
@@ -236,7 +236,7 @@ def test_what_is_kept_is_for_its_owner_alone_in_whatever_directory(disk: Disk, c
     disk.close()
     folder.chmod(0o777)
     disk.open()
-    disk.commit(Batch([(("a",), MARKS)], clock=1))
+    disk.commit(Group([(("a",), MARKS)], clock=1))
     kept = {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
 
     assert made == kept == dict.fromkeys(["peer.sqlite3", "peer.sqlite3-wal"], 0o600)
@@ -263,4 +263,4 @@ def test_what_may_not_be_written_is_refused_at_once(disk: Disk, monkeypatch: pyt
 
 def test_a_closed_directory_takes_nothing(disk: Disk) -> None:
     with pytest.raises(sqlite3.ProgrammingError, match="closed"):
-        disk.commit(Batch([], clock=1))
+        disk.commit(Group([], clock=1))

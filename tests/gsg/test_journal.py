@@ -10,7 +10,7 @@ import gsg.entries
 import gsg.journal
 from gsg.entries import Entries
 from gsg.features import Key
-from gsg.journal import Batch, Journal
+from gsg.journal import Group, Journal
 from gsg.model import Tuple
 from gsg.versions import CLOCKS_APART_S, Versions
 
@@ -41,7 +41,7 @@ def test_a_batch_says_how_each_fact_stands(entries: Entries, journal: Journal) -
     entries.leave(key(A, 1), A, 2)
     entries.enter(key(B), B, 3)
 
-    assert journal.take() == Batch([(A, [(0, 1, 1), (1, -1, 2)]), (B, [(0, 1, 3)])], clock=7)
+    assert journal.take() == Group([(A, [(0, 1, 1), (1, -1, 2)]), (B, [(0, 1, 3)])], clock=7)
     journal.written()
     assert journal.take() is None
 
@@ -55,7 +55,7 @@ def test_what_is_forgotten_is_written_as_such(entries: Entries, journal: Journal
     entries.drop(key(A))
     entries.forget_before(inf)
 
-    assert journal.take() == Batch([(A, []), (B, [])], clock=7)
+    assert journal.take() == Group([(A, []), (B, [])], clock=7)
 
 
 def test_a_dropped_key_takes_its_tombstones_along(entries: Entries, journal: Journal) -> None:
@@ -65,13 +65,13 @@ def test_a_dropped_key_takes_its_tombstones_along(entries: Entries, journal: Jou
 
     entries.drop(key(B))
 
-    assert journal.take() == Batch([(B, [])], clock=7)
+    assert journal.take() == Group([(B, [])], clock=7)
 
 
 def test_a_mark_is_reached_when_all_before_it_is_on_disk(
     entries: Entries, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gsg.journal, "BATCH_FACTS", 1)
+    monkeypatch.setattr(gsg.journal, "GROUP_FACTS", 1)
     entries.enter(key(A), A, 1)
     first = journal.mark()
     entries.enter(key(B), B, 2)
@@ -97,7 +97,7 @@ def test_a_batch_that_failed_comes_again_as_things_stand_then(entries: Entries, 
     journal.failed()
 
     assert journal.waiting == 2
-    assert journal.take() == Batch([(A, [(0, -1, 3)]), (B, [(0, 1, 2)])], clock=7)
+    assert journal.take() == Group([(A, [(0, -1, 3)]), (B, [(0, 1, 2)])], clock=7)
     journal.written()
     assert journal.mark() == journal.on_disk
 
@@ -136,8 +136,8 @@ def test_a_time_beyond_what_a_restart_would_make_of_the_clock_is_written_without
     journal = Journal(entries, versions)
     versions.latest = ahead = int(CLOCKS_APART_S * 1_000_000) + 1
 
-    assert journal.take() == Batch([], clock=ahead)
+    assert journal.take() == Group([], clock=ahead)
     journal.failed()
-    assert journal.take() == Batch([], clock=ahead)
+    assert journal.take() == Group([], clock=ahead)
     journal.written()
     assert journal.take() is None

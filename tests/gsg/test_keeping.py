@@ -12,7 +12,7 @@ import gsg.keeping
 from gsg.disk import Disk
 from gsg.entries import Entries
 from gsg.errors import Refused
-from gsg.journal import Batch, Journal
+from gsg.journal import Group, Journal
 from gsg.keeping import Keeping
 from gsg.versions import Versions
 
@@ -27,10 +27,10 @@ async def test_a_defect_is_told_to_whoever_waits_and_the_change_is_written_later
     failures = [TypeError("a defect")]
     work = getattr(owner, name)
 
-    def fail_once(self: Disk | Journal, *batch: Batch) -> object:
+    def fail_once(self: Disk | Journal, *group: Group) -> object:
         if failures:
             raise failures.pop()
-        return work(self, *batch)
+        return work(self, *group)
 
     keeping, entries = Keeping(tmp_path / "data"), Entries()
     await keeping.open(None, lambda: dht.Identity(bytes(32)))
