@@ -39,7 +39,7 @@ from .rendezvous import Rendezvous
 from .replication import Held, Replication
 from .restoring import Lost, Restored, Restoring
 from .standbys import StartTask
-from .telling import CHUNK_FACTS, SOON_S, Telling, Told, replicate
+from .telling import CHUNK_FACTS, SOON_S, Telling, Told, differing, replicate
 
 log = logging.getLogger(__name__)
 
@@ -399,8 +399,12 @@ class Handover:
                     unknown.append(key)
                 elif plan.add(key, holders, self._own, newcomers.keys(), dead, posted=posted):
                     sent.append(key)
-        told = await asyncio.gather(*(self._telling.tell(holder, keys, self._patience_s) for holder, keys in plan.copies.items()))
-        failed.update(holder.id for holder, each in zip(plan.copies, told, strict=True) if each is not Told.CONFIRMED)
+        targets = list(dict.fromkeys((*plan.copies, *plan.doubtful)))
+        telling = (
+            self._telling.tell(each, plan.copies.get(each, ()), plan.doubtful.get(each, ()), self._patience_s) for each in targets
+        )
+        told = await asyncio.gather(*telling)
+        failed.update(holder.id for holder, each in zip(targets, told, strict=True) if each is not Told.CONFIRMED)
         for primary, keys in plan.primaries.items():
             if primary.id not in failed:
                 self._rendezvous.tell_moved(keys, primary, leaves=self.leaving)
@@ -435,9 +439,13 @@ class Handover:
             await asyncio.sleep(SWEEP_S)
         return not self._restoring.unsure and Told.FAILED not in told
 
-    async def _copied(self, holder: dht.Contact, keys: list[Key]) -> bool:
-        """Whether a holder has confirmed what is known of these keys."""
-        return await self._confirmed(holder, self.copy(holder, keys))
+    async def _copied(self, holder: dht.Contact, keys: list[Key], doubtful: list[Key]) -> bool:
+        """Whether a holder has confirmed what is known of these keys, and of those doubtful ones that are not the same there."""
+
+        async def copy() -> None:
+            await self.copy(holder, keys + await differing(self._exchange, self._rendezvous.held, holder, doubtful))
+
+        return await self._confirmed(holder, copy())
 
     async def _give_back(self, holder: dht.Contact, facts: list[tuple[Tuple, bytes, int]]) -> Told:
         """See to it that a holder has facts under keys that were lost."""

@@ -20,6 +20,8 @@ class Plan:
     def __init__(self) -> None:
         self.copies: dict[dht.Contact, list[Key]] = {}
         """Who gets what is known of which keys."""
+        self.doubtful: dict[dht.Contact, list[Key]] = {}
+        """Who gets what is known of which keys unless it has the same already, as it mostly does: it is asked first."""
         self.primaries: dict[dht.Contact, list[Key]] = {}
         """Whom the feeds of which keys are to follow."""
         self.others: dict[Key, set[bytes]] = {}
@@ -48,9 +50,11 @@ class Plan:
             # Nothing is dropped here that not all of them have: we may have held it in the place of one that took no changes, and
             # while peers die one of them may be dead, and we the next.
             targets = new if ours or (new and not others_died) else set(ids)
+            is_doubtful = not senders or (not ours and others_died)
             for holder in holders:
                 if holder.id in targets and holder.id != own.id:
-                    self.copies.setdefault(holder, []).append(key)
+                    to = self.doubtful if is_doubtful or holder.id not in new else self.copies
+                    to.setdefault(holder, []).append(key)
             if not ours:
                 self.others[key] = targets
         if ids[0] != own.id and (posted or not ours):

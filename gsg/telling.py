@@ -25,7 +25,7 @@ from .audiences import audiences_of
 from .entries import Entries
 from .exchange import ANSWER_TIMEOUT_S, Answer, Exchange, answer_of
 from .features import Key, key
-from .messages import Done, Message, Replicate
+from .messages import AskKeys, Differ, Done, Message, Replicate
 from .model import Tuple
 from .sizes import parts
 from .standbys import StartTask
@@ -37,6 +37,10 @@ REMEMBERED = 100_000
 CHUNK_FACTS = 1_000
 UNDER_WAY = 8
 """Messages of so many facts that one holder is sent before it has confirmed the first of them."""
+ASKED_KEYS = 1_000
+"""Keys in one question."""
+EVER = 1 << 62
+"""Later than any stamp: keys are compared as they are, though they are just changing."""
 KEYS_PER_TURN = 500
 """Keys that are summed up before others get their turn."""
 FACTS_PER_TURN = 10_000
@@ -66,13 +70,14 @@ class _Sending:
 class Telling:
     """Tells other holders, each one thing at a time.
 
-    ``copy(holder, keys)`` sends them and returns whether that was confirmed; ``on_ended()`` hears that a holder may be told more.
+    ``copy(holder, keys, doubtful)`` sends keys, and those doubtful ones that are not the same there, and returns whether that was
+    confirmed; ``on_ended()`` hears that a holder may be told more.
     """
 
     def __init__(
         self,
         held: Entries,
-        copy: Callable[[dht.Contact, list[Key]], Awaitable[bool]],
+        copy: Callable[[dht.Contact, list[Key], list[Key]], Awaitable[bool]],
         start_task: StartTask,
         on_ended: Callable[[], None],
     ) -> None:
@@ -108,15 +113,20 @@ class Telling:
         if not soon_again or sum(map(len, self._confirmed.values())) > REMEMBERED:
             self._confirmed.clear()
 
-    async def tell(self, holder: dht.Contact, keys: Sequence[Key], wait_s: float | None = SOON_S) -> Told:
-        """See to it that a holder has what is known of some keys."""
-        before = [each for each in keys if each in self._confirmed.get(holder.id, _NOTHING)]
+    async def tell(
+        self, holder: dht.Contact, keys: Sequence[Key], doubtful: Sequence[Key] = (), wait_s: float | None = SOON_S
+    ) -> Told:
+        """See to it that a holder has what is known of some keys; the ``doubtful`` ones it may have already."""
+        confirmed = self._confirmed.get(holder.id, _NOTHING)
+        before = [each for each in (*keys, *doubtful) if each in confirmed]
         digests = await self._digests(before)
         # Somebody may have come meanwhile.
-        known = self._confirmed.get(holder.id, _NOTHING)
-        has = {each for each, digest in zip(before, digests, strict=True) if known.get(each) == digest}
-        lacking = [each for each in keys if each not in has]
-        return await self.carry_out(holder, partial(self._send, holder, lacking), wait_s) if lacking else Told.CONFIRMED
+        confirmed = self._confirmed.get(holder.id, _NOTHING)
+        has = {each for each, digest in zip(before, digests, strict=True) if confirmed.get(each) == digest}
+        lacks, may_lack = [each for each in keys if each not in has], [each for each in doubtful if each not in has]
+        if not lacks and not may_lack:
+            return Told.CONFIRMED
+        return await self.carry_out(holder, partial(self._send, holder, lacks, may_lack), wait_s)
 
     async def carry_out(self, holder: dht.Contact, send: Callable[[], Awaitable[bool]], wait_s: float | None = SOON_S) -> Told:
         """Send a holder something, whose outcome is whether it was confirmed, unless it is being told something else."""
@@ -147,11 +157,12 @@ class Telling:
             if sending.is_late:
                 self._on_ended()
 
-    async def _send(self, holder: dht.Contact, keys: list[Key]) -> bool:
+    async def _send(self, holder: dht.Contact, lacks: list[Key], may_lack: list[Key]) -> bool:
         came = self._sending[holder.id].came
+        keys = lacks + may_lack
         # Before it is sent: what changes meanwhile is not what was confirmed.
         digests = await self._digests(keys)
-        if not await self._copy(holder, keys):
+        if not await self._copy(holder, lacks, may_lack):
             return False
         if holder.id not in came:
             known = self._confirmed.setdefault(holder.id, {})
@@ -184,6 +195,21 @@ async def replicate(exchange: Exchange, holder: dht.Contact, history: list[tuple
         unanswered.append(channel.ask(partial(_replicate, history[part], places[part])))
     for answer in unanswered:
         await answer_of(channel, answer, Done)
+
+
+async def differing(exchange: Exchange, held: Entries, holder: dht.Contact, keys: list[Key]) -> list[Key]:
+    """The keys of which a holder does not know the same. Raises PeerUnreachable or Refused."""
+    differ: list[Key] = []
+    for begin in range(0, len(keys), ASKED_KEYS):
+        some = keys[begin : begin + ASKED_KEYS]
+        digests = [held.digest_of_all(each, held.since, EVER) for each in some]
+        found = await exchange.ask(holder, partial(_ask_keys, some, digests, held.since), Differ)
+        differ += [some[number] for number in dict.fromkeys(found.numbers) if 0 <= number < len(some)]
+    return differ
+
+
+def _ask_keys(keys: list[Key], digests: list[int], since: int, request: int) -> Message:
+    return AskKeys(request, keys, digests, EVER, since)
 
 
 def _replicate(history: list[tuple[int, Tuple, int]], places: list[bytes], request: int) -> Message:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 
 import pytest
 from peers import others, quiet, simulate
@@ -40,18 +40,20 @@ class Teller:
         self.held.enter(PLACE, ("x", ON, "y"), 1)
         self.held.enter(OTHER, ("x", ON, "y"), 1)
         self.sent: list[list[Key]] = []
+        self.doubtful: list[list[Key]] = []
         self.took_s = 0.0
         self.is_confirmed = True
         self.ended = 0
         self.tasks: list[asyncio.Task[None]] = []
         self.telling = Telling(self.held, self._copy, self._start_task, self._on_ended)
 
-    async def tell(self, *keys: Key) -> Told:
-        return await self.telling.tell(HOLDER, keys)
+    async def tell(self, *keys: Key, doubtful: Sequence[Key] = ()) -> Told:
+        return await self.telling.tell(HOLDER, keys, doubtful)
 
-    async def _copy(self, holder: dht.Contact, keys: list[Key]) -> bool:
+    async def _copy(self, holder: dht.Contact, keys: list[Key], doubtful: list[Key]) -> bool:
         assert holder == HOLDER
         self.sent.append(keys)
+        self.doubtful.append(doubtful)
         await asyncio.sleep(self.took_s)
         return self.is_confirmed
 
@@ -79,6 +81,17 @@ def test_what_was_confirmed_is_not_sent_again() -> None:
         assert await teller.tell(OTHER, PLACE) is Told.CONFIRMED
 
         assert teller.sent == [[PLACE], [OTHER]]
+
+    in_virtual_time(work)
+
+
+def test_what_a_holder_was_asked_for_counts_as_confirmed_too() -> None:
+    async def work(teller: Teller) -> None:
+        assert await teller.tell(PLACE, doubtful=[OTHER]) is Told.CONFIRMED
+
+        assert await teller.tell(OTHER, doubtful=[PLACE]) is Told.CONFIRMED
+
+        assert (teller.sent, teller.doubtful) == ([[PLACE]], [[OTHER]])
 
     in_virtual_time(work)
 
@@ -253,6 +266,25 @@ def test_a_new_holder_is_sent_a_key_once_however_many_more_die(monkeypatch: pyte
         assert len(sent) == len(set(sent))
 
     simulate(work, seed=91, size=6)
+
+
+def test_of_doubtful_keys_those_are_sent_that_are_not_the_same_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        host, other = peers
+        await host.insert([("x", ON, "y"), ("z", ON, "y")])
+        other._rendezvous.held.drop((3, 0, "x"))
+        other._rendezvous.held.leave(PLACE, ("z", ON, "y"), 1)
+        host._rendezvous.held.enter((3, 0, "z"), ("z", ON, "new"), host._versions.next())
+        sent = count_copies(monkeypatch)
+        keys = list(host._rendezvous.all_keys())
+
+        assert await host._handover._telling.tell(other.contact, [], keys) is Told.CONFIRMED
+
+        assert [each for _, each in sent] == [each for each in keys if each in ((3, 0, "x"), (3, 0, "z"), PLACE)]
+        held = [peer._rendezvous.held for peer in peers]
+        assert all(held[0].digest(each) == held[1].digest(each) for each in keys)
+
+    simulate(work, seed=97, size=2)
 
 
 def test_who_was_to_send_a_key_may_be_found_dead_long_after_the_others() -> None:
