@@ -12,7 +12,7 @@ from typing import TypeVar
 from dht import Identity
 from gsg.disk import Past
 from gsg.entries import Mark
-from gsg.journal import Batch
+from gsg.journal import Group
 from gsg.keeping import Keeping
 from gsg.model import Tuple
 
@@ -54,18 +54,18 @@ class SimDisk:
         """All facts."""
         yield list(self._platters.facts.items())
 
-    def commit(self, batch: Batch) -> None:
+    def commit(self, group: Group) -> None:
         """Written, all of it or nothing."""
         self._check()
         if self._platters.full:
             raise sqlite3.OperationalError("database or disk is full")
-        for fact, marks in batch.rows:
+        for fact, marks in group.rows:
             if marks:
                 self._platters.facts[fact] = marks
             else:
                 self._platters.facts.pop(fact, None)
         past = self._platters.past
-        self._platters.past = Past(past.peer, past.life, past.port, batch.clock)
+        self._platters.past = Past(past.peer, past.life, past.port, group.clock)
 
     def close(self) -> None:
         """Nothing is written any more."""
