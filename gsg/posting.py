@@ -62,7 +62,7 @@ class Feed:
     __slots__ = (
         "_kept",
         "_kept_bytes",
-        "_runs",
+        "_pieces",
         "congested",
         "gap",
         "loading",
@@ -90,7 +90,7 @@ class Feed:
         self._kept = 0
         self._kept_bytes = 0
         """Of what was kept while held; what is about to be sent is not looked at."""
-        self._runs: list[Run] = []
+        self._pieces: list[Piece] = []
         """What is kept, by the message of a publisher that it comes from."""
 
     @property
@@ -98,32 +98,32 @@ class Feed:
         """Whether deltas are kept here for now."""
         return self.loading or self.congested
 
-    def add(self, fact: Tuple, sign: int, turn: int, origin: Origin | None, stamp: int = 0) -> bool:
-        """Keep a delta of a message of a publisher, whose turn it is; whether it is the first delta since the last :meth:`take`."""
+    def add(self, fact: Tuple, sign: int, nth: int, origin: Origin | None, stamp: int = 0) -> bool:
+        """Keep a delta of the nth message of any publisher; whether it is the first delta since the last :meth:`take`."""
         if self.gap:
             return False
         if self.held:
             self._kept_bytes += len(encode(fact))
             if self._kept >= HELD_DELTAS or self._kept_bytes > HELD_BYTES:
                 self.gap = True
-                self._kept, self._kept_bytes, self._runs = 0, 0, []
+                self._kept, self._kept_bytes, self._pieces = 0, 0, []
                 return False
-        if not self._runs or self._runs[-1].turn != turn:
-            self._runs.append(Run(self, turn, origin))
-        run = self._runs[-1]
-        run.facts.append(fact)
-        run.signs.append(sign)
+        if not self._pieces or self._pieces[-1].nth != nth:
+            self._pieces.append(Piece(self, nth, origin))
+        piece = self._pieces[-1]
+        piece.facts.append(fact)
+        piece.signs.append(sign)
         if self.posted.anchor is None:
-            run.stamps.append(stamp)
+            piece.stamps.append(stamp)
         self._kept += 1
         return self._kept == 1
 
-    def take(self) -> list[Run]:
+    def take(self) -> list[Piece]:
         """What was kept, if the feed may speak."""
         if self.held:
             return []
-        runs, self._kept, self._kept_bytes, self._runs = self._runs, 0, 0, []
-        return runs
+        pieces, self._kept, self._kept_bytes, self._pieces = self._pieces, 0, 0, []
+        return pieces
 
     def tells_gap(self) -> bool:
         """Whether the subscriber is to be told of a gap now: once, as it is silent from then on until its snapshot."""
@@ -132,12 +132,14 @@ class Feed:
         self.loading = True
         return True
 
-    def messages(self, run: Run, *, more: bool) -> Iterator[Message]:
+    def messages(self, piece: Piece, *, more: bool) -> Iterator[Message]:
         """What was taken, for the subscriber, in the order in which it was kept; ``more`` of the same message follows by others."""
-        cut = list(parts(run.facts, DELTAS))
+        cut = list(parts(piece.facts, DELTAS))
         for part in cut:
             last = part is cut[-1] and not more
-            yield Deltas(self.number, self.sequence, run.facts[part], run.signs[part], run.origin, not last, run.stamps[part])
+            yield Deltas(
+                self.number, self.sequence, piece.facts[part], piece.signs[part], piece.origin, not last, piece.stamps[part]
+            )
             self.sequence += 1
 
     def restart(self) -> None:
@@ -145,7 +147,7 @@ class Feed:
         self.gap = False
         self.loading = True
         self.round += 1
-        self._kept, self._kept_bytes, self._runs = 0, 0, []
+        self._kept, self._kept_bytes, self._pieces = 0, 0, []
 
     def wait(self) -> None:
         """Its snapshot is to come, and will include whatever happens until it is begun: nothing is kept meanwhile."""
@@ -153,14 +155,14 @@ class Feed:
         self.gap = True
 
 
-class Run:
-    """What a feed keeps of one message of a publisher. ``turn`` counts those messages at the rendezvous."""
+class Piece:
+    """What a feed keeps of one message of a publisher. ``nth`` counts those messages at the rendezvous."""
 
-    __slots__ = ("facts", "feed", "origin", "signs", "stamps", "turn")
+    __slots__ = ("facts", "feed", "nth", "origin", "signs", "stamps")
 
-    def __init__(self, feed: Feed, turn: int, origin: Origin | None) -> None:
+    def __init__(self, feed: Feed, nth: int, origin: Origin | None) -> None:
         self.feed = feed
-        self.turn = turn
+        self.nth = nth
         self.origin = origin
         self.facts: list[Tuple] = []
         self.signs: list[int] = []
@@ -168,19 +170,19 @@ class Run:
         """Of a template without constants."""
 
 
-def deltas(runs: Sequence[Run]) -> Iterator[tuple[Subscriber, Message]]:
+def deltas(pieces: Sequence[Piece]) -> Iterator[tuple[Subscriber, Message]]:
     """What was taken from feeds, in the order in which publishers said it, whichever feeds it goes by."""
-    if len(runs) > 1:
-        runs = sorted(runs, key=_turn)
-    last = {(run.feed.subscriber, run.turn): run for run in runs}
-    for run in runs:
-        subscriber = run.feed.subscriber
-        for message in run.feed.messages(run, more=last[subscriber, run.turn] is not run):
+    if len(pieces) > 1:
+        pieces = sorted(pieces, key=_nth)
+    last = {(piece.feed.subscriber, piece.nth): piece for piece in pieces}
+    for piece in pieces:
+        subscriber = piece.feed.subscriber
+        for message in piece.feed.messages(piece, more=last[subscriber, piece.nth] is not piece):
             yield subscriber, message
 
 
-def _turn(run: Run) -> int:
-    return run.turn
+def _nth(piece: Piece) -> int:
+    return piece.nth
 
 
 AnyFeed: TypeAlias = Feed | EventFeed

@@ -60,7 +60,7 @@ class Rendezvous:
         self.passing = Passing()
         self._origin: Origin | None = None
         """The message whose facts come or go."""
-        self._turn = 0
+        self._nth = 0
         """How many there were."""
         self.matched = 0
         """Tuples forwarded to subscribers, since the start."""
@@ -108,7 +108,7 @@ class Rendezvous:
         """What changes from now on is what this message says; without one, it is news to this peer alone."""
         if origin is not self._origin:
             self._origin = origin
-            self._turn += 1
+            self._nth += 1
 
     def _changed(self, key: Key, fact: Tuple, sign: int, stamp: int) -> None:
         """Tell the feeds of a key: everybody may read this, and nobody may read it already."""
@@ -135,7 +135,7 @@ class Rendezvous:
                     sign, stamp = seen.by(reader_of(feed.subscriber), among_several=posted.anchor is None)
                     if sign and type(feed) is Feed:
                         self.matched += 1
-                        if feed.add(seen.fact, sign, self._turn, self._origin, stamp):
+                        if feed.add(seen.fact, sign, self._nth, self._origin, stamp):
                             self._dirty.append(feed)
 
     def flash(
@@ -240,7 +240,7 @@ class Rendezvous:
                     for feed in posted.feeds:
                         if type(feed) is Feed:
                             self.matched += 1
-                            if feed.add(fact, sign, self._turn, self._origin, stamp):
+                            if feed.add(fact, sign, self._nth, self._origin, stamp):
                                 self._dirty.append(feed)
 
     # --- subscribers ------------------------------------------------------------------------------------------------------
@@ -391,7 +391,7 @@ class Rendezvous:
             dirty, self._dirty = self._dirty, []
             messages.extend(gaps := [(feed.subscriber, Gap(feed.number)) for feed in dirty if feed.tells_gap()])
             self.gaps += len(gaps)
-            messages.extend(deltas([run for feed in dirty for run in feed.take()]))
+            messages.extend(deltas([piece for feed in dirty for piece in feed.take()]))
         # Last: they say that what comes before them is all.
         messages.extend(self.passing.take())
         return messages
