@@ -4,7 +4,8 @@ A query is sent several times before its peer counts as silent, which is not yet
 each transmission are multiples of the estimate:
 
 * a lookup's answer has nobody to stand in for it, so it is asked for often: at 5 % loss each way, one live peer in 10,000 queries
-  is passed over, and a dead one costs four estimates, while others are asked after one;
+  is passed over, and a dead one costs three estimates, while others are asked after one; whoever was silent for one of them is
+  asked again quickly, and each transmission has an estimate's time for its answer;
 * a probe has helpers, so it is sent again once;
 * a helper's own probe takes as long as ours, before it can say what came of it.
 """
@@ -15,7 +16,7 @@ INITIAL_S = 0.5
 FLOOR_S = 0.1
 CEILING_S = 1.0
 
-FOR_LOOKUP = (1.0, 1.0, 1.0, 1.0)
+FOR_LOOKUP = (1.0, 0.5, 0.5, 1.0)
 FOR_PROBE = (1.0, 1.5)
 FOR_HELPER = (4.0, 4.0)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dht.timeouts import CEILING_S, FLOOR_S, INITIAL_S, RoundTrip
+from dht.timeouts import CEILING_S, FLOOR_S, FOR_LOOKUP, INITIAL_S, RoundTrip
 
 
 def test_the_first_wait_is_half_a_second() -> None:
@@ -34,3 +34,10 @@ def test_answers_that_vary_leave_room_above_their_mean() -> None:
         trip.sample(taken_s)
 
     assert 0.2 < trip.timeout_s < 0.5
+
+
+def test_each_transmission_of_a_lookup_has_time_for_its_answer_and_a_dead_peer_costs_three_times_that() -> None:
+    left = [sum(FOR_LOOKUP[number:]) for number in range(len(FOR_LOOKUP))]
+
+    assert min(left) == 1.0
+    assert left[0] == 3.0
