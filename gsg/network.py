@@ -19,15 +19,27 @@ from .messages import Count
 class Network:
     """What all peers of a network are to be told alike; :class:`gsg.Peer` takes one.
 
-    ``secret`` (16 to 1,024 bytes) keeps those who do not know it out; ``allowed`` are the ids of the peers to talk with, None for
-    all; ``link_tls`` whether links are ciphered. None: they are, except in a simulated network, where nobody listens. Of one public
-    address block ``peers_per_block`` count among the closest to a key, 0 for as many as there are.
+    ``secret`` (16 to 1,024 bytes, without space or line ends around a text) keeps those who do not know it out; ``allowed`` are
+    the ids of peers to talk with, None for all; ``link_tls`` whether links are ciphered. None: they are, except in a simulated
+    network, where nobody listens. Of one public address block ``peers_per_block`` count among the closest to a key, 0 for as many as
+    there are.
     """
 
     secret: bytes | None = None
     allowed: frozenset[bytes] | None = None
     link_tls: bool | None = None
     peers_per_block: int = dht.PER_BLOCK
+
+    def __post_init__(self) -> None:
+        """Raise BadNetwork for a secret of a wrong kind."""
+        if self.secret is None:
+            return
+        if not isinstance(self.secret, bytes):
+            raise BadNetwork(
+                f"a network secret that is a {type(self.secret).__name__}; expected bytes: give secret=text.encode(), "
+                "or what open(file, 'rb').read() returns"
+            )
+        object.__setattr__(self, "secret", _without_margins(self.secret))
 
     def check(self) -> None:
         """Raise BadNetwork for a secret that is none."""
@@ -49,6 +61,14 @@ class Network:
         if self.link_tls is None:
             return not getattr(asyncio.get_running_loop(), "is_simulated", False)
         return self.link_tls
+
+
+def _without_margins(secret: bytes) -> bytes:
+    """Editors and shells end a file or a variable with a newline: whichever way a secret came here, it is to be the same one."""
+    try:
+        return secret.decode().strip().encode()
+    except UnicodeDecodeError:
+        return secret  # random bytes: each of them counts
 
 
 EVERYBODY = Network()

@@ -26,6 +26,7 @@ from typing import Self
 import dht
 
 from . import model
+from .addresses import address_of, addresses_of
 from .anchors import rule_of
 from .audiences import audience_of
 from .background import logging_failure
@@ -75,8 +76,8 @@ class Peer:
     """One peer of the overlay; an async context manager.
 
     ``listen`` is the address for other peers (TCP and UDP on one port, 0 takes a free one), ``join`` the addresses of peers to
-    enter the overlay by, none for the first peer. Entering raises DoorClosed when the port is taken, PeerUnreachable when nobody
-    answers at the addresses to join. ``trace`` is a folder for a record of what comes here (gsg/trace.py), which needs the
+    enter the overlay by: pairs, or text such as ``127.0.0.1:8471``, else LocalError. Entering raises DoorClosed when the port is
+    taken, PeerUnreachable when nobody to join answers. ``trace`` is a folder for a record of what comes here, which needs the
     extra ``sim``; ``anchor`` the rule by which anchors are chosen: rarest, predicate or random (gsg/placement.py).
     ``data`` is the directory in which its id, its facts and the addresses of other peers are kept; without it, nothing outlives the
     peer. Entering raises BadData for a directory that cannot be used. ``identity`` proves who the peer is, drawn where none is
@@ -87,8 +88,8 @@ class Peer:
 
     def __init__(
         self,
-        listen: tuple[str, int] = ("127.0.0.1", 0),
-        join: Sequence[tuple[str, int]] = (),
+        listen: tuple[str, int] | str = ("127.0.0.1", 0),
+        join: Iterable[tuple[str, int] | str] = (),
         *,
         identity: dht.Identity | None = None,
         network: Network = EVERYBODY,
@@ -101,10 +102,9 @@ class Peer:
     ) -> None:
         self._clock = clock
         self._versions = Versions(clock)
-        rng = SystemRandom() if rng is None else rng
-        self._join = tuple(join)
-        self._listen = listen
-        self._rng = rng
+        self._join = addresses_of(join, "join")
+        self._listen = address_of(listen, "listen")
+        self._rng = SystemRandom() if rng is None else rng
         self._identity = identity
         self._network = network
         self._membership: dht.Membership

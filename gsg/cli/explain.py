@@ -59,6 +59,12 @@ def command(
         raise click.UsageError("--offline needs a query: subscriptions are with a peer")
     if graph is not None and as_json:
         raise click.UsageError("--graph writes a picture, not JSON")
+    # A name without a suffix promises no other kind of picture: /dev/stdout is one.
+    if graph is not None and graph.suffix.lower() not in ("", ".svg"):
+        raise click.BadParameter(
+            f"{graph} ends in {graph.suffix}, and what is drawn is SVG; expected a name such as {graph.with_suffix('.svg')}",
+            param_hint="--graph",
+        )
     if why is not None or why_not is not None:
         if graph is not None:
             raise click.UsageError("give --graph, or --why or --why-not, not both")

@@ -70,7 +70,7 @@ def network_of(secret_file: Path | None, allow_peers: Path | None, link_tls: str
             click.echo(f"gsg: warning: {secret_file} can be read by others (mode {mode:04o}); chmod 600 it", err=True)
     elif (said := os.environ.get(SECRET_VARIABLE)) is not None:
         # Set and empty is a mistake, as of a script that did not find the secret: it is to open no network.
-        secret = said.strip().encode()
+        secret = said.encode()
     try:
         allowed = None if allow_peers is None else allowed_from(_read(allow_peers, "--allow-peers"))
     except BadNetwork as error:
@@ -96,6 +96,6 @@ def members_of(network: Network) -> str:
 
 def _read(file: Path, option: str) -> str:
     try:
-        return file.read_text("utf-8").strip()
+        return file.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise click.BadParameter(f"{file} cannot be read: {error}", param_hint=option) from None

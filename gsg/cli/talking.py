@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
+from ..addresses import read_address
 from ..errors import GsgError, LocalError, reason
 
 DEFAULT_PEER = "http://127.0.0.1:8470"
@@ -47,10 +48,9 @@ def run(work: Coroutine[Any, Any, None]) -> None:  # Any: what a coroutine yield
 
 def parse_address(text: str, *, option: str, example: str, default_host: str = "127.0.0.1") -> tuple[str, int]:
     """HOST:PORT, [IPV6]:PORT, :PORT or PORT. Raises click's usage error, which names the option."""
-    host, _, port = text.rpartition(":")
-    host = host.removeprefix("[").removesuffix("]") or default_host
-    if not port.isascii() or not port.isdigit() or int(port) > 65535:
+    found = read_address(text, default_host=default_host)
+    if found is None:
         raise click.BadParameter(
             f"{text!r} is no address; expected HOST:PORT such as {example}, the port at most 65535", param_hint=option
         )
-    return host, int(port)
+    return found

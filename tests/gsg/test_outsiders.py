@@ -165,3 +165,11 @@ def test_a_network_that_is_none_is_refused_by_name() -> None:
         Network(secret=b"short").check()
     with pytest.raises(BadNetwork, match="line 1"):
         allowed_from("nobody")
+    with pytest.raises(BadNetwork, match=r"^a network secret that is a str; expected bytes: give secret=text\.encode\(\)"):
+        Network(secret="what only members know")  # type: ignore[arg-type]  # the mistake in question
+
+
+def test_a_secret_is_the_same_with_the_newline_at_the_end_of_its_file() -> None:
+    assert Network(secret=b"what only members know\r\n") == OURS
+    at_random = b"\n\xff random bytes count each"
+    assert Network(secret=at_random).secret == at_random

@@ -334,6 +334,7 @@ def test_a_plan_needs_no_peer(free_port: int) -> None:
         (["--subscription", "1", "--why", "?x=1", "--why-not", "?x=2"], "give --why or --why-not, not both"),
         (["--offline"], "--offline needs a query"),
         (["--graph", "f", "--json"], "--graph writes a picture, not JSON"),
+        (["--graph", "g.png"], "g.png ends in .png, and what is drawn is SVG; expected a name such as g.svg"),
         (["--subscription", "1", "--why", "?x=1", "--graph", "f"], "give --graph, or --why or --why-not"),
         (["--subscription", "999999"], "gsg: no subscription 999999 at this peer"),
         (["--subscription", "1", "--why", "x"], 'gsg: a row is expected to be like ?x=a ?y="b c" ?n=1'),
