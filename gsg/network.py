@@ -21,8 +21,8 @@ class Network:
 
     ``secret`` (16 to 1,024 bytes, without space or line ends around a text) keeps those who do not know it out; ``allowed`` are
     the ids of peers to talk with, None for all; ``link_tls`` whether links are ciphered. None: they are, except in a simulated
-    network, where nobody listens. Of one public address block ``peers_per_block`` count among the closest to a key, 0 for as many as
-    there are.
+    network, where nobody listens. Of one public address block ``peers_per_block`` count among the closest to a key, 0 for as many
+    as there are.
     """
 
     secret: bytes | None = None
