@@ -87,6 +87,14 @@ class Overrun(LocalError):
         super().__init__(problem)
         self.lost = lost
 
+    def since(self, earlier: Overrun | None) -> Overrun:
+        """This one and an earlier one of which nobody was told, as one: what was lost in all, and why at last."""
+        if earlier is None:
+            return self
+        lost = earlier.lost + self.lost
+        number, _, why = str(self).partition(" ")
+        return Overrun(f"{lost} {why}" if number == str(self.lost) else str(self), lost=lost)
+
 
 class Unsupported(LocalError):
     """The request is understood and this version does not do it."""

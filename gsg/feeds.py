@@ -10,7 +10,7 @@ changed meanwhile. Deltas that come before the snapshot is whole belong to an ol
 
 from __future__ import annotations
 
-from collections import deque
+from bisect import bisect_right
 from enum import Enum
 from itertools import repeat
 from typing import TypeAlias
@@ -96,45 +96,62 @@ class AlphaFeed:
         return changes
 
 
-RECENT_EVENTS = 32_768
-"""Events remembered per publisher to tell repetitions: more than a rendezvous keeps for a link (:mod:`gsg.kept`)."""
+RECENT_RUNS = 32_768
+"""Runs of events remembered per publisher to tell repetitions; beyond, an eighth of them goes, those of the least numbers. What
+comes by one rendezvous may be far behind another that is quicker, so a stream is remembered by where it begins and ends."""
 RECENT_PUBLISHERS = 1_024
 """Publishers remembered; beyond, the one unheard of for the longest is forgotten."""
+
+_Runs: TypeAlias = "tuple[list[int], list[int]]"
+"""The first and the last number of each run of events that were all seen, in order."""
 
 
 class RecentEvents:
     """Which events were seen: the same event arrives by every rendezvous that has a matching template."""
 
-    __slots__ = ("_by_publisher", "_latest", "_numbers", "_order")
+    __slots__ = ("_by_publisher", "_firsts", "_lasts", "_latest")
 
     def __init__(self) -> None:
-        self._by_publisher: dict[bytes, tuple[set[int], deque[int]]] = {}
-        """Limit: RECENT_PUBLISHERS. The numbers of each, and their order; limit: RECENT_EVENTS."""
+        self._by_publisher: dict[bytes, _Runs] = {}
+        """Limits: RECENT_PUBLISHERS; RECENT_RUNS of each."""
         self._latest: bytes | None = None
         """The last publisher, who is mostly the next one too."""
-        self._numbers: set[int] = set()
-        self._order: deque[int] = deque()
+        self._firsts: list[int] = []
+        self._lasts: list[int] = []
 
     def is_new(self, publisher: bytes, number: int) -> bool:
         """Whether the event was not seen before; it is from now on."""
         if publisher != self._latest:
             self._turn_to(publisher)
-        numbers = self._numbers
-        if number in numbers:
+        firsts, lasts = self._firsts, self._lasts
+        if lasts and number == lasts[-1] + 1:
+            lasts[-1] = number  # nearly always
+            return True
+        after = bisect_right(firsts, number)
+        if after and number <= lasts[after - 1]:
             return False
-        numbers.add(number)
-        order = self._order
-        order.append(number)
-        if len(order) > RECENT_EVENTS:
-            numbers.discard(order.popleft())
+        goes_on = after > 0 and lasts[after - 1] == number - 1
+        leads_to = after < len(firsts) and firsts[after] == number + 1
+        if goes_on and leads_to:
+            del firsts[after]
+            del lasts[after - 1]
+        elif goes_on:
+            lasts[after - 1] = number
+        elif leads_to:
+            firsts[after] = number
+        else:
+            firsts.insert(after, number)
+            lasts.insert(after, number)
+            if len(firsts) > RECENT_RUNS:
+                del firsts[: RECENT_RUNS // 8 + 1], lasts[: RECENT_RUNS // 8 + 1]
         return True
 
     def _turn_to(self, publisher: bytes) -> None:
         seen = self._by_publisher.pop(publisher, None)
         if seen is None:
-            seen = (set(), deque())
+            seen = ([], [])
             if len(self._by_publisher) >= RECENT_PUBLISHERS:
                 del self._by_publisher[next(iter(self._by_publisher))]
         self._by_publisher[publisher] = seen
         self._latest = publisher
-        self._numbers, self._order = seen
+        self._firsts, self._lasts = seen

@@ -137,8 +137,7 @@ class LiveSubscription:
         if self._callback is not None:
             log.warning("subscription to %s: %s", self.variables, overrun)
         elif not self._closed:
-            lost = overrun.lost + (0 if self._overrun is None else self._overrun.lost)
-            self._overrun = Overrun(str(overrun), lost=lost)
+            self._overrun = overrun.since(self._overrun)
             self._wake()
 
     def missed(self, overrun: Overrun) -> None:

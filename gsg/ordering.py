@@ -29,9 +29,10 @@ from .passing import NAMED
 
 ORDER_WAIT_S = 5.0
 """How long something waits for what its publisher sent before it by another rendezvous."""
-HELD = 10_000
+HELD = 50_000
 HELD_BYTES = 32 * 1024 * 1024
-"""So much is held at a peer; beyond, what has waited the longest is delivered, with what comes before it, and counted as late."""
+"""So much is held at a peer; beyond, what has waited the longest is delivered, with what comes before it, and counted as late.
+While keys change hands each event comes by all holders of its key, and a publisher at full speed has some 10,000 on their way."""
 PUBLISHERS = 4_096
 """Publishers of whom it is remembered how far they have come; beyond, the one unheard of for the longest is forgotten."""
 

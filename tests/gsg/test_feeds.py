@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gsg import feeds
 from gsg.feeds import AlphaFeed, Differences, FeedState, RecentEvents, SequenceHole
@@ -124,14 +126,32 @@ def test_an_event_is_new_once() -> None:
     assert [recent.is_new(b"p", 1), recent.is_new(b"p", 2), recent.is_new(b"q", 1)] == [False, False, False]
 
 
-def test_the_oldest_events_of_a_publisher_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feeds, "RECENT_EVENTS", 2)
+def test_events_that_come_again_long_after_them_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feeds, "RECENT_RUNS", 2)
     recent = RecentEvents()
 
-    for number in (1, 2, 3):
+    assert all(recent.is_new(b"p", number) for number in range(1_000))
+    assert not any(recent.is_new(b"p", number) for number in range(1_000))
+
+
+@given(st.lists(st.integers(0, 30)))
+def test_an_event_is_new_where_its_number_was_not_there_in_whatever_order_they_come(numbers: list[int]) -> None:
+    recent = RecentEvents()
+    seen: set[int] = set()
+
+    for number in numbers:
+        assert recent.is_new(b"p", number) == (number not in seen)
+        seen.add(number)
+
+
+def test_the_least_numbers_of_a_publisher_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feeds, "RECENT_RUNS", 2)
+    recent = RecentEvents()
+
+    for number in (1, 3, 5):
         recent.is_new(b"p", number)
 
-    assert [recent.is_new(b"p", 3), recent.is_new(b"p", 2), recent.is_new(b"p", 1)] == [False, False, True]
+    assert [recent.is_new(b"p", 5), recent.is_new(b"p", 3), recent.is_new(b"p", 1)] == [False, False, True]
 
 
 def test_the_publisher_unheard_of_for_the_longest_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:

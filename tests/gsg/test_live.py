@@ -108,6 +108,17 @@ async def test_events_dropped_on_their_way_are_told_once_and_reading_goes_on() -
     assert await subscription.batch(5) == changes(1)
 
 
+async def test_of_what_was_dropped_several_times_before_it_was_told_the_sum_is_told() -> None:
+    subscription = Made().subscription
+
+    for lost in (8_000, 1_000):
+        subscription.dropped(Overrun(f"{lost} events were dropped because 7 differences were waiting", lost=lost))
+
+    with pytest.raises(Overrun, match="9000 events were dropped because 7 differences") as told:
+        await subscription.batch(1)
+    assert told.value.lost == 9_000
+
+
 async def test_events_dropped_before_a_callback_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     Made(callback=lambda sign, row: None).subscription.dropped(Overrun("2 events were dropped", lost=2))
 
