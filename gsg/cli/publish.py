@@ -7,7 +7,7 @@ import gzip
 import os
 import sys
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias
 import click
 
 from ..errors import GsgError, LocalError, Unsupported
+from .pipes import Pipe, is_pipe
 from .progress import PublishProgress
 from .talking import peer_option, run
 
@@ -78,7 +79,11 @@ async def _publish(file: Path, format_name: str | None, retract: bool, readers: 
                     await _script(client, stream, name, retract, only, progress)
                 else:
                     send: Send = client.retract if retract else client.insert
-                    await _in_batches(read_tuples(stream, format_name, name=name), partial(send, **only), progress)
+                    read = partial(read_tuples, format=format_name, name=name)
+                    # What is unpacked comes in blocks, and not as lines are written.
+                    flows = stream is raw and is_pipe(raw)
+                    batches = Pipe(raw, read, BATCH).batches() if flows else _batches(read(stream))
+                    await _in_order(batches, partial(send, **only), progress)
 
 
 @contextmanager
@@ -116,10 +121,10 @@ async def _script(client: Client, stream: IO[bytes], name: str, retract: bool, o
         send: Send = client.notify
         if isinstance(block, Insert | Delete):
             send = client.insert if isinstance(block, Insert) != retract else client.retract
-        await _in_batches(block.tuples, partial(send, **only), progress)
+        await _in_order(_batches(block.tuples), partial(send, **only), progress)
 
 
-async def _in_batches(tuples: Iterable[Tuple], send: Send, progress: PublishProgress) -> None:
+async def _in_order(batches: AsyncIterator[list[Tuple]], send: Send, progress: PublishProgress) -> None:
     """Send in order, UNDER_WAY requests at once; whatever goes wrong, what was sent is waited for and counted."""
     under_way: deque[tuple[int, asyncio.Task[object]]] = deque()
 
@@ -129,12 +134,13 @@ async def _in_batches(tuples: Iterable[Tuple], send: Send, progress: PublishProg
         progress.acknowledged(count, changed if isinstance(changed, int) else count)
 
     try:
-        for batch in _batches(tuples):
+        async for batch in batches:
             progress.sending()
             under_way.append((len(batch), asyncio.get_running_loop().create_task(send(batch))))
             # One turn of the loop, so that the request leaves before the next is read.
             await asyncio.sleep(0)
-            if len(under_way) >= UNDER_WAY:
+            # After a batch that is not full the input pauses or ends: time to hear what became of all that was sent.
+            while under_way and (len(batch) < BATCH or len(under_way) >= UNDER_WAY):
                 await settle()
     finally:
         # After a mistake in the file, what was sent before it still counts; after a failed request, so does what follows.
@@ -148,7 +154,7 @@ async def _in_batches(tuples: Iterable[Tuple], send: Send, progress: PublishProg
             raise failure
 
 
-def _batches(tuples: Iterable[Tuple]) -> Iterator[list[Tuple]]:
+async def _batches(tuples: Iterable[Tuple]) -> AsyncIterator[list[Tuple]]:
     """Batches in order; a mistake among the tuples is raised after the batch of all that came before it."""
     batch: list[Tuple] = []
     try:

@@ -1,0 +1,85 @@
+"""What comes on a pipe is handed over when it pauses, and whole batches while it flows."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+from collections.abc import Iterator
+from contextlib import aclosing
+from functools import partial
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+import gsg
+from gsg.cli.pipes import AHEAD, Pipe, is_pipe
+from gsg.cli.publish import _publish
+from gsg.errors import BadText
+from gsg.files import read_tuples
+from gsg.http.door import HttpDoor
+
+READ = partial(read_tuples, format="nt", name="a pipe")
+
+
+@pytest.fixture
+def ends() -> Iterator[tuple[IO[bytes], IO[bytes]]]:
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb") as read, os.fdopen(writing, "wb", buffering=0) as write:
+        yield read, write
+
+
+def lines(*numbers: int) -> bytes:
+    return b"".join(b"<x:%d> <x:p> <x:o> .\n" % number for number in numbers)
+
+
+async def test_a_line_is_handed_over_when_the_pipe_pauses_and_stays_open(ends: tuple[IO[bytes], IO[bytes]]) -> None:
+    read, write = ends
+    async with asyncio.timeout(30), aclosing(Pipe(read, READ, 1_000).batches()) as batches:
+        for number in (1, 2):
+            write.write(lines(number))
+            assert [str(items[0].value) for items in await anext(batches)] == [f"x:{number}"]  # type: ignore[union-attr]  # an IRI
+        write.close()
+        assert [batch async for batch in batches] == []
+
+
+async def test_full_batches_come_in_order_and_a_mistake_after_all_before_it(ends: tuple[IO[bytes], IO[bytes]]) -> None:
+    read, write = ends
+    sizes: list[int] = []
+
+    async def read_all() -> None:
+        async for batch in Pipe(read, READ, 10).batches():
+            sizes.append(len(batch))
+
+    write.write(lines(*range(2 * AHEAD * 10 + 5)) + b"oops\n")
+    write.close()
+    async with asyncio.timeout(30):
+        with pytest.raises(BadText, match=rf"^a pipe line {2 * AHEAD * 10 + 6}, "):
+            await read_all()
+    assert sizes == [10] * 2 * AHEAD + [5]
+
+
+def test_only_what_may_pause_is_a_pipe(ends: tuple[IO[bytes], IO[bytes]], tmp_path: Path) -> None:
+    file = tmp_path / "file.nt"
+    file.write_bytes(lines(1))
+    with file.open("rb") as stream:
+        assert not is_pipe(stream)
+    assert not is_pipe(io.BytesIO())
+    assert is_pipe(ends[0])
+
+
+async def test_a_line_on_a_pipe_is_published_while_the_pipe_stays_open(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.nt"
+    os.mkfifo(pipe)
+    # Open for both, as opening one end alone waits for the other.
+    with os.fdopen(os.open(pipe, os.O_RDWR), "wb", buffering=0) as write:
+        async with asyncio.timeout(30), gsg.Peer() as peer, HttpDoor(peer, "127.0.0.1", 0) as door:
+            subscription = await peer.subscribe("(?x, <x:p>, ?y)")
+            publishing = asyncio.create_task(_publish(pipe, None, False, None, True, door.url))
+            write.write(lines(1))
+            sign, row = await anext(subscription)
+            assert (sign, row["x"]) == (1, gsg.IRI("x:1"))
+            assert not publishing.done()
+            write.close()
+            await publishing
