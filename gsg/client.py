@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import msgspec
 from websockets.asyncio.client import ClientConnection
 from websockets.asyncio.client import connect as websocket_connect
-from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage, InvalidURI
 
 from . import model
 from .audiences import audience_of
@@ -177,6 +177,11 @@ class Client:
                 f"nobody answers at {self.url} within {OPEN_TIMEOUT_S:g} s, and nothing refuses the connection either: "
                 "a peer there is stopped or hangs (continue it or start it again), or something on the way drops what is sent; "
                 "name another with --peer URL or GSG_PEER"
+            ) from None
+        except InvalidMessage as error:
+            raise PeerUnreachable(
+                f"what answers at {self.url} is no HTTP door: {error}; expected the address that `gsg peer` prints after "
+                "`http door at` (its --http), not that of --listen or --pedro; name it with --peer URL or GSG_PEER"
             ) from None
         except (OSError, InvalidHandshake, InvalidURI, EOFError, UnicodeError) as error:
             problem = str(error) or "no answer"

@@ -237,3 +237,11 @@ async def test_a_peer_that_hangs_is_not_said_to_be_missing(monkeypatch: pytest.M
         with pytest.raises(PeerUnreachable, match=f"nobody answers at {url} within 0.05 s, .* a peer there is stopped or hangs"):
             async with gsg.connect(url):
                 pass
+
+
+async def test_who_answers_and_speaks_no_http_is_not_said_to_be_missing() -> None:
+    async with gsg.Peer() as peer:
+        url = "http://{}:{}".format(*peer.contact.address)
+        with pytest.raises(PeerUnreachable, match=rf"^what answers at {url} is no HTTP door: .*its --http.*not that of --listen"):
+            async with gsg.connect(url):
+                pass
