@@ -21,9 +21,9 @@ REMEMBERED = 8_192
 REMEMBERED_CHARACTERS = 64
 """Longest of them."""
 
-# Possessive or atomic throughout: a line that is not plain is given up in one pass. A possessive quantifier of a group with
-# alternatives matches wrongly before Python 3.11.5 (gh-106052), an atomic group does not. No comma stands inside of what is plain.
-_PLAIN = rf"""(?:{NAME}+(?!\()|-?[0-9]{{1,18}}+(?:\.[0-9]{{1,18}}+)?+|"[^"\\,()\[\]]*+")"""
+# Possessive or atomic throughout: a line that is not plain is given up in one pass. A possessive quantifier of a group goes on
+# from where the group failed before Python 3.11.5 (gh-106052), an atomic group does not. No comma stands inside of what is plain.
+_PLAIN = rf"""(?:{NAME}+(?!\()|-?[0-9]{{1,18}}+(?>(?:\.[0-9]{{1,18}}+)?)|"[^"\\,()\[\]]*+")"""
 _ITEM = rf"[ \t]*+{_PLAIN}[ \t]*+"
 _ITEMS = rf"{_ITEM}(?>(?:,{_ITEM})*)"
 _NESTED = rf"{NAME}+\({_ITEMS}\)|\[{_ITEMS}\]"
@@ -33,7 +33,7 @@ _ARGUMENTS = rf"{_ARGUMENT}(?>(?:,{_ARGUMENT})*)"
 _COMPOUND = re.compile(rf"[ \t]*+({NAME}+)\(({_ARGUMENTS})\)[ \t]*+")
 _EACH = re.compile(rf"{_NESTED}|{_PLAIN}")
 
-_ADDRESS = rf"(?:{NAME}+:)?+{NAME}+@(?:{NAME}+|'[^'\\,()]*+')"
+_ADDRESS = rf"(?>(?:{NAME}+:)?){NAME}+@(?:{NAME}+|'[^'\\,()]*+')"
 _MESSAGE = re.compile(
     rf"[ \t]*+(p2pmsg\([ \t]*+(?:{_ADDRESS}|_)[ \t]*+,[ \t]*+{_ADDRESS}[ \t]*+,)"
     rf"[ \t]*+(?:{NAME}+\({_ARGUMENTS}\)|{_PLAIN})[ \t]*+\)[ \t]*+"

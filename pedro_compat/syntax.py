@@ -23,7 +23,7 @@ MAX_TOKENS = 5_000
 and made a subscription in about 50 ms at most (docs/pedro.md), during which nobody else is served."""
 
 _NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
-_QUOTES = r"""'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+\""""
+_QUOTES = r"""'[^'\\]*+(?>(?:\\.[^'\\]*+)*)'|"[^"\\]*+(?>(?:\\.[^"\\]*+)*)\""""
 _CLOSED = re.compile(rf"""(?>(?:[^'"]++|{_QUOTES})*)""", re.DOTALL)
 _TOKEN = re.compile(
     r"[ \t]*("
@@ -42,7 +42,7 @@ _TOKEN = re.compile(
 _TRAILING_BLANKS = " \t"
 
 # Possessive or atomic throughout: a line that is not flat is given up in one pass (flat.py says why not only possessive).
-_FLAT_ARGUMENT = r"[ \t]*+(?:[a-z][A-Za-z0-9_]*+|-?[0-9]{1,18}+(?:\.[0-9]{1,18}+)?+)[ \t]*+"
+_FLAT_ARGUMENT = r"[ \t]*+(?:[a-z][A-Za-z0-9_]*+|-?[0-9]{1,18}+(?>(?:\.[0-9]{1,18}+)?))[ \t]*+"
 _FLAT = re.compile(rf"[ \t]*+([a-z][A-Za-z0-9_]*+)\(({_FLAT_ARGUMENT}(?>(?:,{_FLAT_ARGUMENT})*))\)[ \t]*+")
 
 # What kind of token starts with a character; symbol atoms, `;` and `{}` are atoms like names.

@@ -59,9 +59,9 @@ SYMBOL_CHARACTERS = r"\-/+*<=>#@$\\^&~`:.?!"
 # Quotes are stripped where the atom would be legal without; `!`, the backquote and {} keep theirs [R].
 _STRIPPED = re.compile(NAME + r"|[#$&*+\-./:<=>?@^~\\]+|\[\]|;")
 _BARE = re.compile(NAME + rf"|[{SYMBOL_CHARACTERS}]+|\[\]|\{{\}}|;")
-_QUOTED = re.compile(r"'([^'\\\n\r\0]*+(?:\\[^\n\r\0][^'\\\n\r\0]*+)*+)'")
+_QUOTED = re.compile(r"'([^'\\\n\r\0]*+(?>(?:\\[^\n\r\0][^'\\\n\r\0]*+)*))'")
 
-_STRING = re.compile(r'[^"\\\n\r\0]*+(?:\\[^\n\r\0][^"\\\n\r\0]*+)*+')
+_STRING = re.compile(r'[^"\\\n\r\0]*+(?>(?:\\[^\n\r\0][^"\\\n\r\0]*+)*)')
 
 _WRITTEN = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\0": "\\0"}
 _READ = {"\\": "\\", "n": "\n", "r": "\r", "0": "\0"}

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from importlib import import_module
+from pkgutil import iter_modules
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import pedro_compat
 from pedro_compat import P2P, PAPER, V1_14, Bad, Notify, decode, flat, parse, to_tuple
 from pedro_compat.commands import _read
 from pedro_compat.flat import compound, message_addresses
@@ -107,6 +112,22 @@ COMPARABLE = (LINES | MESSAGES).filter(lambda line: not line.strip().startswith(
 @pytest.mark.parametrize("dialect", [PAPER, V1_14], ids=repr)
 def test_every_line_is_read_as_the_parser_reads_it(dialect, line):
     assert outcome(decode(line, dialect)) == outcome(_read(line, dialect))
+
+
+@pytest.mark.parametrize("dialect", [PAPER, V1_14], ids=repr)
+@pytest.mark.parametrize(
+    "line", ["f(1.)", 'f("s",1.)', "f(-2.,a)", "f([1.])", "f(g(1.))", "f('a\\')", 'f("a\\")', "p2pmsg(a:@b,c@d,f(1.))"]
+)
+def test_what_ends_too_early_is_read_as_the_parser_reads_it(dialect, line):
+    assert outcome(decode(line, dialect)) == outcome(_read(line, dialect)) == Bad
+
+
+@pytest.mark.parametrize("module", sorted(found.name for found in iter_modules(pedro_compat.__path__)))
+def test_no_pattern_has_a_possessive_quantifier_of_a_group(module):
+    patterns = [value for value in vars(import_module(f"pedro_compat.{module}")).values() if isinstance(value, re.Pattern)]
+
+    # Before Python 3.11.5 the rest of the pattern goes on from where the last try of the group failed (gh-106052).
+    assert not [pattern.pattern for pattern in patterns if re.search(r"\)(?:[?*+]|\{[0-9,]*\})\+", str(pattern.pattern))]
 
 
 @given(PLAIN_LINES)
