@@ -44,6 +44,11 @@ WRITE_BYTES = 256 * 1024
 """Payloads of one turn that reach this size are written without waiting for its end."""
 
 
+LONG_READ_BYTES = 128 * 1024
+"""After a read of so many bytes others have their turn before the next one. uvloop reads a stream up to 32 times in one turn of the
+event loop, 256 KB each: work for seconds, in which this peer would answer no probe and be taken for dead."""
+
+
 class LinkState(Enum):
     """Where a link is in its life."""
 
@@ -79,6 +84,8 @@ class Link(asyncio.Protocol):
         # Reads the plain words of a side that does not speak TLS, where this one does.
         self._plain: RefusalReader | None = None
         self._has_read = False
+        self._reads = True
+        """Whether the caller takes frames: see ``pause_reading``."""
         # Headers and payloads not yet given to the transport. Limit: HARD_LIMIT_BYTES, where the link is closed with a reason.
         self._unsent: list[bytes] = []
         self._unsent_bytes = 0
@@ -157,12 +164,13 @@ class Link(asyncio.Protocol):
     def pause_reading(self) -> None:
         """Take no more frames for now; the other side's link becomes congested in time."""
         if self._transport is not None and self.state is LinkState.OPEN:
+            self._reads = False
             self._transport.pause_reading()
 
     def resume_reading(self) -> None:
         """Take frames again."""
-        if self._transport is not None and self.state is LinkState.OPEN:
-            self._transport.resume_reading()
+        self._reads = True
+        self._read_on()
 
     def data_received(self, data: bytes) -> None:
         """One read: all the frames that it completes go to the caller together."""
@@ -170,6 +178,10 @@ class Link(asyncio.Protocol):
             return
         if self.state is LinkState.OPEN:
             self.heard_s = self._loop.time()
+            if len(data) >= LONG_READ_BYTES and self._reads:
+                assert self._transport is not None
+                self._transport.pause_reading()
+                self._loop.call_soon(self._read_on)
         if self._links.ciphers is not None:
             data = self._deciphered(data)
         if data and self.state is LinkState.SHAKING_HANDS:
@@ -183,6 +195,11 @@ class Link(asyncio.Protocol):
             return
         if payloads:
             self._links.received(self, payloads)
+
+    def _read_on(self) -> None:
+        transport = self._transport
+        if self._reads and self.state is LinkState.OPEN and transport is not None and not transport.is_closing():
+            transport.resume_reading()
 
     def _deciphered(self, data: bytes) -> bytes:
         """The plain bytes of one read; nothing while TLS shakes hands, or when it fails."""

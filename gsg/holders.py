@@ -63,8 +63,9 @@ class Holders:
         self._news = asyncio.Event()
         self._sure_from_s = 0.0
 
-    def forget(self) -> None:
+    def forget(self, why: str) -> None:
         """Peers have come or gone."""
+        log.info("who holds what is looked up anew: %s", why)
         self._known.clear()
         self._sets.clear()
         self._changes += 1
@@ -83,7 +84,7 @@ class Holders:
         if not known and version == regions.version:
             # Whatever waits for a peer finds out that it is gone; the work that follows is to be done once.
             return
-        self.forget()
+        self.forget(str(why))
         self._on_gone(peer, False)
 
     def set_aside(self, peer: bytes, why: GsgError) -> bool:
@@ -91,14 +92,14 @@ class Holders:
         if peer in self.aside or len(self.aside) >= ASIDE:
             return False
         self.aside[peer] = why
-        self.forget()
+        self.forget(f"a holder takes no changes: {why}")
         self._on_gone(peer, True)
         return True
 
     def take_back(self, peer: bytes) -> None:
         """It takes changes again, or is dead."""
         del self.aside[peer]
-        self.forget()
+        self.forget("a holder that took no changes takes them again, or is dead")
 
     def known(self, peer: bytes) -> dht.Contact | None:
         """The contact of a peer that lives, as far as known."""

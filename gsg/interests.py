@@ -12,7 +12,8 @@ whoever publishes after a subscription was acknowledged reaches it, and what nob
       <─────────────── Interested: the key
       Done ──────────────────────────────>  ────> Done, to the subscriber
 
-Nothing is known of a peer until it has answered, nor while keys are changing hands there: it is sent everything.
+Nothing is known of a peer until it has answered, nor while keys are changing hands there: it is sent all that belongs to its keys.
+While it is not sure whose keys are whose, everything goes to all of its rendezvous.
 """
 
 from __future__ import annotations
@@ -245,17 +246,19 @@ class Interests:
         if not others:
             return [bytes(positions(items) if via is None else via) for items in events], True
         now = asyncio.get_running_loop().time()
-        if via is None and now >= self._sure_until_s and not self._is_sure(others, now):
+        unknown = _NOBODY if via is not None or now < self._sure_until_s else self._unknown(others, now)
+        if unknown is None:
             return [bytes(positions(items)) for items in events], False
         places = []
         here = True
-        of_peer, own, holder_of = self._of_peer, self._own, self._holders.now
+        own, holder_of = self._own, self._holders.now
         in_use: dict[int, Sequence[int]] = {}
         known: dict[tuple[int, int, Term], bytes] = {}
         """Where events go that have one candidate: a stream of them has the same constant there."""
         for items in events:
             arity = len(items)
-            candidates = in_use.get(arity) if via is None else via
+            # One that is slow to say what it asks for does not make the others' share more, which would make them slow as well.
+            candidates = via if via is not None else positions(items) if unknown else in_use.get(arity)
             if candidates is None:
                 candidates = in_use[arity] = self._candidates(arity)
             if len(candidates) == 1:
@@ -272,17 +275,23 @@ class Interests:
                 holder = holder_of((arity, position, constant))
                 if holder is None:
                     here = False
+                elif via is None and holder.id not in unknown and not self._asks(holder.id, arity, position, constant):
+                    continue
                 elif holder.id != own:
-                    # A lookup may name one that is not among the others, as it is beyond the share of its address block.
-                    wanted = of_peer.get(holder.id)
-                    if via is None and wanted is not None and not wanted.asks_for(arity, position, constant):
-                        continue
                     here = False
                 there += _BYTE[position]
             if len(candidates) == 1:
                 known[feature] = there
             places.append(there)
         return places, here
+
+    def _asks(self, holder: bytes, arity: int, position: int, constant: Term) -> bool:
+        """Whether a peer that is known may ask for an event with this constant there."""
+        if holder == self._own:
+            return position in self._rendezvous.positions_in_use(arity)
+        # A lookup may name one that is not among the others, as it is beyond the share of its address block.
+        wanted = self._of_peer.get(holder)
+        return wanted is None or wanted.asks_for(arity, position, constant)
 
     def _candidates(self, arity: int) -> tuple[int, ...]:
         """The positions at which somebody asks for something in tuples of this arity."""
@@ -291,11 +300,12 @@ class Interests:
             found.update(position for asked, position in wanted.keys if asked in (arity, 0))
         return tuple(sorted(found))
 
-    def _is_sure(self, others: list[dht.Contact], now: float) -> bool:
-        """Whether every peer has said what it asks for, and that holds; asks those that have not."""
+    def _unknown(self, others: list[dht.Contact], now: float) -> set[bytes] | None:
+        """The peers that have not said what they ask for, or said it too long ago; they are asked. None where it is not even sure
+        whose keys are whose."""
         if len(others) > MAX_PEERS or self._holders.passes_over:
-            return False
-        sure = not self._holders.unsure
+            return None
+        unknown: set[bytes] = set()
         sure_until_s = now + LOOK_AGAIN_S
         for contact in others:
             wanted = self._of_peer.get(contact.id)
@@ -305,11 +315,14 @@ class Interests:
                     self._asked_s[contact.id] = now
                     self._start_task(self._ask(contact))
             if wanted is None or wanted.anything or wanted.until_s <= now:
-                sure = False
+                unknown.add(contact.id)
             else:
                 sure_until_s = min(sure_until_s, wanted.until_s)
-        self._sure_until_s = sure_until_s if sure else 0.0
-        return sure
+        if self._holders.unsure:
+            return None
+        if not unknown:
+            self._sure_until_s = sure_until_s
+        return unknown
 
     async def _ask(self, contact: dht.Contact) -> None:
         try:
@@ -320,4 +333,5 @@ class Interests:
 
 
 _NOTHING: set[Term] = set()
+_NOBODY: set[bytes] = set()
 _BYTE = [bytes((position,)) for position in range(256)]

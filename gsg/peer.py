@@ -460,7 +460,7 @@ class Peer:
 
     def _peer_discovered(self, contact: dht.Contact) -> None:
         if self._open:
-            self._holders.forget()
+            self._holders.forget(f"{show(contact)} has come")
             self._interests.forget()
             self._told.newcomer()
             self._handover.newcomer(contact)
@@ -468,7 +468,7 @@ class Peer:
 
     def _peer_lost(self, contact: dht.Contact) -> None:
         if self._open:
-            self._holders.forget()
+            self._holders.forget(f"{show(contact)} does not answer any more")
             self._interests.forget()
             # A peer that vanished without a word leaves its links standing: what they fed is to be set up elsewhere.
             self._exchange.abort(contact.id, "the peer does not answer any more")

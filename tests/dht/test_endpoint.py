@@ -13,6 +13,7 @@ import uvloop
 from kademlia.network import Server
 
 from dht import AddressInUse, Endpoint, Link, random_id
+from dht.link import LONG_READ_BYTES
 
 
 def endpoint(seed: int, frames: asyncio.Queue[bytes], *, port: int = 0) -> Endpoint:
@@ -48,6 +49,39 @@ async def two_peers_find_each_other_and_talk_both_ways() -> None:
         assert owners == (a.contact, b.contact)
         assert asked == b"question"
         assert await frames_b.get() == b"answer"
+
+
+@pytest.mark.parametrize("loop", [asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
+def test_others_have_their_turn_while_a_link_brings_much(loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
+    with asyncio.Runner(loop_factory=loop) as runner:
+        runner.run(others_have_their_turn_while_a_link_brings_much())
+
+
+async def others_have_their_turn_while_a_link_brings_much() -> None:
+    in_turns = [0]
+    everything = asyncio.Event()
+    payload = bytes(50_000)
+
+    def take(link: Link, payloads: list[bytes]) -> None:
+        in_turns[-1] += len(payloads)
+        if sum(in_turns) == 400:
+            everything.set()
+
+    def turn() -> None:
+        in_turns.append(0)
+        asyncio.get_running_loop().call_soon(turn)
+
+    rng = Random(4)
+    a = Endpoint(random_id(rng), "127.0.0.1", 0, rng=rng, on_frames=take)
+    async with asyncio.timeout(20), a, endpoint(3, asyncio.Queue()) as b:
+        await b.overlay.join([a.contact.address])
+        link = await b.links.to(a.contact)
+        turn()
+        for _ in range(400):
+            link.send(payload)
+        await everything.wait()
+
+    assert max(in_turns) * len(payload) <= 2 * LONG_READ_BYTES + 256 * 1024
 
 
 async def test_a_port_in_use_is_named_with_what_to_do() -> None:

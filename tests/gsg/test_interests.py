@@ -300,6 +300,36 @@ async def test_a_holder_that_is_not_among_the_peers_known_is_sent_what_it_may_wa
     assert (places, here) == ([expected], False)
 
 
+class EachHolds:
+    """Each peer holds the key of the constant that is its name."""
+
+    passes_over = False
+
+    def __init__(self, *, unsure: bool) -> None:
+        self.unsure = unsure
+        self.peers = {name: dht.Contact(name.encode() * 20, "1.2.3.4", 1) for name in ("own", "known", "silent")}
+
+    def others(self) -> list[dht.Contact]:
+        return [self.peers["known"], self.peers["silent"]]
+
+    def now(self, feature: Key) -> dht.Contact:
+        return self.peers[str(feature[2])]
+
+
+@pytest.mark.parametrize(("unsure", "expected"), [(False, [b"\x02", b"\x00"]), (True, [b"\x00\x01\x02", b"\x00\x01"])])
+async def test_what_a_peer_asks_for_is_unknown_and_it_alone_is_sent_everything(unsure: bool, expected: list[bytes]) -> None:
+    holders = EachHolds(unsure=unsure)
+    exchange = Exchange(holders.peers["own"], on_message=lambda *_: None, on_batch=noop, on_broken=lambda *_: None)
+    rendezvous = SimpleNamespace(positions_in_use=lambda arity: [])
+    interests = Interests(holders, exchange, rendezvous, lambda task: task.close())  # type: ignore[arg-type]  # as above
+    in_time_s = asyncio.get_running_loop().time() + LEASE_S
+    interests._of_peer[holders.peers["known"].id] = _Wanted(in_time_s, False, [(2, 0, "known")])
+
+    places, here = interests.places([("own", "known", "silent"), ("known", "own")])
+
+    assert (places, here) == (expected, False)
+
+
 def test_what_is_told_after_a_lease_is_not_kept() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         publisher, other = peers[:2]
