@@ -4,8 +4,32 @@ from __future__ import annotations
 
 import os
 import platform
+import time
+from pathlib import Path
 
 
 def machine() -> str:
     """The machine, for a figure to stand beside."""
     return f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
+
+
+class Stolen:
+    """What the host of a virtual machine gave to others while this one had work to do."""
+
+    def __init__(self) -> None:
+        self._began = _stolen_s(), time.monotonic()
+
+    def lap(self) -> float:
+        """The share of all cores' time, from 0 to 1, since the last call or the beginning; 0 where the system does not say."""
+        (stolen_s, began_s), self._began = self._began, (_stolen_s(), time.monotonic())
+        passed_s = self._began[1] - began_s
+        return (self._began[0] - stolen_s) / (passed_s * (os.cpu_count() or 1)) if passed_s else 0.0
+
+
+def _stolen_s() -> float:
+    try:
+        line = Path("/proc/stat").read_text().partition("\n")[0]
+    except OSError:
+        return 0.0
+    # proc(5): user, nice, system, idle, iowait, irq, softirq, steal.
+    return int(line.split()[8]) / os.sysconf("SC_CLK_TCK")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import itertools
 import json
 import sys
 import time
@@ -18,6 +19,7 @@ from statistics import median, quantiles
 from typing import Any, TypeAlias
 
 import gsg
+from benchmarks.pace import moments
 from benchmarks.stream_ways import Tuples, Way, open_broker
 from gsg.cli.peer import YOUNG_OBJECTS
 
@@ -92,9 +94,9 @@ class Role:
         if per_s:
             # One call after another would wait for answers; each message leaves when it is due.
             async with asyncio.TaskGroup() as tasks:
-                for number in range(count):
-                    await asyncio.sleep(max(0.0, began_s + number / per_s - time.monotonic()))
-                    tasks.create_task(way.publish([(number, time.monotonic_ns())]))
+                numbers = itertools.count()
+                async for _ in moments(count, per_s):
+                    tasks.create_task(way.publish([(next(numbers), time.monotonic_ns())]))
         else:
             places = asyncio.Semaphore(UNDER_WAY)
 
