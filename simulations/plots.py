@@ -1,4 +1,7 @@
-"""Plots as SVG, to stand inside an HTML page: one look for all of them."""
+"""Plots as SVG, to stand inside an HTML page: one look for all of them.
+
+matplotlib is imported when the first one is drawn: it takes a second, and most of what imports this only says what is to be drawn.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,15 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import matplotlib as mpl
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.axis import Axis
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogFormatter
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
 
 SIZE_INCHES = (6.0, 4.0)
 _COLOURS = ("#0b6e99", "#d1495b", "#3c8c40", "#e08d00", "#7a4fb5", "#11a3a3", "#8a5a2b", "#5c6670")
@@ -66,7 +69,9 @@ def lines_plot(
     identity: str, lines: Sequence[Line], *, x: str, y: str, log_x: bool = False, log_y: bool = False, diagonal: bool = False
 ) -> str:
     """Lines, which :func:`legend` names. ``identity`` tells this plot from others on the same page."""
-    with mpl.rc_context(_STYLE | {"svg.hashsalt": identity}):
+    from matplotlib import rc_context
+
+    with rc_context(_STYLE | {"svg.hashsalt": identity}):
         # A logarithmic axis has no place for 0: such points are left out, and where there are no others, the axis is linear.
         positive = any((line.y > 0).any() for line in lines)
         figure, axes = _axes(x, y, log_x=log_x, log_y=log_y and positive)
@@ -82,7 +87,9 @@ def lines_plot(
 
 def points_plot(identity: str, points: Sequence[Point], *, x: str, y: str) -> str:
     """Points on logarithmic axes, which :func:`legend` names."""
-    with mpl.rc_context(_STYLE | {"svg.hashsalt": identity}):
+    from matplotlib import rc_context
+
+    with rc_context(_STYLE | {"svg.hashsalt": identity}):
         figure, axes = _axes(x, y, log_x=True, log_y=True)
         for number, point in enumerate(points):
             marker = _MARKERS[number // len(_COLOURS) % len(_MARKERS)]
@@ -108,6 +115,8 @@ def legend(names: Sequence[str], looks: Sequence[int] | None = None) -> str:
 
 
 def _axes(x: str, y: str, *, log_x: bool, log_y: bool) -> tuple[Figure, Axes]:
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=SIZE_INCHES)
     axes = figure.add_subplot()
     axes.set_xlabel(x)
@@ -124,6 +133,8 @@ def _axes(x: str, y: str, *, log_x: bool, log_y: bool) -> tuple[Figure, Axes]:
 
 
 def _number_plainly(axis: Axis) -> None:
+    from matplotlib.ticker import FuncFormatter, LogFormatter
+
     # Numbers as text: to set 10 with its exponent as a formula takes nearly half of the time of a picture.
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(LogFormatter(labelOnlyBase=False))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+from hypothesis import strategies as st
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -43,6 +44,13 @@ def pytest_collection(session: pytest.Session) -> None:
         # Whatever is wrong with it is said when it is collected.
         with contextlib.suppress(Exception, pytest.skip.Exception):
             importlib.import_module(module.stem)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodeready() -> None:
+    """In a fresh clone each worker would work out which characters there are, four seconds of a core, when its first test draws a
+    text: hypothesis keeps that in a file, which is written here while they collect."""
+    st.text().validate()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import pytest
-from pyspark.testing import assertDataFrameEqual
 
 from simulations.errors import BadParameter, BadWorkload
 from simulations.replay.answering import Line, Numbers, Request, Stays, answer, in_this_process, on_spark, summary
@@ -45,6 +44,8 @@ def in_memory(request: Request) -> tuple[list[Line], Numbers]:
 
 
 def test_the_result_does_not_depend_on_partitions(spark: SparkSession, events: Path) -> None:
+    from pyspark.testing import assertDataFrameEqual
+
     request = Request(WHOLE, str(events))
     expected, numbers = in_memory(request)
 
