@@ -130,7 +130,9 @@ class Trial:
         self.spaces: list[gsg.Space] = []
         self.watches: list[Watch] = []
         self.add_space([])
-        self.answers: dict[str, Rows] = {}
+        self.answers: dict[tuple[str, frozenset[pyoxigraph.Quad]], Rows] = {}
+        """By text and facts: on the way back a history passes through much of what it came by."""
+        self.facts: frozenset[pyoxigraph.Quad] = frozenset()
 
     def add_space(self, facts: list[Tuple]) -> None:
         """One more space, with facts, and with the query."""
@@ -153,20 +155,20 @@ class Trial:
         """One transaction in all spaces, and the comparison after it."""
         for change in changes:
             (self.oracle.insert if change.sign > 0 else self.oracle.retract)(change.quad)
+        self.facts ^= {change.quad for change in changes}
         for space in self.spaces:
             transact(space, changes)
         if compared:
             self.check()
 
     def check(self) -> None:
-        self.answers.clear()
         for watch in self.watches:
             watch.check(self.answer(watch.text))
 
     def answer(self, text: str) -> Rows:
-        known = self.answers.get(text)
+        known = self.answers.get((text, self.facts))
         if known is None:
-            known = self.answers[text] = self.oracle.answer(text)
+            known = self.answers[text, self.facts] = self.oracle.answer(text)
         return known
 
     def at_once(self, changes: list[Change]) -> None:
