@@ -19,11 +19,10 @@ class Stolen:
     def __init__(self) -> None:
         self._began = _stolen_s(), time.monotonic()
 
-    def lap(self) -> float:
-        """The share of all cores' time, from 0 to 1, since the last call or the beginning; 0 where the system does not say."""
-        (stolen_s, began_s), self._began = self._began, (_stolen_s(), time.monotonic())
-        passed_s = self._began[1] - began_s
-        return (self._began[0] - stolen_s) / (passed_s * (os.cpu_count() or 1)) if passed_s else 0.0
+    def share(self) -> float:
+        """The share of all cores' time, from 0 to 1, since the beginning; 0 where the system does not say."""
+        stolen_s, began_s = self._began
+        return (_stolen_s() - stolen_s) / ((time.monotonic() - began_s) * (os.cpu_count() or 1))
 
 
 def _stolen_s() -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import errno
 import os
 import sys
 import time
@@ -28,6 +29,8 @@ class _Itimerspec(ctypes.Structure):
 async def moments(count: int, per_s: float) -> AsyncIterator[None]:
     """So many moments, at this rate; those that passed while the caller was busy come at once. Raises OSError without a timer."""
     libc = ctypes.CDLL(None, use_errno=True)
+    if not hasattr(libc, "timerfd_create"):
+        raise OSError(errno.ENOSYS, "no timer: this system has no timerfd; streams are measured on Linux")
     timer = libc.timerfd_create(time.CLOCK_MONOTONIC, _TFD_NONBLOCK | _TFD_CLOEXEC)
     _check(timer)
     loop, due, came = asyncio.get_running_loop(), 0, asyncio.Event()
@@ -38,7 +41,7 @@ async def moments(count: int, per_s: float) -> AsyncIterator[None]:
         came.set()
 
     try:
-        every = _Timespec(*divmod(round(1e9 / per_s), 1_000_000_000))
+        every = _Timespec(*divmod(round(1e9 / per_s) or 1, 1_000_000_000))
         _check(libc.timerfd_settime(timer, 0, ctypes.byref(_Itimerspec(every, every)), None))
         loop.add_reader(timer, ring)
         for _ in range(count):

@@ -25,7 +25,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 from typing import Any
 
 import gsg
@@ -154,7 +154,7 @@ class Line:
 
     async def run(self, count: int, *, per_s: float = 0.0) -> Figure:
         """So many messages, at full speed or at a rate."""
-        before = cpu_s(self.middle_pid)
+        before, stolen = cpu_s(self.middle_pid), Stolen()
         receiving = self.subscriber.ask(do="receive", count=count)
         publishing = self.publisher.ask(do="publish", count=count, batch=BATCH, per_s=per_s)
         try:
@@ -167,7 +167,8 @@ class Line:
         middle = cpu_s(self.middle_pid) - before
         cpu = tuple(1e6 * used / count for used in (sent["cpu_s"], middle, received["cpu_s"]))
         rate = count / (received["ended_s"] - sent["began_s"])
-        return Figure("", rate, cpu, received["median_us"], received["p99_us"])  # type: ignore[arg-type]  # three of them
+        late = received["median_us"], received["p99_us"]
+        return Figure("", rate, cpu, *late, stolen=stolen.share())  # type: ignore[arg-type]  # three of them
 
     async def measure(self, name: str, count: int, runs: int) -> Figure:
         """The median of several runs; the first one warms up."""
@@ -195,9 +196,10 @@ class Line:
 
 
 def middle_of(name: str, figures: Sequence[Figure]) -> Figure:
-    """The median of each figure."""
+    """The median of each figure; the mean of what the host took."""
     cpu = tuple(median(figure.cpu_us[number] for figure in figures) for number in range(3))
-    return Figure(name, median(figure.per_s for figure in figures), cpu)  # type: ignore[arg-type]  # three of them
+    stolen = mean(figure.stolen for figure in figures)
+    return Figure(name, median(figure.per_s for figure in figures), cpu, stolen=stolen)  # type: ignore[arg-type]  # three of them
 
 
 def name_at(rendezvous: bytes, others: Sequence[bytes], numbers: itertools.count[int]) -> str:
@@ -405,10 +407,8 @@ async def run(options: argparse.Namespace) -> tuple[list[Figure], dict[str, str]
     """All figures, printed as they come, and what was left out with the reason."""
     figures: list[Figure] = []
     left_out: dict[str, str] = {}
-    stolen = Stolen()
 
     def report(figure: Figure) -> None:
-        figure.stolen = stolen.lap()
         figures.append(figure)
         if not options.json:
             print(show(figure), flush=True)
@@ -434,7 +434,6 @@ async def run(options: argparse.Namespace) -> tuple[list[Figure], dict[str, str]
         if wanted and not options.quick:
             # Until then every peer takes each key for one that may just be changing hands, and sends what nobody may want.
             await asyncio.sleep(UNSURE_S + SETTLED_S)
-        stolen.lap()
         for overlay in wanted:
             async for figure in overlay.figures():
                 report(figure)

@@ -43,7 +43,6 @@ HARD_LIMIT_BYTES = 64 * 1024 * 1024
 WRITE_BYTES = 256 * 1024
 """Payloads of one turn that reach this size are written without waiting for its end."""
 
-
 LONG_READ_BYTES = 128 * 1024
 """After a read of so many bytes others have their turn before the next one. uvloop reads a stream up to 32 times in one turn of the
 event loop, 256 KB each: work for seconds, in which this peer would answer no probe and be taken for dead."""

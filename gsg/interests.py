@@ -13,15 +13,18 @@ whoever publishes after a subscription was acknowledged reaches it, and what nob
       Done ──────────────────────────────>  ────> Done, to the subscriber
 
 Nothing is known of a peer until it has answered, nor while keys are changing hands there: it is sent all that belongs to its keys.
-While it is not sure whose keys are whose, everything goes to all of its rendezvous.
+Nor is anything known of this very peer while it is checking whose keys are whose. An event goes to the rendezvous of all of its
+constants while nobody is sure of that, and where peers are too many to be asked.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain
+from itertools import chain, repeat
+from math import inf
 from typing import TypeAlias
 
 import dht
@@ -55,6 +58,9 @@ LOOK_AGAIN_S = 1.0
 MAX_PEERS = 256
 """Peers whose interests are asked for; in an overlay of more, or with peers that are passed over, events are sent to each of their
 rendezvous."""
+
+UNANSWERED = 6
+"""Questions that a peer may leave unanswered on one link, which are as many LEASE_S; then it is asked no more there."""
 
 Keys: TypeAlias = "list[tuple[int, int, Term | None]]"
 """Arity, position and constant; None for any constant."""
@@ -186,26 +192,35 @@ class _Wanted:
 class Interests:
     """The publisher's side: what other peers ask for, as far as they have said."""
 
-    def __init__(self, holders: Holders, exchange: Exchange, rendezvous: Rendezvous, start_task: StartTask) -> None:
+    def __init__(
+        self, holders: Holders, exchange: Exchange, rendezvous: Rendezvous, handover: Handover, start_task: StartTask
+    ) -> None:
         self._holders = holders
         self._exchange = exchange
         self._rendezvous = rendezvous
         self._start_task = start_task
+        self._handover = handover
         self._own = exchange.own.contact.id
         self._of_peer: dict[bytes, _Wanted] = {}
         self._channels: dict[Channel, bytes] = {}
         self._asked_s: dict[bytes, float] = {}
-        """When each peer was asked; an answer that comes without being asked for is nothing."""
+        """When each peer that has not answered yet was asked."""
+        self._unanswered: dict[Channel, deque[float]] = {}
+        """When each question was asked to which the answer may still come, by link, which keeps their order: a lease counts from
+        its own question. Limit: UNANSWERED of each. An answer that comes without being asked for is nothing."""
         self._sure_until_s = 0.0
 
     def heard(self, channel: Channel, interest: Interest) -> None:
         """A rendezvous says what it asks for. What it tells of later comes after this, by the same link."""
         peer = channel.contact.id
-        asked_s = self._asked_s.pop(peer, None)
-        if asked_s is not None:
+        unanswered = self._unanswered.get(channel)
+        if unanswered:
             # The lease counts from the question, so that the other side's ends later.
-            self._of_peer[peer] = _Wanted(asked_s + LEASE_S, interest.anything, interest.keys)
+            self._of_peer[peer] = _Wanted(unanswered.popleft() + LEASE_S, interest.anything, interest.keys)
             self._channels[channel] = peer
+            if not unanswered:
+                del self._unanswered[channel]
+                self._asked_s.pop(peer, None)
 
     def told(self, channel: Channel, interested: Interested) -> None:
         """A rendezvous has told of more, and waits for the acknowledgement."""
@@ -220,6 +235,8 @@ class Interests:
 
     def lost(self, channel: Channel) -> None:
         """A link is gone, and with it what was told by it."""
+        if self._unanswered.pop(channel, None):
+            self._asked_s.pop(channel.contact.id, None)
         peer = self._channels.pop(channel, None)
         if peer is not None:
             self._of_peer.pop(peer, None)
@@ -230,6 +247,8 @@ class Interests:
         self._of_peer.clear()
         self._channels.clear()
         self._asked_s.clear()
+        # What is answered now was asked before: it holds for no time.
+        self._unanswered = {channel: deque(repeat(-inf, len(asked_s))) for channel, asked_s in self._unanswered.items()}
         self._sure_until_s = 0.0
 
     @property
@@ -246,7 +265,8 @@ class Interests:
         if not others:
             return [bytes(positions(items) if via is None else via) for items in events], True
         now = asyncio.get_running_loop().time()
-        unknown = _NOBODY if via is not None or now < self._sure_until_s else self._unknown(others, now)
+        is_sure = now < self._sure_until_s and not self._holders.unsure and not self._handover.settling
+        unknown = _NOBODY if is_sure or via is not None else self._unknown(others, now)
         if unknown is None:
             return [bytes(positions(items)) for items in events], False
         places = []
@@ -288,7 +308,7 @@ class Interests:
     def _asks(self, holder: bytes, arity: int, position: int, constant: Term) -> bool:
         """Whether a peer that is known may ask for an event with this constant there."""
         if holder == self._own:
-            return position in self._rendezvous.positions_in_use(arity)
+            return self._rendezvous.has_listeners((arity, position, constant))
         # A lookup may name one that is not among the others, as it is beyond the share of its address block.
         wanted = self._of_peer.get(holder)
         return wanted is None or wanted.asks_for(arity, position, constant)
@@ -302,7 +322,7 @@ class Interests:
 
     def _unknown(self, others: list[dht.Contact], now: float) -> set[bytes] | None:
         """The peers that have not said what they ask for, or said it too long ago; they are asked. None where it is not even sure
-        whose keys are whose."""
+        whose keys are whose, and where peers are too many to be asked."""
         if len(others) > MAX_PEERS or self._holders.passes_over:
             return None
         unknown: set[bytes] = set()
@@ -313,20 +333,26 @@ class Interests:
                 asked_s = self._asked_s.get(contact.id)
                 if asked_s is None or now - asked_s > LEASE_S:
                     self._asked_s[contact.id] = now
-                    self._start_task(self._ask(contact))
+                    self._start_task(self._ask(contact, now))
             if wanted is None or wanted.anything or wanted.until_s <= now:
                 unknown.add(contact.id)
             else:
                 sure_until_s = min(sure_until_s, wanted.until_s)
         if self._holders.unsure:
             return None
+        if self._handover.settling:
+            unknown.add(self._own)
         if not unknown:
             self._sure_until_s = sure_until_s
         return unknown
 
-    async def _ask(self, contact: dht.Contact) -> None:
+    async def _ask(self, contact: dht.Contact, now: float) -> None:
         try:
-            (await self._exchange.channel(contact)).send(AskInterest())
+            channel = await self._exchange.channel(contact)
+            unanswered = self._unanswered.setdefault(channel, deque())
+            if len(unanswered) < UNANSWERED:
+                channel.send(AskInterest())
+                unanswered.append(now)
         except PeerUnreachable as error:
             self._asked_s.pop(contact.id, None)
             log.debug("what is asked for at %s:%d is unknown: %s", contact.host, contact.port, error)

@@ -163,8 +163,6 @@ class Peer:
         )
         self._exchange.attach(self._endpoint.links)
         self._holders = Holders(self._endpoint.overlay, self._exchange.abort, self._peer_gone)
-        self._interests = Interests(self._holders, self._exchange, self._rendezvous, self._start_task)
-        self._publisher = self._tracing.publisher(self.contact.id, self._holders, self._exchange, self._interests, self._versions)
         self._subscriber = Subscriber(self._holders, self._exchange, self._start_task, rule=self._rule)
         self._tracing.follow(self._subscriber.intake)
         self._subscriptions = Subscriptions(self._subscriber)
@@ -188,6 +186,8 @@ class Peer:
             flush=self._outgoing.flush,
             rng=self._rng,
         )
+        self._interests = Interests(self._holders, self._exchange, self._rendezvous, self._handover, self._start_task)
+        self._publisher = self._tracing.publisher(self.contact.id, self._holders, self._exchange, self._interests, self._versions)
         self._spreading = Spreading(
             self._handover, self._holders, self._exchange, self._rendezvous, self._start_task, self._outgoing.flush
         )
@@ -468,7 +468,7 @@ class Peer:
 
     def _peer_lost(self, contact: dht.Contact) -> None:
         if self._open:
-            self._holders.forget(f"{show(contact)} does not answer any more")
+            self._holders.forget(f"{show(contact)} is gone")
             self._interests.forget()
             # A peer that vanished without a word leaves its links standing: what they fed is to be set up elsewhere.
             self._exchange.abort(contact.id, "the peer does not answer any more")

@@ -305,8 +305,9 @@ class Rendezvous:
         return [key for key in self._standby if key not in self._stands]
 
     def positions_in_use(self, arity: int) -> Iterable[int]:
-        """The positions of tuples of this arity under which something is posted."""
-        return [*self._stands.in_use.get(arity, ()), *([HOME] if self._everywhere.size else [])]
+        """The positions of tuples of this arity under which something is posted, or stands by."""
+        in_use = chain.from_iterable(stands.in_use.get(arity, ()) for stands in (self._stands, self._standby))
+        return [*in_use, *([HOME] if self._everywhere.size else [])]
 
     def snapshot(self, feed: Feed) -> Iterator[Snapshot | None]:
         """The stored facts that match the feed's template, in parts; None where others are to have their turn.

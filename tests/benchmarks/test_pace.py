@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 
 import pytest
 import uvloop
 
 from benchmarks.pace import moments
 
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="timerfd is Linux's")
+
 
 @pytest.mark.parametrize("loop", [asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
-@pytest.mark.parametrize("per_s", [0.9e9, 1_000, 30.5])
+@pytest.mark.parametrize("per_s", [9e9, 1_000, 30.5])
 def test_as_many_moments_come_as_were_asked_for(loop, per_s):
     async def main():
         async with asyncio.timeout(20):

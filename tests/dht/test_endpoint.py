@@ -84,6 +84,43 @@ async def others_have_their_turn_while_a_link_brings_much() -> None:
     assert max(in_turns) * len(payload) <= 2 * LONG_READ_BYTES + 256 * 1024
 
 
+@pytest.mark.parametrize("loop", [asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
+def test_who_takes_no_more_in_the_middle_of_much_is_brought_no_more(loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
+    with asyncio.Runner(loop_factory=loop) as runner:
+        runner.run(who_takes_no_more_in_the_middle_of_much_is_brought_no_more())
+
+
+async def who_takes_no_more_in_the_middle_of_much_is_brought_no_more() -> None:
+    taken: list[bytes] = []
+    stopped, everything = asyncio.Event(), asyncio.Event()
+
+    def take(link: Link, payloads: list[bytes]) -> None:
+        taken.extend(payloads)
+        if len(taken) >= 100 and not stopped.is_set():
+            link.pause_reading()
+            stopped.set()
+        if len(taken) == 400:
+            everything.set()
+
+    rng = Random(4)
+    a = Endpoint(random_id(rng), "127.0.0.1", 0, rng=rng, on_frames=take)
+    async with asyncio.timeout(20), a, endpoint(3, asyncio.Queue()) as b:
+        await b.overlay.join([a.contact.address])
+        link = await b.links.to(a.contact)
+        for _ in range(400):
+            link.send(bytes(50_000))
+        await stopped.wait()
+        so_far = len(taken)
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert len(taken) == so_far < 400
+
+        back = a.links.linked(b.contact.id)
+        assert back is not None
+        back.resume_reading()
+        await everything.wait()
+
+
 async def test_a_port_in_use_is_named_with_what_to_do() -> None:
     with closing(socket.socket()) as taken:
         taken.bind(("127.0.0.1", 0))

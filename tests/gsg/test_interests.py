@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from peers import guest_of, others, overlay, quiet, rendezvous, simulate
@@ -17,12 +18,13 @@ from gsg import Peer, PeerUnreachable
 from gsg.exchange import Exchange
 from gsg.features import Key
 from gsg.holders import UNSURE_S
-from gsg.interests import LEASE_S, Interests, _Wanted
-from gsg.messages import AskInterest, Event, Interested
+from gsg.interests import LEASE_S, UNANSWERED, Interests, _Wanted
+from gsg.messages import AskInterest, Event, Interest, Interested
 from gsg.model import Symbol, Tuple
 from gsg.placement import NOWHERE
 
 TEMP = Symbol("temp")
+SETTLED: Any = SimpleNamespace(settling=False)  # Any: as far as it is asked
 TEMPERATURES: rete.Template[object] = rete.Template((TEMP, None, None))
 
 
@@ -292,7 +294,7 @@ async def test_a_holder_that_is_not_among_the_peers_known_is_sent_what_it_may_wa
     holders = OneStranger(passes_over=passes_over)
     exchange = Exchange(dht.Contact(b"o" * 20, "1.2.3.5", 1), on_message=lambda *_: None, on_batch=noop, on_broken=lambda *_: None)
     rendezvous = SimpleNamespace(positions_in_use=lambda arity: [1])
-    interests = Interests(holders, exchange, rendezvous, noop)  # type: ignore[arg-type]  # as far as they are asked
+    interests = Interests(holders, exchange, rendezvous, SETTLED, noop)  # type: ignore[arg-type]  # as far as they are asked
     interests._of_peer[holders.known.id] = _Wanted(asyncio.get_running_loop().time() + LEASE_S, False, [])
 
     places, here = interests.places([("a", "b", "c")])
@@ -303,10 +305,9 @@ async def test_a_holder_that_is_not_among_the_peers_known_is_sent_what_it_may_wa
 class EachHolds:
     """Each peer holds the key of the constant that is its name."""
 
-    passes_over = False
+    passes_over = unsure = False
 
-    def __init__(self, *, unsure: bool) -> None:
-        self.unsure = unsure
+    def __init__(self) -> None:
         self.peers = {name: dht.Contact(name.encode() * 20, "1.2.3.4", 1) for name in ("own", "known", "silent")}
 
     def others(self) -> list[dht.Contact]:
@@ -316,18 +317,124 @@ class EachHolds:
         return self.peers[str(feature[2])]
 
 
-@pytest.mark.parametrize(("unsure", "expected"), [(False, [b"\x02", b"\x00"]), (True, [b"\x00\x01\x02", b"\x00\x01"])])
-async def test_what_a_peer_asks_for_is_unknown_and_it_alone_is_sent_everything(unsure: bool, expected: list[bytes]) -> None:
-    holders = EachHolds(unsure=unsure)
-    exchange = Exchange(holders.peers["own"], on_message=lambda *_: None, on_batch=noop, on_broken=lambda *_: None)
-    rendezvous = SimpleNamespace(positions_in_use=lambda arity: [])
-    interests = Interests(holders, exchange, rendezvous, lambda task: task.close())  # type: ignore[arg-type]  # as above
-    in_time_s = asyncio.get_running_loop().time() + LEASE_S
-    interests._of_peer[holders.peers["known"].id] = _Wanted(in_time_s, False, [(2, 0, "known")])
+class Asking:
+    """Interests of a publisher that knows what one of two peers asks for, and what itself, each of them for some keys."""
 
-    places, here = interests.places([("own", "known", "silent"), ("known", "own")])
+    def __init__(self, *, known: Sequence[Key] = (), own: Sequence[Key] = (), settling: bool = False) -> None:
+        self.holders = EachHolds()
+        peers = self.holders.peers
+        self.exchange = Exchange(peers["own"], on_message=lambda *_: None, on_batch=noop, on_broken=lambda *_: None)
+        rendezvous = SimpleNamespace(
+            positions_in_use=lambda arity: [key[1] for key in own if key[0] == arity], has_listeners=lambda key: key in own
+        )
+        # Nobody is asked, and so nobody answers.
+        self.interests = Interests(
+            self.holders,  # type: ignore[arg-type]  # as far as they are asked
+            self.exchange,
+            rendezvous,  # type: ignore[arg-type]  # as above
+            SimpleNamespace(settling=settling),  # type: ignore[arg-type]  # as above
+            lambda task: task.close(),
+        )
+        self.now_s = asyncio.get_running_loop().time()
+        self.says("known", known)
 
-    assert (places, here) == (expected, False)
+    def says(self, peer: str, keys: Sequence[Key], *, anything: bool = False, for_s: float = LEASE_S) -> None:
+        wanted = _Wanted(self.now_s + for_s, anything, keys)
+        self.interests._of_peer[self.holders.peers[peer].id] = wanted
+
+
+class SlowLink:
+    """The link to the silent peer, which answers when a test says so."""
+
+    def __init__(self, asking: Asking) -> None:
+        self.asking = asking
+        self.contact = asking.holders.peers["silent"]
+        self.questions: list[object] = []
+        self.send = self.questions.append
+
+    async def ask(self, asked_s: float) -> None:
+        asking = self.asking
+
+        async def there(contact: dht.Contact) -> SlowLink:
+            return self
+
+        asking.exchange.channel = there  # type: ignore[method-assign, assignment]  # as far as it is asked
+        await asking.interests._ask(self.contact, asked_s)
+
+    def answer(self, *, anything: bool = False) -> _Wanted:
+        self.asking.interests.heard(self, Interest(anything, []))  # type: ignore[arg-type]  # as above
+        return self.asking.interests._of_peer[self.contact.id]
+
+
+EVENTS: list[Tuple] = [("own", "known", "silent"), ("known", "own")]
+
+
+async def test_a_peer_of_which_nothing_is_known_is_alone_sent_everything() -> None:
+    asking = Asking(known=[(2, 0, "known")])
+
+    assert asking.interests.places(EVENTS) == ([b"\x02", b"\x00"], False)
+
+
+async def test_what_is_asked_for_here_stays_here_while_another_is_silent() -> None:
+    asking = Asking(own=[(2, 1, "own")])
+
+    assert asking.interests.places([("known", "own")]) == ([b"\x01"], True)
+
+
+async def test_everything_goes_everywhere_while_it_is_not_sure_whose_keys_are_whose() -> None:
+    asking = Asking()
+    asking.says("silent", [])
+    assert asking.interests.places(EVENTS) == ([b"", b""], True)
+
+    asking.holders.unsure = True
+
+    assert asking.interests.places(EVENTS) == ([b"\x00\x01\x02", b"\x00\x01"], False)
+
+
+async def test_nothing_is_left_out_here_while_this_peer_is_settling() -> None:
+    asking = Asking(settling=True)
+    asking.says("silent", [])
+
+    assert asking.interests.places(EVENTS) == ([b"\x00", b"\x01"], True)
+
+
+@pytest.mark.parametrize("said", [{"anything": True}, {"for_s": 0.0}], ids=["anything", "too long ago"])
+async def test_who_wants_anything_or_has_said_it_too_long_ago_is_sent_everything(said: dict[str, float]) -> None:
+    asking = Asking()
+    asking.says("silent", [], **said)  # type: ignore[arg-type]  # one of its options
+
+    assert asking.interests.places(EVENTS) == ([b"\x02", b""], False)
+
+
+async def test_a_late_answer_holds_from_its_own_question_on() -> None:
+    link = SlowLink(Asking())
+
+    for asked_s in (1.0, 12.0):
+        await link.ask(asked_s)
+
+    assert [link.answer().until_s, link.answer().until_s] == [1.0 + LEASE_S, 12.0 + LEASE_S]
+    assert not link.answer(anything=True).anything  # to no question
+
+
+async def test_an_answer_to_what_was_asked_before_peers_came_holds_for_no_time() -> None:
+    link = SlowLink(Asking())
+    now_s = link.asking.now_s
+
+    await link.ask(now_s)
+    link.asking.interests.forget()
+    await link.ask(now_s)
+
+    assert link.answer().until_s < now_s
+    assert link.answer().until_s == now_s + LEASE_S
+
+
+async def test_who_leaves_questions_unanswered_is_asked_no_more() -> None:
+    link = SlowLink(Asking())
+
+    for asked_s in range(2 * UNANSWERED):
+        await link.ask(asked_s)
+
+    assert len(link.questions) == UNANSWERED
 
 
 def test_what_is_told_after_a_lease_is_not_kept() -> None:
