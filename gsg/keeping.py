@@ -69,6 +69,9 @@ class Unkept:
     def check(self) -> None:
         """Raise Refused where no change can be kept now."""
 
+    def check_room(self) -> None:
+        """Raise Refused where too many changes wait to be kept."""
+
     def kept(self) -> Callable[[], Awaitable[None]] | None:
         """Waits until all that has changed so far is kept, or raises Refused. None where there is nothing to wait for."""
         return None
@@ -224,6 +227,10 @@ class Keeping(Unkept):
         if self._failing:
             self._refused += 1
             raise Refused(self._failing)
+        self.check_room()
+
+    def check_room(self) -> None:
+        """Raise Refused where the disk does not keep up."""
         if self._journal.waiting >= WAITING_FACTS:
             self._refused += 1
             raise Refused(f"{self._journal.waiting} changes wait for its disk already; publish more slowly")

@@ -177,8 +177,8 @@ class Replication:
         return sum(not strange.isdisjoint(list(islice(known, len(there)))) for there in message.places)
 
     def take(self, message: Replicate) -> Held:
-        """Another holder tells of changes. Raises Refused."""
-        self._keeping.check()
+        """Another holder tells of changes. Raises Refused; where the disk fails they are known here all the same."""
+        self._keeping.check_room()
         behind: Sequence[int] = ()
         signs, facts, places, stamps = message.signs, message.entries, message.places, message.stamps
         if stamps:
@@ -188,6 +188,8 @@ class Replication:
                 # As of one change, whose primary may know less than we do: one that has just come, or come back.
                 behind = self._rendezvous.held.behind(signs[0], facts, places, stamp)
         self._rendezvous.take_over(signs, facts, places, stamps)
+        # What others have is true whether or not it can be kept here: who subscribes here is not to have less.
+        self._keeping.check()
         return Held(0, self._versions.latest, list(behind), everywhere=self._keeping.kept())
 
     # --- the other holders ------------------------------------------------------------------------------------------------

@@ -21,8 +21,13 @@ FACTS = [(f"s{number}", ON, number) for number in range(5)]
 NOTICED_S = 30.0
 
 
-@pytest.mark.parametrize("hangs", [False, True], ids=["all others answer", "one does not"])
-def test_a_primary_that_was_behind_does_not_answer_with_less(hangs: bool) -> None:
+def fail() -> None:
+    """Nothing can be kept."""
+    raise Refused("its disk failed")
+
+
+@pytest.mark.parametrize("trouble", ["none", "another hangs", "its disk fails"])
+def test_a_primary_that_was_behind_does_not_answer_with_less(trouble: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         primary, second, third = holders(peers, PLACE)
         heir = holders(others(peers, primary), PLACE)[2]
@@ -32,7 +37,9 @@ def test_a_primary_that_was_behind_does_not_answer_with_less(hangs: bool) -> Non
         await unread(subscription)
         # As if it had been deaf while they were published.
         second._rendezvous.held.drop(PLACE)
-        if hangs:
+        if trouble == "its disk fails":
+            monkeypatch.setattr(second._keeping, "check", fail)
+        if trouble == "another hangs":
             heir._handover.catching_up.asked = lambda channel, message: None  # type: ignore[method-assign]  # a busy peer
         net.crash(primary.contact.host, quietly=True)
 
