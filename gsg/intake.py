@@ -4,7 +4,8 @@
 
 For a new template the rendezvous of each of its constants is asked for its load, and the template is posted at the rarest. One
 without constants is posted at every peer (:mod:`gsg.everywhere`). A feed that is set up anew runs beside the one that it replaces
-until its snapshot is whole: a fact counts once however many feeds have it, so what readers see is the difference.
+until its snapshot is whole, and nothing waits that it has brought of what the old one has: a fact counts once however many feeds
+have it, so what readers see is the difference.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import rete
 from .anchors import Anchors, feature_of
 from .errors import Elsewhere, GsgError, PeerMisbehaved, PeerUnreachable
 from .everywhere import RETRY_S, Everywhere
-from .exchange import Channel, Exchange, Leaving, LinkBroke, answer_of, show
+from .exchange import ANSWER_TIMEOUT_S, Channel, Exchange, Leaving, LinkBroke, answer_of, show
 from .features import Template, alpha_of
 from .feeds import Differences, SequenceHole
 from .holders import Holders
@@ -440,11 +441,26 @@ class Intake:
                 level = logging.WARNING if attempt + 1 == ATTEMPTS else logging.INFO
                 log.log(level, "feed of %s not restored yet: %s", memory.template, error)
             else:
+                await self._told_all(source)
                 self._forget(source)
                 self.standbys.look_at(memory)
                 return
             await asyncio.sleep(RETRY_S[min(attempt, len(RETRY_S) - 1)])
             attempt += 1
+
+    async def _told_all(self, source: Source) -> None:
+        """Wait until the feeds that take the place of one are not behind it any more.
+
+        They may have brought what it has and they have not, and that waits for its turn: to end the old feed before would tell
+        that facts go, and in the next moment that they come.
+        """
+        others = [other for other in source.memory.sources if other is not source]
+        if not any(all(fact not in other.facts for other in others) for fact in source.facts):
+            return  # nearly always
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(ANSWER_TIMEOUT_S):
+                for other in others:
+                    await self.inorder.heard_out(other.channel)
 
     def _change(self, source: Source, differences: Differences) -> None:
         """Tell what a feed's differences mean for the memory: a fact counts once, however many feeds have it."""

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 
-from peers import others, quiet, rendezvous, simulate
+from peers import guest_of, others, quiet, rendezvous, simulate, unread
 
 import dht
 from dht.simnet import SimNet
 from gsg import Peer, Symbol
 from gsg.everywhere import WIDENING
 from gsg.messages import Moved
+
+
+def links_to(reader: Peer, peer: Peer) -> list[dht.Link]:
+    """Those by which one peer feeds another."""
+    return [link for link in reader._endpoint.links.all() if link.peer == peer.contact]
 
 
 def test_who_names_ever_more_peers_starts_a_bounded_search_and_rows_go_on() -> None:
@@ -59,5 +64,38 @@ def test_a_feed_that_moves_before_it_is_whole_is_set_up_by_whoever_waits_for_it(
         await asked.insert([("x",)])
         await quiet()
         assert len(subscription.rows()) == 1
+
+    simulate(work, seed=3)
+
+
+def test_a_fact_of_the_old_feed_stays_while_the_new_one_holds_it_for_its_turn() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        reader, publisher = peers[:2]
+        subscriptions = {name: await reader.subscribe(f'("{name}")') for name in "abcdefghijklmnop"}
+        before = {name: rendezvous(peers, 1, 0, name) for name in subscriptions}
+        async with guest_of(net, peers) as guest:
+            moving = next(name for name, one in before.items() if rendezvous([*peers, guest], 1, 0, name) is guest)
+            earlier = next(name for name, one in before.items() if one not in (before[moving], reader, publisher))
+            # Nothing is read of the new feed, whose snapshot is without the fact, nor of what the publisher says before that.
+            while not guest._rendezvous.feeds():  # noqa: ASYNC110  # milliseconds of the simulated network
+                await asyncio.sleep(0.001)
+            paused = [link for peer in (guest, before[earlier]) for link in links_to(reader, peer)]
+            for link in paused:
+                link.pause_reading()
+            await asyncio.sleep(0.2)
+            await publisher.insert([(earlier,)])
+            await publisher.insert([(moving,)])
+            await asyncio.sleep(1.0)
+            assert [row[0] for row in await unread(subscriptions[moving])] == ["+"]
+
+            for link in paused:
+                link.resume_reading()
+                await asyncio.sleep(1.0)
+
+            assert await unread(subscriptions[moving]) == []
+            (memory,) = {
+                one.memory for one in reader._subscriber.intake._sources.values() if one.memory.template.matches((moving,))
+            }
+            assert [source.holder for source in memory.sources] == [guest.contact]
 
     simulate(work, seed=3)

@@ -130,7 +130,9 @@ class Client:
         gives_up_s = self._now() + PATIENCE_S
         while published.ended_s is None and self._now() < gives_up_s:
             published.attempts += 1
-            published.via = f"{self.home}.{0 if self.home is None else self._world.starts[self.home]}"
+            via = f"{self.home}.{0 if self.home is None else self._world.starts[self.home]}"
+            published.by_several |= published.via not in ("", via)
+            published.via = via
             try:
                 self._world.publishes(published, self.home)
                 await self._call(partial(_publish, published))

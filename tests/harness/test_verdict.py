@@ -81,6 +81,17 @@ def test_each_change_needs_its_cause_and_its_turn(changes: list[tuple[float, int
     assert any(said in line for line in found)
 
 
+def test_what_went_by_two_peers_may_be_told_as_the_first_said_it_and_then_gone() -> None:
+    twice = inserted(AB, at_s=1.0, ended_s=1.5, attempts=2, by_several=True)
+    published = [twice, inserted(BA, at_s=2.0), retracted(AB, at_s=3.0), inserted(AB, at_s=4.0)]
+    late = [(2.05, 1, "Ab Aa"), (5.0, 1, "Aa Ab"), (5.0, -1, "Aa Ab"), (5.0, 1, "Aa Ab")]
+    rows = Counter(["Aa Ab", "Ab Aa"])
+
+    assert violations(history(published, [told("pairs", *late, rows=rows)], everything="Aa on Ab, Ab on Aa")) == []
+    twice.by_several = False
+    assert violations(history(published, [told("pairs", *late, rows=rows)], everything="Aa on Ab, Ab on Aa")) != []
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [

@@ -160,7 +160,7 @@ def changes_explained(name: str, session: Session, history: History) -> Iterator
                 if not excused(history, at_s, at_s, *APART):
                     yield f"{name}: at {at_s:.2f} {'-+'[sign > 0]} {row} was not published"
                 continue
-            in_order = [number for number in later if number >= come[sayer(doings[number])]]
+            in_order = [number for number in later if doings[number].by_several or number >= come[sayer(doings[number])]]
             kinds = () if session.query == "all" else APART
             if not in_order and not excused(history, doings[later[-1]].begun_s, at_s, *kinds):
                 yield (
