@@ -4,8 +4,8 @@
 
 For a new template the rendezvous of each of its constants is asked for its load, and the template is posted at the rarest. One
 without constants is posted at every peer (:mod:`gsg.everywhere`). A feed that is set up anew runs beside the one that it replaces
-until its snapshot is whole, and nothing waits that it has brought of what the old one has: a fact counts once however many feeds
-have it, so what readers see is the difference.
+until its snapshot is whole: a fact counts once however many feeds have it, so what readers see is the difference. The snapshot may
+be older than what the old one has told meanwhile, so of that its word counts until the other rendezvous is heard out.
 """
 
 from __future__ import annotations
@@ -285,7 +285,7 @@ class Intake:
                 # Whoever waits for it goes there by itself: two that set up one memory would leave it with two feeds.
                 source.fails(Elsewhere(f"{show(source.holder)} has moved to {show(moved.to)}", contact=moved.to))
             elif not source.following:
-                source.following = True
+                source.follow()
                 self._start_task(self._follow(source, moved.to))
 
     def broken(self, channel: Channel) -> None:
@@ -298,7 +298,7 @@ class Intake:
                 self.standbys.look_at(source.memory)
             elif source.whole is None:
                 if not source.following:
-                    source.following = True
+                    source.follow()
                     self._start_task(self._restore(source))
             else:
                 # Whoever waits for it tries again by itself.
@@ -404,6 +404,8 @@ class Intake:
         if memory.union is None and source.facts:
             self._change(source, [(fact, -1) for fact in source.facts])
         memory.sources = tuple(other for other in memory.sources if other is not source)
+        if back := [fact for fact, sign in source.said.items() if sign < 0 and any(fact in one.facts for one in memory.sources)]:
+            self._tell(memory, [(fact, 1) for fact in back])
         if memory.union is not None:
             self._everywhere.changed(memory, source.facts, source.facts)
         # Nothing will come any more: whoever waits for it goes on without.
@@ -441,33 +443,41 @@ class Intake:
                 level = logging.WARNING if attempt + 1 == ATTEMPTS else logging.INFO
                 log.log(level, "feed of %s not restored yet: %s", memory.template, error)
             else:
-                await self._told_all(source)
-                self._forget(source)
+                await self._hand_over(source)
                 self.standbys.look_at(memory)
                 return
             await asyncio.sleep(RETRY_S[min(attempt, len(RETRY_S) - 1)])
             attempt += 1
 
-    async def _told_all(self, source: Source) -> None:
-        """Wait until the feeds that take the place of one are not behind it any more.
-
-        They may have brought what it has and they have not, and that waits for its turn: to end the old feed before would tell
-        that facts go, and in the next moment that they come.
-        """
-        others = [other for other in source.memory.sources if other is not source]
-        if not any(all(fact not in other.facts for other in others) for fact in source.facts):
-            return  # nearly always
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(ANSWER_TIMEOUT_S):
-                for other in others:
-                    await self.inorder.heard_out(other.channel)
+    async def _hand_over(self, source: Source) -> None:
+        """The feeds that take the place of one are whole: it ends."""
+        memory = source.memory
+        others = [other for other in memory.sources if other is not source]
+        facts, said = source.facts, source.said
+        # What it has not spoken of of late they know better.
+        old = [fact for fact in facts if fact not in said and not any(fact in other.facts for other in others)]
+        for fact in old:
+            del facts[fact]
+        self._tell(memory, [(fact, -1) for fact in old])
+        if any((sign > 0) != any(fact in other.facts for other in others) for fact, sign in said.items()):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(ANSWER_TIMEOUT_S):
+                    for other in others:
+                        await self.inorder.heard_out(other.channel)
+        self._forget(source)
 
     def _change(self, source: Source, differences: Differences) -> None:
         """Tell what a feed's differences mean for the memory: a fact counts once, however many feeds have it."""
         memory = source.memory
         if len(memory.sources) > 1:
-            others = [other.facts for other in memory.sources if other is not source]
-            differences = [(fact, sign) for fact, sign in differences if not any(fact in facts for facts in others)]
+            others = [other for other in memory.sources if other is not source]
+            differences = [
+                (fact, sign)
+                for fact, sign in differences
+                if not any(fact in one.facts or one.said.get(fact, 1) < 0 for one in others)
+            ]
+        if source.following:
+            source.says(differences)
         self._tell(memory, differences)
 
     def _tell(self, memory: Memory, differences: Differences) -> None:

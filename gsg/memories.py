@@ -6,7 +6,7 @@ There may be very many of these, so what is needed while one is set up is gone a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
 import dht
@@ -15,10 +15,13 @@ import rete
 from .errors import PeerMisbehaved
 from .exchange import Channel, show
 from .features import Template
-from .feeds import AlphaFeed
+from .feeds import AlphaFeed, Differences
 from .messages import Event, Snapshot, Test
 from .model import Tuple
 from .unions import Union
+
+SAID = 10_000
+"""Facts of which it is known that a feed has told while another is set up in its place; those beyond may go and come back."""
 
 OnEvent: TypeAlias = Callable[[Event, int], None]
 """Hears of an event, with the note that the listener was given."""
@@ -98,7 +101,8 @@ class Memory:
             return iter(self.union)
         if isinstance(self._sources, Source):
             return iter(self._sources.facts)
-        return iter({fact: None for source in self.sources for fact in source.facts})
+        gone = {fact for source in self.sources for fact, sign in source.said.items() if sign < 0}
+        return iter({fact: None for source in self.sources for fact in source.facts if fact not in gone})
 
     def size(self) -> int:
         """How many facts there are, at most."""
@@ -110,7 +114,7 @@ class Memory:
 class Source:
     """One feed of a memory."""
 
-    __slots__ = ("_feed", "channel", "following", "memory", "number", "whole")
+    __slots__ = ("_feed", "_said", "channel", "memory", "number", "whole")
 
     def __init__(self, memory: Memory, number: int, channel: Channel) -> None:
         self.memory = memory
@@ -119,8 +123,8 @@ class Source:
         self._feed: AlphaFeed | None = None
         self.whole: asyncio.Future[None] | None = asyncio.get_running_loop().create_future()
         """Done when the first snapshot is whole, and None from then on; has an error when it never will be (:meth:`fails`)."""
-        self.following = False
-        """Whether a feed that is to take its place is being set up."""
+        self._said: dict[Tuple, int] | None = None
+        """What it has told since a feed was asked for that is to take its place. Limit: SAID."""
 
     @property
     def holder(self) -> dht.Contact:
@@ -138,6 +142,30 @@ class Source:
     def facts(self) -> dict[Tuple, int]:
         """What the rendezvous held when last heard."""
         return _NO_FACTS if self._feed is None else self._feed.facts
+
+    @property
+    def following(self) -> bool:
+        """Whether a feed that is to take its place is being set up."""
+        return self._said is not None
+
+    def follow(self) -> None:
+        """A feed that is to take its place is about to be asked for."""
+        self._said = {}
+
+    @property
+    def said(self) -> Mapping[Tuple, int]:
+        """The facts that it has told the memory of while a feed is set up that is to take its place, each with the last sign.
+
+        The snapshot of the other may be older than that. So its word about them counts until the other is heard out: one that came
+        does not go, and one that went does not come back.
+        """
+        return _NO_FACTS if self._said is None else self._said
+
+    def says(self, differences: Differences) -> None:
+        """It has told of these while another is set up."""
+        assert self._said is not None, "another is set up"
+        room = SAID - len(self._said)
+        self._said.update(differences if len(differences) <= room else [one for one in differences if one[0] in self._said])
 
     def check(self, facts: list[Tuple]) -> None:
         """Raise PeerMisbehaved when the feed brings what its template does not match."""

@@ -55,5 +55,5 @@ class Resuming:
             log.warning("feed %d from %s is set up anew: %s", source.number, show(source.holder), error)
             self._asked.pop(source, None)
             if not source.following:
-                source.following = True
+                source.follow()
                 await self._restore(source)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
 from peers import guest_of, others, quiet, rendezvous, simulate, unread
 
 import dht
@@ -50,7 +51,7 @@ def test_a_feed_that_moves_before_it_is_whole_is_set_up_by_whoever_waits_for_it(
         intake = reader._subscriber.intake
         (memory,) = {source.memory for source in intake._sources.values()}
         (broken,) = [source for source in memory.sources if source.holder == asked.contact]
-        broken.following = True
+        broken.follow()
         restoring = asyncio.create_task(intake._restore(broken))
         while not (coming := [one for one in memory.sources if one.whole is not None]):  # noqa: ASYNC110  # turns of the loop
             await asyncio.sleep(0)
@@ -68,34 +69,40 @@ def test_a_feed_that_moves_before_it_is_whole_is_set_up_by_whoever_waits_for_it(
     simulate(work, seed=3)
 
 
-def test_a_fact_of_the_old_feed_stays_while_the_new_one_holds_it_for_its_turn() -> None:
+@pytest.mark.parametrize("goes", [False, True], ids=["comes", "goes"])
+def test_the_word_of_the_old_feed_counts_until_the_new_one_has_said_what_it_holds_for_its_turn(goes: bool) -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         reader, publisher = peers[:2]
-        subscriptions = {name: await reader.subscribe(f'("{name}")') for name in "abcdefghijklmnop"}
-        before = {name: rendezvous(peers, 1, 0, name) for name in subscriptions}
+        names = "abcdefghijklmnop"
+        if goes:
+            await publisher.insert([(name,) for name in names])
+        subscriptions = {name: await reader.subscribe(f'("{name}")') for name in names}
+        before = {name: rendezvous(peers, 1, 0, name) for name in names}
         async with guest_of(net, peers) as guest:
             moving = next(name for name, one in before.items() if rendezvous([*peers, guest], 1, 0, name) is guest)
             earlier = next(name for name, one in before.items() if one not in (before[moving], reader, publisher))
-            # Nothing is read of the new feed, whose snapshot is without the fact, nor of what the publisher says before that.
+            # Nothing is read of the new feed, whose snapshot is older than the change, nor of what the publisher says before that.
             while not guest._rendezvous.feeds():  # noqa: ASYNC110  # milliseconds of the simulated network
                 await asyncio.sleep(0.001)
             paused = [link for peer in (guest, before[earlier]) for link in links_to(reader, peer)]
             for link in paused:
                 link.pause_reading()
             await asyncio.sleep(0.2)
-            await publisher.insert([(earlier,)])
-            await publisher.insert([(moving,)])
+            await unread(subscriptions[moving])
+            change = publisher.retract if goes else publisher.insert
+            await change([(earlier,)])
+            await change([(moving,)])
             await asyncio.sleep(1.0)
-            assert [row[0] for row in await unread(subscriptions[moving])] == ["+"]
+            assert [row[0] for row in await unread(subscriptions[moving])] == ["-" if goes else "+"]
 
             for link in paused:
                 link.resume_reading()
                 await asyncio.sleep(1.0)
 
             assert await unread(subscriptions[moving]) == []
-            (memory,) = {
-                one.memory for one in reader._subscriber.intake._sources.values() if one.memory.template.matches((moving,))
-            }
-            assert [source.holder for source in memory.sources] == [guest.contact]
+            assert len(subscriptions[moving].rows()) == (not goes)
+            feeds = reader._subscriber.intake._sources.values()
+            (memory,) = {feed.memory for feed in feeds if feed.memory.template.matches((moving,))}
+            assert [feed.holder for feed in memory.sources] == [guest.contact]
 
     simulate(work, seed=3)
