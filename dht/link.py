@@ -68,6 +68,8 @@ class Link(asyncio.Protocol):
         """Who is at the other end, and where it listens."""
         self.reason = ""
         """Why the link is closed."""
+        self.broke = False
+        """Whether neither side has closed it."""
         self.congested = False
         """Whether the caller should stop producing for this link: see ``drained``."""
         self.heard_s = float("-inf")
@@ -299,6 +301,7 @@ class Link(asyncio.Protocol):
         """The connection is gone."""
         was_open = self.state is LinkState.OPEN or (self.state is LinkState.CLOSING and self._opened.done())
         if not self.reason:
+            self.broke = exc is not None
             self.reason = f"the connection broke ({exc})" if exc else "the other side closed it"
         self.state = LinkState.CLOSED
         self._unsent.clear()

@@ -35,6 +35,9 @@ MAX_LINKS_PER_PEER = 4
 """Open links to one peer: two where both dial at once, and those that it lost and this side has not noticed. Of more, the one by
 which nothing came for the longest is ended."""
 
+DIALS = 2
+"""How often a peer is dialled whose host answers, and the connection breaks before the hello: that says nothing of the peer."""
+
 CLOSE_S = 5.0
 """How long leaving waits for the other sides to take what is unsent, in seconds."""
 
@@ -195,10 +198,13 @@ class Links:
         link: Link | None = None
         try:
             async with asyncio.timeout(self._handshake_s):
-                _, link = await loop.create_connection(
-                    lambda: Link(self, contact), contact.host, contact.port, local_addr=self._source(contact.host)
-                )
-                await link.opened()
+                for _ in range(DIALS):
+                    _, link = await loop.create_connection(
+                        lambda: Link(self, contact), contact.host, contact.port, local_addr=self._source(contact.host)
+                    )
+                    await link.opened()
+                    if not link.broke:
+                        break
         except TimeoutError:
             if link is not None:
                 link.abort("no hello in time")
@@ -212,6 +218,7 @@ class Links:
             if link is not None:
                 link.abort("this peer stops")
             raise
+        assert link is not None, "it was dialled once at least"
         if link.state is LinkState.OPEN:
             return link
         if link.reason == WRONG_PEER:

@@ -324,9 +324,10 @@ class Peer:
     async def insert(self, tuples: Iterable[Iterable[object]], *, audience: Iterable[bytes | str] | None = None) -> int:
         """Make tuples true; returns how many were not true before, once every rendezvous has acknowledged.
 
-        ``audience``: the ids of the only peers that may read them (``contact.id``, or in hexadecimal), this one only where named;
-        a tuple for an audience is a fact of its own (docs/security.md). Raises BadTerm, and sends nothing, when any of them is no
-        tuple of constants; LocalError for an audience that is none; PeerUnreachable when some were not acknowledged.
+        Where one dies meanwhile, that number is about right. ``audience``: the ids of the only peers that may read them
+        (``contact.id``, or in hexadecimal), this one only where named; a tuple for an audience is a fact of its own
+        (docs/security.md). Raises BadTerm, and sends nothing, for what is no tuple of constants; LocalError for a wrong audience;
+        PeerUnreachable when some were not acknowledged.
         """
         return await self._opened().facts(1, [model.fact(items) for items in tuples], audience_of(audience))
 
@@ -369,9 +370,8 @@ class Peer:
         """A standing query; returns when its first answer is complete. Its rows come first, as ``+`` differences.
 
         ``overflow`` says what happens when ``limit`` differences are unread: resync, drop_oldest or error (gsg/backlog.py).
-        It may hold ``max_tokens``, rows of its answer included; beyond, it ends alone with TooManyTokens. ``client`` says for
-        whom it is. Raises BadText or BadQuery for a query that cannot be, Unsupported for an unknown language, PeerUnreachable
-        when a rendezvous does not answer.
+        It may hold ``max_tokens``, rows of its answer included; beyond, it ends alone with TooManyTokens. ``client``: for whom.
+        Raises BadText or BadQuery for a query that cannot be, Unsupported for a language, PeerUnreachable for a silent rendezvous.
         """
         asked = Asked(parse_query(text, language), text, language, client, max_tokens, overflow_of(overflow))
         self._opened()

@@ -10,7 +10,7 @@ import pytest
 from dht import BadContact, Contact, Link, LinkLost, Links, LinkState, NotOpen, PeerUnreachable, WrongPeer, frame, random_id
 from dht.greeting import make_claim
 from dht.link import HARD_LIMIT_BYTES, HIGH_WATER_BYTES
-from dht.links import MAX_LINKS_PER_PEER
+from dht.links import DIALS, MAX_LINKS_PER_PEER
 from dht.simnet import SimNet, run
 
 PORT = 7400
@@ -372,7 +372,24 @@ def test_no_more_links_than_the_limit() -> None:
             await first.links.to(server.contact)
             with pytest.raises(PeerUnreachable, match="connection reset by peer"):
                 await second.links.to(server.contact)
-            assert server.links.counts["too many links"] == 1
+            assert server.links.counts["too many links"] == DIALS
+
+    run(main, seed=16)
+
+
+def test_who_answers_and_breaks_off_before_the_hello_is_dialled_once_more() -> None:
+    async def main(net: SimNet) -> None:
+        server, dialler = peer(net), peer(net)
+        async with server.links, dialler.links:
+            dialling = asyncio.create_task(dialler.links.to(server.contact))
+            while not server.links._connections:  # noqa: ASYNC110  # turns of the simulated loop
+                await asyncio.sleep(0.001)
+            net.cut(server.contact.host, dialler.contact.host)
+
+            link = await dialling
+
+            assert link.state is LinkState.OPEN
+            assert dialler.links.all() == [link]
 
     run(main, seed=16)
 
