@@ -31,7 +31,7 @@ from kademlia.network import Server
 from .background import counting_failure, failed
 from .blocks import PER_BLOCK, PassedOver, spread
 from .contacts import Contact, is_reachable_literal
-from .errors import Address, AddressInUse, BadContact, NotOpen, show
+from .errors import Address, AddressInUse, BadContact, JoinFailed, NotOpen, show
 from .identity import ID_BYTES, PeerId, as_int, common_prefix_length, random_id_in_bucket
 from .joining import Joining
 from .liveness import PeerDied, PeerReturned
@@ -195,7 +195,6 @@ class Overlay:
         self._seals.at(self.contact.address)
         await self._group.__aenter__()
         self._open = True
-        self._learn(self.contact.id, ())
         self._start(self._watching.run())
         self._start(self._joining.run())
         self._start(self._refresh_often())
@@ -287,8 +286,14 @@ class Overlay:
         Hosts may be names. None at all means that we are the first peer. Raises JoinFailed when nobody answers; the addresses are
         called at again and again all the same, as long as the overlay is open.
         """
-        entered = await self._joining.enter(addresses, self.contact.id)
+        # Until then it is not known who holds what: who comes back is called at by others before it knows them.
+        try:
+            entered = await self._joining.enter(addresses, self.contact.id)
+        except JoinFailed:
+            self._learn(self.contact.id, ())
+            raise
         if not entered:
+            self._learn(self.contact.id, ())
             return
         if not is_reachable_literal(self.contact.host):
             await self._learn_own_host(entered[0])

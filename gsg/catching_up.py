@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import dht
 
-from .errors import GsgError, Refused
+from .errors import GsgError, PeerUnreachable, Refused
 from .exchange import Channel, Exchange, show
 from .features import Key
 from .holders import Holders
@@ -80,19 +80,24 @@ class CatchingUp:
         compared = self._compared.get(key)
         if compared is None:
             compared = self._compared[key] = asyncio.get_running_loop().create_future()
-            others = [holder for holder in self._handover.holders(key) if holder.id != self._own]
-            if others:
-                self._start_task(self._compare(key, others, compared))
-            else:
+            holders = self._handover.holders(key)
+            if [holder.id for holder in holders] == [self._own]:
                 compared.set_result(None)
+            else:
+                self._start_task(self._compare(key, compared))
         return compared
 
-    async def _compare(self, key: Key, others: list[dht.Contact], compared: asyncio.Future[None]) -> None:
+    async def _compare(self, key: Key, compared: asyncio.Future[None]) -> None:
         try:
             async with asyncio.timeout(WAIT_S):
+                # Who has just come back may be asked before it knows the others.
+                await self._holders.look_up([key])
+                others = [holder for holder in self._handover.holders(key) if holder.id != self._own]
                 await asyncio.gather(*(self._ask(holder, key) for holder in others))
         except TimeoutError:
             log.info("what other holders know of %s has not come within %g s", key, WAIT_S)
+        except PeerUnreachable as error:
+            log.info("who else holds %s is unknown: %s", key, error)
         finally:
             compared.set_result(None)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -74,6 +75,37 @@ def test_whoever_is_heard_by_links_lives_though_it_answers_no_probe() -> None:
             await asyncio.sleep(60)
 
             assert set(lost) == {busy.contact, watcher.contact}
+
+    run(main, seed=1)
+
+
+def test_who_has_not_entered_yet_does_not_take_itself_for_the_owner() -> None:
+    async def main(net: SimNet) -> None:
+        async with network(net, 8) as peers, overlay(net) as newcomer:
+            key = newcomer.contact.id
+            assert newcomer.owners_now(key, r=3) is None
+
+            # Others may know it before it knows them, as one that has come back.
+            peers[0].heard_of(newcomer.contact)
+            await asyncio.sleep(1)
+
+            assert newcomer.contacts() == [peers[0].contact]
+            assert newcomer.owners_now(key, r=3) is None
+            assert await newcomer.owners(key, r=3) == closest([*peers, newcomer], key, 3)
+            await newcomer.join([])
+            assert newcomer.owners_now(key, r=3) == closest([*peers, newcomer], key, 3)
+
+    run(main, seed=1)
+
+
+@pytest.mark.parametrize("nobody_answers", [False, True], ids=["the first", "nobody answers"])
+def test_who_is_alone_owns_every_key(nobody_answers: bool) -> None:
+    async def main(net: SimNet) -> None:
+        async with overlay(net) as alone:
+            with contextlib.suppress(JoinFailed):
+                await alone.join([("10.9.9.9", PORT)] if nobody_answers else [])
+
+            assert alone.owners_now(random_id(net.rng()), r=3) == (alone.contact,)
 
     run(main, seed=1)
 
