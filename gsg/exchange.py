@@ -129,6 +129,11 @@ def show(contact: dht.Contact) -> str:
     return f"{contact.host}:{contact.port}"
 
 
+def named(contact: dht.Contact) -> str:
+    """A peer with the beginning of its id, as ``gsg status`` shows it, for those who read of it long after."""
+    return f"peer {contact.id.hex()[:12]} at {show(contact)}"
+
+
 class _RemoteChannel(Channel):
     def __init__(self, link: dht.Link, traffic: Traffic) -> None:
         super().__init__(link.peer)

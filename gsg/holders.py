@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 import dht
 
 from .errors import GsgError, PeerUnreachable
-from .exchange import Leaving, LinkBroke
+from .exchange import Leaving, LinkBroke, named
 from .features import Key, key
 from .placement import REPLICAS, point_of
 
@@ -65,7 +65,7 @@ class Holders:
 
     def forget(self, why: str) -> None:
         """Peers have come or gone."""
-        log.info("who holds what is looked up anew: %s", why)
+        log.info("%s: who holds what is looked up anew", why)
         self._known.clear()
         self._sets.clear()
         self._changes += 1
@@ -84,7 +84,7 @@ class Holders:
         if not known and version == regions.version:
             # Whatever waits for a peer finds out that it is gone; the work that follows is to be done once.
             return
-        self.forget(str(why))
+        self.forget(f"peer {peer.hex()[:12]} is taken for gone, {why}")
         self._on_gone(peer, False)
 
     def set_aside(self, peer: bytes, why: GsgError) -> bool:
@@ -92,14 +92,17 @@ class Holders:
         if peer in self.aside or len(self.aside) >= ASIDE:
             return False
         self.aside[peer] = why
-        self.forget(f"a holder takes no changes: {why}")
+        self.forget(f"peer {peer.hex()[:12]} takes no changes, {why}")
         self._on_gone(peer, True)
         return True
 
     def take_back(self, peer: bytes) -> None:
         """It takes changes again, or is dead."""
         del self.aside[peer]
-        self.forget("a holder that took no changes takes them again, or is dead")
+        known = self._overlay.knows(peer)
+        self.forget(
+            f"peer {peer.hex()[:12]}, which took no changes, is gone" if known is None else f"{named(known)} takes changes again"
+        )
 
     def known(self, peer: bytes) -> dht.Contact | None:
         """The contact of a peer that lives, as far as known."""

@@ -116,6 +116,9 @@ def command(
         level=(logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)],
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",
     )
+    if verbose < 2:
+        # It says several lines of each client that comes and goes, among which nobody would find the others.
+        logging.getLogger("uvicorn").setLevel(logging.WARNING)
     gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS, 20, 50)
     try:
