@@ -116,6 +116,17 @@ class CatchingUp:
             raise Refused(
                 f"{len(message.keys)} keys with {len(message.digests)} digests; expected as many, and at most {ASKED_KEYS}"
             )
+        if all(map(self._holders.also_aside, message.keys)):
+            self._answer(channel, message)
+        else:
+            # Who has just come back may be asked before it knows the others.
+            self._start_task(self._answer_later(channel, message))
+
+    async def _answer_later(self, channel: Channel, message: AskFacts) -> None:
+        await self._holders.look_up_each(message.keys)
+        self._answer(channel, message)
+
+    def _answer(self, channel: Channel, message: AskFacts) -> None:
         peer = channel.contact.id
         # To holders only, since there may be facts for named readers among them; also where one is set aside, and behind for it.
         wanted = [

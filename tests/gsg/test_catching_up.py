@@ -8,6 +8,8 @@ import pytest
 from peers import others, quiet, simulate, unread
 from test_restoring import holders
 
+from dht.lookup import K
+from dht.regions import Regions
 from dht.simnet import SimNet
 from gsg import Peer, Refused, Symbol
 from gsg.catching_up import ASKED_KEYS, WAIT_S
@@ -84,6 +86,26 @@ def test_what_is_known_is_told_to_holders_alone() -> None:
         assert not stranger._rendezvous.held.under(PLACE)
 
     simulate(work, seed=23, size=6)
+
+
+@pytest.mark.parametrize("is_asked", [False, True], ids=["it asks", "it is asked"])
+def test_who_has_just_come_back_finds_out_first_who_the_other_holders_are(is_asked: bool) -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        await peers[0].insert(FACTS)
+        back, other, _ = holders(peers, PLACE)
+        behind = other if is_asked else back
+        behind._rendezvous.held.drop(PLACE)
+        back._endpoint.overlay.regions = Regions(K)
+        back._holders.forget("as if it had just come back")
+
+        if is_asked:
+            await other._exchange.ask(back.contact, lambda request: AskFacts(request, [PLACE], [0]), Done)
+        else:
+            await back._handover.catching_up._comparing(PLACE)
+
+        assert len(behind._rendezvous.held.under(PLACE)) == len(FACTS)
+
+    simulate(work, seed=25, size=6)
 
 
 def test_more_keys_than_one_question_may_have_are_refused() -> None:
