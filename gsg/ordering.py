@@ -173,9 +173,7 @@ class Ordering(Generic[Payload]):
             self._oldest[self._arrivals] = held
             self._bytes += size
         if things:
-            for other_way, number in self._outstanding(stream, way, things[-1][0], after):
-                stream.wanted[other_way] = max(number, stream.wanted.get(other_way, 0))
-                self._ask(publisher, stream, other_way)
+            self._want(publisher, stream, self._outstanding(stream, way, things[-1][0], after))
         delivered = self._ready(stream)
         while len(self._oldest) > HELD or self._bytes > HELD_BYTES:
             self._hurry(next(iter(self._oldest.values())), delivered)
@@ -253,6 +251,11 @@ class Ordering(Generic[Payload]):
         last = {next(reversed(of_fact)) for fact in facts if (of_fact := self._of_fact.get((feed, fact)))}
         return [self._oldest[arrival] for arrival in sorted(last)]
 
+    def _want(self, publisher: bytes, stream: _Stream[Payload], missing: Sequence[tuple[Way, int]]) -> None:
+        for way, number in missing:
+            stream.wanted[way] = max(number, stream.wanted.get(way, 0))
+            self._ask(publisher, stream, way)
+
     def _ask(self, publisher: bytes, stream: _Stream[Payload], way: Way) -> None:
         if way not in stream.asked:
             stream.asked[way] = stream.wanted[way]
@@ -263,7 +266,11 @@ class Ordering(Generic[Payload]):
         ready: list[Payload] = []
         while stream.held:
             number, _, held = stream.held[0]
-            if self._waits(stream, held.way, number, held.after) or not all(other.done for other in held.behind):
+            if missing := self._outstanding(stream, held.way, number, held.after):
+                # A way that was not there when it came may be one of those that it is to wait for by now.
+                self._want(held.publisher, stream, missing)
+                break
+            if not all(other.done for other in held.behind):
                 break
             ready.append(self._take_out(stream, held))
         return ready

@@ -155,6 +155,19 @@ def test_one_question_is_under_way_at_a_time_and_the_next_asks_for_all_that_is_w
     assert ways.questions() == []
 
 
+def test_a_way_that_is_there_by_the_time_of_an_answer_is_asked_too(ways: Ways) -> None:
+    late = ways.there.pop(b"r3")
+    ways.arrive("r1", 9, after={"r2": 7, "r3": 8})
+    assert ways.questions() == [("r2", P, 7)]
+
+    ways.there[b"r3"] = late
+    ways.passed("r2", 7)
+    assert (ways.told, ways.questions()) == ([], [("r3", P, 8)])
+
+    ways.passed("r3", 8)
+    assert ways.told == [9]
+
+
 def test_an_answer_that_says_less_than_was_asked_ends_the_waiting(ways: Ways) -> None:
     ways.arrive("r1", 9, after={"r2": 8})
 
