@@ -451,6 +451,8 @@ class Intake:
 
     async def _hand_over(self, source: Source) -> None:
         """The feeds that take the place of one are whole: it ends."""
+        if self._sources.get(source.number) is not source:
+            return  # nobody uses the memory any more
         memory = source.memory
         others = [other for other in memory.sources if other is not source]
         facts, said = source.facts, source.said

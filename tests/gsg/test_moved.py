@@ -11,6 +11,7 @@ import dht
 from dht.simnet import SimNet
 from gsg import Peer, Symbol
 from gsg.everywhere import WIDENING
+from gsg.memories import Source
 from gsg.messages import Moved
 
 
@@ -104,5 +105,23 @@ def test_the_word_of_the_old_feed_counts_until_the_new_one_has_said_what_it_hold
             feeds = reader._subscriber.intake._sources.values()
             (memory,) = {feed.memory for feed in feeds if feed.memory.template.matches((moving,))}
             assert [feed.holder for feed in memory.sources] == [guest.contact]
+
+    simulate(work, seed=3)
+
+
+def test_a_feed_that_ended_while_another_was_set_up_takes_nothing_away() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        asked = rendezvous(peers, 1, 0, "x")
+        reader = others(peers, asked)[0]
+        await asked.insert([("x",)])
+        subscription = await reader.subscribe('("x")')
+        intake = reader._subscriber.intake
+        (now,) = [feed for feed in intake._sources.values() if feed.holder == asked.contact]
+        before = Source(now.memory, now.number, now.channel)
+        before.feed.facts[("x",)] = 0
+
+        await intake._hand_over(before)
+
+        assert len(subscription.rows()) == 1
 
     simulate(work, seed=3)
