@@ -11,7 +11,6 @@ import dht
 from dht.simnet import SimNet
 from gsg import Peer, Symbol
 from gsg.everywhere import WIDENING
-from gsg.memories import Source
 from gsg.messages import Moved
 
 
@@ -114,11 +113,11 @@ def test_a_feed_that_ended_while_another_was_set_up_takes_nothing_away() -> None
         asked = rendezvous(peers, 1, 0, "x")
         reader = others(peers, asked)[0]
         await asked.insert([("x",)])
-        subscription = await reader.subscribe('("x")')
+        ended = await reader.subscribe('("x")')
         intake = reader._subscriber.intake
-        (now,) = [feed for feed in intake._sources.values() if feed.holder == asked.contact]
-        before = Source(now.memory, now.number, now.channel)
-        before.feed.facts[("x",)] = 0
+        (before,) = [feed for feed in intake._sources.values() if feed.holder == asked.contact]
+        await ended.close()
+        subscription = await reader.subscribe('("x")')
 
         await intake._hand_over(before)
 
