@@ -69,7 +69,7 @@ class Link(asyncio.Protocol):
         self.reason = ""
         """Why the link is closed."""
         self.broke = False
-        """Whether neither side has closed it."""
+        """Whether it ended without either side closing it."""
         self.congested = False
         """Whether the caller should stop producing for this link: see ``drained``."""
         self.heard_s = float("-inf")

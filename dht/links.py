@@ -36,7 +36,8 @@ MAX_LINKS_PER_PEER = 4
 which nothing came for the longest is ended."""
 
 DIALS = 2
-"""How often a peer is dialled whose host answers, and the connection breaks before the hello: that says nothing of the peer."""
+"""How often a peer is dialled whose host answers, and the connection breaks before the hello: that says nothing of the peer. One
+that has no place for another link breaks it too, and is asked twice."""
 
 CLOSE_S = 5.0
 """How long leaving waits for the other sides to take what is unsent, in seconds."""
@@ -208,7 +209,8 @@ class Links:
         except TimeoutError:
             if link is not None:
                 link.abort("no hello in time")
-            return PeerUnreachable(contact.host, contact.port, f"no hello within {self._handshake_s:g} s")
+            late = f"no hello within {self._handshake_s:g} s"
+            return PeerUnreachable(contact.host, contact.port, link.reason if link is not None and link.broke else late)
         except OSError as error:
             return PeerUnreachable(contact.host, contact.port, error.strerror or str(error))
         except (ValueError, OverflowError) as error:

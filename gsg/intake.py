@@ -400,13 +400,11 @@ class Intake:
             if not ways[source.channel]:
                 self._no_way(source.channel)
         memory = source.memory
-        # Where nobody uses the memory any more, one of a template with parameters may have its facts still.
-        if memory.union is None and source.facts:
-            self._change(source, [(fact, -1) for fact in source.facts])
-        memory.sources = tuple(other for other in memory.sources if other is not source)
-        if back := [fact for fact, sign in source.said.items() if sign < 0 and any(fact in one.facts for one in memory.sources)]:
-            self._tell(memory, [(fact, 1) for fact in back])
-        if memory.union is not None:
+        if memory.union is None:
+            # Where nobody uses the memory any more, one of a template with parameters may have its facts still.
+            self._tell(memory, memory.without(source))
+        else:
+            memory.drop(source)
             self._everywhere.changed(memory, source.facts, source.facts)
         # Nothing will come any more: whoever waits for it goes on without.
         source.is_whole()
@@ -453,34 +451,33 @@ class Intake:
         """The feeds that take the place of one are whole: it ends."""
         if self._sources.get(source.number) is not source:
             return  # nobody uses the memory any more
-        memory = source.memory
-        others = [other for other in memory.sources if other is not source]
-        facts, said = source.facts, source.said
-        # What it has not spoken of of late they know better.
-        old = [fact for fact in facts if fact not in said and not any(fact in other.facts for other in others)]
-        for fact in old:
-            del facts[fact]
-        self._tell(memory, [(fact, -1) for fact in old])
-        if any((sign > 0) != any(fact in other.facts for other in others) for fact, sign in said.items()):
-            with contextlib.suppress(TimeoutError):
+        self._tell(source.memory, source.memory.yields(source))
+        if source.memory.contested(source):
+            try:
                 async with asyncio.timeout(ANSWER_TIMEOUT_S):
-                    for other in others:
-                        await self.inorder.heard_out(other.channel)
+                    await self._hear_out(source)
+            except TimeoutError:
+                log.info(
+                    "%s has not said within %g s what it holds: what %s has told lately goes with it",
+                    *(source.memory.template, ANSWER_TIMEOUT_S, show(source.holder)),
+                )
         self._forget(source)
 
+    async def _hear_out(self, source: Source) -> None:
+        """Wait until the feed that takes the place of one has told all that its rendezvous has sent by now."""
+        while self._sources.get(source.number) is source:
+            latest = source.memory.sources[-1]
+            if latest is source or latest.whole is not None or latest.following:
+                # That one broke, or moved, and is about to be replaced.
+                await asyncio.sleep(RETRY_S[0])
+            elif (waits := self._resuming.under_way(latest)) is not None:
+                await asyncio.wait([waits])
+            elif await self.inorder.heard_out(latest.channel) and self._resuming.under_way(latest) is None:
+                return
+
     def _change(self, source: Source, differences: Differences) -> None:
-        """Tell what a feed's differences mean for the memory: a fact counts once, however many feeds have it."""
-        memory = source.memory
-        if len(memory.sources) > 1:
-            others = [other for other in memory.sources if other is not source]
-            differences = [
-                (fact, sign)
-                for fact, sign in differences
-                if not any(fact in one.facts or one.said.get(fact, 1) < 0 for one in others)
-            ]
-        if source.following:
-            source.says(differences)
-        self._tell(memory, differences)
+        """Tell what a feed's differences mean for its memory."""
+        self._tell(source.memory, source.memory.changed(source, differences))
 
     def _tell(self, memory: Memory, differences: Differences) -> None:
         """Facts of a memory have come and gone."""

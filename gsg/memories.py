@@ -101,8 +101,51 @@ class Memory:
             return iter(self.union)
         if isinstance(self._sources, Source):
             return iter(self._sources.facts)
-        gone = {fact for source in self.sources for fact, sign in source.said.items() if sign < 0}
-        return iter({fact: None for source in self.sources for fact in source.facts if fact not in gone})
+        facts = {fact: None for source in self.sources for fact in source.facts}
+        return iter([fact for fact in facts if not any(source.denies(fact) for source in self.sources)])
+
+    def changed(self, source: Source, differences: Differences) -> Differences:
+        """What differences of a feed mean for the memory: a fact counts once, however many feeds have it."""
+        if len(self.sources) > 1:
+            others = [other for other in self.sources if other is not source]
+            differences = [
+                (fact, sign)
+                for fact, sign in differences
+                if not any(fact in other.facts or other.denies(fact) for other in others) and (sign > 0 or not source.denies(fact))
+            ]
+        if source.following:
+            source.says(differences)
+        return differences
+
+    def yields(self, source: Source) -> Differences:
+        """The feeds in the place of one are whole: of what that one has not told lately, they know better."""
+        others = [other for other in self.sources if other is not source]
+        old = [
+            fact
+            for fact in source.facts
+            if fact not in source.said and not any(fact in other.facts or other.denies(fact) for other in others)
+        ]
+        for fact in old:
+            del source.facts[fact]
+        return [(fact, -1) for fact in old]
+
+    def contested(self, source: Source) -> bool:
+        """Whether a feed has lately told what those in its place do not say."""
+        others = [other for other in self.sources if other is not source]
+        return any((sign > 0) != any(fact in other.facts for other in others) for fact, sign in source.said.items())
+
+    def drop(self, source: Source) -> None:
+        """A feed is none of its feeds any more."""
+        self.sources = tuple(other for other in self.sources if other is not source)
+
+    def without(self, source: Source) -> Differences:
+        """A feed ends: what goes with it, and what is there although it has denied that."""
+        differences = self.changed(source, [(fact, -1) for fact in source.facts])
+        denied = [fact for fact in source.said if source.denies(fact)]
+        self.drop(source)
+        there = {fact for other in self.sources for fact in other.facts} if denied else ()
+        back = [fact for fact in denied if fact in there and not any(other.denies(fact) for other in self.sources)]
+        return [*differences, *((fact, 1) for fact in back)]
 
     def size(self) -> int:
         """How many facts there are, at most."""
@@ -157,9 +200,13 @@ class Source:
         """The facts that it has told the memory of while a feed is set up that is to take its place, each with the last sign.
 
         The snapshot of the other may be older than that. So its word about them counts until the other is heard out: one that came
-        does not go, and one that went does not come back.
+        does not go, and one that went does not come back, unless that holder had not even heard of it by then.
         """
         return _NO_FACTS if self._said is None else self._said
+
+    def denies(self, fact: Tuple) -> bool:
+        """Whether it has told that a fact is gone, which the feeds in its place may still have."""
+        return self._said is not None and self._said.get(fact, 1) < 0
 
     def says(self, differences: Differences) -> None:
         """It has told of these while another is set up."""
