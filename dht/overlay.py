@@ -16,6 +16,7 @@ bytes.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import logging
 import socket
@@ -62,6 +63,8 @@ for _name in ("kademlia", "rpcudp"):
     logging.getLogger(_name).setLevel(logging.CRITICAL)
 
 
+ENTERING_S = 5.0
+"""How long a question for owners waits where nobody is known yet, because this peer is just entering."""
 TWIN_S = 60.0
 """How often it is logged that another process has our id, in seconds."""
 
@@ -149,6 +152,7 @@ class Overlay:
         # repeatable.
         self._tasks: dict[asyncio.Task[Any], None] = {}  # Any: their results are read where they are started
         self._open = False
+        self._entered = asyncio.Event()
         self._told_of_twin_s = float("-inf")
         self._checking: dict[Address, None] = {}
         self._nearest_may_have_changed = False
@@ -266,6 +270,11 @@ class Overlay:
         found = self.regions.owners(key, r)
         if found is not None:
             return found
+        if not self.has_entered and not self.contacts():
+            # Nobody could be asked, and to know nobody yet is not to be alone.
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(ENTERING_S):
+                    await self._entered.wait()
         depth = self.regions.usual_depth
         running = self._searching.running(key, depth)
         if running is not None:
@@ -286,20 +295,29 @@ class Overlay:
         Hosts may be names. None at all means that we are the first peer. Raises JoinFailed when nobody answers; the addresses are
         called at again and again all the same, as long as the overlay is open.
         """
-        # Until then it is not known who holds what: who comes back is called at by others before it knows them.
         try:
             entered = await self._joining.enter(addresses, self.contact.id)
         except JoinFailed:
-            self._learn(self.contact.id, ())
+            self._go_on_alone()
             raise
         if not entered:
-            self._learn(self.contact.id, ())
+            self._go_on_alone()
             return
+        self._entered.set()
         if not is_reachable_literal(self.contact.host):
             await self._learn_own_host(entered[0])
         near = await self.lookup(self.contact.id)
         for search in [self._search_bucket(bucket) for bucket in self._buckets(near)]:
             await self._searching.outcome(search)
+
+    def _go_on_alone(self) -> None:
+        self._entered.set()
+        self._learn(self.contact.id, ())
+
+    @property
+    def has_entered(self) -> bool:
+        """Whether :meth:`join` has found somebody, or that there is nobody; before, others may know this peer that knows nobody."""
+        return self._entered.is_set()
 
     async def refresh(self) -> None:
         """Look up our own id, points of the buckets looked at longest ago, and the regions learned longest ago."""
@@ -349,6 +367,8 @@ class Overlay:
         # Whoever was silent or is suspected stays an owner until it is dead: else peers that asked at other moments would disagree.
         near = [each for each in self._asking.router.closest(target, self._k) if each.id not in useless]
         known = {each.id: each for each in (*near, *contacts)}
+        if not known and not self.has_entered:
+            return
         self.regions.learn(target, self._with_ourselves(target, tuple(known.values())), asyncio.get_running_loop().time())
 
     def _with_ourselves(self, target: bytes, contacts: tuple[Contact, ...]) -> tuple[Contact, ...]:

@@ -37,6 +37,8 @@ COMPARED = 10_000
 """Keys of which it is remembered that they were compared; at the limit all are forgotten, and compared again."""
 ASKED_KEYS = 100
 """Keys in one question."""
+FINDING = 32
+"""Questions for which holders are looked up at once; beyond, one is answered by what is known, and repair does the rest."""
 
 
 class CatchingUp:
@@ -57,6 +59,7 @@ class CatchingUp:
         self._held = rendezvous.held
         self._handover = handover
         self._start_task = start_task
+        self._finding = 0
         self._version = -1
         self._compared: dict[Key, asyncio.Future[None]] = {}
         """Keys that were compared, or are just being, with the holders of this version. Limit: COMPARED."""
@@ -64,7 +67,8 @@ class CatchingUp:
     def then(self, feed: AnyFeed, do: Callable[[], None]) -> None:
         """Do something once all is here that the snapshot of a feed is to have: mostly at once."""
         key = feed.posted.anchor
-        if type(feed) is not Feed or key is None or not self._handover.settling or self._handover.leaving:
+        all_is_here = self._holders.has_entered and not self._handover.settling
+        if type(feed) is not Feed or key is None or all_is_here or self._handover.leaving:
             do()
             return
         compared = self._comparing(key)
@@ -90,7 +94,6 @@ class CatchingUp:
     async def _compare(self, key: Key, compared: asyncio.Future[None]) -> None:
         try:
             async with asyncio.timeout(WAIT_S):
-                # Who has just come back may be asked before it knows the others.
                 await self._holders.look_up([key])
                 others = [holder for holder in self._handover.holders(key) if holder.id != self._own]
                 await asyncio.gather(*(self._ask(holder, key) for holder in others))
@@ -116,14 +119,19 @@ class CatchingUp:
             raise Refused(
                 f"{len(message.keys)} keys with {len(message.digests)} digests; expected as many, and at most {ASKED_KEYS}"
             )
-        if all(map(self._holders.also_aside, message.keys)):
-            self._answer(channel, message)
+        # Mostly their holders are known; who has just come back may be asked before it knows the others.
+        unknown = [key for key in message.keys if self._held.knows(key) and not self._holders.also_aside(key)]
+        if unknown and self._finding < FINDING:
+            self._start_task(self._answer_later(channel, message, unknown))
         else:
-            # Who has just come back may be asked before it knows the others.
-            self._start_task(self._answer_later(channel, message))
+            self._answer(channel, message)
 
-    async def _answer_later(self, channel: Channel, message: AskFacts) -> None:
-        await self._holders.look_up_each(message.keys)
+    async def _answer_later(self, channel: Channel, message: AskFacts, unknown: list[Key]) -> None:
+        self._finding += 1
+        try:
+            await self._holders.look_up_each(unknown)
+        finally:
+            self._finding -= 1
         self._answer(channel, message)
 
     def _answer(self, channel: Channel, message: AskFacts) -> None:
@@ -134,7 +142,7 @@ class CatchingUp:
             for key, digest in zip(message.keys, message.digests, strict=True)
             if self._held.knows(key)
             and self._held.digest(key) != digest
-            and any(holder.id == peer for holder in self._holders.also_aside(key))
+            and any(holder.id == peer for holder in self._holders.also_aside(key) or self._holders.all_of(key))
         ]
         if wanted:
             self._start_task(self._tell(channel, message.request, wanted))

@@ -239,8 +239,13 @@ class Holders:
 
     @property
     def alone(self) -> bool:
-        """Whether this peer knows of no other: it holds every key."""
-        return not self._overlay.contacts()
+        """Whether there is no other peer, as far as known: this one holds every key."""
+        return self._overlay.has_entered and not self._overlay.contacts()
+
+    @property
+    def has_entered(self) -> bool:
+        """Whether this peer has entered the overlay: before, others may take it for a holder while it knows of nobody."""
+        return self._overlay.has_entered
 
     def others(self) -> list[dht.Contact]:
         """All other peers that this one knows of; without any it holds every key."""

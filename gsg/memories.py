@@ -144,7 +144,7 @@ class Memory:
         denied = [fact for fact in source.said if source.denies(fact)]
         self.drop(source)
         there = {fact for other in self.sources for fact in other.facts} if denied else ()
-        back = [fact for fact in denied if fact in there and not any(other.denies(fact) for other in self.sources)]
+        back = [fact for fact in denied if fact in there]
         return [*differences, *((fact, 1) for fact in back)]
 
     def size(self) -> int:

@@ -139,7 +139,7 @@ class Replication:
             places = [places[number] for number in numbers]
         kept = self._keeping.kept()
         held = Held(changed, self._versions.latest, list(behind), unchanged, kept)
-        if not self._holders.others():
+        if self._holders.alone:
             return held
         # What the links have room for leaves in this turn of the loop, together with what the other messages of it cause.
         version = self._holders.version

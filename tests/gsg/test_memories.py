@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from dataclasses import dataclass
+from random import Random
 from typing import cast
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import gsg.memories
 import rete
@@ -21,6 +19,8 @@ from gsg.model import Tuple
 
 X, Y = ("x",), ("y",)
 FACTS: list[Tuple] = [X, Y]
+HISTORIES = 500
+HAPPENINGS = 40
 
 
 @dataclass
@@ -71,45 +71,37 @@ class Feeds:
         return set(+self.told)
 
 
-@st.composite
-def doings(draw: st.DrawFn) -> list[tuple[str, int, Tuple, int]]:
-    """What happens, which feed it concerns (modulo those there are), and a fact with a sign."""
-    kinds = st.sampled_from(["delta"] * 5 + ["replace", "whole", "whole", "forget"])
-    one = st.tuples(kinds, st.integers(0, 3), st.sampled_from(FACTS), st.sampled_from([1, -1]))
-    return draw(st.lists(one, max_size=30))
+def live(feeds: Feeds, rng: Random) -> None:
+    """Something happens."""
+    sources = feeds.memory.sources
+    older, latest = sources[:-1], sources[-1]
+    match rng.choice(["delta"] * 6 + ["replace", "whole", "forget"]):
+        case "delta":
+            feeds.delta(rng.choice(sources if latest.whole is None else older), rng.choice(FACTS), rng.choice([1, -1]))
+        case "replace" if latest.whole is None and len(sources) < 3:
+            feeds.add()
+        case "whole" if latest.whole is not None:
+            feeds.snapshot(latest, *rng.sample(FACTS, rng.randint(0, len(FACTS))))
+        case "forget" if older and latest.whole is None:
+            feeds.forget(rng.choice(older))
 
 
 @pytest.mark.parametrize("said", [1, 10_000])
-@given(doings=doings(), held=st.lists(st.sets(st.sampled_from(FACTS)), min_size=8, max_size=8))
-def test_what_is_told_adds_up_whatever_feeds_say_and_when_they_end(
-    said: int, doings: list[tuple[str, int, Tuple, int]], held: list[set[Tuple]]
-) -> None:
-    async def main() -> None:
-        feeds = Feeds()
-        feeds.snapshot(feeds.add(), *held[0])
-        for kind, at, fact, sign in doings:
-            sources = feeds.memory.sources
-            source = sources[at % len(sources)]
-            if kind == "delta" and source.whole is None:
-                feeds.delta(source, fact, sign)
-            elif kind == "replace" and sources[-1].whole is None and len(sources) < 4:
-                feeds.add()
-            elif kind == "whole" and sources[-1].whole is not None:
-                feeds.snapshot(sources[-1], *held[at])
-            elif kind == "forget" and source is not sources[-1] and sources[-1].whole is None:
-                feeds.forget(source)
-            assert feeds.rows <= {*FACTS}
-        latest = feeds.memory.sources[-1]
+async def test_what_is_told_adds_up_whatever_feeds_say_and_when_they_end(said: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gsg.memories, "SAID", said)
+    for seed in range(HISTORIES):
+        rng, feeds = Random(seed), Feeds()
+        feeds.snapshot(feeds.add(), X)
+        for _ in range(HAPPENINGS):
+            live(feeds, rng)
+            assert feeds.rows <= {*FACTS}, seed
+        *older, latest = feeds.memory.sources
         if latest.whole is not None:
-            feeds.snapshot(latest, *held[-1])
-        for source in feeds.memory.sources[:-1]:
+            feeds.snapshot(latest, Y)
+        for source in older:
             feeds.forget(source)
 
-        assert feeds.rows == set(latest.facts)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gsg.memories, "SAID", said)
-        asyncio.run(main())
+        assert feeds.rows == set(latest.facts), seed
 
 
 async def test_what_a_feed_has_told_counts_until_it_ends() -> None:

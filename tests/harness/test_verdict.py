@@ -108,6 +108,11 @@ def test_events_come_once_and_in_order(changes: list[tuple[float, int, str]], sa
     assert said in violation
 
 
+def test_an_event_of_the_moment_in_which_somebody_subscribes_may_have_been_said_before() -> None:
+    assert violations(history([rung(0, 0.6)], [told("rings")])) == []
+    assert violations(history([rung(0, 0.61)], [told("rings")])) != []
+
+
 def test_a_fault_excuses_what_is_on_its_way_but_nothing_that_is_told_twice() -> None:
     published, trouble = [rung(0, 1.0), rung(1, 2.0)], [Trouble("crash", 0.9, 9.0)]
 
