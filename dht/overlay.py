@@ -27,22 +27,21 @@ from random import Random
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
-from kademlia.network import Server
-
 from .background import counting_failure, failed
 from .blocks import PER_BLOCK, PassedOver, spread
 from .contacts import Contact, is_reachable_literal
-from .errors import Address, AddressInUse, BadContact, JoinFailed, NotOpen, show
+from .errors import Address, AddressInUse, BadContact, NotOpen, show
 from .identity import ID_BYTES, PeerId, as_int, common_prefix_length, random_id_in_bucket
 from .joining import Joining
 from .liveness import PeerDied, PeerReturned
-from .lookup import ALPHA, Found, K
+from .lookup import Found, K
 from .membership import Membership
 from .neighbourhood import NEIGHBOURS, NeighbourhoodChanged
 from .queries import Queries
 from .regions import Regions
 from .seals import Seals, Unsealed
 from .searching import Searching
+from .server import OurServer
 from .watching import Watching
 
 MAX_CHECKS = 64
@@ -58,29 +57,10 @@ STALE_BUCKETS = 2
 OverlayEvent: TypeAlias = PeerDied | PeerReturned | NeighbourhoodChanged
 """What ``on_event`` hears of."""
 
-for _name in ("kademlia", "rpcudp"):
-    # The package warns of each answer that does not come, which is its everyday life and not the user's.
-    logging.getLogger(_name).setLevel(logging.CRITICAL)
-
-
 ENTERING_S = 5.0
 """How long a question for owners waits where nobody is known yet, because this peer is just entering."""
 TWIN_S = 60.0
 """How often it is logged that another process has our id, in seconds."""
-
-
-class _Server(Server):  # type: ignore[misc]  # the package has no types
-    """The package's node with our protocol and without its timers."""
-
-    def __init__(self, id: PeerId, k: int, make: Callable[[_Server], Queries]) -> None:
-        super().__init__(ksize=k, alpha=ALPHA, node_id=id)
-        self._make = make
-
-    def _create_protocol(self) -> Queries:
-        return self._make(self)
-
-    def refresh_table(self, interval: int = 3600) -> None:
-        """Nothing: the overlay refreshes, in tasks that it owns."""
 
 
 class Overlay:
@@ -145,7 +125,7 @@ class Overlay:
             else Seals(membership, life=incarnation, rng=rng, link_tls=link_tls, on_twin=self._met_twin)
         )
         self._refresh_s = refresh_s
-        self._server = _Server(id, k, self._make_queries)
+        self._server = OurServer(id, k, self._make_queries)
         self._queries: Queries | None = None
         self._group = asyncio.TaskGroup()
         # Every task that this overlay started and that still runs; leaving cancels them. A dict, since a set's order is not
@@ -295,24 +275,20 @@ class Overlay:
         Hosts may be names. None at all means that we are the first peer. Raises JoinFailed when nobody answers; the addresses are
         called at again and again all the same, as long as the overlay is open.
         """
+        entered: list[Address] = []
         try:
             entered = await self._joining.enter(addresses, self.contact.id)
-        except JoinFailed:
-            self._go_on_alone()
-            raise
+        finally:
+            self._entered.set()
+            if not entered:
+                self._learn(self.contact.id, ())
         if not entered:
-            self._go_on_alone()
             return
-        self._entered.set()
         if not is_reachable_literal(self.contact.host):
             await self._learn_own_host(entered[0])
         near = await self.lookup(self.contact.id)
         for search in [self._search_bucket(bucket) for bucket in self._buckets(near)]:
             await self._searching.outcome(search)
-
-    def _go_on_alone(self) -> None:
-        self._entered.set()
-        self._learn(self.contact.id, ())
 
     @property
     def has_entered(self) -> bool:
@@ -506,7 +482,7 @@ class Overlay:
         task.add_done_callback(lambda _: work.close())
         return task
 
-    def _make_queries(self, server: _Server) -> Queries:
+    def _make_queries(self, server: OurServer) -> Queries:
         return Queries(
             server.node,
             server.storage,

@@ -25,6 +25,8 @@ Where SPARQL leaves the answer open, the text is such that it does not matter:
   MINUS share; pyoxigraph has it bound on both sides. (tests/rete has this combination, too.)
 * BOUND does not stand in a SELECT within EXISTS. A name of the outside that the SELECT hides has no value there; pyoxigraph has it
   bound for BOUND, though for nothing else.
+* BIND within EXISTS has names of its own. One that the outside gives a value is a variable no more (18.6), so nothing can be bound
+  to it; pyoxigraph takes the pattern as if it could.
 * REDUCED (18.5) stands at the outside only and without LIMIT, where the test knows the least and the most that may come.
 """
 
@@ -61,6 +63,8 @@ LITERALS = (
 )
 NAMES = ("a", "b", "c", "d")
 COMPUTED = ("x", "y", "z")
+BOUND_WITHIN = ("m", "n")
+"""What BIND names within EXISTS."""
 
 Given = ParamSpec("Given")
 Drawn = TypeVar("Drawn")
@@ -334,7 +338,7 @@ def _further(draw: st.DrawFn, so_far: Piece, depth: int, within_exists: bool, hi
     if kind == "filter":
         return Piece(f"FILTER ({draw(_filters(reading(so_far.names), depth, hides))})")
     if kind == "bind":
-        free = [name for name in (*COMPUTED, *NAMES) if name not in so_far.names]
+        free = [name for name in (BOUND_WITHIN if within_exists else (*COMPUTED, *NAMES)) if name not in so_far.names]
         if not free:
             return draw(triples())
         name = draw(among(tuple(free[:2])))
