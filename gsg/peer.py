@@ -370,8 +370,8 @@ class Peer:
         """A standing query; returns when its first answer is complete. Its rows come first, as ``+`` differences.
 
         ``overflow`` says what happens when ``limit`` differences are unread: resync, drop_oldest or error (gsg/backlog.py).
-        It may hold ``max_tokens``, rows of its answer included; beyond, it ends alone with TooManyTokens. ``client``: for whom.
-        Raises BadText or BadQuery for a query that cannot be, Unsupported for a language, PeerUnreachable for a silent rendezvous.
+        It may hold ``max_tokens``, its rows included; beyond, it ends with TooManyTokens. ``client`` says for whom it is.
+        Raises BadText or BadQuery for a query that cannot be, Unsupported for an unknown language, PeerUnreachable for silence.
         """
         asked = Asked(parse_query(text, language), text, language, client, max_tokens, overflow_of(overflow))
         self._opened()
