@@ -177,8 +177,9 @@ class Link(asyncio.Protocol):
         """One read: all the frames that it completes go to the caller together."""
         if self.state not in (LinkState.OPEN, LinkState.SHAKING_HANDS):
             return
+        now = self._links.read_s = self._loop.time()
         if self.state is LinkState.OPEN:
-            self.heard_s = self._loop.time()
+            self.heard_s = now
             if len(data) >= LONG_READ_BYTES and self._reads:
                 assert self._transport is not None
                 self._transport.pause_reading()

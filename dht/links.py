@@ -36,8 +36,9 @@ MAX_LINKS_PER_PEER = 4
 which nothing came for the longest is ended."""
 
 DIALS = 2
-"""How often a peer is dialled whose host answers, and the connection breaks before the hello: that says nothing of the peer. One
-that has no place for another link breaks it too, and is asked twice."""
+"""How often a peer is dialled where the first time says nothing of it: its host answers, and the connection breaks before the
+hello; or there is no hello in time, and nothing came from anybody else either, so it may be this side that does not get to reading.
+One that has no place for another link breaks it too, and is asked twice."""
 
 CLOSE_S = 5.0
 """How long leaving waits for the other sides to take what is unsent, in seconds."""
@@ -80,6 +81,8 @@ class Links:
         self.port = port
         """Where this peer listens: right once entered."""
         self.ciphers: Ciphers | None = None
+        self.read_s = float("-inf")
+        """When anything came last by any connection, by the loop's clock."""
         self.counts: Counter[str] = Counter()
         """How many connections were ended for each reason, and callbacks failed."""
         self._rng = rng
@@ -100,7 +103,7 @@ class Links:
         # The value is the timer that ends half a handshake, owned by the link's entry here.
         self._connections: dict[Link, asyncio.TimerHandle] = {}
         self._by_peer: dict[PeerId, list[Link]] = {}
-        # Limit: one a peer that a caller asks for; each ends within handshake_s.
+        # Limit: one a peer that a caller asks for; each ends within DIALS times handshake_s.
         self._dials: dict[PeerId, asyncio.Task[Link | PeerUnreachable]] = {}
 
     async def __aenter__(self) -> Self:
@@ -197,35 +200,42 @@ class Links:
         # An error is returned, not raised: raised, it would end the group that owns this task.
         loop = asyncio.get_running_loop()
         link: Link | None = None
-        try:
-            async with asyncio.timeout(self._handshake_s):
-                for _ in range(DIALS):
+        for left in reversed(range(DIALS)):
+            began_s = loop.time()
+            try:
+                async with asyncio.timeout(self._handshake_s):
                     _, link = await loop.create_connection(
                         lambda: Link(self, contact), contact.host, contact.port, local_addr=self._source(contact.host)
                     )
                     await link.opened()
-                    if not link.broke:
-                        break
-        except TimeoutError:
-            if link is not None:
-                link.abort("no hello in time")
-            late = f"no hello within {self._handshake_s:g} s"
-            return PeerUnreachable(contact.host, contact.port, link.reason if link is not None and link.broke else late)
-        except OSError as error:
-            return PeerUnreachable(contact.host, contact.port, error.strerror or str(error))
-        except (ValueError, OverflowError) as error:
-            # No address at all: whoever told us of this contact is wrong.
-            return PeerUnreachable(contact.host, contact.port, str(error))
-        except asyncio.CancelledError:
-            if link is not None:
-                link.abort("this peer stops")
-            raise
+                if not link.broke:
+                    break
+            except TimeoutError:
+                if link is not None:
+                    link.abort("no hello in time")
+                if left and not self._reads(contact, began_s):
+                    continue
+                late = f"no hello within {self._handshake_s:g} s"
+                return PeerUnreachable(contact.host, contact.port, link.reason if link is not None and link.broke else late)
+            except OSError as error:
+                return PeerUnreachable(contact.host, contact.port, error.strerror or str(error))
+            except (ValueError, OverflowError) as error:
+                # No address at all: whoever told us of this contact is wrong.
+                return PeerUnreachable(contact.host, contact.port, str(error))
+            except asyncio.CancelledError:
+                if link is not None:
+                    link.abort("this peer stops")
+                raise
         assert link is not None, "it was dialled once at least"
         if link.state is LinkState.OPEN:
             return link
         if link.reason == WRONG_PEER:
             return WrongPeer(contact.host, contact.port, contact.id, link.peer.id)
         return PeerUnreachable(contact.host, contact.port, link.reason)
+
+    def _reads(self, contact: Contact, since_s: float) -> bool:
+        """Whether this side has read since then, as far as known: something came, or nobody but this peer could have sent it."""
+        return self.read_s > since_s or all(link.peer.id == contact.id for link in self._connections)
 
     def _source(self, target: str) -> Address | None:
         """Dial from where we listen, as the other side takes our host from the connection; unless we listen everywhere."""

@@ -415,3 +415,37 @@ def test_one_peer_has_a_few_links_and_loses_those_by_which_nothing_comes() -> No
             assert server.links.counts["too many links of one peer"] == 20 + 1 - MAX_LINKS_PER_PEER
 
     run(main, seed=17)
+
+
+def test_who_hears_nobody_does_not_blame_the_one_that_it_dials() -> None:
+    async def main(net: SimNet) -> None:
+        busy, friend, other = peer(net), peer(net), peer(net)
+        async with busy.links, friend.links, other.links:
+            await busy.links.to(friend.contact)
+            net.stall(busy.links.host)
+            dialling = asyncio.create_task(busy.links.to(other.contact))
+            await asyncio.sleep(busy.links._handshake_s + 1)
+            net.read_on(busy.links.host)
+
+            assert (await dialling).state is LinkState.OPEN
+
+    run(main, seed=18)
+
+
+def test_who_hears_others_blames_the_one_that_says_nothing_at_once() -> None:
+    async def main(net: SimNet) -> None:
+        dialler, friend, busy = peer(net), peer(net), peer(net)
+        async with dialler.links, friend.links, busy.links:
+            await dialler.links.to(friend.contact)
+            net.stall(busy.links.host)
+            dialling = asyncio.create_task(dialler.links.to(busy.contact))
+            begun_s = net.loop.time()
+            await asyncio.sleep(1)
+            friend.links.all()[0].send(b"this side hears")
+
+            with pytest.raises(PeerUnreachable, match="no hello within 5 s"):
+                await dialling
+
+            assert net.loop.time() - begun_s < dialler.links._handshake_s + 1
+
+    run(main, seed=19)
