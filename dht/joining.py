@@ -28,6 +28,9 @@ LOOK_AROUND_S = 10.0
 ENTRIES = 32
 """Addresses of the book tried by a peer that starts."""
 
+NO_ANSWER = "no answer"
+OURSELVES = "that is this peer itself"
+
 log = logging.getLogger(__name__)
 
 
@@ -100,6 +103,11 @@ class Joining:
         if wanted and not entered:
             problems = [outcome for outcome in outcomes[: len(wanted)] if isinstance(outcome, str)]
             raise JoinFailed(list(zip(wanted, problems, strict=True)))
+        for address, outcome in zip(wanted, outcomes, strict=False):
+            if isinstance(outcome, str):
+                # One list of addresses may serve all peers: not all need run yet, and it may have this peer itself.
+                level = logging.INFO if outcome in (NO_ANSWER, OURSELVES) else logging.WARNING
+                log.log(level, "not entered by %s: %s; entered by %s", show(*address), outcome, show(*entered[0]))
         refused = [
             (show(*address), problem)
             for address, problem in zip(others, outcomes[len(wanted) :], strict=True)
@@ -119,11 +127,11 @@ class Joining:
         if who is None:
             refusal = self._refused_by(literal)
             if refusal is None:
-                return "no answer"
+                return NO_ANSWER
             # That this side refuses is no proof that a peer is there: whoever can send from its address could have answered.
             return refusal.sentence if refusal is Refusal.UNLISTED else f"{REFUSED}{refusal.sentence}"
         if who == own:
-            return "that is this peer itself"
+            return OURSELVES
         return literal
 
     async def _resolve(self, address: Address) -> Address | str:

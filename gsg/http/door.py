@@ -45,11 +45,14 @@ WebSocket /v1    publish and subscribe; use the command gsg, or gsg.connect() in
 
 
 class _TrueAlarms(logging.Filter):
-    """Drops what uvicorn says of a WebSocket that was answered with an HTTP response, as of an error, although ASGI allows it."""
+    """Drops what uvicorn says, as of an error, of a WebSocket that was answered with an HTTP response, although ASGI allows it, and
+    of requests that it cancels CLOSE_S after the door has begun to close: their clients are told that the peer has stopped."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether to log it."""
-        return not record.getMessage().startswith("ASGI callable returned without completing handshake")
+        if record.exc_info and record.exc_info[0] is asyncio.CancelledError:
+            return False
+        return not record.getMessage().startswith(("ASGI callable returned without completing handshake", "Cancel "))
 
 
 _TRUE_ALARMS = _TrueAlarms()

@@ -99,6 +99,21 @@ def test_a_stranger_cannot_join_is_told_why_once_and_is_counted(options: dict[st
     run(main, seed=2)
 
 
+def test_an_address_that_refuses_is_named_where_another_lets_the_peer_in(caplog: pytest.LogCaptureFixture) -> None:
+    async def main(net: SimNet) -> None:
+        friend, other, comer = peer(net), peer(net, secret=SECRET), peer(net)
+        async with friend.endpoint, other.endpoint, comer.endpoint:
+            await friend.endpoint.overlay.join([])
+            await other.endpoint.overlay.join([])
+            await comer.endpoint.overlay.join([each.endpoint.contact.address for each in (other, friend, comer)])
+            assert comer.endpoint.overlay.contacts() == [friend.endpoint.contact]
+
+    run(main, seed=2)
+    [warning] = [record.getMessage() for record in caplog.records if record.name == "dht.joining"]
+    assert warning.startswith("not entered by 10.0.0.2:7400: refused: it belongs to another network")
+    assert warning.endswith("; entered by 10.0.0.1:7400")
+
+
 def test_a_peer_that_is_not_on_the_list_is_told_so_and_the_others_are_let_in() -> None:
     async def main(net: SimNet) -> None:
         friend, stranger = peer(net), peer(net)

@@ -207,6 +207,27 @@ async def test_a_subscription_ends_with_its_peer() -> None:
         await subscription.close()
 
 
+async def test_what_is_under_way_for_too_long_when_the_door_closes_is_given_up_and_its_client_told(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("gsg.http.door.CLOSE_S", 0.01)
+    begun = asyncio.Event()
+
+    async def insert_for_ever(*_: object, **__: object) -> int:
+        begun.set()
+        return await asyncio.get_running_loop().create_future()
+
+    async with Peer() as peer, HttpDoor(peer, port=0) as door, gsg.connect(door.url) as client:
+        monkeypatch.setattr(peer, "insert", insert_for_ever)
+        inserting = asyncio.ensure_future(client.insert([("a",)]))
+        await begun.wait()
+        await door.__aexit__(None, None, None)
+
+        with pytest.raises(PeerUnreachable, match="has stopped"):
+            await inserting
+    assert not [record for record in caplog.records if record.name.startswith("uvicorn")]
+
+
 async def test_a_client_that_is_closed_says_so(door: HttpDoor) -> None:
     async with gsg.connect(door.url) as client:
         subscription = await client.subscribe("(?x)")
