@@ -66,13 +66,13 @@ async def _publish(file: Path, format_name: str | None, retract: bool, readers: 
     from ..client import connect
     from ..files import format_of, read_tuples
 
-    if format_name is None:
-        if str(file) == "-":
-            raise Unsupported("standard input has no suffix; say --format nt, --format ttl or --format gsg")
-        format_name = format_of(file)
+    if format_name is None and str(file) == "-":
+        raise Unsupported("standard input has no suffix; say --format nt, --format ttl or --format gsg")
     name = "standard input" if str(file) == "-" else file.name
     only = {"audience": audience_of(readers)}
     with _opened(file) as (stream, raw, size_bytes):
+        # Once it is there: of a name that was mistyped the suffix is not what is wrong.
+        format_name = format_name or format_of(file)
         async with connect(url) as client:
             with PublishProgress(name, raw, size_bytes, quiet=quiet) as progress:
                 if format_name == "gsg":

@@ -137,10 +137,11 @@ def test_files_that_cannot_be_published_say_why(
     assert "Traceback" not in result.output
 
 
-def test_a_file_that_is_not_there_is_named(gsg: Gsg, tmp_path: Path) -> None:
-    result = gsg("publish", tmp_path / "none.nt")
+@pytest.mark.parametrize("name", ["none.nt", "none"])
+def test_a_file_that_is_not_there_is_named(gsg: Gsg, tmp_path: Path, name: str) -> None:
+    result = gsg("publish", tmp_path / name)
 
-    assert (result.exit_code, result.stderr) == (2, f"gsg: cannot read {tmp_path / 'none.nt'}: no such file or directory\n")
+    assert (result.exit_code, result.stderr) == (2, f"gsg: cannot read {tmp_path / name}: no such file or directory\n")
 
 
 def test_standard_input_needs_a_format(gsg: Gsg) -> None:
