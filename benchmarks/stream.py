@@ -36,6 +36,8 @@ from gsg.holders import UNSURE_S
 from gsg.processes import peers
 
 RUNS = 5
+TURNS = 15
+"""Runs of each of two streams that are compared: single ones differ by more than what is looked for."""
 BATCH = 500
 """Tuples in one call of a publisher."""
 RATE = 1_000
@@ -281,7 +283,7 @@ class Overlay:
         await self._deaf.ask(do="open", name=name, facts=False)
         await self._deaf.ask(do="pause", peer=self._ids[0].hex())
         before = resident_bytes(self._line.middle_pid)
-        without, figure = await self._line.in_turn([alone, name], count, runs)
+        without, figure = await self._line.in_turn([alone, name], count, 1 if self._options.quick else TURNS)
         after = resident_bytes(self._line.middle_pid)
         # As a holder of facts it is to read again: what comes next is measured beside peers that do.
         await self._deaf.ask(do="resume", peer=self._ids[0].hex())
