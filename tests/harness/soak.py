@@ -14,9 +14,11 @@ import os
 import signal
 import sys
 import time
+from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
+from typing import TypeAlias
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1])]
@@ -28,22 +30,34 @@ FIRST = 200
 """Those before are run by the test suite."""
 ROUNDS = (1, 2, 3)
 """The runs of a soak are longer, in turn."""
-BATCH = 20
+AHEAD = 8
+"""So many seeds for each core are given out before the first of them has been told: one that takes long keeps no core idle."""
 TOLD_EVERY = 100
 
+Judged: TypeAlias = tuple[int, int, list[str]]
 
-def judge(seed: int) -> tuple[int, int, list[str]]:
+
+def judge(seed: int) -> Judged:
     """A seed, how many rounds it was given, and what is not as promised."""
     rounds = ROUNDS[seed % len(ROUNDS)]
     return seed, rounds, run(seed, rounds=rounds)[1]
 
 
-def judged(seeds: Iterator[int], ends_s: float) -> Iterator[tuple[int, int, list[str]]]:
+def judged(seeds: Iterator[int], ends_s: float) -> Iterator[Judged]:
     """All of them in turn, until there are no more or the time is over."""
+    cores = os.cpu_count() or 1
     # Ctrl-C is for the soak itself: what runs is run to its end, and nothing more is begun.
-    with ProcessPoolExecutor(os.cpu_count(), initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)) as pool:
-        while time.monotonic() < ends_s and (batch := list(itertools.islice(seeds, BATCH))):
-            yield from pool.map(judge, batch)
+    with ProcessPoolExecutor(cores, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)) as pool:
+        given: deque[Future[Judged]] = deque(pool.submit(judge, seed) for seed in itertools.islice(seeds, AHEAD * cores))
+        try:
+            while given:
+                yield given.popleft().result()
+                if time.monotonic() < ends_s:
+                    given.extend(pool.submit(judge, seed) for seed in itertools.islice(seeds, 1))
+                else:
+                    given = deque(one for one in given if not one.cancel())
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 def main() -> int:
