@@ -197,6 +197,10 @@ class SimLoop(asyncio.SelectorEventLoop):
         """Virtual seconds since the run began."""
         return self._now_s
 
+    def oversleep(self, seconds: float) -> None:
+        """The machine stands still for so long: nothing was called meanwhile, and what is due by then is late."""
+        self._now_s += seconds
+
     def run_in_executor(  # type: ignore[override]  # Any: as asyncio has it
         self, executor: Any, func: Callable[..., Any], *args: Any
     ) -> asyncio.Future[Any]:

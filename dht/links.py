@@ -15,6 +15,7 @@ import logging
 import socket
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from ipaddress import ip_address
 from random import Random
 from types import TracebackType
@@ -25,6 +26,7 @@ from .contacts import Contact, is_reachable_literal
 from .errors import Address, AddressInUse, BadContact, NotOpen, PeerUnreachable, WrongPeer
 from .greeting import WRONG_PEER, Claimed, Greeting, Proved
 from .identity import PeerId
+from .lateness import Timer, late_s
 from .link import Link, LinkState
 from .membership import Membership, Refusal
 
@@ -37,8 +39,8 @@ which nothing came for the longest is ended."""
 
 DIALS = 2
 """How often a peer is dialled where the first time says nothing of it: its host answers, and the connection breaks before the
-hello; or there is no hello in time, and nothing came from anybody else either, so it may be this side that does not get to reading.
-One that has no place for another link breaks it too, and is asked twice."""
+hello; or there is no hello in time, and this side was stopped meanwhile, or nothing came from anybody else either, so it may be
+this side that does not get to reading. One that has no place for another link breaks it too, and is asked twice."""
 
 CLOSE_S = 5.0
 """How long leaving waits for the other sides to take what is unsent, in seconds."""
@@ -101,7 +103,7 @@ class Links:
         self._closing = True
         # Limits: max_links; MAX_LINKS_PER_PEER of one peer, once they are open.
         # The value is the timer that ends half a handshake, owned by the link's entry here.
-        self._connections: dict[Link, asyncio.TimerHandle] = {}
+        self._connections: dict[Link, Timer] = {}
         self._by_peer: dict[PeerId, list[Link]] = {}
         # Limit: one a peer that a caller asks for; each ends within DIALS times handshake_s.
         self._dials: dict[PeerId, asyncio.Task[Link | PeerUnreachable]] = {}
@@ -200,10 +202,11 @@ class Links:
         # An error is returned, not raised: raised, it would end the group that owns this task.
         loop = asyncio.get_running_loop()
         link: Link | None = None
+        began_s = loop.time()
         for left in reversed(range(DIALS)):
-            began_s = loop.time()
+            due_s = began_s + self._handshake_s
             try:
-                async with asyncio.timeout(self._handshake_s):
+                async with asyncio.timeout_at(due_s):
                     _, link = await loop.create_connection(
                         lambda: Link(self, contact), contact.host, contact.port, local_addr=self._source(contact.host)
                     )
@@ -211,9 +214,14 @@ class Links:
                 if not link.broke:
                     break
             except TimeoutError:
+                if link is not None and link.state is LinkState.OPEN:
+                    break  # the hello had come, and nobody had looked yet
                 if link is not None:
                     link.abort("no hello in time")
-                if left and not self._reads(contact, began_s):
+                if theirs := self.linked(contact.id):
+                    return theirs
+                if left and (late_s(due_s) or not self._reads(contact, began_s)):
+                    began_s = loop.time()
                     continue
                 late = f"no hello within {self._handshake_s:g} s"
                 return PeerUnreachable(contact.host, contact.port, link.reason if link is not None and link.broke else late)
@@ -266,8 +274,7 @@ class Links:
 
     def connected(self, link: Link) -> None:
         """A connection stands; the hellos are awaited."""
-        loop = asyncio.get_running_loop()
-        self._connections[link] = loop.call_later(self._handshake_s, self._give_up, link)
+        self._connections[link] = Timer(self._handshake_s, partial(self._give_up, link))
         transport = link._transport
         sock = None if transport is None else transport.get_extra_info("socket")
         if sock is not None:

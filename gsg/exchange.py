@@ -11,11 +11,13 @@ import logging
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import repeat
 from math import inf
 from typing import TypeAlias, TypeVar
 
 import dht
+from dht.lateness import Timer, late_s
 
 from .errors import Elsewhere, PeerMisbehaved, PeerUnreachable, Refused
 from .messages import Differ, Done, Failed, Loads, Message, NotHere, PeerStatus, decode, encode
@@ -161,13 +163,17 @@ class _RemoteChannel(Channel):
         return self._link.heard_s
 
     async def drained(self, limit_s: float | None = None) -> None:
-        try:
-            async with asyncio.timeout(limit_s):
-                await self._link.drained()
-        except dht.DhtError as error:
-            raise LinkBroke(str(error)) from None
-        except TimeoutError:
-            raise PeerUnreachable(f"{show(self.contact)} has read nothing for {limit_s:.0f} s") from None
+        while True:
+            due_s = asyncio.get_running_loop().time() + (limit_s or 0.0)
+            try:
+                async with asyncio.timeout(limit_s):
+                    await self._link.drained()
+                return
+            except dht.DhtError as error:
+                raise LinkBroke(str(error)) from None
+            except TimeoutError:
+                if not late_s(due_s):
+                    raise PeerUnreachable(f"{show(self.contact)} has read nothing for {limit_s:.0f} s") from None
 
     def abort(self, reason: str) -> None:
         self._link.abort(reason)
@@ -331,19 +337,19 @@ class Exchange:
             channel.abort(reason)
 
 
-async def answer_of(channel: Channel, future: asyncio.Future[Answer], wanted: type[Wanted]) -> Wanted:
-    """Wait for an answer of one kind.
+async def answer_of(channel: Channel, future: asyncio.Future[Answer], wanted: type[Wanted], *, shared: bool = False) -> Wanted:
+    """Wait for an answer of one kind. It is ``shared`` where others want it as well, whatever becomes of whoever waits here.
 
     Raises PeerUnreachable after ANSWER_TIMEOUT_S, Refused with the peer's reason, Elsewhere when it names another peer, and
     PeerMisbehaved for an answer of another kind.
     """
+    if shared:
+        future = _copy_of(future)
+    timer = Timer(ANSWER_TIMEOUT_S, partial(_did_not_come, future, channel.contact))
     try:
-        async with asyncio.timeout(ANSWER_TIMEOUT_S):
-            answer = await future
-    except TimeoutError:
-        if future.cancelled():
-            raise PeerUnreachable(f"{show(channel.contact)} did not answer within {ANSWER_TIMEOUT_S:.0f} s") from None
-        answer = future.result()  # it came in the last moment
+        answer = await future
+    finally:
+        timer.cancel()
     if isinstance(answer, Failed):
         raise Refused(f"{show(channel.contact)} refused: {answer.reason}")
     if isinstance(answer, NotHere):
@@ -353,3 +359,26 @@ async def answer_of(channel: Channel, future: asyncio.Future[Answer], wanted: ty
     if not isinstance(answer, wanted):
         raise PeerMisbehaved(f"{show(channel.contact)} answered with {type(answer).__name__}; expected {wanted.__name__}")
     return answer
+
+
+def _did_not_come(answer: asyncio.Future[Answer], contact: dht.Contact) -> None:
+    if not answer.done():
+        answer.set_exception(PeerUnreachable(f"{show(contact)} did not answer within {ANSWER_TIMEOUT_S:.0f} s"))
+
+
+def _copy_of(answer: asyncio.Future[Answer]) -> asyncio.Future[Answer]:
+    """The same answer, for somebody who may give up waiting for it alone."""
+    copy: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+
+    def tell(answer: asyncio.Future[Answer]) -> None:
+        if copy.done():
+            return
+        if answer.cancelled():
+            copy.cancel()
+        elif (error := answer.exception()) is not None:
+            copy.set_exception(error)
+        else:
+            copy.set_result(answer.result())
+
+    answer.add_done_callback(tell)
+    return copy

@@ -17,6 +17,8 @@ import logging
 from collections.abc import Callable, Collection
 from random import Random
 
+from dht.lateness import late_s
+
 from .errors import PeerUnreachable, Refused
 from .exchange import ANSWER_TIMEOUT_S, Answer, Channel, Exchange
 from .holders import Holders
@@ -59,10 +61,12 @@ class Heartbeats:
     async def run(self) -> None:
         """Beat until cancelled."""
         while True:
+            due_s = asyncio.get_running_loop().time() + BEAT_S
             await asyncio.sleep(BEAT_S)
+            was_stopped = late_s(due_s) > 0
             try:
                 await self._find_links()
-                self.beat(asyncio.get_running_loop().time())
+                self.beat(asyncio.get_running_loop().time(), was_stopped=was_stopped)
             except Exception:
                 # A defect that one beat brings out is no reason for there to be no more: links would be lost unnoticed.
                 log.exception("not all links were asked whether they stand")
@@ -73,15 +77,15 @@ class Heartbeats:
             with contextlib.suppress(PeerUnreachable):
                 await self._exchange.channel(self._rng.choice(others))
 
-    def beat(self, now: float) -> None:
-        """Ask the links that have been silent, and end those that owe an answer for too long."""
+    def beat(self, now: float, *, was_stopped: bool = False) -> None:
+        """Ask the links that have been silent, and end those that owe an answer for too long: not where this side was stopped."""
         feeding = self._feeding()
         for channel, (answer, since_s) in list(self._asked.items()):
             if answer.done():
                 del self._asked[channel]
             elif channel in feeding:
                 patience_s = CONGESTED_S if channel.congested else SILENT_S
-                if max(since_s, channel.heard_s) + patience_s <= now:
+                if max(since_s, channel.heard_s) + patience_s <= now and not was_stopped:
                     channel.abort(f"nothing has come by it for {patience_s:g} s")
         others = self._exchange.channels()
         told = self._rng.sample(others, min(TOLD, len(others)))

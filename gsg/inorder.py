@@ -12,10 +12,12 @@ from collections.abc import Callable, Collection, Sequence
 from itertools import count
 from typing import TypeAlias
 
+from dht.lateness import late_s
+
 from .errors import PeerUnreachable
 from .exchange import Channel
 from .messages import After, AskPassed, Deltas, Event, Happened, Origin, Passed, encode
-from .ordering import ORDER_WAIT_S, Ordering, Way
+from .ordering import NOBODY, ORDER_WAIT_S, Ordering, Way
 from .sizes import size_bytes
 
 log = logging.getLogger(__name__)
@@ -27,8 +29,8 @@ OnHeld: TypeAlias = Callable[[Channel, bytes, Event, Sequence[int]], Callable[[]
 
 NOBODY_BYTES = 8
 """The length of what is put in the place of a publisher where nobody in particular is asked for; the ids of peers are longer."""
-_NOBODY = Origin(b"", 0)
-"""Of what no publisher has just said: it waits for nothing but what concerns the same facts."""
+_NOBODY = Origin(NOBODY, 0)
+"""Of what no publisher has just said: it waits for nothing but what its feed brought before."""
 
 
 class InOrder:
@@ -86,7 +88,7 @@ class InOrder:
         concerns = ((channel, message.feed), message.facts)
         ordering = self._ordering
         if ordering.passes(channel, origin.publisher, origin.number, origin.after, more=message.more) and not (
-            len(ordering) and ordering.conflicts(concerns)
+            len(ordering) and ordering.conflicts(origin.publisher, concerns)
         ):
             apply()
             return
@@ -166,10 +168,15 @@ class InOrder:
         due_s = self._ordering.due_s
         if due_s is None or self._timer is not None:
             return
-        self._timer = asyncio.get_running_loop().call_at(due_s, self._expire)
+        self._timer = asyncio.get_running_loop().call_at(due_s, self._expire, due_s)
 
-    def _expire(self) -> None:
+    def _expire(self, due_s: float) -> None:
         self._timer = None
+        if away_s := late_s(due_s):
+            # What is waited for may have come, and lie unread.
+            self._ordering.forgive(away_s)
+            self._wake_up_later()
+            return
         before = self._ordering.late
         turn = self._ordering.expire(self._now())
         if self._ordering.late > before:

@@ -326,7 +326,8 @@ class Intake:
                 if attempt == ATTEMPTS:
                     raise PeerUnreachable(
                         f"no peer takes {alpha_text(alpha_of(memory.template))}: {error}; peers do not agree on who holds it, as "
-                        "while many come and go, or two have one --data directory: try again in a moment, then look at their logs"
+                        "while many come and go, where their lists of --allow-peers differ, or where two have one --data "
+                        "directory: try again in a moment, then look at their logs"
                     ) from None
                 await self._holders.meet(error.contact, attempt - 1)
             except PeerUnreachable:

@@ -14,7 +14,9 @@ How far a way has come counts by arrival, whether what came is held or not, so t
 each other to be delivered. Nothing is dropped here, and nothing waits for longer than ORDER_WAIT_S.
 
 Facts of several publishers come by one feed, and what happens to one fact must be delivered as the feed says it, whoever said it:
-what concerns the same fact of the same feed waits for what is held of it, also when it is late.
+what concerns the same fact of the same feed waits for what is held of it, also when it is late. What a feed brings without saying
+whose word it is, as where keys have changed hands, may be anybody's: it waits for all that is held of the feed, and all that the
+feed brings afterwards for it.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from heapq import heappop, heappush
+from itertools import takewhile
 from typing import Generic, TypeAlias, TypeVar
 
 from .messages import After
@@ -33,12 +36,15 @@ HELD = 50_000
 HELD_BYTES = 32 * 1024 * 1024
 """So much is held at a peer; beyond, what has waited the longest is delivered, with what comes before it, and counted as late.
 While keys change hands each event comes by all holders of its key, and a publisher at full speed has some 10,000 on their way."""
+NOBODY = b""
+"""In the place of a publisher where a feed does not say whose word it brings."""
 PUBLISHERS = 4_096
 """Publishers of whom it is remembered how far they have come; beyond, the one unheard of for the longest is forgotten."""
 
 Way: TypeAlias = Hashable
 """What brings things in order: a link from a rendezvous."""
 Payload = TypeVar("Payload")
+Key = TypeVar("Key")
 Concerns: TypeAlias = tuple[Hashable, Sequence[Hashable]]
 """A feed, and the facts of it that something changes."""
 
@@ -74,7 +80,7 @@ class Held(Generic[Payload]):
         self.since_s = since_s
         self.concerns: Concerns | None = None
         self.behind: Sequence[Held[Payload]] = ()
-        """Per fact that this concerns, the last that came before it: that one waits for those before, so it stands for all."""
+        """What came before it and it is to follow: of each fact the last, which waits for those before, so it stands for all."""
         self.blocking: dict[bytes, None] = {}
         """Publishers of those that wait behind this one."""
         self.done = False
@@ -113,6 +119,10 @@ class Ordering(Generic[Payload]):
         """All that is held, by arrival. Limit: HELD, HELD_BYTES."""
         self._of_fact: dict[tuple[Hashable, Hashable], dict[int, Held[Payload]]] = {}
         """What is held that concerns a fact of a feed, by arrival."""
+        self._of_feed: dict[Hashable, dict[int, Held[Payload]]] = {}
+        """What is held that concerns facts of a feed, by arrival."""
+        self._nobodys: dict[Hashable, dict[int, Held[Payload]]] = {}
+        """Those of them that are nobody's in particular."""
         self._freed: list[bytes] = []
         """Publishers of whom something has waited behind what was delivered."""
         self._bytes = 0
@@ -139,10 +149,12 @@ class Ordering(Generic[Payload]):
         _has_come(stream, way, last - more)
         return not stream.held and not (after and self._waits(stream, way, last, after))
 
-    def conflicts(self, concerns: Concerns) -> bool:
-        """Whether something held concerns the same facts as what has passed; so it is of another publisher."""
+    def conflicts(self, publisher: bytes, concerns: Concerns) -> bool:
+        """Whether what has passed is to wait all the same for something held of its feed, of another publisher."""
         feed, facts = concerns
-        return any((feed, fact) in self._of_fact for fact in facts) if self._of_fact else False
+        if feed not in self._of_feed:
+            return False
+        return publisher == NOBODY or feed in self._nobodys or any((feed, fact) in self._of_fact for fact in facts)
 
     def hold(
         self,
@@ -164,11 +176,15 @@ class Ordering(Generic[Payload]):
             held = Held(self._arrivals, publisher, number, way, after, payload, size, now)
             if concerns is not None:
                 held.concerns = concerns
-                held.behind = self._before(concerns)
+                held.behind = self._before(publisher, concerns)
                 for other in held.behind:
                     other.blocking[publisher] = None
-                for fact in concerns[1]:
-                    self._of_fact.setdefault((concerns[0], fact), {})[self._arrivals] = held
+                feed, facts = concerns
+                for fact in facts:
+                    self._of_fact.setdefault((feed, fact), {})[self._arrivals] = held
+                self._of_feed.setdefault(feed, {})[self._arrivals] = held
+                if publisher == NOBODY:
+                    self._nobodys.setdefault(feed, {})[self._arrivals] = held
             heappush(stream.held, (number, self._arrivals, held))
             self._oldest[self._arrivals] = held
             self._bytes += size
@@ -212,6 +228,11 @@ class Ordering(Generic[Payload]):
             return held.since_s + ORDER_WAIT_S
         return None
 
+    def forgive(self, away_s: float) -> None:
+        """Nobody was here for so long: what is held has not waited then."""
+        for held in self._oldest.values():
+            held.since_s += away_s
+
     def expire(self, now: float) -> list[Payload]:
         """Give up what has been waited for long enough; returns what is to be delivered now."""
         delivered: list[Payload] = []
@@ -245,10 +266,16 @@ class Ordering(Generic[Payload]):
         """Whether there are such."""
         return next(self._missing(stream, way, number, after), None) is not None
 
-    def _before(self, concerns: Concerns) -> list[Held[Payload]]:
-        """Per fact, the last that is held of it, by arrival."""
+    def _before(self, publisher: bytes, concerns: Concerns) -> list[Held[Payload]]:
+        """What is held that something is to wait for, by arrival; each waits for those before it, so it stands for them."""
         feed, facts = concerns
-        last = {next(reversed(of_fact)) for fact in facts if (of_fact := self._of_fact.get((feed, fact)))}
+        nobodys = self._nobodys.get(feed)
+        last = set() if nobodys is None else {next(reversed(nobodys))}
+        if publisher == NOBODY:
+            # All since nobody's last one: so each is looked at once.
+            last.update(takewhile(lambda arrival: nobodys is None or arrival not in nobodys, reversed(self._of_feed.get(feed, {}))))
+        else:
+            last.update(next(reversed(of_fact)) for fact in facts if (of_fact := self._of_fact.get((feed, fact))))
         return [self._oldest[arrival] for arrival in sorted(last)]
 
     def _want(self, publisher: bytes, stream: _Stream[Payload], missing: Sequence[tuple[Way, int]]) -> None:
@@ -319,10 +346,10 @@ class Ordering(Generic[Payload]):
         if held.concerns is not None:
             feed, facts = held.concerns
             for fact in dict.fromkeys(facts):
-                of_fact = self._of_fact[feed, fact]
-                del of_fact[held.arrival]
-                if not of_fact:
-                    del self._of_fact[feed, fact]
+                _leave(self._of_fact, (feed, fact), held.arrival)
+            _leave(self._of_feed, feed, held.arrival)
+            if held.publisher == NOBODY:
+                _leave(self._nobodys, feed, held.arrival)
             self._freed.extend(held.blocking)
             held.behind = ()  # else each would keep all that were ever held before it
         return held.payload
@@ -332,6 +359,12 @@ class Ordering(Generic[Payload]):
             if not stream.held:
                 del self._streams[publisher]
                 return
+
+
+def _leave(held: dict[Key, dict[int, Held[Payload]]], of: Key, arrival: int) -> None:
+    del held[of][arrival]
+    if not held[of]:
+        del held[of]
 
 
 def _has_come(stream: _Stream[Payload], way: Way, number: int) -> None:

@@ -273,7 +273,7 @@ class Publisher:
                 turn = None
             for at, (parcel, channel, answer) in enumerate(sent):
                 try:
-                    done = await answer_of(channel, asyncio.shield(answer), Done)
+                    done = await answer_of(channel, answer, Done, shared=True)
                 except PeerUnreachable as error:
                     problem = error
                     answer.cancel()

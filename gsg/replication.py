@@ -29,6 +29,7 @@ from itertools import islice
 from typing import TypeAlias
 
 import dht
+from dht.lateness import AwakeClock, late_s
 
 from .audiences import audiences_of
 from .errors import GsgError, PeerUnreachable, Refused
@@ -113,6 +114,8 @@ class Replication:
         self._on_missed = on_missed
         self._start_task = start_task
         self._patience = Patience()
+        self._clock = AwakeClock()
+        """Nobody is deaf, or slow, in a time in which this peer was stopped itself."""
 
     def hold(
         self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes], stamp: int, origins: Sequence[tuple[range, Origin | None]]
@@ -241,9 +244,10 @@ class Replication:
             return lambda request: Replicate(request, [sign] * count, theirs[part], places[part], [stamp] * count, audiences[part])
 
         answers = [channel.ask(make(part)) for part in parts(theirs, CHUNK_FACTS)]
+        now = self._clock.now
         for answer in answers:
-            self._patience.asked(channel.contact.id, _now())
-            answer.add_done_callback(lambda _: self._patience.answered(channel.contact.id, _now()))
+            self._patience.asked(channel.contact.id, now())
+            answer.add_done_callback(lambda _: self._patience.answered(channel.contact.id, now()))
         return answers
 
     async def _send_rest(self, sign: int, facts: Sequence[Tuple], copies: Copies, stamp: int, sent: Sent) -> GsgError | None:
@@ -275,7 +279,7 @@ class Replication:
         :meth:`_copies` says now, where that is known.
         """
         problem: GsgError | None = None
-        deadline_s = _now() + HOLDERS_TIMEOUT_S
+        deadline_s = self._clock.now() + HOLDERS_TIMEOUT_S
         for attempt in range(ATTEMPTS):
             if attempt or copies is None:
                 copies = self._copies(facts, places)
@@ -292,7 +296,7 @@ class Replication:
             problem = await self._heard(facts, places, copies, sent, deadline_s) or problem
             if self._is_held(facts, places, copies, sent):
                 return self._behind_elsewhere(facts, sent)
-            if _now() >= deadline_s:
+            if self._clock.now() >= deadline_s:
                 break
             # Who is slow may confirm yet, also when it was set aside.
             sent = {holder: told for holder, told in sent.items() if not any(map(_has_failed, told[1]))}
@@ -309,7 +313,7 @@ class Replication:
     ) -> GsgError | None:
         """Wait until the holders have confirmed, or something has to be sent to others: returns why."""
         while (problem := self._judge(copies, sent)) is None and not self._is_held(facts, places, copies, sent):
-            now = _now()
+            now = self._clock.now()
             owing = {holder: _unanswered(answers) for holder, (_, answers) in sent.items()}
             waits = [answer for holder, answers in owing.items() if holder in copies for answer in answers]
             until_s = [deadline_s, *(self._deaf_at_s(holder) for holder, answers in owing.items() if answers and holder in copies)]
@@ -321,13 +325,13 @@ class Replication:
                 when, until_s = asyncio.FIRST_COMPLETED, until_s[:1]
             if not waits or deadline_s <= now:
                 return None
-            await asyncio.wait(waits, timeout=min(until_s) - now, return_when=when)
+            await self._clock.wait(waits, min(until_s), return_when=when)
         return problem
 
     def _judge(self, copies: Copies, sent: Sent) -> GsgError | None:
         """Look at the answers that have come and those that have not: why somebody who was waited for is to be replaced, if so."""
         problem: GsgError | None = None
-        now = _now()
+        now = self._clock.now()
         for holder, (_, answers) in sent.items():
             try:
                 for answer in answers:
@@ -414,7 +418,10 @@ class Replication:
                 # It may read by another link: the other side can have lost this one, and we were not told.
                 channel.abort(f"nothing has come by it for {ANSWER_TIMEOUT_S:g} s")
                 break
+            due_s = _now() + left_s
             await asyncio.wait([answer], timeout=left_s)
+            if late_s(due_s):
+                since_s = _now()
         _check(channel.contact, await answer)
 
 

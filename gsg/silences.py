@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+from dht.lateness import late_s
+
 from .errors import PeerUnreachable
 from .exchange import ANSWER_TIMEOUT_S, Channel, show
 
@@ -33,7 +35,10 @@ class Silences:
                 left_s = max(begun_s, self._heard_s[channel]) + ANSWER_TIMEOUT_S - clock()
                 if left_s <= 0:
                     raise PeerUnreachable(f"{show(channel.contact)} stopped in the middle of a snapshot")
+                due_s = clock() + left_s
                 await asyncio.wait([whole], timeout=left_s)
+                if late_s(due_s):
+                    begun_s = clock()
             await whole
         finally:
             self._waiting[channel] -= 1

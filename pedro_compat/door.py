@@ -20,6 +20,7 @@ from random import SystemRandom
 from types import TracebackType
 from typing import Self, cast
 
+from dht.lateness import Timer
 from gsg.errors import DoorClosed, reason
 from gsg.memories import Memory
 from gsg.messages import Count
@@ -348,10 +349,10 @@ class DataSocket(_Socket):
         self._first = FirstLine()
         self._ack: AckSocket | None = None
         self._gate = None if door.secret is None else Gate(door.secret)
-        self._silence: asyncio.TimerHandle | None = None
+        self._silence: Timer | None = None
 
     def begin(self) -> None:
-        self._silence = asyncio.get_running_loop().call_later(FIRST_LINE_S, self._silent)
+        self._silence = Timer(FIRST_LINE_S, self._silent)
 
     def _silent(self) -> None:
         log.info("a pedro client has not sent its id within %g seconds: closed", FIRST_LINE_S)

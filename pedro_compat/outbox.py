@@ -9,6 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from functools import partial
+
+from dht.lateness import Timer
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +69,7 @@ class Outbox:
         self._lines: list[bytes] = []
         self._size = 0
         self._sent_bytes = 0
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: Timer | None = None
 
     def deliver(self, line: bytes) -> None:
         """One delivery, complete with its newline."""
@@ -104,7 +107,7 @@ class Outbox:
         self._lines.clear()
 
     def _watch(self, unread: int) -> None:
-        self._timer = asyncio.get_running_loop().call_later(SLOW_S, self._still_slow, self._sent_bytes - unread)
+        self._timer = Timer(SLOW_S, partial(self._still_slow, self._sent_bytes - unread))
 
     def _still_slow(self, read_before: int) -> None:
         self._timer = None

@@ -432,6 +432,42 @@ def test_who_hears_nobody_does_not_blame_the_one_that_it_dials() -> None:
     run(main, seed=18)
 
 
+def test_who_was_stopped_does_not_blame_the_one_that_it_dials() -> None:
+    async def main(net: SimNet) -> None:
+        stopped, friend, other = peer(net), peer(net), peer(net)
+        async with stopped.links, friend.links, other.links:
+            await stopped.links.to(friend.contact)
+            net.stall(other.links.host)
+            dialling = asyncio.create_task(stopped.links.to(other.contact))
+            await asyncio.sleep(1)
+            friend.links.all()[0].send(b"heard before")
+            await stopped.frames.get()
+            net.loop.oversleep(60)
+            net.read_on(other.links.host)
+
+            assert (await dialling).state is LinkState.OPEN
+
+    run(main, seed=20)
+
+
+def test_a_dial_that_hears_nothing_gives_the_link_by_which_the_peer_has_dialled_meanwhile() -> None:
+    async def main(net: SimNet) -> None:
+        one, other, nobody = peer(net), peer(net), peer(net)
+        async with one.links, other.links:
+            net.partition([[nobody.links.host], [one.links.host, other.links.host]])
+            wrong = Contact(other.links.id, nobody.links.host, PORT)
+            dialling = asyncio.create_task(one.links.to(wrong))
+            await asyncio.sleep(1)
+            theirs = await other.links.to(one.contact)
+
+            link = await dialling
+
+            assert (link.state, link.dialled, link.peer.id) == (LinkState.OPEN, False, other.links.id)
+            assert theirs.state is LinkState.OPEN
+
+    run(main, seed=21)
+
+
 def test_who_hears_others_blames_the_one_that_says_nothing_at_once() -> None:
     async def main(net: SimNet) -> None:
         dialler, friend, busy = peer(net), peer(net), peer(net)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gsg.ordering
-from gsg.ordering import ORDER_WAIT_S, Ordering
+from gsg.ordering import NOBODY, ORDER_WAIT_S, Ordering
 
 P, Q = b"publisher", b"another"
 
@@ -42,7 +42,7 @@ class Ways:
         named = [(name.encode(), number, events) for name, number in (after or {}).items()]
         concerns = (way, list(facts)) if facts else None
         passes = self.ordering.passes(way, publisher, numbers[-1], named, more=more)
-        if passes and not (concerns is not None and self.ordering.conflicts(concerns)):
+        if passes and not (concerns is not None and self.ordering.conflicts(publisher, concerns)):
             self.told.extend(numbers if called is None else [called])
         else:
             things = [(number, number if called is None else called, 100) for number in numbers]
@@ -300,6 +300,25 @@ def test_what_another_publisher_says_of_other_facts_does_not_wait(ways: Ways) ->
     assert ways.told == [30, 40]
 
 
+def test_what_is_nobodys_in_particular_waits_for_all_that_its_feed_brought_before_and_is_waited_for(ways: Ways) -> None:
+    ways.arrive("r1", 2, after={"r2": 1}, facts="a")
+    ways.arrive("r1", 0, publisher=NOBODY, facts="b", called=20)
+    ways.arrive("r1", 30, publisher=Q, facts="c")
+    assert ways.told == []
+
+    ways.arrive("r2", 1)
+
+    assert ways.told == [1, 2, 20, 30]
+
+
+def test_what_is_nobodys_in_particular_does_not_wait_for_other_feeds(ways: Ways) -> None:
+    ways.arrive("r1", 2, after={"r2": 1}, facts="a")
+
+    ways.arrive("r3", 0, publisher=NOBODY, facts="a", called=20)
+
+    assert ways.told == [20]
+
+
 def test_two_publishers_that_wait_for_each_other_are_delivered_as_the_feeds_say(ways: Ways) -> None:
     # P: 4 by r2, then 5 by r1. Q: 3 by r1, then 9 by r2. r1 has 5 before 3, of one fact, and r2 has 9 before 4, of another.
     ways.arrive("r1", 5, after={"r2": 4}, facts="a")
@@ -423,7 +442,7 @@ def test_what_is_held_costs_nothing_where_it_concerns_other_facts(ways: Ways) ->
         passes = ways.ordering.passes("r1", P, number, [(b"r2", number - 1, 0)])
         concerns = ("feed", [Counting()])
         assert not passes
-        assert ways.ordering.conflicts(concerns) is False
+        assert ways.ordering.conflicts(P, concerns) is False
         ways.ordering.hold(0.0, "r1", P, [(b"r2", number - 1, 0)], [(number, number, 100)], concerns)
         return Counting.looked_at - before
 
@@ -436,7 +455,7 @@ STEPS = st.one_of(
     st.tuples(
         st.just("arrive"),
         st.sampled_from(["r1", "r2", "r3"]),
-        st.sampled_from([P, Q]),
+        st.sampled_from([P, Q, NOBODY]),
         st.integers(1, 9),
         st.dictionaries(st.sampled_from(["r1", "r2", "r3"]), st.integers(1, 12), max_size=2),
         st.sampled_from(["", "a", "b", "ab"]),
@@ -455,11 +474,15 @@ def test_whatever_is_said_what_happens_to_a_fact_is_told_as_its_feed_says_it(
 ) -> None:
     ways = Ways("r1", "r2", "r3")
     arrived: list[tuple[int, str, str]] = []
+    nobodys: list[int] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gsg.ordering, "HELD", limit)
         for count, (what, *rest) in enumerate(steps):
             if what == "arrive":
                 way, publisher, number, after, facts, more = rest
+                if publisher == NOBODY:
+                    number, after, facts = 0, {}, facts or "c"
+                    nobodys.append(count)
                 arrived.append((count, way, facts))
                 ways.arrive(way, number, after=after, publisher=publisher, facts=facts, more=more, called=count)
             elif what == "passed":
@@ -478,6 +501,10 @@ def test_whatever_is_said_what_happens_to_a_fact_is_told_as_its_feed_says_it(
         for fact in "ab":
             concerned = [count for count, by, facts in arrived if by == way and fact in facts]
             assert [count for count in ways.told if count in concerned] == concerned
+        of_feed = [count for count, by, facts in arrived if by == way and facts]
+        for nobodys_own in set(nobodys).intersection(of_feed):
+            at, place = of_feed.index(nobodys_own), ways.told.index(nobodys_own)
+            assert {count for count in ways.told[:place] if count in of_feed} == set(of_feed[:at])
 
 
 def test_what_is_due_is_told_at_that_very_moment_however_the_clock_rounds() -> None:
