@@ -12,6 +12,8 @@ from typing import Any
 
 LATE_S = 0.5
 """How late a timer is, in seconds, that was not called because nobody was there. A busy machine is late by less, mostly."""
+MOMENT_S = 0.001
+"""What is waited at least, in seconds: by rounding a time may be a little before itself."""
 
 
 def late_s(due_s: float) -> float:
@@ -47,7 +49,7 @@ class Timer:
 
 
 class AwakeClock:
-    """The loop's time without that in which this side was stopped, as far as those who wait by this clock have noticed."""
+    """The loop's time without the waits in which this side was stopped."""
 
     __slots__ = ("_away_s", "_noticed_s")
 
@@ -60,11 +62,12 @@ class AwakeClock:
         return asyncio.get_running_loop().time() - self._away_s
 
     async def wait(self, futures: Collection[asyncio.Future[Any]], until_s: float, *, return_when: str) -> None:  # Any: whatever
-        """As :func:`asyncio.wait`, until a time of this clock. Where that comes too late it is not that time yet."""
+        """As :func:`asyncio.wait`, until a time of this clock. Where that comes too late, none of the wait counts."""
         loop = asyncio.get_running_loop()
-        due_s = until_s + self._away_s
-        await asyncio.wait(futures, timeout=max(due_s - loop.time(), 0.0), return_when=return_when)
-        # Of one pause all hear who wait, and it counts once.
-        if away_s := late_s(max(due_s, self._noticed_s)):
-            self._away_s += away_s
+        begun_s = loop.time()
+        due_s = max(until_s + self._away_s, begun_s + MOMENT_S)
+        await asyncio.wait(futures, timeout=due_s - begun_s, return_when=return_when)
+        if late_s(due_s):
+            # All who wait hear of one pause, and it counts once.
+            self._away_s += loop.time() - max(begun_s, self._noticed_s)
             self._noticed_s = loop.time()

@@ -31,6 +31,8 @@ NOBODY_BYTES = 8
 """The length of what is put in the place of a publisher where nobody in particular is asked for; the ids of peers are longer."""
 _NOBODY = Origin(NOBODY, 0)
 """Of what no publisher has just said: it waits for nothing but what its feed brought before."""
+_NO_ORDER = Origin(b"everywhere", 0)
+"""The same where all peers feed, and no order is promised: it waits for nothing but what concerns the same facts."""
 
 
 class InOrder:
@@ -82,9 +84,9 @@ class InOrder:
         ]
         self._go_on(self._ordering.hold(self._now(), _way(channel, message.after), publisher, message.after, things))
 
-    def changed(self, channel: Channel, message: Deltas, apply: Callable[[], None]) -> None:
-        """Facts of a feed have come and gone: ``apply`` is called now, or in its turn."""
-        origin = message.origin or _NOBODY
+    def changed(self, channel: Channel, message: Deltas, apply: Callable[[], None], *, one_of_all: bool = False) -> None:
+        """Facts of a feed have come and gone: ``apply`` is called now, or in its turn. It may be one of those from all peers."""
+        origin = message.origin or (_NO_ORDER if one_of_all else _NOBODY)
         concerns = ((channel, message.feed), message.facts)
         ordering = self._ordering
         if ordering.passes(channel, origin.publisher, origin.number, origin.after, more=message.more) and not (
@@ -172,9 +174,9 @@ class InOrder:
 
     def _expire(self, due_s: float) -> None:
         self._timer = None
-        if away_s := late_s(due_s):
+        if late_s(due_s):
             # What is waited for may have come, and lie unread.
-            self._ordering.forgive(away_s)
+            self._ordering.wait_anew(self._now())
             self._wake_up_later()
             return
         before = self._ordering.late

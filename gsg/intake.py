@@ -244,7 +244,8 @@ class Intake:
             raise PeerMisbehaved(f"{len(deltas.facts)} deltas with {len(deltas.stamps)} stamps; expected as many, or none")
         try:
             if source.feed.takes(deltas):
-                self.inorder.changed(channel, deltas, partial(self._apply, source, source.feed.round, deltas))
+                apply = partial(self._apply, source, source.feed.round, deltas)
+                self.inorder.changed(channel, deltas, apply, one_of_all=source.memory.union is not None)
         except SequenceHole:
             log.warning("feed %d from %s has a hole: asking for a snapshot", deltas.feed, show(source.holder))
             self._resuming.ask(source)

@@ -228,10 +228,10 @@ class Ordering(Generic[Payload]):
             return held.since_s + ORDER_WAIT_S
         return None
 
-    def forgive(self, away_s: float) -> None:
-        """Nobody was here for so long: what is held has not waited then."""
+    def wait_anew(self, now: float) -> None:
+        """Nobody was here for a while: what is held waits from now on."""
         for held in self._oldest.values():
-            held.since_s += away_s
+            held.since_s = now
 
     def expire(self, now: float) -> list[Payload]:
         """Give up what has been waited for long enough; returns what is to be delivered now."""

@@ -60,8 +60,8 @@ def test_a_pause_counts_once_however_many_wait() -> None:
         await asyncio.sleep(0.5)
         net.loop.oversleep(100.0)
 
-        # The first was to wait for half a second more when the pause began, which is noticed when that is over.
-        assert await asyncio.gather(*waiting) == [100.5, 102.5, 299.5]
+        # The second notices it as well, and waits for as long as it was to, from when the first had noticed it.
+        assert await asyncio.gather(*waiting) == [101.5, 103.5, 300.5]
         assert clock.now() == 200.0
 
     run(main, seed=4)

@@ -1,0 +1,132 @@
+"""Peers that were stopped for a while, as their machine was, blame nobody for it: what was sent before arrives."""
+
+from __future__ import annotations
+
+import asyncio
+
+from peers import simulate
+
+import dht
+from dht.simnet import SimNet, run
+from gsg import Peer
+from gsg.exchange import ANSWER_TIMEOUT_S, Channel
+from gsg.features import key
+from gsg.heartbeats import BEAT_S, SILENT_S
+from gsg.inorder import InOrder
+from gsg.messages import Deltas, Message, Origin, Passed
+from gsg.ordering import ORDER_WAIT_S
+from gsg.replication import HOLDERS_TIMEOUT_S
+
+LONG_S = 2 * ANSWER_TIMEOUT_S
+"""Longer than anything is waited for."""
+
+
+def closest(peers: list[Peer], constant: str) -> list[Peer]:
+    """All peers, those closest to the key of a one-term fact first."""
+    return sorted(peers, key=lambda peer: dht.distance(peer.contact.id, key(1, 0, constant)))
+
+
+def test_holders_are_not_set_aside_and_the_change_is_acknowledged() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        primary, *holders = closest(peers, "x")
+        await primary.insert([("x",)])
+        for holder in holders:
+            net.stall(holder.contact.host)
+        retracting = asyncio.create_task(primary.retract([("x",)]))
+        await asyncio.sleep(1)
+
+        net.loop.oversleep(LONG_S)
+        await asyncio.sleep(0)
+        for holder in holders:
+            net.read_on(holder.contact.host)
+
+        assert await retracting == 1
+        assert net.loop.time() < LONG_S + HOLDERS_TIMEOUT_S
+        assert not primary._holders.aside
+
+    simulate(work, seed=6, size=3)
+
+
+def test_a_rendezvous_whose_answer_lies_unread_is_not_taken_for_dead() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        rendezvous, *_, publisher = closest(peers, "x")
+        gone: list[bytes] = []
+        publisher._holders._on_gone = lambda peer, lives: gone.append(peer)
+        net.stall(rendezvous.contact.host)
+        inserting = asyncio.create_task(publisher.insert([("x",)]))
+        subscribing = asyncio.create_task(publisher.subscribe('("x")'))
+        await asyncio.sleep(1)
+
+        net.loop.oversleep(LONG_S)
+        await asyncio.sleep(0)
+        net.read_on(rendezvous.contact.host)
+
+        assert await inserting == 1
+        assert (await subscribing).variables == ()
+        assert gone == []
+
+    simulate(work, seed=1, size=5)
+
+
+def test_a_link_that_owes_an_answer_stands() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        rendezvous, *_, subscriber = closest(peers, "x")
+        await subscriber.subscribe('("x")')
+        (feeding,) = [channel for channel in subscriber._subscriber.intake.channels() if channel.contact == rendezvous.contact]
+        await asyncio.sleep(BEAT_S)
+        net.stall(rendezvous.contact.host)
+        await asyncio.sleep(BEAT_S)
+
+        net.loop.oversleep(LONG_S)
+        await asyncio.sleep(0)
+        net.read_on(rendezvous.contact.host)
+        await asyncio.sleep(SILENT_S + 2 * BEAT_S)
+
+        assert feeding in subscriber._exchange.channels()
+
+    simulate(work, seed=1, size=8)
+
+
+class Line(Channel):
+    """A way to a peer by which nothing leaves."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(dht.Contact(name.encode().ljust(20), name, 1))
+
+    def send(self, message: Message) -> None:
+        pass
+
+    @property
+    def congested(self) -> bool:
+        return False
+
+    async def drained(self, limit_s: float | None = None) -> None:
+        pass
+
+    def abort(self, reason: str) -> None:
+        pass
+
+
+def test_order_is_kept_with_what_lies_unread() -> None:
+    async def main(net: SimNet) -> None:
+        one, other = Line("one"), Line("other")
+        inorder = InOrder(lambda peer: [line for line in (one, other) if line.contact.id == peer], lambda peer: [])
+        told: list[str] = []
+        after = [(other.contact.id, 1, 0)]
+        inorder.changed(one, Deltas(7, 0, [("a",)], [1], Origin(b"publisher", 2, after)), lambda: told.append("second"))
+        await asyncio.sleep(1)
+
+        net.loop.oversleep(LONG_S)
+        await asyncio.sleep(0.1)
+        inorder.changed(other, Deltas(8, 0, [("b",)], [1], Origin(b"publisher", 1, [])), lambda: told.append("first"))
+        inorder.passed(other, Passed(b"publisher", 1))
+        inorder.changed(
+            one, Deltas(7, 1, [("a",)], [-1], Origin(b"publisher", 4, [(other.contact.id, 3, 0)])), lambda: told.append("late")
+        )
+        await asyncio.sleep(ORDER_WAIT_S + 1)
+
+        assert told == ["first", "second", "late"]
+        assert inorder.late == 1
+        inorder.stop()
+
+    run(main, seed=1)
