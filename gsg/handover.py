@@ -116,10 +116,14 @@ class Handover:
 
     def newcomer(self, contact: dht.Contact) -> None:
         """A peer was discovered: some keys may be its own."""
-        self._settled_at_s = asyncio.get_running_loop().time() + SETTLING_S
         self._rendezvous.held.remembering = True
         self._came(contact.id)
-        self._look()
+        self._look_for(SETTLING_S)
+
+    def came_back(self) -> None:
+        """This peer was stopped for a while: others may hold its keys by now, and their feeds be elsewhere."""
+        self._new_until_s = asyncio.get_running_loop().time() + SETTLING_S
+        self._look_for(SETTLING_S)
 
     def _came(self, peer: bytes) -> None:
         self._newcomers[peer] = next(self._coming)
@@ -130,26 +134,25 @@ class Handover:
         """A peer is gone: keys that it held have another holder."""
         self._newcomers.pop(peer, None)
         self._telling.died(peer)
-        self._restoring.died(peer, asyncio.get_running_loop().time())
-        self._settled_at_s = max(self._settled_at_s, asyncio.get_running_loop().time() + MENDING_S)
-        self._look()
+        self._died_far_away([peer])
 
     def _died_far_away(self, peers: Sequence[bytes]) -> None:
         """Somebody tells of peers that died: keys that we do not hold may have lost all holders."""
         for peer in peers:
             self._restoring.died(peer, asyncio.get_running_loop().time())
-        self._settled_at_s = max(self._settled_at_s, asyncio.get_running_loop().time() + MENDING_S)
-        self._look()
+        self._look_for(MENDING_S)
 
     def missed(self, peer: bytes) -> None:
         """A holder that was set aside takes changes again: it is told all that it should know, like a newcomer."""
         self._came(peer)
-        self._settled_at_s = max(self._settled_at_s, asyncio.get_running_loop().time() + MENDING_S)
-        self._look()
+        self._look_for(MENDING_S)
 
     def strays(self) -> None:
         """Something is here under keys that are others', as when a holder told us late: it is handed over, and dropped here."""
-        self._settled_at_s = max(self._settled_at_s, asyncio.get_running_loop().time() + MENDING_S)
+        self._look_for(MENDING_S)
+
+    def _look_for(self, seconds: float) -> None:
+        self._settled_at_s = max(self._settled_at_s, asyncio.get_running_loop().time() + seconds)
         self._look()
 
     def _look(self) -> None:
@@ -171,8 +174,7 @@ class Handover:
     def elsewhere(self, key: Key) -> dht.Contact | None:
         """The primary of a key, if it is not this peer."""
         if self.leaving:
-            holders = self._holders.without_us(key)
-            return holders[0] if holders else None
+            return next(iter(self._holders.without_us(key)), None)
         holder = self._holders.now(key)
         return None if holder is None or holder.id == self._own.id else holder
 
@@ -271,8 +273,7 @@ class Handover:
         # Tasks begin in order, those of several messages too: each waits for its turn with its holder.
         sent = await asyncio.gather(*(self._send(one, make(*part)) for one, part in zip(admitted, parcels.values(), strict=True)))
         changed, latest = held.changed, held.latest
-        behind: set[int] = set()
-        unchanged = list(held.unchanged)
+        behind, unchanged = set[int](), list(held.unchanged)
         try:
             for (holder, (numbers, theirs)), answer in zip(parcels.items(), sent, strict=True):
                 try:

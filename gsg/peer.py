@@ -49,6 +49,7 @@ from .nearby import Nearby
 from .network import EVERYBODY, Network, counts_of_refused
 from .outgoing import Outgoing
 from .passages import Passage
+from .pauses import Pauses
 from .placement import Anchor
 from .predicates import compile_test
 from .publisher import Publisher
@@ -193,16 +194,10 @@ class Peer:
         )
         self._repair = Repair(self.contact, self._holders, self._exchange, self._rendezvous, self._handover, self._versions)
         self._told = Told(self._rendezvous, self._handover, self._start_task)
-        self._nearby = Nearby(
-            self._interests,
-            self._exchange.own,
-            self._publisher,
-            self._rendezvous,
-            self._subscriber,
-            self._handover,
-            self._outgoing.send,
-        )
+        own, send = self._exchange.own, self._outgoing.send
+        self._nearby = Nearby(self._interests, own, self._publisher, self._rendezvous, self._subscriber, self._handover, send)
         heartbeats = Heartbeats(self._holders, self._exchange, self._versions, self._subscriber.intake.channels, self._rng)
+        pauses = Pauses(self._holders, self._interests, self._told, self._handover)
         self._reception = Reception(
             self.contact,
             self._exchange,
@@ -236,6 +231,7 @@ class Peer:
             raise
         self._start_task(self._repair.run())
         self._start_task(heartbeats.run())
+        self._start_task(pauses.run())
         return self
 
     async def _enter_overlay(self) -> None:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import asyncio
 
-from peers import simulate
+from peers import QUIET_S, quiet, simulate
 
 import dht
 from dht.simnet import SimNet, run
-from gsg import Peer
+from gsg import Peer, Sign
+from gsg.errors import PeerUnreachable
 from gsg.exchange import ANSWER_TIMEOUT_S, Channel
 from gsg.features import key
 from gsg.heartbeats import BEAT_S, SILENT_S
+from gsg.holders import UNSURE_S
 from gsg.inorder import InOrder
 from gsg.messages import Deltas, Message, Origin, Passed
 from gsg.ordering import ORDER_WAIT_S
+from gsg.pauses import AWAY_S, LOOK_S
 from gsg.replication import HOLDERS_TIMEOUT_S
+from gsg.silences import Silences
 
 LONG_S = 2 * ANSWER_TIMEOUT_S
 """Longer than anything is waited for."""
@@ -52,6 +56,7 @@ def test_a_rendezvous_whose_answer_lies_unread_is_not_taken_for_dead() -> None:
         rendezvous, *_, publisher = closest(peers, "x")
         gone: list[bytes] = []
         publisher._holders._on_gone = lambda peer, lives: gone.append(peer)
+        await publisher._exchange.channel(rendezvous.contact)
         net.stall(rendezvous.contact.host)
         inserting = asyncio.create_task(publisher.insert([("x",)]))
         subscribing = asyncio.create_task(publisher.subscribe('("x")'))
@@ -107,6 +112,21 @@ class Line(Channel):
         pass
 
 
+def test_a_snapshot_under_way_is_waited_for_anew() -> None:
+    async def main(net: SimNet) -> None:
+        silences, whole = Silences(), net.loop.create_future()
+        waiting = asyncio.create_task(silences.until(whole, Line("one")))
+        await asyncio.sleep(1)
+
+        net.loop.oversleep(LONG_S)
+        await asyncio.sleep(ANSWER_TIMEOUT_S - 1)
+        whole.set_result(None)
+
+        await waiting
+
+    run(main, seed=1)
+
+
 def test_order_is_kept_with_what_lies_unread() -> None:
     async def main(net: SimNet) -> None:
         one, other = Line("one"), Line("other")
@@ -130,3 +150,25 @@ def test_order_is_kept_with_what_lies_unread() -> None:
         inorder.stop()
 
     run(main, seed=1)
+
+
+def test_a_peer_that_others_took_for_dead_meanwhile_loses_no_event() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        stopped, *_, subscriber = closest(peers, "x")
+        subscription = await subscriber.subscribe('("x")')
+        await asyncio.sleep(UNSURE_S + 2 * QUIET_S)
+        for peer in peers:
+            if peer is not stopped:
+                peer._holders.failed(stopped.contact.id, PeerUnreachable("it does not answer"))
+        await asyncio.sleep(0.5)
+        assert not stopped._rendezvous.feeds()
+
+        net.loop.oversleep(AWAY_S + LOOK_S)
+        await asyncio.sleep(0.001)
+        await stopped.notify([("x",)])
+        await quiet()
+
+        assert subscription.pending == 1
+        assert [sign for sign, _ in await subscription.batch(10)] == [Sign.EVENT]
+
+    simulate(work, seed=3, size=8)
