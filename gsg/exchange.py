@@ -343,7 +343,7 @@ async def answer_of(channel: Channel, future: asyncio.Future[Answer], wanted: ty
     Raises PeerUnreachable after ANSWER_TIMEOUT_S, Refused with the peer's reason, Elsewhere when it names another peer, and
     PeerMisbehaved for an answer of another kind.
     """
-    if shared:
+    if shared and not future.done():
         future = _copy_of(future)
     timer = Timer(ANSWER_TIMEOUT_S, partial(_did_not_come, future, channel.contact))
     try:

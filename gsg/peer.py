@@ -320,7 +320,7 @@ class Peer:
     async def insert(self, tuples: Iterable[Iterable[object]], *, audience: Iterable[bytes | str] | None = None) -> int:
         """Make tuples true; returns how many were not true before, once every rendezvous has acknowledged.
 
-        Where one dies meanwhile, that number is about right. ``audience``: the ids of the only peers that may read them
+        Where one comes or dies meanwhile, that is about right. ``audience``: the ids of the only peers that may read them
         (``contact.id``, or in hexadecimal), this one only where named; a tuple for an audience is a fact of its own
         (docs/security.md). Raises BadTerm, and sends nothing, for what is no tuple of constants; LocalError for a wrong audience;
         PeerUnreachable when some were not acknowledged.

@@ -66,6 +66,8 @@ class Trial:
         self.rng = Random(seed)
         self.peers = peers
         self.facts: set[Tuple] = set()
+        self.exact = True
+        """Whether calls say exactly how much they changed: not where keys are just changing hands."""
         self.readers: list[tuple[Peer, Reader, Counter[Row], str]] = []
         self.audiences = [None, None, *(frozenset(ids(*some)) for size in (1, 2) for some in combinations(peers, size))]
 
@@ -80,10 +82,12 @@ class Trial:
             for fact in self.rng.sample(own := self.own(peer), min(2, len(own))):
                 audience = fact.audience if isinstance(fact, Restricted) else None
                 if self.rng.random() < 0.6:
-                    assert await peer.insert([tuple(fact)], audience=audience) == (fact not in self.facts)
+                    changed = await peer.insert([tuple(fact)], audience=audience)
+                    assert changed == (fact not in self.facts) or not self.exact
                     self.facts.add(fact)
                 else:
-                    assert await peer.retract([tuple(fact)], audience=audience) == (fact in self.facts)
+                    changed = await peer.retract([tuple(fact)], audience=audience)
+                    assert changed == (fact in self.facts) or not self.exact
                     self.facts.discard(fact)
 
     async def subscribe(self, peer: Peer) -> None:
@@ -143,6 +147,7 @@ def test_what_each_peer_sees_is_the_same_while_others_come_and_leave(seed: int) 
     async def work(net: SimNet, peers: list[Peer]) -> None:
         trial = Trial(seed, peers)
         await trial.round()
+        trial.exact = False
         async with guest_of(net, peers) as guest:
             await trial.round()
             assert await rows_at(guest, "(?x, ?p, ?y)") == await rows_of(readable(trial.facts, guest))
