@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterable, Sequence
 
 import pytest
+from line import Line
 from peers import others, quiet, simulate, unread
 
 import dht
@@ -15,7 +16,7 @@ from gsg import LiveSubscription, Peer
 from gsg.exchange import Channel
 from gsg.features import HOME, key
 from gsg.inorder import InOrder
-from gsg.messages import AskPassed, Deltas, Message, Origin, Passed
+from gsg.messages import Deltas, Origin, Passed
 from gsg.model import Tuple
 
 READS_ALL = "(?x, ?y)"
@@ -190,33 +191,6 @@ def test_of_what_another_peer_has_nobody_is_asked(monkeypatch: pytest.MonkeyPatc
 
 
 # --- what waits for its turn ----------------------------------------------------------------------------------------------
-
-
-class Line(Channel):
-    """A way to a peer, and what was sent by it."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(dht.Contact(name.encode().ljust(20), name, 1))
-        self.sent: list[Message] = []
-
-    def send(self, message: Message) -> None:
-        self.sent.append(message)
-
-    @property
-    def congested(self) -> bool:
-        return False
-
-    async def drained(self, limit_s: float | None = None) -> None:
-        pass
-
-    def abort(self, reason: str) -> None:
-        pass
-
-    def ask_passed(self) -> Passed:
-        """The answer to what was asked last."""
-        asked = self.sent[-1]
-        assert isinstance(asked, AskPassed)
-        return Passed(asked.publisher, asked.number)
 
 
 async def test_who_is_heard_out_has_told_also_what_had_to_wait_for_its_turn() -> None:

@@ -7,10 +7,10 @@ from collections.abc import Hashable
 from itertools import count
 
 import pytest
+from line import Line
 from peers import quiet, rendezvous, simulate
 from place import compile_test, everywhere
 
-import dht
 import gsg.transit
 import rete
 from dht.simnet import SimNet
@@ -159,26 +159,6 @@ def test_events_by_a_link_are_told_in_order_and_whole_and_facts_after_them() -> 
 
 
 # --- links in turn -------------------------------------------------------------------------------------------------------------
-
-
-class Line(Channel):
-    """A way to a peer of which only the name counts."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(dht.Contact(name.encode().ljust(20), name, 1))
-
-    def send(self, message: Message) -> None:
-        pass
-
-    @property
-    def congested(self) -> bool:
-        return False
-
-    async def drained(self, limit_s: float | None = None) -> None:
-        pass
-
-    def abort(self, reason: str) -> None:
-        pass
 
 
 class Served:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import asyncio
 
+from line import Line
 from peers import QUIET_S, quiet, simulate
 
 import dht
 from dht.simnet import SimNet, run
 from gsg import Peer, Sign
 from gsg.errors import PeerUnreachable
-from gsg.exchange import ANSWER_TIMEOUT_S, Channel
+from gsg.exchange import ANSWER_TIMEOUT_S
 from gsg.features import key
 from gsg.heartbeats import BEAT_S, SILENT_S
 from gsg.holders import UNSURE_S
 from gsg.inorder import InOrder
-from gsg.messages import Deltas, Message, Origin, Passed
+from gsg.messages import Deltas, Origin, Passed
 from gsg.ordering import ORDER_WAIT_S
 from gsg.pauses import AWAY_S, LOOK_S
 from gsg.replication import HOLDERS_TIMEOUT_S
@@ -90,26 +91,6 @@ def test_a_link_that_owes_an_answer_stands() -> None:
         assert feeding in subscriber._exchange.channels()
 
     simulate(work, seed=1, size=8)
-
-
-class Line(Channel):
-    """A way to a peer by which nothing leaves."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(dht.Contact(name.encode().ljust(20), name, 1))
-
-    def send(self, message: Message) -> None:
-        pass
-
-    @property
-    def congested(self) -> bool:
-        return False
-
-    async def drained(self, limit_s: float | None = None) -> None:
-        pass
-
-    def abort(self, reason: str) -> None:
-        pass
 
 
 def test_a_snapshot_under_way_is_waited_for_anew() -> None:
