@@ -12,6 +12,8 @@ from typing import Any
 
 LATE_S = 0.5
 """How late a timer is, in seconds, that was not called because nobody was there. A busy machine is late by less, mostly."""
+AGAIN = 3
+"""How often a timer waits once more; then it counts, however late: a machine that is always late is to hear of the dead as well."""
 MOMENT_S = 0.001
 """What is waited at least, in seconds: by rounding a time may be a little before itself."""
 
@@ -23,13 +25,14 @@ def late_s(due_s: float) -> float:
 
 
 class Timer:
-    """Calls back after a time; where that would be late, after as long once more."""
+    """Calls back after a time; where that would be late, after as long once more, AGAIN times at most."""
 
-    __slots__ = ("_callback", "_due_s", "_handle", "_within_s")
+    __slots__ = ("_again", "_callback", "_due_s", "_handle", "_within_s")
 
     def __init__(self, within_s: float, callback: Callable[[], object]) -> None:
         self._within_s = within_s
         self._callback = callback
+        self._again = AGAIN
         self._start()
 
     def cancel(self) -> None:
@@ -42,7 +45,8 @@ class Timer:
         self._handle = loop.call_at(self._due_s, self._due)
 
     def _due(self) -> None:
-        if late_s(self._due_s):
+        if self._again and late_s(self._due_s):
+            self._again -= 1
             self._start()
         else:
             self._callback()

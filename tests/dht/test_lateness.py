@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from dht.lateness import LATE_S, AwakeClock, Timer, late_s
+from dht.lateness import AGAIN, LATE_S, AwakeClock, Timer, late_s
 from dht.simnet import SimNet, run
 
 
@@ -37,6 +37,21 @@ def test_a_timer_that_is_late_waits_once_more(stopped_s: float) -> None:
         assert called == [woken_s if stopped_s < 4.0 + LATE_S else woken_s + 5.0]
 
     run(main, seed=2)
+
+
+def test_a_timer_that_is_always_late_calls_back_in_the_end() -> None:
+    async def main(net: SimNet) -> None:
+        called: list[float] = []
+        Timer(5.0, lambda: called.append(net.loop.time()))
+        for _ in range(AGAIN + 1):
+            assert not called
+            await asyncio.sleep(4.0)
+            net.loop.oversleep(2.0)
+            await asyncio.sleep(0.1)
+
+        assert len(called) == 1
+
+    run(main, seed=5)
 
 
 def test_a_moment_to_come_is_not_late() -> None:
