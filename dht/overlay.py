@@ -289,6 +289,8 @@ class Overlay:
         near = await self.lookup(self.contact.id)
         for search in [self._search_bucket(bucket) for bucket in self._buckets(near)]:
             await self._searching.outcome(search)
+        # Before anything is acknowledged here: a peer killed in its first second would not find its way back, and be alone.
+        await self._joining.save()
 
     @property
     def has_entered(self) -> bool:

@@ -327,6 +327,19 @@ def test_a_book_has_whoever_was_met_a_moment_ago(tmp_path: Path) -> None:
     assert book == f'["{second}",{PORT}]\n'
 
 
+def test_a_peer_that_has_joined_finds_its_way_back_however_soon_it_is_killed(tmp_path: Path) -> None:
+    async def main(net: SimNet) -> tuple[str, str]:
+        async with (
+            Overlay(random_id(net.rng()), net.host(), PORT, rng=net.rng()) as first,
+            Overlay(random_id(net.rng()), net.host(), PORT, rng=net.rng(), book=tmp_path / "book") as second,
+        ):
+            await second.join([first.contact.address])
+            return (tmp_path / "book").read_text(), first.contact.host
+
+    book, first = run(main, seed=34)
+    assert book == f'["{first}",{PORT}]\n'
+
+
 async def test_a_book_is_written_by_one_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     writing = Barrier(2)
 
