@@ -5,15 +5,15 @@ keys. It has seen nothing of that. So it doubts what it knows of keys, as for a 
 keys, what comes to it goes on to these, and its facts are compared before anybody is told what they are. Whoever it takes for dead
 or deaf meanwhile is another matter (:mod:`dht.lateness`).
 
-A machine that sleeps may stop its clocks as well, and then nobody here notices.
+The loop's clock may stop while the machine sleeps, so another one tells.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-
-from dht.lateness import late_s
+import time
+from collections.abc import Callable
 
 from .handover import Handover
 from .holders import Holders
@@ -28,22 +28,44 @@ AWAY_S = 5.0
 
 
 class Pauses:
-    """Notices those of one peer."""
+    """Notices those of one peer.
 
-    def __init__(self, holders: Holders, interests: Interests, told: Told, handover: Handover) -> None:
+    ``clock`` tells seconds, also those in which the machine sleeps; None: that of the machine, or of a simulated network.
+    """
+
+    def __init__(
+        self,
+        holders: Holders,
+        interests: Interests,
+        told: Told,
+        handover: Handover,
+        clock: Callable[[], float] | None = None,
+    ) -> None:
         self._holders = holders
         self._interests = interests
         self._told = told
         self._handover = handover
+        self._clock = clock
 
     async def run(self) -> None:
         """Look until cancelled."""
+        clock = _sleepless() if self._clock is None else self._clock
         while True:
-            due_s = asyncio.get_running_loop().time() + LOOK_S
+            begun_s = clock()
             await asyncio.sleep(LOOK_S)
-            if (away_s := late_s(due_s)) >= AWAY_S:
+            if (away_s := clock() - begun_s - LOOK_S) >= AWAY_S:
                 log.warning("this peer was stopped for some %.0f s: others may hold its keys by now", away_s)
                 self._holders.forget("this peer was stopped")
                 self._interests.forget()
                 self._told.newcomer()
                 self._handover.came_back()
+
+
+def _sleepless() -> Callable[[], float]:
+    """A clock that goes on while the machine sleeps."""
+    loop = asyncio.get_running_loop()
+    if getattr(loop, "is_simulated", False):
+        return loop.time
+    # Linux has a clock of its own for this (clock_gettime(2)); elsewhere the monotonic one goes on.
+    clock = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+    return lambda: time.clock_gettime(clock)

@@ -16,12 +16,14 @@ from gsg.features import key
 from gsg.heartbeats import BEAT_S, SILENT_S
 from gsg.holders import UNSURE_S
 from gsg.inorder import InOrder
+from gsg.live import LiveSubscription
 from gsg.messages import Deltas, Origin, Passed
 from gsg.ordering import ORDER_WAIT_S
-from gsg.pauses import AWAY_S, LOOK_S
+from gsg.pauses import AWAY_S, LOOK_S, Pauses
 from gsg.replication import HOLDERS_TIMEOUT_S
 from gsg.silences import Silences
 
+MOMENT_S = 0.001
 LONG_S = 2 * ANSWER_TIMEOUT_S
 """Longer than anything is waited for."""
 
@@ -133,21 +135,55 @@ def test_order_is_kept_with_what_lies_unread() -> None:
     run(main, seed=1)
 
 
+async def fed(peers: list[Peer]) -> tuple[Peer, LiveSubscription]:
+    """A rendezvous, and the subscription of another peer that it feeds, when all know of it."""
+    rendezvous, *_, subscriber = closest(peers, "x")
+    subscription = await subscriber.subscribe('("x")')
+    await asyncio.sleep(UNSURE_S + 2 * QUIET_S)
+    return rendezvous, subscription
+
+
+async def bury(stopped: Peer, peers: list[Peer]) -> None:
+    """Let all others take a peer for dead, which hears nothing of it."""
+    for peer in peers:
+        if peer is not stopped:
+            peer._holders.failed(stopped.contact.id, PeerUnreachable("it does not answer"))
+    # Until whom it fed has left; there is a moment before these are back.
+    await asyncio.sleep(LOOK_S / 2)
+    assert not stopped._rendezvous.feeds()
+
+
 def test_a_peer_that_others_took_for_dead_meanwhile_loses_no_event() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
-        stopped, *_, subscriber = closest(peers, "x")
-        subscription = await subscriber.subscribe('("x")')
-        await asyncio.sleep(UNSURE_S + 2 * QUIET_S)
-        for peer in peers:
-            if peer is not stopped:
-                peer._holders.failed(stopped.contact.id, PeerUnreachable("it does not answer"))
-        await asyncio.sleep(0.5)
-        assert not stopped._rendezvous.feeds()
+        stopped, subscription = await fed(peers)
+        await bury(stopped, peers)
 
         net.loop.oversleep(AWAY_S + LOOK_S)
-        await asyncio.sleep(0.001)
+        await asyncio.sleep(MOMENT_S)
         await stopped.notify([("x",)])
         await quiet()
+
+        assert subscription.pending == 1
+        assert [sign for sign, _ in await subscription.batch(10)] == [Sign.EVENT]
+
+    simulate(work, seed=3, size=8)
+
+
+def test_a_peer_whose_machine_slept_loses_no_event_though_its_timers_are_not_late() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        stopped, subscription = await fed(peers)
+        parts = stopped._holders, stopped._interests, stopped._told, stopped._handover
+        slept_s = 0.0
+        async with asyncio.TaskGroup() as group:
+            looking = group.create_task(Pauses(*parts, clock=lambda: net.loop.time() + slept_s).run())
+            await asyncio.sleep(LOOK_S / 2 - MOMENT_S)
+            await bury(stopped, peers)
+
+            slept_s = AWAY_S
+            await asyncio.sleep(2 * MOMENT_S)
+            await stopped.notify([("x",)])
+            await quiet()
+            looking.cancel()
 
         assert subscription.pending == 1
         assert [sign for sign, _ in await subscription.batch(10)] == [Sign.EVENT]
