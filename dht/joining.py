@@ -185,6 +185,13 @@ class Joining:
         finally:
             self._calling.discard(address)
 
+    def met(self) -> None:
+        """A peer is there that was not known."""
+        self.changed = True
+        if self._path is not None and not self._written and not self._saving.locked():
+            # The first one: until it is in the book, nobody could be found again.
+            self._start(self.save())
+
     async def save(self) -> None:
         """Write the book: the living first. What goes wrong is logged, since the peer itself is well."""
         self.changed = False
@@ -195,9 +202,9 @@ class Joining:
             addresses = list(dict.fromkeys([*self._living(), *self.book.addresses()]))[:MAX_ADDRESSES]
             if addresses == self._written:
                 return
-            self._written = addresses
             try:
                 await asyncio.to_thread(write_book, self._path, addresses)
+                self._written = addresses
             except (OSError, RuntimeError) as error:
                 # The latter where the machine gives no thread.
                 log.warning(

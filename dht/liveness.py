@@ -67,6 +67,9 @@ REFUTATIONS = 100
 """By how much its incarnation may have risen between two answers of a peer for it to be in the same life: one for each suspicion
 that it has refuted, where a life begins with the milliseconds of its first moment."""
 
+LIVES_APART = REFUTATIONS + 1
+"""By how much the first incarnation of a life is above the one before at least, whatever the clock says, to be seen as another."""
+
 GRAVE_S = 30.0
 """How long what others say about a dead peer is not believed, in seconds; its own word is, at once."""
 

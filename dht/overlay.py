@@ -284,13 +284,13 @@ class Overlay:
                 self._learn(self.contact.id, ())
         if not entered:
             return
+        # A peer that is killed in its first second would not find its way back, and be alone with what it had acknowledged.
+        await self._joining.save()
         if not is_reachable_literal(self.contact.host):
             await self._learn_own_host(entered[0])
         near = await self.lookup(self.contact.id)
         for search in [self._search_bucket(bucket) for bucket in self._buckets(near)]:
             await self._searching.outcome(search)
-        # Before anything is acknowledged here: a peer killed in its first second would not find its way back, and be alone.
-        await self._joining.save()
 
     @property
     def has_entered(self) -> bool:
@@ -367,7 +367,7 @@ class Overlay:
             return
         returned = self._watching.answered(contact, incarnation)
         if known != contact:
-            self._joining.changed = True
+            self._joining.met()
             if known is not None:
                 self._joining.book.add(known.address, asyncio.get_running_loop().time())
             self._joining.book.remove(contact.address)

@@ -62,7 +62,7 @@ class Journal:
         """
         assert self._writing is None, "one group at a time"
         facts = list(islice(self._waiting, GROUP_FACTS))
-        latest = self._versions.latest
+        latest = self._versions.reached()
         if not facts and not self._versions.outrun(self._clock):
             return None
         # First of all, so that nothing is forgotten where it fails.

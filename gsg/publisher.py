@@ -32,7 +32,7 @@ from .parcels import Parcel, Places, cut, sizes_of
 from .passing import Sent
 from .together import Together
 from .turns import Turn, Turns
-from .versions import Versions
+from .versions import CLOCKS_APART_S, Versions
 
 log = logging.getLogger(__name__)
 
@@ -59,9 +59,9 @@ class Publisher:
         self._turns = Turns()
         """Of the batches, one of which is sent at a time."""
         self._together = Together(self._turns, partial(Facts, self), self._carry_out)
-        self._last = max(versions.now_us(), versions.latest)
-        """The last number given. It begins with the time, or what is known of a former life where the clock is behind that: a peer
-        that comes back with its id does not repeat itself."""
+        self._last = max(versions.now_us(), versions.latest + int(CLOCKS_APART_S * 1_000_000))
+        """The last number given. It begins with the time, or where the clock is behind a former life with what is kept of that,
+        which may be so much older than its last number: a peer that comes back with its id does not repeat itself."""
         self._sent = Sent()
         self._going: deque[Facts] = deque()
         """Facts that are under way, and those that were sent since the first of these. Limit: GOING."""

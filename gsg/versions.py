@@ -11,8 +11,9 @@ from collections.abc import Callable
 
 from .errors import Refused
 
-MAX_AHEAD_S = 24 * 3600
-"""How far ahead of our clock a time may be that another peer tells: one that is farther would be the latest for ever."""
+MAX_AHEAD_S = 100 * 365 * 24 * 3600
+"""How far ahead of our clock, and of all times seen, one may be that another peer tells; one that is farther is nonsense. It is so
+far because a machine without a battery may begin in 1970, and is to take what the others say all the same."""
 CLOCKS_APART_S = 30.0
 """How far apart the clocks of peers may be that were all stopped, so that whoever is back first is right when it speaks for all."""
 
@@ -43,13 +44,18 @@ class Versions:
         self.latest = max(self.latest, latest, self.now_us() + int(CLOCKS_APART_S * 1_000_000))
 
     def outrun(self, kept: int) -> bool:
-        """Whether the latest time is later than what :meth:`resume` would make of one that is kept."""
-        return self.latest > max(kept, self.now_us() + int(CLOCKS_APART_S * 1_000_000))
+        """Whether :meth:`resume` may make too little of a time that is kept, by the latest one, or by a clock that is set back."""
+        apart_us = int(CLOCKS_APART_S * 1_000_000)
+        return self.latest > max(kept, self.now_us() + apart_us) or self.now_us() > kept + apart_us
+
+    def reached(self) -> int:
+        """The latest time, or that of the peer's own clock where this is later."""
+        return max(self.latest, self.now_us())
 
     def saw(self, stamp: int) -> None:
         """Another peer knows of this time. Raises Refused for one that is out of reason."""
         if stamp > self.latest:
-            if stamp > (self._clock() + MAX_AHEAD_S) * 1_000_000:
+            if stamp > self.reached() + MAX_AHEAD_S * 1_000_000:
                 raise Refused(
                     f"stamp {stamp} is more than {MAX_AHEAD_S} s ahead of this peer's clock; set the clocks of both peers"
                 )

@@ -340,6 +340,37 @@ def test_a_peer_that_has_joined_finds_its_way_back_however_soon_it_is_killed(tmp
     assert book == f'["{first}",{PORT}]\n'
 
 
+def test_the_first_peer_has_the_second_in_its_book_at_once(tmp_path: Path) -> None:
+    async def main(net: SimNet) -> tuple[str, str]:
+        async with (
+            Overlay(random_id(net.rng()), net.host(), PORT, rng=net.rng(), book=tmp_path / "book") as first,
+            Overlay(random_id(net.rng()), net.host(), PORT, rng=net.rng()) as second,
+        ):
+            await first.join([])
+            await second.join([first.contact.address])
+            return (tmp_path / "book").read_text(), second.contact.host
+
+    book, second = run(main, seed=34)
+    assert book == f'["{second}",{PORT}]\n'
+
+
+def test_a_book_that_could_not_be_written_is_written_when_there_is_room(tmp_path: Path) -> None:
+    async def main(net: SimNet) -> tuple[str, str]:
+        book = tmp_path / "later" / "book"
+        async with (
+            Overlay(random_id(net.rng()), net.host(), PORT, rng=net.rng(), book=book) as first,
+            Overlay(random_id(net.rng()), net.host(), PORT, rng=net.rng()) as second,
+        ):
+            await second.join([first.contact.address])
+            await asyncio.sleep(5)
+            book.parent.mkdir()
+            await asyncio.sleep(65)
+            return book.read_text(), second.contact.host
+
+    book, second = run(main, seed=34)
+    assert book == f'["{second}",{PORT}]\n'
+
+
 async def test_a_book_is_written_by_one_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     writing = Barrier(2)
 

@@ -131,6 +131,18 @@ def test_entries_come_back_as_their_batches_said(entries: Entries, journal: Jour
     assert [again.stamp_of(key(fact, 1), fact) for fact in (A, B, ("c", 3))] == [6, -1, 5]
 
 
+def test_the_time_is_written_when_what_is_kept_is_too_old_for_a_clock_that_is_set_back(entries: Entries) -> None:
+    now_s = [CLOCKS_APART_S + 1]
+    journal = Journal(entries, Versions(lambda: now_s[0]))
+
+    assert journal.take() == Group([], clock=int(now_s[0]) * 1_000_000)
+    journal.written()
+    now_s[0] += CLOCKS_APART_S
+    assert journal.take() is None
+    now_s[0] += 1
+    assert journal.take() == Group([], clock=int(now_s[0]) * 1_000_000)
+
+
 def test_a_time_beyond_what_a_restart_would_make_of_the_clock_is_written_without_a_fact(entries: Entries) -> None:
     versions = Versions(lambda: 0)
     journal = Journal(entries, versions)

@@ -32,6 +32,14 @@ def test_a_peer_that_was_stopped_speaks_later_than_clocks_that_are_ahead(known: 
     assert versions.next() == first
 
 
+def test_a_clock_that_begins_in_1970_takes_what_others_say() -> None:
+    versions = Versions(lambda: 0.0)
+
+    versions.saw(1_800_000_000_000_000)
+
+    assert versions.next() == 1_800_000_000_000_001
+
+
 def test_a_time_out_of_reason_is_refused_and_changes_nothing() -> None:
     versions = Versions(lambda: 5.0)
 
