@@ -153,7 +153,6 @@ class Peer:
             self.resumed_facts = self._rendezvous.facts()
             # Higher in each life of this peer, however often it is started, and whatever its clock says.
             life = max(self._keeping.past.life + LIVES_APART, int(self._clock() * 1000))
-            await self._keeping.begin(self._membership.id, life)
             self._endpoint = await self._open_endpoint(life)
         except BaseException:
             await self._keeping.close()
@@ -222,10 +221,10 @@ class Peer:
         await self._group.__aenter__()
         self._open = True
         try:
+            await self._keeping.begin(self._membership.id, life, self.contact.port)
             self._start_task(self._keeping.run())
             self._tracing.start()
             await self._enter_overlay()
-            await self._keeping.entered(self.contact.port)
         except BaseException as error:
             await self._stop()
             if isinstance(error, dht.DhtError):
