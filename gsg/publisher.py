@@ -59,7 +59,7 @@ class Publisher:
         self._turns = Turns()
         """Of the batches, one of which is sent at a time."""
         self._together = Together(self._turns, partial(Facts, self), self._carry_out)
-        self._last = max(versions.now_us(), versions.latest + int(CLOCKS_APART_S * 1_000_000))
+        self._last = max(versions.now_us(), versions.latest + int(CLOCKS_APART_S * 1_000_000) if versions.latest else 0)
         """The last number given. It begins with the time, or where the clock is behind a former life with what is kept of that,
         which may be so much older than its last number: a peer that comes back with its id does not repeat itself."""
         self._sent = Sent()
