@@ -152,6 +152,8 @@ class _Record:
     incarnation: int = 0
     # The latest one that it told us itself.
     told: int | None = None
+    # Whether it has told us of a new life, and not answered since.
+    is_anew: bool = False
     standing: _Standing = _Standing.ALIVE
     # Since when it has its standing, and when it was last asked without an outcome yet.
     since_s: float = 0.0
@@ -322,9 +324,11 @@ class Liveness:
         record.blamed_by.clear()
         if incarnation is not None:
             record.incarnation = incarnation
-            if record.told is not None and incarnation > record.told + REFUTATIONS:
-                returned = PeerReturned(contact)
+            record.is_anew |= record.told is not None and incarnation > record.told + REFUTATIONS
             record.told = incarnation if record.told is None else max(record.told, incarnation)
+        if record.is_anew:
+            record.is_anew = False
+            returned = PeerReturned(contact)
         self._clear(record, now)
         rumour = self._rumours.get(contact.id)
         if rumour is not None and rumour[0].word is not Word.LIVES:
@@ -333,6 +337,15 @@ class Liveness:
             if record.incarnation > rumour[0].incarnation:
                 self._say(Rumour(Word.LIVES, contact.id, record.incarnation))
         return returned
+
+    def anew(self, peer: PeerId, life: int, now: float) -> list[Order]:
+        """A peer that calls at us has proved that a later life of it began with this incarnation: once it answers, it is back."""
+        record = self._records.get(peer)
+        if record is None or (record.told is not None and life <= record.told):
+            return []
+        record.told = life
+        record.is_anew = True
+        return self._ask(record, now)
 
     def silent(self, contact: Contact, now: float) -> list[Order]:
         """A peer did not answer at this address, however often it was asked."""

@@ -30,7 +30,7 @@ from typing import Any, Self, TypeAlias
 from .background import counting_failure, failed
 from .blocks import PER_BLOCK, PassedOver, spread
 from .contacts import Contact, is_reachable_literal
-from .errors import Address, AddressInUse, BadContact, NotOpen, show
+from .errors import Address, AddressInUse, BadContact, NotOpen
 from .identity import ID_BYTES, PeerId, as_int, common_prefix_length, random_id_in_bucket
 from .joining import Joining
 from .liveness import PeerDied, PeerReturned
@@ -42,6 +42,7 @@ from .regions import Regions
 from .seals import Seals, Unsealed
 from .searching import Searching
 from .server import OurServer
+from .twins import Twins
 from .watching import Watching
 
 MAX_CHECKS = 64
@@ -59,8 +60,6 @@ OverlayEvent: TypeAlias = PeerDied | PeerReturned | NeighbourhoodChanged
 
 ENTERING_S = 5.0
 """How long a question for owners waits where nobody is known yet, because this peer is just entering."""
-TWIN_S = 60.0
-"""How often it is logged that another process has our id, in seconds."""
 
 
 class Overlay:
@@ -122,7 +121,14 @@ class Overlay:
         self._seals = (
             Unsealed()
             if membership is None
-            else Seals(membership, life=incarnation, rng=rng, link_tls=link_tls, on_twin=self._met_twin)
+            else Seals(
+                membership,
+                life=incarnation,
+                rng=rng,
+                link_tls=link_tls,
+                on_twin=lambda address: self._twins.met(address, asyncio.get_running_loop().time()),
+                on_anew=lambda peer, life: self._watching.anew(peer, life),
+            )
         )
         self._refresh_s = refresh_s
         self._server = OurServer(id, k, self._make_queries)
@@ -133,7 +139,7 @@ class Overlay:
         self._tasks: dict[asyncio.Task[Any], None] = {}  # Any: their results are read where they are started
         self._open = False
         self._entered = asyncio.Event()
-        self._told_of_twin_s = float("-inf")
+        self._twins = Twins(id)
         self._checking: dict[Address, None] = {}
         self._nearest_may_have_changed = False
         self._watching = Watching(
@@ -452,18 +458,6 @@ class Overlay:
         if isinstance(seen, list) and seen and isinstance(seen[0], str) and is_reachable_literal(seen[0]):
             self.contact = Contact(self.contact.id, seen[0], self.contact.port)
             self.regions.discovered(self.contact)
-
-    def _met_twin(self, address: Address) -> None:
-        now = asyncio.get_running_loop().time()
-        if now - self._told_of_twin_s >= TWIN_S:
-            self._told_of_twin_s = now
-            logging.getLogger(__name__).error(
-                "peer %s runs twice, as the one at %s shows; some peers know this process, and some the other, so rows and facts "
-                "are missing at both: stop one of them, and give each peer a --data directory of its own, since a copy of one is "
-                "the same peer",
-                self.contact.id.hex()[:12],
-                show(*address),
-            )
 
     # What goes on in the background
 

@@ -131,7 +131,8 @@ class Unsealed:
 class Seals(Unsealed):
     """The seals of one peer in one life. ``rng`` draws the key that it agrees by; ``link_tls`` says whether its links are TLS.
 
-    ``on_twin`` hears at which address another process with this peer's key is, or who says that there is one.
+    ``on_twin`` hears at which address another process with this peer's key is, or who says that there is one, ``on_anew`` of each
+    peer that is met in a later life than before, and of that life.
     """
 
     def __init__(
@@ -142,9 +143,11 @@ class Seals(Unsealed):
         rng: Random,
         link_tls: bool = False,
         on_twin: Callable[[Address], None] = lambda address: None,
+        on_anew: Callable[[PeerId, int], None] = lambda peer, life: None,
     ) -> None:
         self._membership = membership
         self._on_twin = on_twin
+        self._on_anew = on_anew
         self._link_tls = link_tls
         self._life = life
         self._count = 0
@@ -267,7 +270,10 @@ class Seals(Unsealed):
                 self._on_twin(sender)
             raise BadSeal("datagrams of a second process with one id", Refusal.SAME_ID)
         if session is None or life > session.life:
+            is_anew = session is not None
             session = self._meet(peer, sender, agreement, life, count)
+            if is_anew:
+                self._on_anew(peer, life)
         else:
             _take(session, count)
             session.ended = False

@@ -129,6 +129,10 @@ class Watching:
         """A peer answered from this address."""
         return self.liveness.answered(contact, self._now(), incarnation)
 
+    def anew(self, peer: PeerId, life: int) -> None:
+        """A peer has proved that it is in a later life than before."""
+        self.carry_out(self.liveness.anew(peer, life, self._now()))
+
     def silent(self, contact: Contact) -> None:
         """A peer did not answer at this address."""
         self.carry_out(self.liveness.silent(contact, self._now()))

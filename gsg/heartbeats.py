@@ -3,7 +3,8 @@
 A feed goes one way: whoever only reads never hears that the other side has lost the link, as in a short partition, or when its
 machine lost power for a moment; it would wait for ever, with rows that are not true any more. So a link by which nothing has come
 for BEAT_S is asked. Where the other side has lost it, TCP says so (RFC 9293 s. 3.10.7.1), and what was fed is set up anew; where
-even that is lost on its way, as at a router that has forgotten the connection, the link is ended after SILENT_S.
+even that is lost on its way, as at a router that has forgotten the connection, the link is ended after SILENT_S. All links to a
+peer that comes are asked at once: they may be those of a former life, which knew what the new one does not.
 
 The question and its answer have the latest stamp that each side knows (:mod:`gsg.versions`), and some other links are asked for its
 sake alone: so a peer that holds nothing hears of it too, and is not behind when it is the only one that is left.
@@ -77,6 +78,12 @@ class Heartbeats:
             with contextlib.suppress(PeerUnreachable):
                 await self._exchange.channel(self._rng.choice(others))
 
+    def came(self, peer: bytes) -> None:
+        """A peer has come, or was started anew: what stood to its former life is to be found out before anybody relies on it."""
+        now = asyncio.get_running_loop().time()
+        for channel in self._exchange.channels_of(peer):
+            self._ask(channel, now)
+
     def beat(self, now: float, *, was_stopped: bool = False) -> None:
         """Ask the links that have been silent, and end those that owe an answer for too long: not where this side was stopped."""
         feeding = self._feeding()
@@ -91,10 +98,14 @@ class Heartbeats:
         told = self._rng.sample(others, min(TOLD, len(others)))
         silent = [channel for channel in feeding if channel.heard_s + BEAT_S <= now]
         for channel in dict.fromkeys([*silent, *told]):
-            if channel not in self._asked:
-                answer = channel.ask(lambda request: Beat(request, self._versions.latest))
-                answer.add_done_callback(self._answered)
-                self._asked[channel] = answer, now
+            self._ask(channel, now)
+
+    def _ask(self, channel: Channel, now: float) -> None:
+        asked = self._asked.get(channel)
+        if asked is None or asked[0].done():
+            answer = channel.ask(lambda request: Beat(request, self._versions.latest))
+            answer.add_done_callback(self._answered)
+            self._asked[channel] = answer, now
 
     def answer(self, beat: Beat) -> Done:
         """Another peer asks. Raises Refused for an absurd time."""

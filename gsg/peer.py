@@ -197,7 +197,7 @@ class Peer:
         self._told = Told(self._rendezvous, self._handover, self._start_task)
         own, send = self._exchange.own, self._outgoing.send
         self._nearby = Nearby(self._interests, own, self._publisher, self._rendezvous, self._subscriber, self._handover, send)
-        heartbeats = Heartbeats(self._holders, self._exchange, self._versions, self._subscriber.intake.channels, self._rng)
+        self._heartbeats = Heartbeats(self._holders, self._exchange, self._versions, self._subscriber.intake.channels, self._rng)
         pauses = Pauses(self._holders, self._interests, self._told, self._handover)
         self._reception = Reception(
             self.contact,
@@ -211,7 +211,7 @@ class Peer:
             self._subscriber,
             self._interests,
             self._told,
-            heartbeats,
+            self._heartbeats,
             Status(self._exchange, self._rendezvous, self._publisher, self.counters, self._start_task),
             self.quotas,
         )
@@ -231,7 +231,7 @@ class Peer:
                 raise PeerUnreachable(str(error)) from None
             raise
         self._start_task(self._repair.run())
-        self._start_task(heartbeats.run())
+        self._start_task(self._heartbeats.run())
         self._start_task(pauses.run())
         return self
 
@@ -457,6 +457,7 @@ class Peer:
 
     def _peer_discovered(self, contact: dht.Contact) -> None:
         if self._open:
+            self._heartbeats.came(contact.id)
             self._holders.forget(f"{named(contact)} has come")
             self._interests.forget()
             self._told.newcomer()

@@ -259,6 +259,36 @@ def test_who_answers_in_another_life_has_returned(told: list[int | None], return
     assert [liveness.answered(X, 1.0 + number, each) for number, each in enumerate(told)] == returned
 
 
+def test_who_tells_of_a_new_life_is_asked_and_has_returned_with_its_next_answer() -> None:
+    liveness = living(X)
+    liveness.answered(X, 1.0, 5_000)
+
+    assert liveness.anew(X.id, 9_000, 2.0) == [Probe(X)]
+
+    assert liveness.answered(X, 3.0) == PeerReturned(X)
+    assert liveness.answered(X, 4.0, 9_000) is None
+
+
+@pytest.mark.parametrize("told", [None, 5_000], ids=["of whose lives nothing was known", "of another life"])
+def test_what_it_is_asked_already_will_do(told: int | None) -> None:
+    liveness = living(X)
+    liveness.answered(X, 1.0, told)
+    assert liveness.tick(3.0, [X.id], SIZE) == [Probe(X)]
+
+    assert liveness.anew(X.id, 9_000, 3.1) == []
+
+    assert liveness.answered(X, 3.2, 9_001) == PeerReturned(X)
+
+
+def test_a_life_that_it_has_answered_in_is_not_new_nor_is_that_of_a_stranger() -> None:
+    liveness = living(X)
+    liveness.answered(X, 1.0, 9_000)
+
+    assert liveness.anew(X.id, 9_000, 2.0) == []
+    assert liveness.anew(contact(2).id, 9_000, 2.0) == []
+    assert liveness.answered(X, 3.0, 9_000) is None
+
+
 def test_what_others_say_of_its_life_makes_nobody_return() -> None:
     liveness = living(X, contact(2))
     liveness.answered(X, 1.0, 5_000)

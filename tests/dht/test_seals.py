@@ -164,6 +164,19 @@ def test_what_was_said_in_an_earlier_life_is_not_taken() -> None:
         b.open(old, HERE, 0.0)
 
 
+def test_who_is_met_in_a_later_life_is_told_of_once() -> None:
+    told: list[tuple[bytes, int]] = []
+    b = Seals(Membership(B), life=1, rng=Random(1), on_anew=lambda peer, life: told.append((peer, life)))
+    b.at(THERE)
+    b.open(seals(A, HERE, life=2).seal(b"q", THERE), HERE, 0.0)
+    again = seals(A, HERE, life=7)
+
+    b.open(again.seal(b"q", THERE), HERE, 0.0)
+    b.open(again.seal(b"q", THERE, again=True), HERE, 0.0)
+
+    assert told == [(A.id, 7)]
+
+
 def test_datagrams_may_overtake_each_other_within_the_window() -> None:
     a, b = pair()
     said = [a.seal(bytes([number % 256]), THERE) for number in range(WINDOW + 1)]

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from types import SimpleNamespace
 
+import pytest
+from lives import Lives, slow_disks
 from peers import quiet, simulate
 
 import dht
@@ -42,6 +45,30 @@ def test_a_feed_whose_rendezvous_has_lost_the_link_is_set_up_anew() -> None:
         assert len(subscription.rows()) == 1
 
     simulate(work, seed=1, size=8)
+
+
+def test_links_to_a_former_life_are_ended_as_soon_as_its_peer_is_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow_disks(monkeypatch, seed=1)
+
+    async def main(net: SimNet) -> None:
+        lives = Lives(net, tmp_path)
+        await lives.begin(12)
+        victim = lives.peers[5].contact
+        for number, peer in lives.peers.items():
+            await peer.insert([(f"{number}", f"{other}") for other in range(20)])
+        before = {number: set(peer._exchange.channels_of(victim.id)) for number, peer in lives.peers.items() if number != 5}
+        assert all(before.values())
+
+        # As when its machine loses power for a moment: nobody is told by TCP, and nobody's probe has found it silent.
+        await lives.kill(5, quietly=True)
+        await lives.start(5)
+        await asyncio.sleep(1.0)
+
+        for number, links in before.items():
+            assert links.isdisjoint(lives.peers[number]._exchange.channels_of(victim.id)), number
+        await lives.end()
+
+    run(main, seed=1)
 
 
 def test_a_link_by_which_nothing_comes_though_it_owes_an_answer_is_ended() -> None:
