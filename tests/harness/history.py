@@ -25,6 +25,8 @@ class Published:
     attempts: int = 0
     via: str = ""
     """The peer, in one of its lives, that it went by at last: the publisher, whose tuples keep their order."""
+    met_death: bool = False
+    """Whether a peer died while it was under way, who may have been the only one that had taken it."""
     by_several: bool = False
     """Whether it went by another peer before, of whom it may be told, and when is that one's order."""
 

@@ -81,6 +81,15 @@ def test_each_change_needs_its_cause_and_its_turn(changes: list[tuple[float, int
     assert any(said in line for line in found)
 
 
+def test_what_is_not_acknowledged_yet_may_go_and_come_again_where_a_peer_dies_meanwhile() -> None:
+    slow = inserted(AB, at_s=1.0, ended_s=1.9)
+    seen = told("pairs", (1.05, 1, "Aa Ab"), (1.3, -1, "Aa Ab"), (1.6, 1, "Aa Ab"), rows=Counter(["Aa Ab"]))
+
+    assert violations(history([slow], [seen], everything="Aa on Ab")) != []
+    slow.met_death = True
+    assert violations(history([slow], [seen], everything="Aa on Ab")) == []
+
+
 def test_what_went_by_two_peers_may_be_told_as_the_first_said_it_and_then_gone() -> None:
     twice = inserted(AB, at_s=1.0, ended_s=1.5, attempts=2, by_several=True)
     published = [twice, inserted(BA, at_s=2.0), retracted(AB, at_s=3.0), inserted(AB, at_s=4.0)]

@@ -257,6 +257,8 @@ class World:
     async def _kill(self, number: int, *, quietly: bool) -> None:
         peer = self.peers.pop(number)
         gone = self._gone[number] = asyncio.Event()
+        for published in self.history.published:
+            published.met_death |= published.ended_s is None
         self._tell_clients(number)
         keeping = peer._keeping
         assert isinstance(keeping, SlowKeeping)

@@ -19,8 +19,6 @@ from gsg import Space
 from gsg.holders import REPLICAS
 from gsg.model import Tuple, show
 
-UNDISTURBED_S = 0.4
-"""A publish that takes longer was sent again."""
 DELIVERED_S = 1.0
 """So long after its acknowledgement an event has arrived."""
 APART = ("partition", "blackout")
@@ -191,8 +189,8 @@ def sayer(one: Published) -> tuple[str, str]:
 
 
 def interrupted(one: Published) -> bool:
-    """Whether it was tried again: what was seen of it may go until it is there for good."""
-    return one.ended_s is None or one.attempts > 1 or one.ended_s - one.begun_s > UNDISTURBED_S
+    """Whether it may have been sent again, to others: what was seen of it may go until it is there for good."""
+    return one.ended_s is None or one.attempts > 1 or one.met_death
 
 
 def events_in_order(name: str, session: Session, history: History) -> Iterator[str]:
