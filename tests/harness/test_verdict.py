@@ -90,6 +90,16 @@ def test_what_is_not_acknowledged_yet_may_go_and_come_again_where_a_peer_dies_me
     assert violations(history([slow], [seen], everything="Aa on Ab")) == []
 
 
+def test_what_comes_late_and_excused_is_explained_by_what_leaves_a_cause_for_the_rest() -> None:
+    published = [inserted(AB), retracted(AB, at_s=2.0), inserted(BA, at_s=3.0), inserted(AB, at_s=4.0)]
+    late = [(4.5, 1, "Ab on Aa"), (4.6, 1, "Aa on Ab"), (4.6, -1, "Aa on Ab"), (4.6, 1, "Aa on Ab")]
+    session = told("all", *late, rows=Counter(["Aa on Ab", "Ab on Aa"]))
+    trouble = [Trouble("stall", 0.5, 9.0)]
+
+    assert violations(history(published, [session], everything="Aa on Ab, Ab on Aa", troubles=trouble)) == []
+    assert violations(history(published, [session], everything="Aa on Ab, Ab on Aa")) != []
+
+
 def test_what_went_by_two_peers_may_be_told_as_the_first_said_it_and_then_gone() -> None:
     twice = inserted(AB, at_s=1.0, ended_s=1.5, attempts=2, by_several=True)
     published = [twice, inserted(BA, at_s=2.0), retracted(AB, at_s=3.0), inserted(AB, at_s=4.0)]

@@ -7,7 +7,7 @@ that was acknowledged; where nobody knows whether it happened, what the world sh
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from math import inf
@@ -146,12 +146,12 @@ def changes_explained(name: str, session: Session, history: History) -> Iterator
                     causes[row, -one.sign].append(number)
     come: dict[tuple[str, str], int] = defaultdict(lambda: -1)
     of_row: dict[str, int] = {}
-    for at_s, group in groupby(session.changes, key=lambda change: change[0]):
+    changes = [change for change in session.changes if change[1]]
+    latest = latest_causes(changes, causes, doings)
+    for at_s, group in groupby(zip(changes, latest, strict=True), key=lambda one: one[0][0]):
         reached: dict[tuple[str, str], int] = {}
-        for _, sign, row in group:
-            if not sign:
-                continue
-            known = [number for number in causes[row, sign] if doings[number].begun_s <= at_s]
+        for (_, sign, row), last in group:
+            known = [number for number in causes[row, sign] if doings[number].begun_s <= at_s and number <= last]
             before = of_row.get(row, -1)
             later = [number for number in known if number > before or (number == before and interrupted(doings[number]))]
             if not later:
@@ -170,6 +170,24 @@ def changes_explained(name: str, session: Session, history: History) -> Iterator
             reached[via] = max(of_row[row], reached.get(via, -1))
         for via, number in reached.items():
             come[via] = max(come[via], number)
+
+
+def latest_causes(
+    changes: Sequence[tuple[float, int, str]], causes: Mapping[tuple[str, int], Sequence[int]], doings: Sequence[Published]
+) -> list[float]:
+    """For each change the latest of its causes that leaves one for each later change of its row; infinite where it has none."""
+    latest: list[float] = []
+    of_row: dict[str, float] = defaultdict(lambda: inf)
+    for at_s, sign, row in reversed(changes):
+        bound = of_row[row]
+        fit = [
+            number
+            for number in causes.get((row, sign), ())
+            if doings[number].begun_s <= at_s and (number < bound or (number == bound and interrupted(doings[number])))
+        ]
+        latest.append(max(fit, default=inf))
+        of_row[row] = max(fit, default=bound)
+    return latest[::-1]
 
 
 def excused(history: History, begun_s: float, seen_s: float, *kinds: str) -> bool:
