@@ -116,6 +116,8 @@ class Joining:
         if refused and not entered:
             # Nobody was named, and ports change hands: others than ours may listen there by now.
             log.warning("the peer at %s %s; going on alone, and calling again at all %d old addresses", *refused[0], len(others))
+        elif others and not entered:
+            log.warning("nobody answers at an old address; going on alone, and calling again at all %d of them", len(others))
         return entered
 
     async def _enter(self, address: Address, own: PeerId) -> Address | str:

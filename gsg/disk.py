@@ -71,7 +71,8 @@ _decode_marks: msgspec.msgpack.Decoder[list[Mark]] = msgspec.msgpack.Decoder(lis
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """What a peer knows of itself from before; ``peer`` is its id, and ``life`` counts its starts, at least."""
+    """What a peer knows of itself from before; ``peer`` is its id, and ``life`` counts its starts, at least. ``port`` is that by
+    which others know it, 0 where it has never entered the overlay, and ``clock`` a time that it has seen, in microseconds."""
 
     peer: PeerId | None = None
     life: Annotated[int, msgspec.Meta(ge=0, le=MAX_LIFE)] = 0
@@ -221,6 +222,14 @@ class Disk:
             with _transaction(self._opened) as connection:
                 rows = (("peer", past.peer), ("life", past.life), ("port", past.port), ("clock", past.clock))
                 connection.executemany("REPLACE INTO self VALUES (?, ?)", rows)
+        except sqlite3.Error as error:
+            raise self._refused(error) from None
+
+    def entered(self, port: int) -> None:
+        """The peer is known at this port. Raises BadData."""
+        try:
+            with _transaction(self._opened) as connection:
+                connection.execute("REPLACE INTO self VALUES ('port', ?)", (port,))
         except sqlite3.Error as error:
             raise self._refused(error) from None
 

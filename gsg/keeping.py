@@ -48,7 +48,7 @@ class Unkept:
     past = Past()
     """What the peer was when it was last started."""
     resumed = False
-    """Whether it has lived before."""
+    """Whether it has been in the overlay before."""
 
     async def open(self, wanted: dht.Identity | None, draw: Callable[[], dht.Identity]) -> dht.Identity:
         """Who the peer was before, or else ``wanted``, or a drawn one."""
@@ -57,8 +57,11 @@ class Unkept:
     async def resume(self, entries: Entries, versions: Versions) -> None:
         """Put back what was there before, and keep it from now on."""
 
-    async def begin(self, peer: bytes, life: int, port: int) -> None:
+    async def begin(self, peer: bytes, life: int) -> None:
         """The peer is about to enter the overlay as this."""
+
+    async def entered(self, port: int) -> None:
+        """The peer is in the overlay, where others know it by this port."""
 
     async def run(self) -> None:
         """What goes on meanwhile."""
@@ -104,7 +107,7 @@ class Keeping(Unkept):
         """As in Unkept: open the directory. Raises BadData."""
         self.past = past = await self._in_thread(self._disk.open)
         self._is_open = True
-        self.resumed = past.peer is not None
+        self.resumed = past.port != 0
         try:
             kept = await self._in_thread(self._disk.read_identity)
             if kept is None:
@@ -147,7 +150,7 @@ class Keeping(Unkept):
         while some := await self._in_thread(lambda: next(facts, None)):
             latest = max(latest, entries.restore(some))
         entries.restored()
-        if self.resumed:
+        if self.past.peer is not None:
             versions.resume(latest)
         away_s = versions.now_us() / 1_000_000 - latest / 1_000_000
         if latest and away_s > TOMBSTONE_S:
@@ -161,11 +164,18 @@ class Keeping(Unkept):
         self._journal = Journal(entries, versions)
         self._keeps = True
 
-    async def begin(self, peer: bytes, life: int, port: int) -> None:
+    async def begin(self, peer: bytes, life: int) -> None:
         """Write down who the peer is, before anybody hears of it. Raises BadData."""
         # A life is named by the milliseconds in which it begins.
-        self.past = Past(peer, life, port, max(self.past.clock, life * 1000))
+        self.past = Past(peer, life, self.past.port, max(self.past.clock, life * 1000))
         await self._in_thread(lambda: self._disk.begin(self.past))
+
+    async def entered(self, port: int) -> None:
+        """Write down where it has lived: who has not must be let in where it is told to join, and who has may go on alone."""
+        try:
+            await self._in_thread(lambda: self._disk.entered(port))
+        except BadData as error:
+            log.warning("%s; where nobody answers when it is started again, this peer will not go on alone", error)
 
     async def run(self) -> None:
         """Write what has changed, group after group, until cancelled."""

@@ -221,10 +221,12 @@ class Peer:
         await self._group.__aenter__()
         self._open = True
         try:
-            await self._keeping.begin(self._membership.id, life, self.contact.port)
+            await self._keeping.begin(self._membership.id, life)
             self._start_task(self._keeping.run())
             self._tracing.start()
             await self._enter_overlay()
+            # Nobody waits for it: what is acknowledged from now on is written later.
+            self._start_task(self._keeping.entered(self.contact.port))
         except BaseException as error:
             await self._stop()
             if isinstance(error, dht.DhtError):

@@ -287,11 +287,24 @@ def test_the_first_peer_that_is_back_waits_for_those_that_it_is_told_to_join(
 
 def test_a_peer_that_has_never_lived_must_be_let_in(tmp_path: Path) -> None:
     async def main(net: SimNet) -> None:
-        with pytest.raises(PeerUnreachable):
-            async with Peer((net.host(), PORT), [("10.9.9.9", 1)], data=tmp_path, rng=net.rng(), clock=net.loop.time):
-                pass
+        for _ in range(2):
+            with pytest.raises(PeerUnreachable):
+                async with Peer((net.host(), PORT), [("10.9.9.9", 1)], data=tmp_path, rng=net.rng(), clock=net.loop.time):
+                    pass
 
     run(main, seed=7)
+
+
+def test_who_has_only_old_addresses_and_finds_nobody_says_so_and_goes_on(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async def work(lives: Lives) -> None:
+        await lives.kill(0)
+        await lives.kill(1)
+
+        await lives.start(1)
+
+        assert "nobody answers at an old address; going on alone, and calling again at all 1 of them" in caplog.text
+
+    live(work, tmp_path, seed=6, size=2)
 
 
 def test_a_directory_is_one_peers_own(tmp_path: Path) -> None:

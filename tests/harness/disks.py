@@ -50,6 +50,12 @@ class SimDisk:
         self._check()
         self._platters.past = past
 
+    def entered(self, port: int) -> None:
+        """Where it is known."""
+        self._check()
+        past = self._platters.past
+        self._platters.past = Past(past.peer, past.life, port, past.clock)
+
     def facts(self) -> Iterator[list[tuple[Tuple, list[Mark]]]]:
         """All facts."""
         yield list(self._platters.facts.items())
