@@ -20,7 +20,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMes
 from . import model
 from .audiences import audience_of
 from .backlog import LIMIT, Overflow, check_limit, overflow_of
-from .errors import DoorClosed, GsgError, LocalError, Overrun, PeerMisbehaved, PeerUnreachable
+from .errors import DoorClosed, GsgError, LocalError, Overrun, PeerMisbehaved, PeerUnreachable, Refused
 from .explanations import HeldKey, Holding, Plan, Why, WhyNot
 from .features import Key
 from .http.protocol import (
@@ -145,8 +145,9 @@ class _Stream:
 class Client:
     """A connection to a peer; an async context manager. Made by :func:`connect`."""
 
-    def __init__(self, url: str = DEFAULT_URL) -> None:
+    def __init__(self, url: str = DEFAULT_URL, *, wait_for_quota: bool = False) -> None:
         self.url = url
+        self._waits_for_quota = wait_for_quota
         self._websocket: ClientConnection | None = None
         self._numbers = count(1)
         self._waiting: dict[int, asyncio.Future[Reply]] = {}
@@ -208,7 +209,11 @@ class Client:
             await self._group.__aexit__(None, None, None)
 
     async def insert(self, tuples: Iterable[Iterable[object]], *, audience: Iterable[bytes | str] | None = None) -> int:
-        """Make tuples true; see :meth:`gsg.Peer.insert`. The readers are peers: whoever is at a door of theirs reads along."""
+        """Make tuples true; see :meth:`gsg.Peer.insert`. The readers are peers: whoever is at a door of theirs reads along.
+
+        Where the peer refuses more from a client for now (docs/delivery.md, Quotas), a call that has been taken in part waits and
+        goes on, at the rate that it may; one of which nothing was taken raises Refused, with ``again_s``.
+        """
         return await self._publish(tuples, Insert, audience)
 
     async def retract(self, tuples: Iterable[Iterable[object]], *, audience: Iterable[bytes | str] | None = None) -> int:
@@ -339,8 +344,17 @@ class Client:
         readers = audience_of(audience)
         named = None if readers is None else sorted(reader.hex() for reader in readers)
         # All parts are checked before the first is sent.
-        for part in list(_parts([model.fact(items) for items in tuples])):
-            changed += (await self._ask(make(next(self._numbers), part, named), Done)).count
+        for number, part in enumerate(list(_parts([model.fact(items) for items in tuples]))):
+            while True:
+                try:
+                    changed += (await self._ask(make(next(self._numbers), part, named), Done)).count
+                    break
+                except Refused as error:
+                    # Whoever was taken in part and came again with all of it would pay for that part each time.
+                    if error.again_s is None or not (number or self._waits_for_quota):
+                        raise
+                    again_s = error.again_s
+                await asyncio.sleep(again_s)
         return changed
 
     async def _ask(self, request: Request, wanted: type[Wanted]) -> Wanted:
@@ -470,7 +484,10 @@ def _parts(tuples: list[Tuple]) -> Iterator[list[Tuple]]:
 
 
 @asynccontextmanager
-async def connect(url: str = DEFAULT_URL) -> AsyncIterator[Client]:
-    """A client of the peer at ``url``: ``async with gsg.connect() as client``. Raises PeerUnreachable."""
-    async with Client(url) as client:
+async def connect(url: str = DEFAULT_URL, *, wait_for_quota: bool = False) -> AsyncIterator[Client]:
+    """A client of the peer at ``url``: ``async with gsg.connect() as client``. Raises PeerUnreachable.
+
+    ``wait_for_quota``: what it publishes waits until the peer takes more from it, instead of raising Refused.
+    """
+    async with Client(url, wait_for_quota=wait_for_quota) as client:
         yield client

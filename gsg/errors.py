@@ -129,7 +129,14 @@ class Elsewhere(RemoteError):
 
 
 class Refused(RemoteError):
-    """A peer understood the request and refused it."""
+    """A peer understood the request and refused it.
+
+    Attribute: ``again_s``, after how many seconds it would be taken; None where that cannot be said, or some of it was taken.
+    """
+
+    def __init__(self, problem: str, *, again_s: float | None = None) -> None:
+        self.again_s = again_s
+        super().__init__(problem)
 
 
 class PeerMisbehaved(RemoteError):

@@ -72,7 +72,8 @@ class Allowance:
             wait_s = ceil((owed_s - BURST_S) * 10 - 1e-6) / 10
             raise Refused(
                 f"over quota: one {self._who} may publish {per_s:,} {what} a second here, and this one is {owed_s:.1f} s ahead; "
-                f"try again in {wait_s:.1f} s, or ask the operator of this peer for more (--{self._who}-{option})"
+                f"try again in {wait_s:.1f} s, or ask the operator of this peer for more (--{self._who}-{option})",
+                again_s=wait_s,
             )
 
 

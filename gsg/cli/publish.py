@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 BATCH = 1_000
 """Tuples in one request."""
 UNDER_WAY = 8
-"""Requests that are sent before the first of them is answered."""
+"""Requests of facts that are sent before the first of them is answered. Of events one: what waits for a quota is overtaken."""
 
 Send: TypeAlias = "Callable[..., Coroutine[Any, Any, object]]"  # Any: what a coroutine yields to the loop
 Only: TypeAlias = "dict[str, Audience | None]"
@@ -73,7 +73,7 @@ async def _publish(file: Path, format_name: str | None, retract: bool, readers: 
     with _opened(file) as (stream, raw, size_bytes):
         # Once it is there: of a name that was mistyped the suffix is not what is wrong.
         format_name = format_name or format_of(file)
-        async with connect(url) as client:
+        async with connect(url, wait_for_quota=True) as client:
             with PublishProgress(name, raw, size_bytes, quiet=quiet) as progress:
                 if format_name == "gsg":
                     await _script(client, stream, name, retract, only, progress)
@@ -119,13 +119,15 @@ async def _script(client: Client, stream: IO[bytes], name: str, retract: bool, o
         if isinstance(block, Subscribe):
             continue
         send: Send = client.notify
+        under_way = 1
         if isinstance(block, Insert | Delete):
             send = client.insert if isinstance(block, Insert) != retract else client.retract
-        await _in_order(_batches(block.tuples), partial(send, **only), progress)
+            under_way = UNDER_WAY
+        await _in_order(_batches(block.tuples), partial(send, **only), progress, under_way)
 
 
-async def _in_order(batches: AsyncIterator[list[Tuple]], send: Send, progress: PublishProgress) -> None:
-    """Send in order, UNDER_WAY requests at once; whatever goes wrong, what was sent is waited for and counted."""
+async def _in_order(batches: AsyncIterator[list[Tuple]], send: Send, progress: PublishProgress, at_once: int = UNDER_WAY) -> None:
+    """Send in order, so many requests at once; whatever goes wrong, what was sent is waited for and counted."""
     under_way: deque[tuple[int, asyncio.Task[object]]] = deque()
 
     async def settle() -> None:
@@ -140,7 +142,7 @@ async def _in_order(batches: AsyncIterator[list[Tuple]], send: Send, progress: P
             # One turn of the loop, so that the request leaves before the next is read.
             await asyncio.sleep(0)
             # After a batch that is not full the input pauses or ends: time to hear what became of all that was sent.
-            while under_way and (len(batch) < BATCH or len(under_way) >= UNDER_WAY):
+            while under_way and (len(batch) < BATCH or len(under_way) >= at_once):
                 await settle()
     finally:
         # After a mistake in the file, what was sent before it still counts; after a failed request, so does what follows.

@@ -149,6 +149,8 @@ class Failed(_Message, tag=11, frozen=True):
     tokens: int = 0
     """Of a TooManyTokens, as is ``limit``."""
     limit: int = 0
+    again_s: float = 0.0
+    """Of a Refused: when it would be taken; 0 where that cannot be said."""
 
 
 class Subscribed(_Message, tag=12, frozen=True):
@@ -248,6 +250,8 @@ def failed(request: int, error: errors.GsgError) -> Failed:
         return Failed(request, "BadText", error.problem, error.line, error.column, error.source_line)
     if isinstance(error, errors.TooManyTokens):
         return Failed(request, "TooManyTokens", str(error), tokens=error.tokens, limit=error.limit)
+    if isinstance(error, errors.Refused):
+        return Failed(request, "Refused", str(error), again_s=error.again_s or 0.0)
     lost = error.lost if isinstance(error, errors.Overrun) else 0
     return Failed(request, type(error).__name__, str(error), lost=lost)
 
@@ -262,6 +266,8 @@ def error_of(message: Failed) -> errors.GsgError:
         return errors.Overrun(message.problem, lost=message.lost)
     if message.kind == "TooManyTokens":
         return errors.TooManyTokens(message.problem, tokens=message.tokens, limit=message.limit)
+    if message.kind == "Refused":
+        return errors.Refused(message.problem, again_s=message.again_s or None)
     kind = getattr(errors, message.kind, None)
     if isinstance(kind, type) and issubclass(kind, errors.GsgError):
         return kind(message.problem)

@@ -208,9 +208,30 @@ async def test_a_client_that_publishes_too_much_is_refused_with_the_limit_and_th
     door._peer.quotas = Quotas(client=Quota(10, 100, 1 << 30))
     async with gsg.connect(door.url) as greedy, gsg.connect(door.url) as modest:
         await greedy.notify([(number,) for number in range(900)])
-        with pytest.raises(gsg.Refused, match=r"one client may publish 100 tuples a second here.*\(--client-rate\)"):
+        with pytest.raises(gsg.Refused, match=r"one client may publish 100 tuples a second here.*\(--client-rate\)") as refused:
             await greedy.insert([(1,)])
+        assert refused.value.again_s is not None
+        assert 6.0 <= refused.value.again_s <= 7.0
         assert await modest.insert([(2,)]) == 1
+
+
+async def test_a_call_that_was_taken_in_part_goes_on_as_its_quota_allows(door: HttpDoor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gsg.client, "TUPLES_PER_REQUEST", 100)
+    door._peer.quotas = quotas = Quotas(client=Quota(10, 100, 1 << 30))
+    async with gsg.connect(door.url) as client, await client.subscribe("(?x)") as told:
+        await client.notify([(number,) for number in range(400)])
+
+        assert await read(told, 400) == [f"!?x={number}" for number in range(400)]
+    assert quotas.counts()[0].count > 0
+
+
+async def test_a_client_may_wait_for_its_quota(door: HttpDoor) -> None:
+    door._peer.quotas = quotas = Quotas(client=Quota(10, 100, 1 << 30))
+    async with gsg.connect(door.url, wait_for_quota=True) as client:
+        await client.notify([(number,) for number in range(300)])
+
+        assert await client.insert([("more",)]) == 1
+    assert quotas.counts()[0].count > 0
 
 
 async def test_subscriptions_that_are_being_made_count(door: HttpDoor) -> None:
