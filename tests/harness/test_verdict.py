@@ -26,7 +26,7 @@ def rung(number: int, at_s: float, **more: Any) -> Published:  # Any: as above
 
 
 def told(query: str, *changes: tuple[float, int, str], **more: Any) -> Session:  # Any: fields of Session
-    return Session("B", query, 2, 0.5, **{"whole_s": 0.6, "changes": list(changes), **more})
+    return Session("B", query, 2, **{"begun_s": 0.5, "whole_s": 0.6, "changes": list(changes), **more})
 
 
 def history(published: list[Published], sessions: list[Session], *, everything: str = "", **more: Any) -> History:  # Any: as above
@@ -98,6 +98,15 @@ def test_what_comes_late_and_excused_is_explained_by_what_leaves_a_cause_for_the
 
     assert violations(history(published, [session], everything="Aa on Ab, Ab on Aa", troubles=trouble)) == []
     assert violations(history(published, [session], everything="Aa on Ab, Ab on Aa")) != []
+
+
+def test_what_a_cut_network_tells_without_a_cause_explains_nothing_before() -> None:
+    published = [inserted(AB), retracted(AB, at_s=2.0), inserted(BA, at_s=3.0), inserted(AB, at_s=4.0)]
+    pairs = [(3.05, 1, "Ab Aa"), (4.05, 1, "Aa Ab"), (8.0, -1, "Aa Ab"), (9.0, 1, "Aa Ab")]
+    session = told("pairs", *pairs, begun_s=2.5, whole_s=2.6, rows=Counter(["Aa Ab", "Ab Aa"]))
+
+    cut = [Trouble("partition", 7.0, 9.5)]
+    assert violations(history(published, [session], everything="Aa on Ab, Ab on Aa", troubles=cut)) == []
 
 
 def test_what_went_by_two_peers_may_be_told_as_the_first_said_it_and_then_gone() -> None:

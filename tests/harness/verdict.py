@@ -147,7 +147,7 @@ def changes_explained(name: str, session: Session, history: History) -> Iterator
     come: dict[tuple[str, str], int] = defaultdict(lambda: -1)
     of_row: dict[str, int] = {}
     changes = [change for change in session.changes if change[1]]
-    latest = latest_causes(changes, causes, doings)
+    latest = latest_causes(changes, causes, doings, history)
     for at_s, group in groupby(zip(changes, latest, strict=True), key=lambda one: one[0][0]):
         reached: dict[tuple[str, str], int] = {}
         for (_, sign, row), last in group:
@@ -173,12 +173,19 @@ def changes_explained(name: str, session: Session, history: History) -> Iterator
 
 
 def latest_causes(
-    changes: Sequence[tuple[float, int, str]], causes: Mapping[tuple[str, int], Sequence[int]], doings: Sequence[Published]
+    changes: Sequence[tuple[float, int, str]],
+    causes: Mapping[tuple[str, int], Sequence[int]],
+    doings: Sequence[Published],
+    history: History,
 ) -> list[float]:
-    """For each change the latest of its causes that leaves one for each later change of its row; infinite where it has none."""
+    """For each change the latest of its causes that leaves one for each later change of its row that needs one; infinite where
+    there is none."""
     latest: list[float] = []
     of_row: dict[str, float] = defaultdict(lambda: inf)
     for at_s, sign, row in reversed(changes):
+        if excused(history, at_s, at_s, *APART):
+            latest.append(inf)
+            continue
         bound = of_row[row]
         fit = [
             number
