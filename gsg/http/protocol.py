@@ -43,6 +43,8 @@ MAX_LIMIT = 1_000_000
 """Differences that a subscription may ask the peer to keep for it unread; more is refused."""
 MAX_MAX_TOKENS = 100_000_000
 """The largest cap that a subscription may ask for; more is refused."""
+LONGEST_WAIT_S = 86_400.0
+"""What a peer says of when it would take something, at most; of more a client says that it cannot be said."""
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 """The longest WebSocket message, both ways; a longer one ends the connection with code 1009."""
 
@@ -267,7 +269,7 @@ def error_of(message: Failed) -> errors.GsgError:
     if message.kind == "TooManyTokens":
         return errors.TooManyTokens(message.problem, tokens=message.tokens, limit=message.limit)
     if message.kind == "Refused":
-        return errors.Refused(message.problem, again_s=message.again_s or None)
+        return errors.Refused(message.problem, again_s=message.again_s if 0 < message.again_s <= LONGEST_WAIT_S else None)
     kind = getattr(errors, message.kind, None)
     if isinstance(kind, type) and issubclass(kind, errors.GsgError):
         return kind(message.problem)

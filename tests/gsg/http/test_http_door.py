@@ -275,6 +275,7 @@ ERRORS = [
     BadTerm("no term"),
     PeerUnreachable("nobody"),
     gsg.Refused("no"),
+    gsg.Refused("not now", again_s=2.5),
     DoorClosed("closed"),
 ]
 
@@ -284,6 +285,16 @@ def test_an_error_arrives_as_it_was(error: gsg.GsgError) -> None:
     arrived = error_of(failed(1, error))
 
     assert (type(arrived), str(arrived), vars(arrived)) == (type(error), str(error), vars(error))
+
+
+@pytest.mark.parametrize(
+    ("said_s", "again_s"), [(2.5, 2.5), (0.0, None), (-1.0, None), (float("nan"), None), (float("inf"), None), (1e9, None)]
+)
+def test_nobody_waits_for_what_cannot_be_a_time(said_s: float, again_s: float | None) -> None:
+    arrived = error_of(Failed(1, "Refused", "over quota", again_s=said_s))
+
+    assert isinstance(arrived, gsg.Refused)
+    assert arrived.again_s == again_s
 
 
 @pytest.mark.parametrize("kind", ["NewKind", "Exception", "annotations", "__name__"])
