@@ -39,9 +39,10 @@ class Versions:
         """This peer was stopped, and knew of this time then.
 
         Where all were stopped, the first that is back acknowledges changes while nobody is there who knows what was said before,
-        and by whose clock. So what it says is to be later by CLOCKS_APART_S than its own clock, until that has caught up.
+        and by whose clock. So what it says is to be later by CLOCKS_APART_S than its own clock, and than the time that it knew of,
+        since others may have gone on from there before they were stopped too; until its clock has caught up.
         """
-        self.latest = max(self.latest, latest, self.now_us() + int(CLOCKS_APART_S * 1_000_000))
+        self.latest = max(self.latest, max(latest, self.now_us()) + int(CLOCKS_APART_S * 1_000_000))
 
     def outrun(self, kept: int) -> bool:
         """Whether :meth:`resume` may make too little of a time that is kept, by the latest one, or by a clock that is set back."""
