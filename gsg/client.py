@@ -390,6 +390,10 @@ class Client:
                 self._received(decode(data if isinstance(data, bytes) else data.encode()))
         except ConnectionClosed as error:
             self._end(PeerUnreachable(f"the peer at {self.url} {_what_became(error)}"))
+        except asyncio.CancelledError:
+            # As asyncio.run does with all tasks when a program ends: who closes a subscription then must not wait for an answer.
+            self._end(DoorClosed("this client is closed"))
+            raise
         except Exception as error:
             # What a peer sends must not raise in whoever reads it: each of its users is told, and a defect of ours is in the log.
             if not isinstance(error, (msgspec.MsgspecError, PeerMisbehaved, RecursionError)):
