@@ -179,13 +179,18 @@ class Joining:
             literal = await self._resolve(address)
             if isinstance(literal, str) or literal in self._living() or await self._call(literal) is None:
                 return
-            now = self._now()
-            if literal in self._living() and now - self._looked_s >= LOOK_AROUND_S:
-                self._looked_s = now
-                self.book.hurry(now)
-                await self._look_around()
+            if literal in self._living():
+                await self.found_again()
         finally:
             self._calling.discard(address)
+
+    async def found_again(self) -> None:
+        """Somebody lives whom we had lost: look around, unless that was just done."""
+        now = self._now()
+        if now - self._looked_s >= LOOK_AROUND_S:
+            self._looked_s = now
+            self.book.hurry(now)
+            await self._look_around()
 
     def met(self) -> None:
         """A peer is there that was not known."""

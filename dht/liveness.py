@@ -23,16 +23,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from enum import Enum, IntEnum
+from enum import Enum
 from math import ceil, log, log10
 from random import Random
 from typing import TypeAlias
 
-import msgspec
-
 from .contacts import Contact
-from .errors import BadAnswer
-from .identity import ID_BYTES, PeerId, as_int
+from .identity import PeerId, as_int
+from .rumours import MAX_INCARNATION, RUMOURS, Rumour, Word
 
 HELPERS = 3
 """Others that are asked to probe a silent peer (SWIM's k)."""
@@ -51,14 +49,8 @@ LATE = 1.5
 CALMED = 0.98
 """How much of its patience beyond the usual is left after a tick: half in 34."""
 
-RUMOURS = 8
-"""Rumours in one datagram: at most 250 bytes."""
-
 MAX_RUMOURS = 64
 """Rumours waiting to be said; the one said most often is dropped for a new one."""
-
-MAX_INCARNATION = 2**53
-"""Milliseconds since 1970 are far below; whoever claims more lies."""
 
 MAX_RECORDS = 4096
 """Living peers remembered, more than a routing table holds; the one heard of longest ago is dropped for a new one."""
@@ -85,22 +77,6 @@ come in crowds."""
 
 DOUBT_S = 10.0
 """When a doubt or a probe has had no outcome for so long, whoever saw to it is gone: it counts as not asked."""
-
-
-class Word(IntEnum):
-    """What is said of a peer."""
-
-    LIVES = 0
-    SUSPECTED = 1
-    DEAD = 2
-
-
-class Rumour(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Something said of a peer in one of its lives, by whoever sends it."""
-
-    word: Word
-    peer: PeerId
-    incarnation: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +107,13 @@ class PeerDied:
 
 @dataclass(frozen=True, slots=True)
 class PeerReturned:
-    """A peer that had died answers again, or one answers in another life before anybody missed it."""
+    """A peer that had died answers again, or one answers in another life before anybody missed it.
+
+    ``was_apart``: as far as known it is in the life in which we had lost it, so it was somewhere that we did not reach.
+    """
 
     contact: Contact
+    was_apart: bool = field(default=False, compare=False)
 
 
 Order: TypeAlias = Probe | ProbeVia | PeerDied
@@ -152,8 +132,9 @@ class _Record:
     incarnation: int = 0
     # The latest one that it told us itself.
     told: int | None = None
-    # Whether it has told us of a new life, and not answered since.
+    # Whether it has told us of a new life, and not answered since; and when it last had.
     is_anew: bool = False
+    anew_s: float = float("-inf")
     standing: _Standing = _Standing.ALIVE
     # Since when it has its standing, and when it was last asked without an outcome yet.
     since_s: float = 0.0
@@ -176,28 +157,6 @@ def suspicion_s(size: int, confirmations: int, period_s: float = 1.0) -> float:
     scale = log10(size + 1) * period_s
     shortened = log(min(confirmations, CONFIRMATIONS) + 1) / log(CONFIRMATIONS + 1)
     return scale * (LONGEST - (LONGEST - SHORTEST) * shortened)
-
-
-def rumours_from(raw: object) -> list[Rumour]:
-    """The rumours in a decoded datagram. Raises BadAnswer when they are anything else."""
-    if not isinstance(raw, list | tuple) or len(raw) > RUMOURS:
-        raise BadAnswer(f"{raw!r:.80} is no list of rumours; expected at most {RUMOURS}")
-    try:
-        rumours = msgspec.convert(raw, list[Rumour])
-    except msgspec.ValidationError as error:
-        raise BadAnswer(f"{raw!r:.80} is no list of rumours ({error})") from None
-    for each in rumours:
-        if len(each.peer) != ID_BYTES:
-            raise BadAnswer(f"{each.peer!r:.80} is no peer id; expected {ID_BYTES} bytes")
-        incarnation_from(each.incarnation)
-    return rumours
-
-
-def incarnation_from(raw: object) -> int:
-    """The incarnation in a decoded datagram. Raises BadAnswer when it is anything else."""
-    if type(raw) is not int or not 0 <= raw <= MAX_INCARNATION:
-        raise BadAnswer(f"{raw!r:.80} is no incarnation; expected 0 to {MAX_INCARNATION}")
-    return raw
 
 
 class Liveness:
@@ -309,7 +268,7 @@ class Liveness:
                 self._suspects.pop(dropped, None)
             grave = self._graves.pop(contact.id, None)
             if grave is not None:
-                returned = PeerReturned(contact)
+                returned = PeerReturned(contact, incarnation is None or incarnation <= grave.incarnation + REFUTATIONS)
                 record.incarnation = grave.incarnation
                 self._rumours.pop(contact.id, None)
                 if incarnation is not None and incarnation > grave.incarnation:
@@ -326,9 +285,11 @@ class Liveness:
             record.incarnation = incarnation
             record.is_anew |= record.told is not None and incarnation > record.told + REFUTATIONS
             record.told = incarnation if record.told is None else max(record.told, incarnation)
-        if record.is_anew:
-            record.is_anew = False
+        # Once a period: else whoever claims a new life each time would keep everybody busy with its return.
+        if record.is_anew and now - record.anew_s >= self._period_s:
+            record.is_anew, record.anew_s = False, now
             returned = PeerReturned(contact)
+            self._say(Rumour(Word.LIVES, contact.id, record.incarnation))
         self._clear(record, now)
         rumour = self._rumours.get(contact.id)
         if rumour is not None and rumour[0].word is not Word.LIVES:
@@ -339,11 +300,14 @@ class Liveness:
         return returned
 
     def anew(self, peer: PeerId, life: int, now: float) -> list[Order]:
-        """A peer that calls at us has proved that a later life of it began with this incarnation: once it answers, it is back."""
+        """A peer that calls at us has proved that a later life of it began with this incarnation: once it answers, it is back.
+
+        That it has told a higher one says nothing, except where it may be of this life: a former life may have refuted anything.
+        """
         record = self._records.get(peer)
-        if record is None or (record.told is not None and life <= record.told):
+        if record is None or (record.told is not None and life <= record.told <= life + REFUTATIONS):
             return []
-        record.told = life
+        record.told = record.incarnation = life
         record.is_anew = True
         return self._ask(record, now)
 
@@ -411,6 +375,9 @@ class Liveness:
                     self._say(rumour)
                     if record.standing is _Standing.SUSPECTED:
                         self._clear(record, now)
+                        orders += self._ask(record, now)
+                    elif record.told is not None and rumour.incarnation > record.told + REFUTATIONS:
+                        # It was started again, at others' word: who is far away from it would ask it late.
                         orders += self._ask(record, now)
             elif rumour.incarnation < record.incarnation:
                 self._say(Rumour(Word.LIVES, rumour.peer, record.incarnation))

@@ -377,7 +377,12 @@ class Overlay:
             if known is not None:
                 self._joining.book.add(known.address, asyncio.get_running_loop().time())
             self._joining.book.remove(contact.address)
-            self.regions.discovered(contact)
+            if (returned is not None and returned.was_apart) or (self.has_entered and len(self._asking.router.all()) == 1):
+                # The network was cut, or we took ourselves for alone: what we know of who is near what is of our own part of it.
+                self.regions.clear()
+                self._start(self._joining.found_again())
+            else:
+                self.regions.discovered(contact)
             self._nearest_changed()
         if returned is not None:
             self._tell(self.on_event, returned)

@@ -32,7 +32,7 @@ from .blocks import IN_BUCKET, block_of, spread
 from .contacts import Contact, contact_from, contacts_from
 from .errors import Address, BadAnswer, BadSeal
 from .identity import ID_BYTES, PeerId, as_int
-from .liveness import Rumour, incarnation_from, rumours_from
+from .rumours import Rumour, incarnation_from, rumours_from
 from .seals import Unsealed
 from .timeouts import FOR_HELPER, FOR_LOOKUP, FOR_PROBE, RoundTrip
 

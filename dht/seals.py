@@ -35,6 +35,7 @@ from .errors import Address, BadSeal
 from .identity import ID_BYTES, PeerId
 from .keys import PUBLIC_BYTES, SEED_BYTES, SIGNATURE_BYTES, Agreement, id_of, verified
 from .membership import CHECK_BYTES, Membership, Refusal
+from .rumours import MAX_INCARNATION
 
 MAX_SESSIONS = 4096
 """Peers whose keys are kept, about 500 bytes each; the one introduced longest ago introduces itself again."""
@@ -240,6 +241,8 @@ class Seals(Unsealed):
         body_at = head_bytes + SIGNATURE_BYTES
         if host_bytes not in (0, 4, 16) or len(rest) < body_at:
             raise BadSeal("datagrams too short")
+        if life > MAX_INCARNATION:
+            raise BadSeal("datagrams of lives beyond all others")
         if port != sender[1] or (host_bytes and rest[_head.size : head_bytes] != _packed(sender[0])):
             raise BadSeal("datagrams from another address")
         peer = id_of(public)

@@ -17,9 +17,10 @@ from .background import failed
 from .contacts import Contact
 from .errors import BadAnswer
 from .identity import PeerId, random_id
-from .liveness import Liveness, Order, PeerDied, PeerReturned, Probe, ProbeVia, Rumour
+from .liveness import Liveness, Order, PeerDied, PeerReturned, Probe, ProbeVia
 from .neighbourhood import Neighbourhood, estimated_size
 from .queries import Queries
+from .rumours import Rumour
 from .timeouts import FOR_PROBE
 
 MAX_WATCHED = 128

@@ -67,8 +67,7 @@ class CatchingUp:
     def then(self, feed: AnyFeed, do: Callable[[], None]) -> None:
         """Do something once all is here that the snapshot of a feed is to have: mostly at once."""
         key = feed.posted.anchor
-        all_is_here = self._holders.has_entered and not self._handover.settling
-        if type(feed) is not Feed or key is None or all_is_here or self._handover.leaving:
+        if type(feed) is not Feed or key is None or not self._handover.settling or self._handover.leaving:
             do()
             return
         compared = self._comparing(key)

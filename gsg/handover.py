@@ -106,8 +106,8 @@ class Handover:
 
     @property
     def settling(self) -> bool:
-        """Whether messages are to be checked for keys that are another's by now."""
-        return self.leaving or asyncio.get_running_loop().time() < self._settled_at_s
+        """Whether messages are to be checked for keys that are another's by now; always while this peer has not entered."""
+        return self.leaving or not self._holders.has_entered or asyncio.get_running_loop().time() < self._settled_at_s
 
     @property
     def is_new(self) -> bool:

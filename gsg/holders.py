@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 import dht
 
 from .errors import GsgError, PeerUnreachable
-from .exchange import Leaving, LinkBroke, named
+from .exchange import Leaving, LinkBroke, named, show
 from .features import Key, key
 from .placement import REPLICAS, point_of
 
@@ -203,6 +203,8 @@ class Holders:
                     found = await self._overlay.owners(place, REPLICAS + len(self.aside))
                 except dht.DhtError as error:
                     raise PeerUnreachable(str(error)) from None
+                if not self.has_entered and found == (self._overlay.contact,):
+                    raise PeerUnreachable(f"{show(self._overlay.contact)} is just entering the overlay, and knows of nobody yet")
                 self._remember_all(feature, (self._taking(found), point_of(place)))
 
     async def look_up_each(self, features: Sequence[Key]) -> None:

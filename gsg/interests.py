@@ -78,9 +78,9 @@ class Told:
         self._unheard: dict[asyncio.Future[Answer], float] = {}
         """What was told and not acknowledged, and until when that is waited for. Bounded by what comes into use within LEASE_S."""
 
-    def answer(self, channel: Channel) -> None:
-        """A publisher asks."""
-        if self._handover.settling:
+    def answer(self, channel: Channel, *, is_sure: bool = True) -> None:
+        """A publisher asks; ``is_sure``: whether this peer may know all that is asked for here."""
+        if self._handover.settling or not is_sure:
             self._until_s.pop(channel, None)
             channel.send(Interest(True, []))
             return

@@ -96,6 +96,7 @@ class Keeping(Unkept):
         self._wake = asyncio.Event()
         self._waiters: deque[tuple[int, asyncio.Future[str]]] = deque()
         """Marks of the journal, ascending, and what tells that they are reached: "" or why not. Bounded by WAITING_FACTS."""
+        self._resumed_at = 0
         self._failing = ""
         self._is_open = self._keeps = False
         self._writes = self._facts = self._failures = self._refused = 0
@@ -162,12 +163,14 @@ class Keeping(Unkept):
                 TOMBSTONE_S / 3600,
             )
         self._journal = Journal(entries, versions)
+        self._resumed_at = versions.latest
         self._keeps = True
 
     async def begin(self, peer: bytes, life: int) -> None:
         """Write down who the peer is, before anybody hears of it. Raises BadData."""
-        # A life is named by the milliseconds in which it begins.
-        self.past = Past(peer, life, self.past.port, max(self.past.clock, life * 1000))
+        # A life is named by the milliseconds in which it begins. What it publishes has later numbers than the time at which it
+        # resumed: the next life is to begin after these, even if this one ends before anything else is written.
+        self.past = Past(peer, life, self.past.port, max(self.past.clock, life * 1000, self._resumed_at))
         await self._in_thread(lambda: self._disk.begin(self.past))
 
     async def entered(self, port: int) -> None:

@@ -60,7 +60,6 @@ from .reception import Reception
 from .rendezvous import Rendezvous
 from .repair import Repair
 from .replication import Replication
-from .spreading import Spreading
 from .status import Counters, Status
 from .subscriber import Subscriber
 from .subscription import Callback
@@ -190,9 +189,6 @@ class Peer:
         )
         self._interests = Interests(self._holders, self._exchange, self._rendezvous, self._handover, self._start_task)
         self._publisher = self._tracing.publisher(self.contact.id, self._holders, self._exchange, self._interests, self._versions)
-        self._spreading = Spreading(
-            self._handover, self._holders, self._exchange, self._rendezvous, self._start_task, self._outgoing.flush
-        )
         self._repair = Repair(self.contact, self._holders, self._exchange, self._rendezvous, self._handover, self._versions)
         self._told = Told(self._rendezvous, self._handover, self._start_task)
         own, send = self._exchange.own, self._outgoing.send
@@ -205,7 +201,6 @@ class Peer:
             self._rendezvous,
             self._replication,
             self._handover,
-            self._spreading,
             self._repair,
             self._outgoing,
             self._subscriber,
@@ -214,6 +209,8 @@ class Peer:
             self._heartbeats,
             Status(self._exchange, self._rendezvous, self._publisher, self.counters, self._start_task),
             self.quotas,
+            self._holders,
+            self._start_task,
         )
         for read in (self._keeping.counts, self._outgoing.counts, self._subscriptions.counts, self.quotas.counts):
             self.counters.add(read)

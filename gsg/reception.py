@@ -14,6 +14,7 @@ from .errors import PeerMisbehaved, PeerUnreachable, Refused
 from .exchange import Channel, Exchange, show
 from .handover import Handover
 from .heartbeats import Heartbeats
+from .holders import Holders
 from .interests import Interests, Told
 from .messages import (
     AskFacts,
@@ -54,9 +55,11 @@ from .rendezvous import Rendezvous
 from .repair import Repair
 from .replication import Replication
 from .spreading import Spreading
+from .standbys import StartTask
 from .status import Status
 from .subscriber import Subscriber
 from .transit import Transit
+from .unplaced import Unplaced
 
 log = logging.getLogger(__name__)
 
@@ -71,7 +74,6 @@ class Reception:
         rendezvous: Rendezvous,
         replication: Replication,
         handover: Handover,
-        spreading: Spreading,
         repair: Repair,
         outgoing: Outgoing,
         subscriber: Subscriber,
@@ -80,13 +82,15 @@ class Reception:
         heartbeats: Heartbeats,
         status: Status,
         quotas: Quotas,
+        holders: Holders,
+        start_task: StartTask,
     ) -> None:
         self._contact = contact
         self._exchange = exchange
         self._rendezvous = rendezvous
         self._replication = replication
         self._handover = handover
-        self._spreading = spreading
+        self._spreading = Spreading(handover, holders, exchange, rendezvous, start_task, outgoing.flush)
         self._repair = repair
         self._outgoing = outgoing
         self._subscriber = subscriber
@@ -96,10 +100,20 @@ class Reception:
         self._status = status
         self._quotas = quotas
         self._transit = Transit(rendezvous, outgoing, self._carry_out)
+        self._unplaced = Unplaced(
+            holders,
+            exchange,
+            handover,
+            start_task,
+            on_message=self._carry_out,
+            refuse=self._refuse,
+            flush=outgoing.flush,
+        )
 
     def lost(self, channel: Channel) -> None:
         """A link is gone, and with it what it has brought and was not begun."""
         self._transit.lost(channel)
+        self._unplaced.lost(channel)
 
     def stop(self) -> None:
         """The peer stops."""
@@ -141,7 +155,9 @@ class Reception:
             if self._handover.leaving and (isinstance(message, Replicate) or getattr(message, "forwarded", False)):
                 channel.send(NotHere(message.request, self._contact, leaves=True))  # type: ignore[union-attr]  # all three have it
                 return
-            if isinstance(message, (Flash, Publish)) and self._transit.waits(channel, message):
+            if isinstance(message, (Flash, Publish)) and (
+                self._transit.waits(channel, message) or self._unplaced.waits(channel, message)
+            ):
                 return
             match message:
                 case Publish():
@@ -194,7 +210,7 @@ class Reception:
                 case Died():
                     self._handover.notices.heard(channel, message)
                 case AskInterest():
-                    self._told.answer(channel)
+                    self._told.answer(channel, is_sure=not self._unplaced.is_strange(channel))
                 case Interest():
                     self._interests.heard(channel, message)
                 case Interested():

@@ -1,60 +1,39 @@
 """Events that came by links and take long to match: each link's have their slice in turn, so that nobody waits for all of them.
 
 What a link brings for the rendezvous while its events are under way waits behind them, because it was published later. It is not
-answered meanwhile, so it is bounded by what its publishers send without waiting for an answer, and by its :class:`Room`.
+answered meanwhile, so it is bounded by what its publishers send without waiting for an answer, and by its room (:mod:`gsg.behind`).
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import Callable
 from typing import TypeAlias
 
-from .errors import PeerMisbehaved, Refused
+from .behind import Behind, OnMessage
 from .exchange import Channel
 from .messages import Flash, Message
 from .outgoing import Outgoing
 from .passages import SLICE_S, Passage
 from .rendezvous import Rendezvous
-from .room import WAITING_BYTES, Room
 
 log = logging.getLogger(__name__)
 
 Done: TypeAlias = Callable[[], None]
 """Called when all events of a message have been forwarded."""
-OnMessage: TypeAlias = Callable[[Channel, Message], None]
 
 
 class _Link:
     """What one link has brought: the events under way, and what waits behind them."""
 
-    __slots__ = ("_room", "done", "flash", "passage", "waiting")
+    __slots__ = ("behind", "done", "flash", "passage")
 
-    def __init__(self, passage: Passage, flash: Flash, done: Done) -> None:
+    def __init__(self, channel: Channel, passage: Passage, flash: Flash, done: Done) -> None:
         self.passage: Passage | None = passage
         self.flash = flash
         self.done = done
-        self.waiting: deque[tuple[Message, int]] = deque()
-        """In order, with the length of each. Bounded by the room."""
-        self._room = Room(WAITING_BYTES)
-
-    def add(self, message: Message, size_bytes: int) -> None:
-        """A message waits. Raises Refused where too much does already."""
-        if not self._room.has(size_bytes):
-            raise Refused(
-                f"{len(self.waiting)} messages wait for the events before them, which take long to match; "
-                "wait for answers before you send more"
-            )
-        self._room.take(size_bytes)
-        self.waiting.append((message, size_bytes))
-
-    def next(self) -> tuple[Message, int]:
-        """The message that has waited longest, which does so no more, and its length."""
-        message, size_bytes = self.waiting.popleft()
-        self._room.leave(size_bytes)
-        return message, size_bytes
+        self.behind = Behind(channel, "the events before them, which take long to match")
 
 
 class Transit:
@@ -73,7 +52,7 @@ class Transit:
         link = self._links.get(channel)
         if link is None or link.passage is None:
             return False
-        link.add(message, channel.frame_bytes)
+        link.behind.add(message)
         return True
 
     def flash(self, channel: Channel, flash: Flash, done: Done) -> None:
@@ -84,7 +63,7 @@ class Transit:
             return
         link = self._links.get(channel)
         if link is None:
-            self._links[channel] = _Link(passage, flash, done)
+            self._links[channel] = _Link(channel, passage, flash, done)
         else:
             link.passage, link.flash, link.done = passage, flash, done
         if self._due is None:
@@ -119,14 +98,8 @@ class Transit:
             if passed:
                 link.passage = None
                 self._passed(link.flash, link.done)
-        try:
-            # What takes long again takes the place of what has passed, and the others wait on.
-            while link.waiting and link.passage is None:
-                message, channel.frame_bytes = link.next()
-                self._on_message(channel, message)
-        except PeerMisbehaved as error:
-            channel.abort(str(error))
-            link.waiting.clear()
+        # What takes long again takes the place of what has passed, and the others wait on.
+        link.behind.go_on(self._on_message, holds=lambda: link.passage is not None)
         if link.passage is None and self._links.get(channel) is link:
             del self._links[channel]
         self._outgoing.flush()

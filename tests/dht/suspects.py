@@ -5,12 +5,8 @@ from __future__ import annotations
 from random import Random
 
 from dht import Contact, PeerDied
-from dht.liveness import (
-    Liveness,
-    Order,
-    Probe,
-    Word,
-)
+from dht.liveness import Liveness, Order, Probe
+from dht.rumours import Word
 
 OWN = b"\xff" * 20
 SIZE = 9

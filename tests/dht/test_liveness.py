@@ -17,10 +17,9 @@ from dht.liveness import (
     VISITS_IN_HASTE,
     Probe,
     ProbeVia,
-    Rumour,
-    Word,
     suspicion_s,
 )
+from dht.rumours import MAX_INCARNATION, Rumour, Word
 
 # Probes
 
@@ -287,6 +286,64 @@ def test_a_life_that_it_has_answered_in_is_not_new_nor_is_that_of_a_stranger() -
     assert liveness.anew(X.id, 9_000, 2.0) == []
     assert liveness.anew(contact(2).id, 9_000, 2.0) == []
     assert liveness.answered(X, 3.0, 9_000) is None
+
+
+def test_a_new_life_is_noticed_whatever_the_former_one_has_told() -> None:
+    liveness = living(X)
+    liveness.answered(X, 1.0, MAX_INCARNATION)  # as where somebody forged a suspicion of a life that is to come
+
+    assert liveness.anew(X.id, 9_000, 2.0) == [Probe(X)]
+
+    assert liveness.answered(X, 3.0, 9_000) == PeerReturned(X)
+
+
+def test_who_claims_a_new_life_again_and_again_has_returned_once_a_period() -> None:
+    liveness = living(X)
+    liveness.answered(X, 0.0, 1_000)
+
+    returned = [liveness.answered(X, 1.0 + number / 10, 2_000 + 1_000 * number) for number in range(15)]
+
+    assert [number for number, each in enumerate(returned) if each] == [0, 10]
+
+
+def test_a_new_life_is_news_for_those_who_are_far_away_and_they_look() -> None:
+    near, far = living(X, contact(2)), living(X)
+    for each in (near, far):
+        each.answered(X, 1.0, 5_000)
+    near.answered(X, 2.0, 9_000)
+
+    (rumour,) = near.rumours(contact(2).id)
+
+    assert rumour == Rumour(Word.LIVES, X.id, 9_000)
+    assert far.heard(contact(2).id, [rumour], 3.0) == [Probe(X)]
+    assert far.heard(contact(2).id, [Rumour(Word.LIVES, X.id, 9_001)], 15.0) == [Probe(X)]
+
+
+def test_a_refutation_makes_nobody_look() -> None:
+    liveness = living(X, contact(2))
+    liveness.answered(X, 1.0, 5_000)
+
+    assert liveness.heard(contact(2).id, [Rumour(Word.LIVES, X.id, 5_001)], 2.0) == []
+
+
+@pytest.mark.parametrize(
+    ("incarnation", "was_apart"),
+    [
+        pytest.param(5_000, True, id="the same life"),
+        pytest.param(5_001, True, id="that has refuted its death"),
+        pytest.param(None, True, id="nobody knows which life"),
+        pytest.param(9_000, False, id="another life"),
+    ],
+)
+def test_who_returns_in_the_life_in_which_it_was_lost_was_apart(incarnation: int | None, was_apart: bool) -> None:
+    liveness = living(X)
+    liveness.answered(X, 1.0, 5_000)
+    liveness.lost(X, 10.0)
+
+    returned = liveness.answered(X, 20.0, incarnation)
+
+    assert returned is not None
+    assert returned.was_apart == was_apart
 
 
 def test_what_others_say_of_its_life_makes_nobody_return() -> None:

@@ -207,6 +207,34 @@ def test_a_network_that_was_cut_in_two_becomes_one_again(cut_s: float, within_s:
     assert heard == {"PeerDied", "PeerReturned", "NeighbourhoodChanged"}
 
 
+@pytest.mark.parametrize("cut_off", [1, 4], ids=["one that was alone", "four of twelve"])
+def test_whoever_was_cut_off_does_not_take_its_part_and_who_comes_next_for_the_whole_network(cut_off: int) -> None:
+    async def main(net: SimNet) -> list[bool]:
+        async with network(net, 12) as (peers, _):
+            apart, rest = peers[:cut_off], peers[cut_off:]
+            net.partition([[peer.contact.host for peer in part] for part in (apart, rest)])
+            await asyncio.sleep(60)
+            keys = [net.rng().randbytes(20) for _ in range(40)]
+            said: list[bool] = []
+
+            def look(peer: Overlay) -> None:
+                said.extend(peer.owners_now(key, 3) in (None, closest(peers, key)) for key in keys)
+
+            for peer in apart:
+                assert all(peer.owners_now(key, 3) == closest(apart, key) for key in keys)
+                # The first that comes back: whoever asks at once must not be told what a part of the network knows.
+                peer.on_discovered = lambda contact, peer=peer: look(peer)  # type: ignore[misc]  # bound here
+            net.heal()
+            await asyncio.sleep(60)
+            for peer in peers:
+                assert [await peer.owners(key, 3) for key in keys] == [closest(peers, key) for key in keys]
+            return said
+
+    said = run(main, seed=26)
+    assert len(said) >= 40
+    assert all(said)
+
+
 def test_a_peer_that_starts_again_is_welcome_everywhere() -> None:
     async def main(net: SimNet) -> tuple[int, int, set[bool]]:
         async with network(net, 16) as (peers, events):

@@ -6,16 +6,8 @@ import pytest
 from suspects import OWN, SIZE, X, contact, deaths, living, says, suspecting
 
 from dht import BadAnswer, PeerDied
-from dht.liveness import (
-    MAX_INCARNATION,
-    RUMOURS,
-    Probe,
-    ProbeVia,
-    Rumour,
-    Word,
-    incarnation_from,
-    rumours_from,
-)
+from dht.liveness import Probe, ProbeVia
+from dht.rumours import MAX_INCARNATION, RUMOURS, Rumour, Word, incarnation_from, rumours_from
 
 # What others say
 

@@ -11,7 +11,7 @@ from line import Line
 from peers import quiet, rendezvous, simulate
 from place import compile_test, everywhere
 
-import gsg.transit
+import gsg.behind
 import rete
 from dht.simnet import SimNet
 from gsg import Peer
@@ -241,7 +241,7 @@ async def test_peer_that_stops_matches_no_more() -> None:
 
 @pytest.mark.usefixtures("_one_test_a_slice")
 async def test_whoever_does_not_wait_for_answers_is_refused_when_too_much_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gsg.transit, "WAITING_BYTES", 2 * (MESSAGE_BYTES + 500))
+    monkeypatch.setattr(gsg.behind, "WAITING_BYTES", 2 * (MESSAGE_BYTES + 500))
     served, flood, own = Served(5), Line("flood"), Line("own")
     flood.frame_bytes = 500
 

@@ -1,0 +1,52 @@
+"""What one link has brought for the rendezvous and waits behind something that came before it, in order and within bounds."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import TypeAlias
+
+from .errors import PeerMisbehaved, Refused
+from .exchange import Channel
+from .messages import Message
+from .room import WAITING_BYTES, Room
+
+OnMessage: TypeAlias = Callable[[Channel, Message], None]
+
+
+class Behind:
+    """The messages of one link; ``what`` they wait for, as its publisher is told where too much waits."""
+
+    __slots__ = ("_channel", "_messages", "_room", "_what")
+
+    def __init__(self, channel: Channel, what: str) -> None:
+        self._channel = channel
+        self._what = what
+        self._messages: deque[tuple[Message, int]] = deque()
+        """In order, with the length of each. Bounded by the room."""
+        self._room = Room(WAITING_BYTES)
+
+    def add(self, message: Message) -> None:
+        """The message that is being delivered waits. Raises Refused where too much does already."""
+        size_bytes = self._channel.frame_bytes
+        if not self._room.has(size_bytes):
+            raise Refused(f"{len(self._messages)} messages wait for {self._what}; wait for answers before you send more")
+        self._room.take(size_bytes)
+        self._messages.append((message, size_bytes))
+
+    def next(self) -> Message | None:
+        """The message that has waited longest, which does so no more and is the one being delivered; None where none does."""
+        if not self._messages:
+            return None
+        message, self._channel.frame_bytes = self._messages.popleft()
+        self._room.leave(self._channel.frame_bytes)
+        return message
+
+    def go_on(self, on_message: OnMessage, holds: Callable[[], bool] = lambda: False) -> None:
+        """Deliver what waits, while nothing ``holds`` it again. One that breaks the protocol ends the link, and the rest goes."""
+        try:
+            while not holds() and (message := self.next()) is not None:
+                on_message(self._channel, message)
+        except PeerMisbehaved as error:
+            self._channel.abort(str(error))
+            self._messages.clear()
