@@ -55,3 +55,16 @@ async def test_a_defect_is_told_to_whoever_waits_and_the_change_is_written_later
     await asyncio.wait([running])
     await keeping.close()
     assert running.cancelled()
+
+
+async def test_a_life_that_ends_at_once_keeps_the_next_one_from_repeating_its_numbers(tmp_path: Path) -> None:
+    begun_at = []
+    for _ in range(3):
+        keeping, versions = Keeping(tmp_path / "data"), Versions(lambda: 1)  # a clock that stands, far behind what others have told
+        identity = await keeping.open(None, lambda: dht.Identity(bytes(32)))
+        await keeping.resume(Entries(), versions)
+        await keeping.begin(identity.id, 1)
+        begun_at.append(versions.latest)
+        keeping.abandon()
+
+    assert begun_at[0] < begun_at[1] < begun_at[2]
