@@ -50,6 +50,8 @@ class Channel(ABC):
     in the end. Those that were given up are forgotten when FORGET_AT wait, or twice as many as were left the last time."""
 
     max_pending: float = MAX_PENDING
+    is_remote = True
+    """Whether it leads to another peer, and may break."""
 
     def __init__(self, contact: dht.Contact) -> None:
         self.contact = contact
@@ -183,6 +185,7 @@ class _OwnChannel(Channel):
     """The way to ourselves. Unbounded by itself: what is queued here was produced by a caller who awaits its answer."""
 
     max_pending = inf
+    is_remote = False
 
     def __init__(self, contact: dht.Contact, deliver: Callable[[Channel, list[Message]], None]) -> None:
         super().__init__(contact)

@@ -393,7 +393,7 @@ class Handover:
             if number % KEYS_PER_TURN == KEYS_PER_TURN - 1:
                 await asyncio.sleep(0)
             # A key that has moved already is its new holders' to pass on: what is left of it here may be old.
-            if not self._rendezvous.has_moved(key):
+            if key not in self._rendezvous.moved:
                 holders = self.holders(key)
                 posted = self._rendezvous.has_templates(key)
                 if not holders:
@@ -489,7 +489,7 @@ class Handover:
             await replicate(self._exchange, holder, history, places)
 
     def _drop_what_has_moved(self) -> None:
-        for key in self._rendezvous.moved_keys():
+        for key in list(self._rendezvous.moved):
             if self._is_ours(key):
                 # Looks have passed it over since it moved.
                 self._rendezvous.keep((key,))

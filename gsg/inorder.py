@@ -104,13 +104,16 @@ class InOrder:
             heard_out.set_result(True)
         self._go_on(self._ordering.passed(channel, message.publisher, message.number))
 
-    def lost(self, channel: Channel) -> None:
-        """A link is gone: nothing more comes by it."""
+    def broken(self, channel: Channel) -> None:
+        """A link is gone: nobody is heard out by it. What it had still to bring may come by the next one (:meth:`lost`)."""
         for (asked, _), heard_out in self._asked.items():
             if asked is channel and not heard_out.done():
                 heard_out.set_result(False)
-        self._go_on(self._ordering.lost(channel))
         self._go_on(self._ordering.lost(_passed_on(channel)))
+
+    def lost(self, channel: Channel) -> None:
+        """What a link that is gone had still to bring is not waited for any more."""
+        self._go_on(self._ordering.lost(channel))
 
     async def heard_out(self, channel: Channel) -> bool:
         """Wait until all changes of facts are told that the other side has sent by now; False where the link breaks before.

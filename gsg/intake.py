@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections import Counter, deque
 from collections.abc import Callable, Collection, Coroutine, Iterator
 from functools import partial
 from itertools import chain, count
@@ -29,6 +28,7 @@ from .features import Template, alpha_of
 from .feeds import Differences, SequenceHole
 from .holders import Holders
 from .inorder import InOrder
+from .marks import Marks
 from .memories import Memory, OnEvent, Source
 from .messages import Deltas, Done, Gap, InsertCondition, Moved, RemoveCondition, Snapshot, Test
 from .model import Tuple
@@ -37,16 +37,17 @@ from .predicates import test_of
 from .resuming import Resuming
 from .silences import Silences
 from .standbys import Standby, Standbys, StartTask
+from .ways import Ways
 from .writing import alpha_text
 
 log = logging.getLogger(__name__)
 
 ATTEMPTS = 5
 """How often a feed is tried to be set up anew before the subscriber is told that it cannot be."""
-MARKED_S = 0.5
-"""How often it is noted which memory was set up when."""
-MARKS = 64
-"""So many of these times are remembered: longer than an event can be late."""
+NEXT_S = 1.0
+"""How long a link that broke is waited for in the order of publishers: mostly there is another one before, with what was lost."""
+AGAIN = 16
+"""Feeds of one memory that broke of late and are named to the rendezvous, for the events that they had not brought."""
 
 
 class Intake:
@@ -72,18 +73,20 @@ class Intake:
         self._start_task = start_task
         self._memories: dict[rete.AlphaSpec, Memory] = {}
         self._sources: dict[int, Source] = {}
-        self._ways: dict[bytes, Counter[Channel]] = {}
-        """By peer the channels by which it feeds us, each with how many feeds come by it."""
-        self._marks: deque[tuple[float, int]] = deque(maxlen=MARKS)
-        """Which number was given when, now and then."""
+        self._ways = Ways()  # by which we are fed
+        self._broken: dict[Channel, None] = {}
+        """Those of them that broke within NEXT_S: what they had still to bring may come by the next one."""
+        self._marks = Marks()
         self.alone = True
         """Whether there was never another peer: everything comes once then."""
         self._silences = Silences()  # what ends the wait for snapshots under way
         self._resuming = Resuming(self._silences, start_task, self._restore)
+        self._again: dict[Memory, list[tuple[bytes, int]]] = {}
+        """Of memories whose links broke, the rendezvous and numbers of those feeds, until they are fed anew. Limit: AGAIN each."""
         self._numbers = count(1)
         self.standbys = Standbys(holders, exchange, self._sources, self._numbers, start_task)
         """What stands by at the holders that do not feed us."""
-        self.inorder = InOrder(self._ways_of, self.standbys.ways)
+        self.inorder = InOrder(self._ways.of, self.standbys.ways)
         """What decides whose turn it is."""
         self._everywhere = Everywhere(
             holders,
@@ -127,24 +130,17 @@ class Intake:
             return [memory for memory in alike if template.covers(memory.template)]
         return [self._memories[alpha]]
 
-    def _number(self) -> int:
-        """The number of a new memory."""
-        number = next(self._numbers)
-        now = asyncio.get_running_loop().time()
-        if not self._marks or now - self._marks[-1][0] >= MARKED_S:
-            self._marks.append((now, number))
-        return number
-
     def heard_then(self, memory: Memory, age_s: float) -> bool:
         """Whether a memory was here so long ago."""
-        then = asyncio.get_running_loop().time() - age_s
-        return all(memory.number < number for at_s, number in self._marks if at_s > then)
+        return self._marks.was_given(memory.number, asyncio.get_running_loop().time() - age_s)
 
     def use(self, alpha: rete.AlphaSpec) -> Memory:
         """An alpha memory, for one more user; await :meth:`until_ready` before its facts count."""
         memory = self._memories.get(alpha)
         if memory is None:
-            memory = self._memories[alpha] = Memory(alpha, self._number())
+            memory = self._memories[alpha] = Memory(
+                alpha, self._marks.given(next(self._numbers), asyncio.get_running_loop().time())
+            )
             memory.test, memory.tested = test_of(alpha)
         memory.users += 1
         return memory
@@ -153,7 +149,8 @@ class Intake:
         self, template: Template, on_event: OnEvent, *, anchor: int, test: Test | None, exclusive: bool, note: int
     ) -> Memory:
         """A memory of events only, of its own; await :meth:`until_ready`."""
-        memory = Memory(alpha_of(template), self._number(), anchor=anchor, test=test, exclusive=exclusive)
+        number = self._marks.given(next(self._numbers), asyncio.get_running_loop().time())
+        memory = Memory(alpha_of(template), number, anchor=anchor, test=test, exclusive=exclusive)
         memory.on_event, memory.note = on_event, note
         memory.users = 1
         return memory
@@ -169,6 +166,7 @@ class Intake:
             del self._memories[memory.alpha]
         self._everywhere.leave(memory)
         self.standbys.forget(memory)
+        self._again.pop(memory, None)
         for source in memory.sources:
             self._forget(source)
 
@@ -200,13 +198,9 @@ class Intake:
         source = self._sources.get(number)
         return source.memory if source is not None and source.channel is channel else None
 
-    def _ways_of(self, peer: bytes) -> Collection[Channel]:
-        """The channels by which a peer feeds this one now."""
-        return self._ways.get(peer, ())
-
     def channels(self) -> Collection[Channel]:
         """The channels by which anything comes, or would if its holder were the primary."""
-        return dict.fromkeys(chain(*self._ways.values(), self.standbys.channels())).keys()
+        return {channel: None for channel in chain(self._ways, self.standbys.channels()) if channel not in self._broken}.keys()
 
     # --- what other peers tell --------------------------------------------------------------------------------------------
 
@@ -291,13 +285,21 @@ class Intake:
 
     def broken(self, channel: Channel) -> None:
         """A link is gone: set up anew what it fed."""
-        self._no_way(channel)
+        if channel in self._ways:
+            self._broken[channel] = None
+            # Nobody waits for the dead.
+            wait_s = 0.0 if self._holders.known(channel.contact.id) is None else NEXT_S
+            self._start_task(self._wait_for_next_of(channel, wait_s))
         for source in [source for source in self._sources.values() if source.channel is channel]:
             self._resuming.end(source)
             if isinstance(source, Standby):
                 self.standbys.end(source)
                 self.standbys.look_at(source.memory)
-            elif source.whole is None:
+                continue
+            again = self._again.setdefault(source.memory, [])
+            again.append((source.holder.id, source.number))
+            del again[:-AGAIN]
+            if source.whole is None:
                 if not source.following:
                     source.follow()
                     self._start_task(self._restore(source))
@@ -360,12 +362,20 @@ class Intake:
             number = next(self._numbers) if memory.number in self._sources else memory.number
             source = Source(memory, number, channel)
             self._sources[number] = source
-            self._ways.setdefault(holder.id, Counter())[channel] += 1
+            self._ways.add(channel)
             memory.sources += (source,)
             instead = self.standbys.number_at(memory, holder.id)
             answer = channel.ask(
                 lambda request: InsertCondition(
-                    request, number, memory.template, anchor, memory.test, memory.events_only, memory.exclusive, instead=instead
+                    request,
+                    number,
+                    memory.template,
+                    anchor,
+                    memory.test,
+                    memory.events_only,
+                    memory.exclusive,
+                    instead=instead,
+                    again=[broken for peer, broken in self._again.get(memory, ()) if peer == holder.id],
                 )
             )
             try:
@@ -396,11 +406,8 @@ class Intake:
             return
         del self._sources[number]
         self._resuming.end(source)
-        ways = self._ways.get(source.holder.id)
-        if ways is not None and source.channel in ways:
-            ways[source.channel] -= 1
-            if not ways[source.channel]:
-                self._no_way(source.channel)
+        if source.channel in self._ways and self._ways.remove(source.channel):
+            self._no_way(source.channel)
         memory = source.memory
         if memory.union is None:
             # Where nobody uses the memory any more, one of a template with parameters may have its facts still.
@@ -413,13 +420,16 @@ class Intake:
         with contextlib.suppress(PeerUnreachable):  # the rendezvous drops the feeds of a link that is gone
             source.channel.send(RemoveCondition(number))
 
+    async def _wait_for_next_of(self, channel: Channel, wait_s: float) -> None:
+        await asyncio.sleep(wait_s)
+        self._ways.drop(channel)
+        self._no_way(channel)
+
     def _no_way(self, channel: Channel) -> None:
-        """Nothing is fed by a channel any more."""
-        ways = self._ways.get(channel.contact.id)
-        if ways is not None:
-            ways.pop(channel, None)
-            if not ways:
-                del self._ways[channel.contact.id]
+        """Nothing is fed by a channel any more: if it broke, nothing that it had still to bring comes either."""
+        if channel in self._broken:
+            del self._broken[channel]
+            self.inorder.lost(channel)
 
     async def _follow(self, source: Source, to: dht.Contact) -> None:
         """The rendezvous has moved: set up a feed there beside the old one, then end that."""
@@ -453,6 +463,7 @@ class Intake:
         """The feeds that take the place of one are whole: it ends."""
         if self._sources.get(source.number) is not source:
             return  # nobody uses the memory any more
+        self._again.pop(source.memory, None)
         self._tell(source.memory, source.memory.yields(source))
         if source.memory.contested(source):
             try:

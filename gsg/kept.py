@@ -7,8 +7,9 @@ costs the others nothing, and the count has its place in the order of what the r
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Iterator
 
-from .messages import Happened, Message, Missed, encode
+from .messages import Event, Happened, Message, Missed, encode
 
 KEPT_EVENTS = 20_000
 KEPT_BYTES = 4 * 1024 * 1024
@@ -41,13 +42,24 @@ class Kept:
             self._bytes += len(encode(message))
             return
         self.missed += len(message.events)
-        # Events that meet the same templates have one list: counting them one by one is most of what a deaf reader costs.
-        if len(set(map(id, message.feeds))) == 1:
-            for feed in message.feeds[0]:
-                self._missed[feed] += len(message.feeds)
-            return
-        for feeds in message.feeds:
-            self._missed.update(feeds)
+        count_feeds(self._missed, message)
+
+    def count(self, feed: int, events: int) -> None:
+        """So many events of a feed are not kept."""
+        self._missed[feed] += events
+
+    def of_feed(self, feed: int, instead: int, *, late_s: int) -> Iterator[Message]:
+        """What is kept for one feed, to be told so late by another one instead, and how many were not; nothing is taken out."""
+        for message in self._messages:
+            events = [
+                Event(event.number, event.items, event.text, max(event.late_s, late_s))
+                for event, feeds in zip(message.events, message.feeds, strict=True)
+                if feed in feeds
+            ]
+            if events:
+                yield Happened(message.publisher, events, [[instead]] * len(events), message.after)
+        if self._missed[feed]:
+            yield Missed(instead, self._missed[feed])
 
     def next(self) -> Message | None:
         """What is to be sent next, and taken out: events, then how many of each feed were missed; None in the end."""
@@ -61,3 +73,14 @@ class Kept:
             feed, events = self._missed.popitem()
             return Missed(feed, events)
         return None
+
+
+def count_feeds(missed: Counter[int], message: Happened) -> None:
+    """Count, by feed, the events of a message that are not told."""
+    # Events that meet the same templates have one list: counting them one by one is most of what a deaf reader costs.
+    if len(set(map(id, message.feeds))) == 1:
+        for feed in message.feeds[0]:
+            missed[feed] += len(message.feeds)
+        return
+    for feeds in message.feeds:
+        missed.update(feeds)

@@ -200,6 +200,8 @@ class InsertCondition(_Message, tag=7, frozen=True):
     standby: bool = False
     instead: int = 0
     """The feed that stands by with you until now, if there is one; it is about to end."""
+    again: list[int] = []
+    """Feeds in whose place this one is, as the links by which they came broke: tell me of the events that they had not brought."""
 
 
 class RemoveCondition(_Message, tag=8, frozen=True):
@@ -253,6 +255,12 @@ class Happened(_Message, tag=12, frozen=True):
     feeds: list[list[int]]
     after: After = []
     """As in Flash."""
+
+
+class Arrived(_Message, tag=34, frozen=True):
+    """So many Happened have arrived by this link since it was made."""
+
+    messages: int
 
 
 class AskPassed(_Message, tag=30, frozen=True):
@@ -473,6 +481,7 @@ Message: TypeAlias = (
     | PeerStatus
     | AskPassed
     | Passed
+    | Arrived
 )
 
 encode = msgspec.msgpack.Encoder().encode

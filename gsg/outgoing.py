@@ -9,12 +9,14 @@ sets the pace. Events beyond are counted, and the count is told in their place. 
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from .errors import GsgError, PeerUnreachable, Refused
 from .exchange import Channel
+from .interruptions import BACK_S, FEEDS, Interrupted, Interruptions
 from .kept import Kept
 from .messages import Count, Done, Failed, Happened, Message
 from .posting import AnyFeed, Feed, Subscriber
@@ -39,6 +41,7 @@ class Outgoing:
         self._done: list[tuple[Channel, Done]] = []
         """Answers to publishers, due at the end of the read under way."""
         self._snapshots = Snapshots(rendezvous, start_task, self.flush)
+        self._interruptions = Interruptions()
         self._resuming: dict[Feed, Channel] = {}
         """Feeds whose subscribers ask for a snapshot, due then too."""
 
@@ -83,6 +86,9 @@ class Outgoing:
 
     def send(self, subscriber: Subscriber, message: Message) -> None:
         """One message to whom it concerns; who takes no more for now is held."""
+        if isinstance(subscriber, Interrupted):
+            subscriber.add(message)
+            return
         assert isinstance(subscriber, Channel)
         if self._held and isinstance(message, Happened) and (kept := self._held.get(subscriber)) is not None:
             kept.add(message)
@@ -94,9 +100,10 @@ class Outgoing:
             self._rendezvous.hold(subscriber)
             self._start_task(self._release(subscriber))
 
-    @staticmethod
-    def _put(subscriber: Channel, message: Message) -> None:
+    def _put(self, subscriber: Channel, message: Message) -> None:
         try:
+            if subscriber.is_remote and isinstance(message, Happened):
+                self._interruptions.sent(subscriber, message)
             subscriber.send(message)
         except PeerUnreachable:
             return  # its feeds end when the loss of the link is told
@@ -114,13 +121,60 @@ class Outgoing:
                 if not subscriber.congested:
                     break
         except PeerUnreachable:
-            self._rendezvous.drop(subscriber)  # it may have been held after the loss of the link was told
+            self.lost(subscriber)  # it may have been held after the loss of the link was told
             raise
         finally:
             self._missed += kept.missed
-            del self._held[subscriber]
+            self._held.pop(subscriber, None)
         self._rendezvous.unhold(subscriber)
         self.flush()
+
+    # --- links that break -------------------------------------------------------------------------------------------------
+
+    def arrived(self, channel: Channel, messages: int) -> None:
+        """So many messages of events have arrived by a link."""
+        self._interruptions.arrived(channel, messages)
+
+    def lost(self, channel: Channel) -> None:
+        """A link is gone: its feeds end, and for a while events that they match are kept for its peer, which may be back."""
+        if not 0 < self._rendezvous.feeds(channel) <= FEEDS:
+            self._interruptions.forget(channel)
+            self._rendezvous.drop(channel)
+            return
+        instead, beyond = self._interruptions.begin(channel, self._held.pop(channel, None), _now())
+        self._rendezvous.interrupt(channel, instead)
+        for one in beyond:
+            self._rendezvous.drop(one)
+        self._start_task(self._wait_for(instead))
+
+    async def _wait_for(self, interrupted: Interrupted) -> None:
+        await asyncio.sleep(BACK_S)
+        self._end(interrupted)
+
+    def dead(self, peer: bytes) -> None:
+        """A peer is dead: nothing is kept for it."""
+        for interrupted in self._interruptions.of(peer):
+            self._end(interrupted)
+
+    def _end(self, interrupted: Interrupted) -> None:
+        self._interruptions.end(interrupted)
+        self._rendezvous.drop(interrupted)
+
+    def tell_again(self, channel: Channel, feeds: Sequence[int], instead: int) -> None:
+        """A subscriber is back with a feed in the place of others: it is told what those had not brought."""
+        for other in self._interruptions.others(channel):
+            if any(self._rendezvous.feeds_it(other, feed) for feed in feeds):
+                # The other side knows that it broke, and this one does not yet.
+                self.lost(other)
+                other.abort("its feeds come by another one now")
+        for interrupted in self._interruptions.of(channel.contact.id):
+            for feed in feeds:
+                if self._rendezvous.feeds_it(interrupted, feed):
+                    for message in interrupted.of(feed, instead, _now()):
+                        self.send(channel, message)
+                    self._rendezvous.remove_condition(interrupted, feed)
+            if not self._rendezvous.feeds(interrupted):
+                self._end(interrupted)
 
     def counts(self) -> list[Count]:
         """What limits have cost, for ``gsg status``."""
@@ -131,6 +185,10 @@ class Outgoing:
             Count("gaps_of_slow_links", self._rendezvous.gaps),
             Count("retractions_forgotten", self._rendezvous.held.forgotten),
         ]
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def _done(request: int, held: Held) -> Done:

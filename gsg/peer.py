@@ -149,7 +149,7 @@ class Peer:
             self._rendezvous.clock = self._rendezvous.held.clock = asyncio.get_running_loop().time
             self._outgoing = Outgoing(self._rendezvous, self._start_task)
             await self._keeping.resume(self._rendezvous.held, self._versions)
-            self.resumed_facts = self._rendezvous.facts()
+            self.resumed_facts = self._rendezvous.held.distinct()
             # Higher in each life of this peer, however often it is started, and whatever its clock says.
             life = max(self._keeping.past.life + LIVES_APART, int(self._clock() * 1000))
             self._endpoint = await self._open_endpoint(life)
@@ -445,7 +445,7 @@ class Peer:
     # --- peers and links that come and go ---------------------------------------------------------------------------------
 
     def _channel_broken(self, channel: Channel, reason: str) -> None:
-        self._rendezvous.drop(channel)
+        self._outgoing.lost(channel)
         self._interests.lost(channel)
         self._told.lost(channel)
         self._reception.lost(channel)
@@ -475,6 +475,7 @@ class Peer:
         self._handover.died(peer)
         self._subscriber.intake.standbys.look_at_all()
         if not lives:
+            self._outgoing.dead(peer)
             self._send_again(peer)
 
     def _send_again(self, peer: bytes) -> None:

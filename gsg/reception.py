@@ -17,6 +17,7 @@ from .heartbeats import Heartbeats
 from .holders import Holders
 from .interests import Interests, Told
 from .messages import (
+    Arrived,
     AskFacts,
     AskInterest,
     AskKeys,
@@ -199,10 +200,14 @@ class Reception:
                     if channel is not self._exchange.own:
                         self._check_templates(channel.contact.id, standby=message.standby)
                     feed = self._rendezvous.insert_condition(channel, message)
+                    if message.again:
+                        self._outgoing.tell_again(channel, message.again, message.feed)
                     posted = partial(self._posted, channel, message.request, feed)
                     self._told.then(partial(self._handover.catching_up.then, feed, posted))
                 case RemoveCondition():
                     self._rendezvous.remove_condition(channel, message.feed)
+                case Arrived():
+                    self._outgoing.arrived(channel, message.messages)
                 case Resume():
                     known = self._rendezvous.feed(channel, message.feed)
                     if known is not None:

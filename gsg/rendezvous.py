@@ -53,8 +53,8 @@ class Rendezvous:
         """Templates without constants: matched under the tuple's home."""
         self._new_keys: list[tuple[int, int, Term | None]] = []
         self._of_subscriber: dict[Subscriber, dict[int, AnyFeed]] = {}
-        self._moved: dict[Key, None] = {}
-        """Keys that are others' by now, all of whose facts those have."""
+        self.moved: dict[Key, None] = {}
+        """Keys that are others' by now, all of whose facts those have, and that still have something here."""
         self._dirty: list[Feed] = []
         self._happened: list[tuple[Subscriber, Message]] = []
         self.passing = Passing()
@@ -91,7 +91,7 @@ class Rendezvous:
         changed_homes = 0
         variants, change_all = self.held.variants, self.held.change_all
         for number, (fact, positions) in enumerate(zip(facts, places, strict=True)):
-            if as_holder and self._moved:
+            if as_holder and self.moved:
                 self.keep(keys_at(fact, positions))
             tell = self._changed if type(fact) is tuple and not variants else self._changed_for_some
             before = changed_homes
@@ -261,7 +261,7 @@ class Rendezvous:
         Raises Refused when the request makes no sense, its test is unknown, or it is exclusive and the place is taken.
         """
         key = anchor_key(asked)
-        if asked.feed in (of_subscriber := self._of_subscriber.get(subscriber, {})):
+        if self.feeds_it(subscriber, asked.feed):
             raise Refused(f"feed {asked.feed} is in use already; expected a new number")
         if asked.standby and key is None:
             raise Refused("a template without constants is posted everywhere: nothing of it stands by")
@@ -286,10 +286,20 @@ class Rendezvous:
         feed = (StandbyFeed if asked.standby else EventFeed if asked.events_only else Feed)(subscriber, asked.feed, posted)
         if type(feed) is Feed:
             feed.congested = self.passing.holds(subscriber)
-        stands.fed(subscriber, 1)
-        posted.add(feed)
-        self._of_subscriber.setdefault(subscriber, of_subscriber)[asked.feed] = feed
+        self._add(feed, stands)
         return feed
+
+    def _add(self, feed: AnyFeed, stands: Stands) -> None:
+        stands.fed(feed.subscriber, 1)
+        feed.posted.add(feed)
+        self._of_subscriber.setdefault(feed.subscriber, {})[feed.number] = feed
+
+    def interrupt(self, subscriber: Subscriber, instead: Subscriber) -> None:
+        """The link to a subscriber broke: events that its feeds match go to another one instead, until that is dropped."""
+        for number, feed in self._of_subscriber.get(subscriber, {}).items():
+            if type(feed) is not StandbyFeed:
+                self._add(EventFeed(instead, number, feed.posted), self._stands)
+        self.drop(subscriber)
 
     def take_new_keys(self) -> list[tuple[int, int, Term | None]]:
         """The keys that something was posted under where there was nothing, since the last call."""
@@ -323,6 +333,10 @@ class Rendezvous:
         stamps = None if posted.anchor is not None else lambda facts: held.stamps_at_home(facts, reader)
         went = [] if stamps is None else held.went_lately(admits or (lambda fact: True))
         return stored(feed, list(held.visible(posted.anchor, reader)), admits, stamps, self.clock, went)
+
+    def feeds_it(self, subscriber: Subscriber, number: int) -> bool:
+        """Whether a subscriber has a feed of this number, of whatever kind."""
+        return number in self._of_subscriber.get(subscriber, ())
 
     def feed(self, subscriber: Subscriber, number: int) -> Feed | None:
         """A subscriber's feed of facts, if it has one of this number."""
@@ -426,7 +440,7 @@ class Rendezvous:
 
     def move(self, keys: Iterable[Key]) -> None:
         """Others hold these keys now, and have their facts, which stay here until :meth:`drop_if_unused`."""
-        self._moved.update(dict.fromkeys(keys))
+        self.moved.update(dict.fromkeys(keys))
 
     def take_over(self, signs: Sequence[int], facts: Sequence[Tuple], places: Sequence[bytes], stamps: Sequence[int]) -> None:
         """What another holder knows of keys that are ours too; per fact and key, the later stamp is right."""
@@ -434,7 +448,7 @@ class Rendezvous:
         entries = self.held
         changes_tell = not self._everywhere.size and not entries.variants
         for sign, fact, positions, stamp in zip(signs, facts, places, stamps, strict=True):
-            if self._moved:
+            if self.moved:
                 self.keep(keys_at(fact, positions))
             if changes_tell and sign > 0 and type(fact) is tuple:
                 for key in entries.change_all(fact, positions, 1, stamp):
@@ -451,41 +465,25 @@ class Rendezvous:
                     # Not heard of in order: who was told by another that it went, and sees it, is to hear the later word.
                     self._feed_some(self._everywhere, entries.seen(key, fact, sign, stamp))
 
-    def has_moved(self, key: Key) -> bool:
-        """Whether a key is others' by now."""
-        return key in self._moved
-
-    def moved_keys(self) -> list[Key]:
-        """The keys that were moved and still have something here."""
-        return list(self._moved)
-
     def followed(self) -> bool:
         """Whether feeds of moved keys are still here."""
-        return any(key in self._stands for key in self._moved)
+        return any(key in self._stands for key in self.moved)
 
     def keep(self, keys: Iterable[Key]) -> None:
         """Moved keys are ours again."""
         for key in keys:
-            self._moved.pop(key, None)
+            self.moved.pop(key, None)
 
     def drop_if_unused(self, key: Key) -> None:
         """Forget the facts of a moved key, once no feed needs them here."""
         if key in self._stands:
             return
-        self._moved.pop(key, None)
+        self.moved.pop(key, None)
         self._says(None)
         for fact in self.held.drop(key):
             self._changed_for_some(key, fact, -1, 0)  # it has not gone: others hold it
 
     # --- figures ----------------------------------------------------------------------------------------------------------
-
-    def facts(self) -> int:
-        """Distinct facts held; walks them all."""
-        return self.held.distinct()
-
-    def entries(self) -> int:
-        """Facts under keys: a fact held under two keys counts twice."""
-        return len(self.held)
 
     def keys(self) -> int:
         """Keys that have facts or templates."""

@@ -13,9 +13,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections import Counter
 from collections.abc import Callable, Collection, Coroutine, Iterator
-from itertools import chain, islice
+from itertools import islice
 from typing import TypeAlias
 
 import dht
@@ -27,6 +26,7 @@ from .holders import Holders
 from .memories import Memory, Source
 from .messages import Done, InsertCondition, RemoveCondition
 from .placement import NOWHERE
+from .ways import Ways
 
 log = logging.getLogger(__name__)
 
@@ -68,7 +68,7 @@ class Standbys:
         self._start_task = start_task
         self._of_memory: dict[Memory, dict[bytes, Standby]] = {}
         """By memory and holder; bounded by the memories, and by REPLICAS for each once all stand."""
-        self._ways: dict[bytes, Counter[Channel]] = {}
+        self._ways = Ways()
         """By peer the channels by which something stands by there, and how much."""
         self._beginning: set[Memory] = set()
         """Memories that are just set up, and looked at by whoever does that."""
@@ -83,11 +83,11 @@ class Standbys:
 
     def ways(self, peer: bytes) -> Collection[Channel]:
         """The channels by which events may come from a peer: none while all is sure, as only primaries are sent events then."""
-        return self._ways.get(peer, ()) if self._ways and self._holders.unsure else ()
+        return self._ways.of(peer) if self._ways and self._holders.unsure else ()
 
     def channels(self) -> Iterator[Channel]:
         """Those by which something stands by."""
-        return chain.from_iterable(self._ways.values())
+        return iter(self._ways)
 
     def number_at(self, memory: Memory, peer: bytes) -> int:
         """The feed that stands by for a memory at a peer; 0 where none does."""
@@ -159,12 +159,7 @@ class Standbys:
             del of_memory[peer]
             if not of_memory:
                 del self._of_memory[memory]
-        ways = self._ways[peer]
-        ways[standby.channel] -= 1
-        if not ways[standby.channel]:
-            del ways[standby.channel]
-            if not ways:
-                del self._ways[peer]
+        self._ways.remove(standby.channel)
         with contextlib.suppress(PeerUnreachable):  # the rendezvous drops the feeds of a link that is gone
             standby.channel.send(RemoveCondition(standby.number))
 
@@ -284,7 +279,7 @@ class Standbys:
             standby = Standby(memory, number, channel, anchor)
             self._sources[number] = standby
             self._of_memory.setdefault(memory, {})[holder.id] = standby
-            self._ways.setdefault(holder.id, Counter())[channel] += 1
+            self._ways.add(channel)
             instead = 0 if before is None else before.number
             answer = channel.ask(
                 lambda request: InsertCondition(

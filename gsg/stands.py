@@ -11,6 +11,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 
 from .demands import Demand
 from .features import HOME, Key
+from .interruptions import Interrupted
 from .messages import InsertCondition
 from .model import Tuple
 from .posting import Posted, Stand, Subscriber
@@ -99,6 +100,9 @@ class Stands:
 
 
 def is_taken(posted: Iterable[Posted | None], subscriber: Subscriber, instead: int) -> bool:
-    """Whether anybody has a feed of these, other than the one of the subscriber that is to be replaced."""
-    feeds = (feed for one in posted if one is not None for feed in one.feeds)
+    """Whether anybody has a feed of these, other than the one of the subscriber that is to be replaced.
+
+    Who has lost its link has none any more.
+    """
+    feeds = (feed for one in posted if one is not None for feed in one.feeds if type(feed.subscriber) is not Interrupted)
     return any(feed.subscriber is not subscriber or feed.number != instead for feed in feeds)

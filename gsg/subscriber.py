@@ -10,10 +10,12 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from math import inf
 from typing import TypeAlias
 
 import rete
 
+from .arrivals import Arrivals
 from .errors import Overrun, PeerMisbehaved, TooManyTokens
 from .exchange import Channel, Exchange, show
 from .features import Template
@@ -42,7 +44,7 @@ FromRendezvous: TypeAlias = Deltas | Gap | Happened | Missed | Moved | Passed | 
 class Standing:
     """A query in the network of this peer."""
 
-    __slots__ = ("flashed", "memories", "on_end", "on_full", "on_missed", "production")
+    __slots__ = ("flashed", "memories", "on_end", "on_full", "on_missed", "production", "since_s")
 
     def __init__(
         self,
@@ -52,7 +54,10 @@ class Standing:
         on_end: OnEnd,
         on_full: OnOverrun,
         on_missed: OnOverrun,
+        since_s: float,
     ) -> None:
+        self.since_s = since_s
+        """When it was complete: of what was said before it is not to hear, however late that comes."""
         self.on_end = on_end
         self.on_full: OnOverrun | None = on_full
         """Hears, once, that a window of the query is full."""
@@ -87,6 +92,7 @@ class Subscriber:
         """Who asks for each memory, from when events were first missed. Bounded by the standing queries, each with its memories."""
         self._recent = RecentEvents()
         self._heard = Heard()
+        self._arrivals = Arrivals()
         self.missed = 0
         """Events that did not come because this peer did not take them in time, since the start."""
         self._expiry: asyncio.TimerHandle | None = None
@@ -120,7 +126,7 @@ class Subscriber:
             for memory in memories:
                 self.intake.leave(memory)
             raise
-        standing = self._standing[production] = Standing(memories, production, on_events, on_end, on_full, on_missed)
+        standing = self._standing[production] = Standing(memories, production, on_events, on_end, on_full, on_missed, self._now())
         if self._asking is not None:
             _add(self._asking, standing)
         self._full_windows.again()
@@ -184,6 +190,7 @@ class Subscriber:
             case Happened():
                 if len(message.feeds) != len(message.events):
                     raise PeerMisbehaved(f"{len(message.events)} events with {len(message.feeds)} lists of feeds; expected as many")
+                self._arrivals.came(channel)
                 if self._concerns_us(channel, message):
                     self.inorder.happened(channel, message)
             case Deltas():
@@ -209,9 +216,10 @@ class Subscriber:
         return False
 
     def broken(self, channel: Channel) -> None:
-        """A link is gone: what it fed is set up anew, and what comes by others does not wait for it."""
+        """A link is gone: what it fed is set up anew, and what comes by others waits a moment at most for what it had to bring."""
         self.intake.broken(channel)
-        self.inorder.lost(channel)
+        self.inorder.broken(channel)
+        self._arrivals.lost(channel)
 
     def happened_all(self, channel: Channel, publisher: bytes, events: Sequence[Event], feeds: Sequence[Sequence[int]]) -> None:
         """It is the turn of events: as :meth:`happened` for each of them, but each query hears of its rows at once."""
@@ -263,7 +271,9 @@ class Subscriber:
         self._hear(publisher, event, memories, gathered)
 
     def _hear(self, publisher: bytes, event: Event, memories: list[Memory], gathered: Flashed) -> None:
+        said_s = inf
         if event.late_s > 0:
+            said_s = self._now() - (event.late_s - 1)
             memories = [memory for memory in memories if self.intake.heard_then(memory, event.late_s - 1)]
         # Newest first, those without constants last: the order in which Pedro serves its subscriptions (facts, section 3).
         memories.sort(key=_pedro_order)
@@ -285,6 +295,9 @@ class Subscriber:
                 self._expire_later()
                 return
             for production, rows in self._network.flash(event.items):
+                standing = self._standing.get(production)
+                if standing is not None and standing.since_s > said_s:
+                    continue
                 known = gathered.get(production)
                 if known is None:
                     gathered[production] = rows
@@ -333,6 +346,7 @@ class Subscriber:
     def stop(self) -> None:
         """The peer stops: windows wait for their time no longer, nor events for their turn."""
         self.inorder.stop()
+        self._arrivals.stop()
         if self._expiry is not None:
             self._expiry.cancel()
 

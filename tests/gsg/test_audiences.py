@@ -160,7 +160,7 @@ def test_facts_for_all_and_for_some_may_come_and_go_together() -> None:
     assert desk.insert(Restricted(T, PQ), U, Restricted(U, PQ), T) == 4
     assert desk.retract(Restricted(T, PQ), U, Restricted(U, PQ), T) == 4
 
-    assert desk.rendezvous.facts() == 0
+    assert desk.rendezvous.held.distinct() == 0
     assert {reader: "".join(told) for reader, told in desk.told().items()} == dict.fromkeys((0, 1), "+b+c-c-b") | dict.fromkeys(
         (2, 3), "+c+b-c-b"
     )

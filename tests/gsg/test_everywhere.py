@@ -219,7 +219,7 @@ async def test_who_cannot_be_heard_out_as_its_link_breaks_is_not_waited_for() ->
     heard = [asyncio.create_task(inorder.heard_out(line)) for line in (one, other)]
     await asyncio.sleep(0)
 
-    inorder.lost(one)
+    inorder.broken(one)
     inorder.passed(other, other.ask_passed())
 
     assert await asyncio.gather(*heard) == [False, True]

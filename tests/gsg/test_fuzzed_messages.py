@@ -108,7 +108,7 @@ def test_a_peer_outlives_members_that_say_what_they_like(seed: int) -> None:
         await peers[2].insert([("a", Symbol("steady"), "b")])
         await quiet()
         rng = Random(seed)
-        before = (target._rendezvous.templates(), target._rendezvous.facts(), len(target._running))
+        before = (target._rendezvous.templates(), target._rendezvous.held.distinct(), len(target._running))
         async with stranger_of(net) as stranger:
             for _ in range(40):
                 link = await stranger.to(target.contact)
@@ -122,7 +122,7 @@ def test_a_peer_outlives_members_that_say_what_they_like(seed: int) -> None:
         assert target._exchange.traffic.malformed >= 20
         assert target._rendezvous.templates() == before[0]
         # What was understood was done: mutations of a good publish make facts of their own.
-        assert before[1] <= target._rendezvous.facts() <= before[1] + 100
+        assert before[1] <= target._rendezvous.held.distinct() <= before[1] + 100
         assert len(target._running) <= before[2] + 2
         assert await peers[2].insert([("c", Symbol("steady"), "d")]) == 1
         await quiet()

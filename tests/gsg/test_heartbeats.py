@@ -68,7 +68,7 @@ def test_links_to_a_former_life_are_ended_as_soon_as_its_peer_is_back(tmp_path: 
             assert links.isdisjoint(lives.peers[number]._exchange.channels_of(victim.id)), number
         await lives.end()
 
-    run(main, seed=1)
+    run(main, seed=3)
 
 
 def test_a_link_by_which_nothing_comes_though_it_owes_an_answer_is_ended() -> None:

@@ -14,6 +14,7 @@ import rete
 from dht.simnet import SimNet
 from gsg import Peer
 from gsg.holders import UNSURE_S
+from gsg.intake import NEXT_S
 from gsg.messages import AskPassed, Event, Happened
 from gsg.model import Symbol
 from gsg.ordering import ORDER_WAIT_S
@@ -169,7 +170,7 @@ def test_nobody_is_asked_while_a_publisher_uses_one_rendezvous(monkeypatch: pyte
     simulate(work, seed=14)
 
 
-def test_a_rendezvous_whose_link_breaks_is_not_waited_for() -> None:
+def test_a_rendezvous_whose_link_breaks_is_waited_for_a_moment_and_told_of_later() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         publisher, subscriber, one, other = peers[:4]
         functors = [*names(peers, one, 1), *names(peers, other, 1)]
@@ -182,10 +183,13 @@ def test_a_rendezvous_whose_link_breaks_is_not_waited_for() -> None:
         assert heard == []
         net.cut(subscriber.contact.host, other.contact.host)
         await asyncio.sleep(0.1)
+        assert heard == []
+        await asyncio.sleep(NEXT_S)
 
         assert heard == [2]
         net.heal()
         await quiet()
+        assert heard == [2, 1]
         assert subscriber._subscriber.inorder.late == 0
 
     simulate(work, seed=15)

@@ -219,7 +219,7 @@ def test_figures_say_what_is_held(place: Place) -> None:
     place.retract(A)
 
     rendezvous = place.rendezvous
-    assert (rendezvous.facts(), rendezvous.entries(), rendezvous.keys(), rendezvous.templates(), rendezvous.feeds()) == (
+    assert (rendezvous.held.distinct(), len(rendezvous.held), rendezvous.keys(), rendezvous.templates(), rendezvous.feeds()) == (
         1,
         3,
         3,
@@ -267,7 +267,7 @@ def test_an_event_reaches_a_subscriber_once_with_all_feeds_that_it_matches(place
 def test_an_event_is_not_kept(place: Place) -> None:
     place.flash(A)
 
-    assert place.rendezvous.facts() == 0
+    assert place.rendezvous.held.distinct() == 0
     assert place.follow("s", 1) == []
 
 

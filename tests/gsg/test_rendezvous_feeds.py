@@ -120,7 +120,7 @@ def test_feeds_of_a_key_that_moves_are_told_once_and_facts_stay_until_they_have_
     assert (place.rendezvous.holds(ON_KEY), place.take()) == (False, [])
     place.rendezvous.drop_if_unused(HOME_KEY)
     assert place.heard() == {"t": ["-a on b"]}
-    assert place.rendezvous.moved_keys() == []
+    assert list(place.rendezvous.moved) == []
 
 
 def test_a_moved_key_is_ours_again_when_its_owner_writes_here(place: Place) -> None:
@@ -128,11 +128,11 @@ def test_a_moved_key_is_ours_again_when_its_owner_writes_here(place: Place) -> N
     place.rendezvous.move([ON_KEY, HOME_KEY])
 
     place.rendezvous.publish(1, [B], [b"\x01"], as_holder=False)
-    assert place.rendezvous.has_moved(ON_KEY)
+    assert ON_KEY in place.rendezvous.moved
     place.rendezvous.publish(1, [("c", ON, "d")], [b"\x01"])
     place.rendezvous.keep([HOME_KEY])
 
-    assert place.rendezvous.moved_keys() == []
+    assert list(place.rendezvous.moved) == []
 
 
 @pytest.mark.parametrize(

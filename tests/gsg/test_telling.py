@@ -348,7 +348,7 @@ def test_a_key_that_had_moved_and_is_ours_again_is_looked_at(monkeypatch: pytest
     hand_over = Handover._hand_over
 
     async def counting(self: Handover) -> None:
-        looks.append(len(self._rendezvous.moved_keys()))
+        looks.append(len(list(self._rendezvous.moved)))
         await hand_over(self)
 
     async def work(net: SimNet, peers: list[Peer]) -> None:

@@ -141,8 +141,32 @@ def test_an_event_of_the_moment_in_which_somebody_subscribes_may_have_been_said_
     assert violations(history([rung(0, 0.61)], [told("rings")])) != []
 
 
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ([(2.05, 0, "A 1"), (2.1, 0, "A 0")], "A 0 comes after number 1"),
+        ([(1.05, 0, "A 0")], "A 1, published at 2.00 and acknowledged at 2.10, did not come"),
+    ],
+    ids=["out of order", "lost"],
+)
+def test_no_death_and_no_link_that_breaks_excuses_what_becomes_of_events(changes: list[tuple[float, int, str]], said: str) -> None:
+    troubles = [Trouble(kind, 0.9, 9.0) for kind in ("crash", "strike", "cut", "interrupt")]
+
+    (violation,) = violations(history([rung(0, 1.0), rung(1, 2.0)], [told("rings", *changes)], troubles=troubles))
+
+    assert said in violation
+
+
+def test_what_was_said_long_before_somebody_asked_is_not_told() -> None:
+    asked = told("rings", (9.0, 0, "A 0"), begun_s=8.0, whole_s=8.1)
+
+    (violation,) = violations(history([rung(0, 1.0)], [asked], troubles=[Trouble("cut", 0.9, 20.0)]))
+
+    assert "A 0 was said at 1.10, before anybody asked for it" in violation
+
+
 def test_a_fault_excuses_what_is_on_its_way_but_nothing_that_is_told_twice() -> None:
-    published, trouble = [rung(0, 1.0), rung(1, 2.0)], [Trouble("crash", 0.9, 9.0)]
+    published, trouble = [rung(0, 1.0), rung(1, 2.0)], [Trouble("stall", 0.9, 9.0)]
 
     assert violations(history(published, [told("rings", (1.05, 0, "A 0"))], troubles=trouble)) == []
     assert violations(history(published, [told("rings", (1.05, 0, "A 0"))], troubles=trouble), strict=True) != []

@@ -21,7 +21,13 @@ from gsg.model import Tuple, show
 
 DELIVERED_S = 1.0
 """So long after its acknowledgement an event has arrived."""
+TROUBLED_S = 20.0
+"""The same where something has gone wrong meanwhile."""
 APART = ("partition", "blackout")
+UNTOLD = (*APART, "stall")
+"""Where events may be lost, and told in another order: who reads nothing is told how many it has missed."""
+BEFORE_S = 3.0
+"""So long before somebody asks for them events were said that it is not to be told, however late they are."""
 SHOWN = 6
 """Rows that a violation names."""
 
@@ -202,8 +208,8 @@ def excused(history: History, begun_s: float, seen_s: float, *kinds: str) -> boo
 
     What is held to then all the same: nothing is lost for good, nothing invented, nothing repeated, and rows of a template that
     lies at one rendezvous keep the order. Only the parts of a network that was cut, or of one whose peers were all stopped at once,
-    may know less than all of them together until they have told each other, which they do in no order. Not yet: events that are on
-    their way, and the order of rows that several peers feed.
+    may know less than all of them together until they have told each other, which they do in no order. Events are lost only by
+    these, and where somebody reads nothing; else they come, later. Not yet: the order of rows that several peers feed.
     """
     return any(one.begins_s <= seen_s and begun_s <= one.ends_s for one in history.troubles if not kinds or one.kind in kinds)
 
@@ -240,14 +246,21 @@ def events_in_order(name: str, session: Session, history: History) -> Iterator[s
         if row not in published or published[row].begun_s > at_s:
             yield f"{name}: at {at_s:.2f} ! {row} was not published"
             continue
+        if published[row].begun_s < (session.whole_s or inf):
+            # It was said before, and is told all the same, as where it is sent again: give or take a second.
+            if (said_s := published[row].ended_s or inf) < session.begun_s - BEFORE_S:
+                yield f"{name}: at {at_s:.2f} ! {row} was said at {said_s:.2f}, before anybody asked for it"
+            continue
         via, number = sayer(published[row]), number_of[row]
-        if number < last.get(via, -1) and not excused(history, published[row].begun_s, at_s):
+        if number < last.get(via, -1) and not excused(history, published[row].begun_s, at_s, *UNTOLD):
             yield f"{name}: at {at_s:.2f} ! {row} comes after number {last[via]}"
         last[via] = max(number, last.get(via, -1))
     ends_s = session.ended_s or inf
     for row, one in published.items():
         if row not in seen and one.ended_s is not None and session.whole_s is not None:
             delivered_s = one.ended_s + DELIVERED_S
+            if excused(history, one.begun_s, delivered_s):
+                delivered_s = one.ended_s + TROUBLED_S
             # Of one moment, it was said before anybody asked for it.
-            if session.whole_s < one.begun_s and delivered_s < ends_s and not excused(history, one.begun_s, delivered_s):
+            if session.whole_s < one.begun_s and delivered_s < ends_s and not excused(history, one.begun_s, delivered_s, *UNTOLD):
                 yield f"{name}: ! {row}, published at {one.begun_s:.2f} and acknowledged at {one.ended_s:.2f}, did not come"

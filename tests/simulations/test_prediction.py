@@ -109,7 +109,7 @@ def run_peers(tuples: Sequence[Tuple], queries: Sequence[str], trace: Path, rule
             for peer in peers:
                 copies[peer.contact.id.hex()] = as_primary(peers, peer)
                 templates[peer.contact.id.hex()] = peer._rendezvous.templates()
-                held[peer.contact.id.hex()] = peer._rendezvous.entries()
+                held[peer.contact.id.hex()] = len(peer._rendezvous.held)
             raise Seen
 
     run(main, seed=16)

@@ -1,0 +1,150 @@
+"""Events on their way to a subscriber whose link breaks: they are kept, with those that happen meanwhile, until it is back.
+
+    sent ──Arrived──> forgotten
+      └──the link breaks──> kept ──InsertCondition in the place of the feed──> told by the new link
+                                └──BACK_S, or the subscriber's peer is dead──> forgotten
+
+A rendezvous acknowledges events when it has forwarded them; what a link had not brought yet when it broke would be lost, and so
+would be what comes before the subscriber has another one. So its feeds stay for a while, as those of an :class:`Interrupted`, for
+events alone: of facts there is a snapshot. Whoever has heard of an event already knows it again by its number.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from .kept import KEPT_EVENTS, Kept, count_feeds
+from .messages import Happened, Message, Missed
+
+if TYPE_CHECKING:
+    from .exchange import Channel
+
+BACK_S = 10.0
+"""How long a subscriber whose link broke is waited for."""
+FEEDS = 10_000
+"""So many feeds of one link are kept; a link with more is not: to look through them would keep others waiting."""
+LINKS = 64
+LINKS_EACH = 2
+"""Broken links for which something is kept, together and of one peer; beyond, the one that broke first is forgotten."""
+UNHEARD_EVENTS = KEPT_EVENTS
+"""Events of one link that have not arrived yet; beyond, the oldest are counted as missed, should it break."""
+
+
+class Unheard:
+    """What was sent by one link and has not arrived yet, as far as known."""
+
+    __slots__ = ("_count", "_events", "_missed_until", "messages", "missed")
+
+    def __init__(self) -> None:
+        self.messages: deque[Happened] = deque()
+        """Limit: UNHEARD_EVENTS."""
+        self.missed: Counter[int] = Counter()
+        """By feed, how many were beyond the limit. Limit: the feeds of the link."""
+        self._events = 0
+        self._count = 0
+        """How many messages came before these."""
+        self._missed_until = 0
+
+    def sent(self, message: Happened) -> None:
+        """One message more."""
+        self.messages.append(message)
+        self._events += len(message.events)
+        while self._events > UNHEARD_EVENTS and len(self.messages) > 1:
+            count_feeds(self.missed, self._next())
+            self._missed_until = self._count
+
+    def arrived(self, count: int) -> None:
+        """So many messages have arrived since the link was made."""
+        while self.messages and self._count < count:
+            self._next()
+        if self._missed_until <= count:
+            self.missed.clear()
+
+    def _next(self) -> Happened:
+        message = self.messages.popleft()
+        self._events -= len(message.events)
+        self._count += 1
+        return message
+
+
+class Interrupted:
+    """Stands for a subscriber whose link broke: as whom its feeds go on."""
+
+    def __init__(self, channel: Channel, unheard: Unheard, held: Kept | None, now: float) -> None:
+        self.contact = channel.contact
+        self._since_s = now
+        self._missed = unheard.missed
+        self._kept = Kept()
+        for message in unheard.messages:
+            self._kept.add(message)
+        while held is not None and (message_or_count := held.next()) is not None:
+            self.add(message_or_count)
+
+    def add(self, message: Message) -> None:
+        """What would be sent to it: events are kept, within the limits of a link that is held."""
+        if isinstance(message, Happened):
+            self._kept.add(message)
+        elif isinstance(message, Missed):
+            self._kept.count(message.feed, message.events)
+
+    def of(self, feed: int, instead: int, now: float) -> Iterator[Message]:
+        """What a feed is to be told by another one ``instead``: how much is gone, events, and how many more there were.
+
+        Of events it says how late they are, at most, so that who subscribed since the break does not hear of them.
+        """
+        if self._missed[feed]:
+            yield Missed(instead, self._missed[feed])
+        yield from self._kept.of_feed(feed, instead, late_s=int(now - self._since_s) + 1)
+
+
+class Interruptions:
+    """Those of one rendezvous: what is under way by each link, and what is kept for links that broke."""
+
+    def __init__(self) -> None:
+        self._unheard: dict[Channel, Unheard] = {}
+        """Bounded by the links."""
+        self._broken: dict[Channel, Interrupted] = {}
+        """The one that broke first comes first. Limits: LINKS, LINKS_EACH."""
+
+    def sent(self, channel: Channel, message: Happened) -> None:
+        """Events are sent by a link; where it is broken, and that was told, they are kept."""
+        unheard = self._unheard.get(channel)
+        if unheard is None:
+            broken = self._broken.get(channel)
+            if broken is not None:
+                broken.add(message)
+                return
+            unheard = self._unheard[channel] = Unheard()
+        unheard.sent(message)
+
+    def arrived(self, channel: Channel, count: int) -> None:
+        """So many messages of events have arrived by a link, as its other side says."""
+        unheard = self._unheard.get(channel)
+        if unheard is not None:
+            unheard.arrived(count)
+
+    def begin(self, channel: Channel, held: Kept | None, now: float) -> tuple[Interrupted, list[Interrupted]]:
+        """A link broke, with what it could not take: who stands for its subscriber, and whom nobody waits for any more."""
+        unheard = self._unheard.pop(channel) if channel in self._unheard else Unheard()
+        broken = self._broken[channel] = Interrupted(channel, unheard, held, now)
+        of_peer = [one for one in self._broken if one.contact.id == channel.contact.id]
+        beyond = [*of_peer[:-LINKS_EACH], *list(self._broken)[:-LINKS]]
+        return broken, [self._broken.pop(one) for one in dict.fromkeys(beyond)]
+
+    def forget(self, channel: Channel) -> None:
+        """Nothing is kept for a link."""
+        self._unheard.pop(channel, None)
+
+    def of(self, peer: bytes) -> list[Interrupted]:
+        """Who stands for a peer, the last one first."""
+        return [broken for channel, broken in reversed(self._broken.items()) if channel.contact.id == peer]
+
+    def others(self, channel: Channel) -> list[Channel]:
+        """The other links of the same peer by which events went."""
+        return [one for one in self._unheard if one.contact.id == channel.contact.id and one is not channel]
+
+    def end(self, broken: Interrupted) -> None:
+        """Nobody waits for it any more."""
+        self._broken = {channel: one for channel, one in self._broken.items() if one is not broken}

@@ -1,0 +1,27 @@
+"""Which number was given when, now and then: so that what is told late is told to those alone who were there."""
+
+from __future__ import annotations
+
+from collections import deque
+
+MARKED_S = 0.5
+"""How often it is noted."""
+MARKS = 64
+"""So many of these times are remembered: longer than an event can be late."""
+
+
+class Marks:
+    """Numbers that only grow, and times in seconds since any moment."""
+
+    def __init__(self) -> None:
+        self._marks: deque[tuple[float, int]] = deque(maxlen=MARKS)
+
+    def given(self, number: int, now: float) -> int:
+        """This number is given now; returns it."""
+        if not self._marks or now - self._marks[-1][0] >= MARKED_S:
+            self._marks.append((now, number))
+        return number
+
+    def was_given(self, number: int, then_s: float) -> bool:
+        """Whether a number was given by then."""
+        return all(number < marked for at_s, marked in self._marks if at_s > then_s)

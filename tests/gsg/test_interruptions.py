@@ -1,0 +1,367 @@
+"""Links that break while events are on their way: these are told by the next link, with those that happened meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from line import Line
+from peers import others, quiet, rendezvous, simulate, unread
+from place import Place
+
+import gsg.interruptions
+import rete
+from dht.simnet import SimNet
+from gsg import Peer
+from gsg.arrivals import ARRIVED_MESSAGES, ARRIVED_S, Arrivals
+from gsg.errors import Refused
+from gsg.holders import UNSURE_S
+from gsg.interruptions import BACK_S, Interrupted, Interruptions, Unheard
+from gsg.kept import Kept
+from gsg.messages import Arrived, Event, Happened, InsertCondition, Missed
+from gsg.model import Term
+from gsg.outgoing import Outgoing
+
+
+def happened(first: int, count: int, *feeds: int, late_s: int = 0) -> Happened:
+    """Events from this number on, each for these feeds."""
+    numbers = range(first, first + count)
+    return Happened(b"p", [Event(number, ("x",), late_s=late_s) for number in numbers], [list(feeds)] * count)
+
+
+# --- what is under way by a link ---------------------------------------------------------------------------------------------
+
+
+def test_what_has_arrived_is_forgotten() -> None:
+    unheard = Unheard()
+    for number in range(1, 5):
+        unheard.sent(happened(number, 1, 7))
+
+    unheard.arrived(3)
+    unheard.arrived(2)
+
+    assert list(unheard.messages) == [happened(4, 1, 7)]
+
+
+def test_of_what_is_too_much_the_oldest_is_counted_until_it_has_arrived(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gsg.interruptions, "UNHEARD_EVENTS", 3)
+    unheard = Unheard()
+    for number in (1, 3, 5):
+        unheard.sent(happened(number, 2, 7))
+
+    counted = dict(unheard.missed)
+    unheard.arrived(1)
+    still = dict(unheard.missed)
+    unheard.arrived(2)
+
+    assert (counted, still, dict(unheard.missed)) == ({7: 4}, {7: 4}, {})
+    assert list(unheard.messages) == [happened(5, 2, 7)]
+
+
+def test_who_is_back_is_told_what_was_under_way_what_the_link_did_not_take_and_what_happened_since() -> None:
+    unheard, held = Unheard(), Kept()
+    unheard.sent(happened(1, 1, 7, 8))
+    unheard.sent(happened(2, 1, 8))
+    held.add(happened(3, 1, 7))
+    held.count(7, 5)
+
+    interrupted = Interrupted(Line("away"), unheard, held, 10.0)
+    interrupted.add(Missed(7, 1))
+    interrupted.add(Arrived(1))
+
+    assert list(interrupted.of(7, 9, 10.5)) == [happened(1, 1, 9, late_s=1), happened(3, 1, 9, late_s=1), Missed(9, 6)]
+    assert list(interrupted.of(8, 10, 12.0)) == [happened(1, 1, 10, late_s=3), happened(2, 1, 10, late_s=3)]
+    assert list(interrupted.of(11, 12, 13.0)) == []
+
+
+def test_what_happens_after_the_break_is_kept_also_where_it_was_matched_before() -> None:
+    interruptions, link = Interruptions(), Line("away")
+    interruptions.sent(link, happened(1, 1, 7))
+
+    interrupted, _ = interruptions.begin(link, None, 0.0)
+    interruptions.sent(link, happened(2, 1, 7))
+
+    assert list(interrupted.of(7, 8, 0.0)) == [happened(1, 1, 8, late_s=1), happened(2, 1, 8, late_s=1)]
+
+
+def test_of_links_that_broke_the_first_are_forgotten_where_they_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gsg.interruptions, "LINKS", 3)
+    interruptions = Interruptions()
+    begun = [interruptions.begin(Line(name), None, 0.0) for name in "aaabc"]
+
+    gone = [interrupted for _, beyond in begun for interrupted in beyond]
+
+    assert gone == [begun[0][0], begun[1][0]]
+    assert interruptions.of(Line("a").contact.id) == [begun[2][0]]
+
+
+# --- acknowledging -----------------------------------------------------------------------------------------------------------
+
+
+async def test_what_arrives_is_acknowledged_in_a_moment_or_when_there_is_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gsg.arrivals.ARRIVED_S", 0.0)
+    arrivals, link, lost = Arrivals(), Line("from"), Line("lost")
+
+    for _ in range(ARRIVED_MESSAGES + 1):
+        arrivals.came(link)
+    arrivals.came(lost)
+    arrivals.lost(lost)
+    at_once = list(link.sent)
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+
+    assert at_once == [Arrived(ARRIVED_MESSAGES)]
+    assert link.sent == [Arrived(ARRIVED_MESSAGES), Arrived(ARRIVED_MESSAGES + 1)]
+    assert lost.sent == []
+    arrivals.stop()
+
+
+# --- between peers -----------------------------------------------------------------------------------------------------------
+
+
+def three(peers: list[Peer]) -> tuple[Peer, Peer, Peer]:
+    """The rendezvous of ("x", ...), a subscriber, and a publisher."""
+    asked = rendezvous(peers, 2, 0, "x")
+    subscriber, publisher, *_ = others(peers, asked)
+    return asked, subscriber, publisher
+
+
+def lose(net: SimNet, asked: Peer, subscriber: Peer) -> None:
+    """What is on its way to a subscriber that reads nothing goes with the link."""
+    net.cut(asked.contact.host, subscriber.contact.host)
+    net.read_on(subscriber.contact.host)
+
+
+@pytest.mark.parametrize("by_rendezvous", [True, False], ids=["said at the rendezvous", "said elsewhere"])
+def test_events_on_their_way_when_a_link_breaks_are_told_by_the_next_one(by_rendezvous: bool) -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        asked, subscriber, publisher = three(peers)
+        subscription = await subscriber.subscribe('("x", ?n)')
+        await asyncio.sleep(UNSURE_S + 5)
+
+        for number in range(20):
+            if number % 5 == 4:
+                net.stall(subscriber.contact.host)
+            await (asked if by_rendezvous else publisher).notify([("x", number)])
+            if number % 5 == 4:
+                lose(net, asked, subscriber)
+        await quiet()
+
+        assert await unread(subscription) == [f"!?n={number}" for number in range(20)]
+
+    simulate(work, seed=4, size=5)
+
+
+def test_what_comes_by_another_rendezvous_waits_for_what_a_broken_link_had_to_bring() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        first, subscriber, publisher = three(peers)
+        constant = next(f"y{number}" for number in range(100) if rendezvous(peers, 2, 0, f"y{number}") is peers[-1])
+        assert peers[-1] not in (first, subscriber, publisher)
+        heard: list[Term] = []
+        for name in ("x", constant):
+            await subscriber.listen(rete.Template((name, None)), lambda event, _: heard.append(event.items[1]), anchor=0)
+        await asyncio.sleep(UNSURE_S + 5)
+        for number in range(2):
+            await publisher.notify([("x", number), (constant, number)])
+        heard.clear()
+
+        for number in range(0, 20, 2):
+            net.stall(subscriber.contact.host)
+            await publisher.notify([("x", number)])
+            net.cut(first.contact.host, subscriber.contact.host)
+            net.read_on(subscriber.contact.host)
+            await publisher.notify([(constant, number + 1)])
+            await asyncio.sleep(1.0)
+
+        assert heard == list(range(20))
+
+    simulate(work, seed=4, size=5)
+
+
+def test_a_query_that_was_asked_after_the_break_hears_nothing_of_what_was_said_before() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        asked, subscriber, _ = three(peers)
+        early = await subscriber.subscribe('("x", ?n)')
+        await asyncio.sleep(ARRIVED_S)
+        hosts = [subscriber.contact.host], [peer.contact.host for peer in peers if peer is not subscriber]
+        net.stall(subscriber.contact.host)
+        await asked.notify([("x", 1)])
+        net.cut(asked.contact.host, subscriber.contact.host)
+        net.partition(hosts)
+        net.read_on(subscriber.contact.host)
+        await asyncio.sleep(3.0)
+        late = await subscriber.subscribe('("x", ?n)')
+        net.heal()
+        await asyncio.sleep(5.0)
+
+        assert (await unread(early), await unread(late)) == (["!?n=1"], [])
+
+    simulate(work, seed=4, size=5)
+
+
+def test_listeners_hear_once_what_a_link_has_brought_or_not_when_it_breaks_again_and_again() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        asked, subscriber, _ = three(peers)
+        heard: list[Term] = []
+        await subscriber.listen(rete.Template(("x", None)), lambda event, _: heard.append(event.items[1]), anchor=0)
+
+        for number in range(200):
+            if number % 10 == 7:
+                net.stall(subscriber.contact.host)
+            await asked.notify([("x", number)])
+            if number % 10 == 9:
+                lose(net, asked, subscriber)
+            await asyncio.sleep(0.01)
+        await quiet()
+
+        assert heard == list(range(200))
+
+    simulate(work, seed=5, size=5)
+
+
+def test_what_is_kept_for_a_link_that_broke_goes_with_its_peer() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        asked, subscriber, _ = three(peers)
+        await subscriber.subscribe('("x", ?n)')
+        asked._exchange.abort(subscriber.contact.id, "it does not answer")
+        await asyncio.sleep(0)
+
+        waits = asked._rendezvous.feeds()
+        asked._peer_gone(subscriber.contact.id, False)
+
+        assert (waits, asked._rendezvous.feeds()) == (1, 0)
+
+    simulate(work, seed=4, size=5)
+
+
+def test_what_nobody_comes_back_for_goes_in_time() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        asked, subscriber, _ = three(peers)
+        subscription = await subscriber.subscribe('("x", ?n)')
+        net.cut(asked.contact.host, subscriber.contact.host)
+        await subscription.close()
+        await asyncio.sleep(1.0)
+
+        waits = asked._rendezvous.feeds()
+        await asyncio.sleep(BACK_S)
+
+        assert (waits, asked._rendezvous.feeds()) == (1, 0)
+
+    simulate(work, seed=4, size=5)
+
+
+class Lines:
+    """A rendezvous with links to one subscriber; what is to go on is not begun."""
+
+    def __init__(self) -> None:
+        self.place = Place()
+        self.outgoing = Outgoing(self.place.rendezvous, lambda work: work.close())
+        self.number = 0
+
+    def link(self) -> tuple[Line, int]:
+        """Another link to it, with a feed of its own."""
+        self.number += 1
+        line = Line("subscriber")
+        asked = InsertCondition(1, self.number, rete.Template(("x", None)), 0, events_only=True)
+        self.place.rendezvous.insert_condition(line, asked)
+        return line, self.number
+
+    def told(self, line: Line) -> list[int]:
+        """The numbers of the events that a link was told."""
+        return [event.number for message in line.sent if isinstance(message, Happened) for event in message.events]
+
+
+async def test_what_was_about_to_be_sent_when_the_link_broke_is_told_by_the_next_one() -> None:
+    lines = Lines()
+    first, feed = lines.link()
+    lines.place.flash(("x", 1), ("x", 2))
+    lines.outgoing.lost(first)
+    lines.place.flash(("x", 3))
+    lines.outgoing.flush()
+
+    second, instead = lines.link()
+    lines.outgoing.tell_again(second, [feed], instead)
+
+    assert lines.told(second) == [1, 2, 3]
+    assert lines.place.rendezvous.feeds() == 1
+
+
+async def test_a_link_that_broke_unnoticed_ends_when_its_feeds_come_by_another_one() -> None:
+    lines = Lines()
+    first, feed = lines.link()
+    lines.place.flash(("x", 1))
+    lines.outgoing.flush()
+
+    second, instead = lines.link()
+    lines.outgoing.tell_again(second, [feed], instead)
+    lines.place.flash(("x", 2))
+    lines.outgoing.flush()
+
+    assert (lines.told(first), lines.told(second)) == ([1], [1, 2])
+    assert lines.place.rendezvous.feeds() == 1
+
+
+async def test_a_link_that_breaks_before_it_has_told_of_the_one_before_is_told_of_too() -> None:
+    lines = Lines()
+    feeds: list[int] = []
+    for number in range(3):
+        line, feed = lines.link()
+        if feeds:
+            lines.outgoing.tell_again(line, feeds, feed)
+        feeds.append(feed)
+        lines.place.flash(("x", number))
+        lines.outgoing.flush()
+        if number < 2:
+            lines.outgoing.lost(line)
+
+    assert lines.told(line) == [1, 2, 3]
+
+
+async def test_a_link_with_too_many_feeds_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gsg.outgoing.FEEDS", 0)
+    lines = Lines()
+    first, _ = lines.link()
+
+    lines.outgoing.lost(first)
+
+    assert lines.place.rendezvous.feeds() == 0
+
+
+def test_who_lost_its_link_keeps_nobody_from_what_it_had_for_itself() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        _, subscriber, other = three(peers)
+        hosts = [subscriber.contact.host], [peer.contact.host for peer in peers if peer is not subscriber]
+
+        async def take(peer: Peer) -> None:
+            await peer.listen(rete.Template(("x", None)), lambda *_: None, anchor=0, exclusive=True)
+
+        await take(subscriber)
+        with pytest.raises(Refused, match="somebody has this already"):
+            await take(other)
+        net.partition(hosts)
+        for peer in peers:
+            if peer is not subscriber:
+                peer._exchange.abort(subscriber.contact.id, "it does not answer")
+
+        await take(other)
+
+    simulate(work, seed=4, size=5)
+
+
+def test_a_link_of_which_only_the_subscriber_knows_that_it_broke_is_ended_when_it_is_back() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        asked, subscriber, _ = three(peers)
+        subscription = await subscriber.subscribe('("x", ?n)')
+        await quiet()
+        [old] = asked._exchange.channels_of(subscriber.contact.id)
+        net.partition([[subscriber.contact.host], [asked.contact.host]])
+        subscriber._exchange.abort(asked.contact.id, "it does not answer")
+        await asked.notify([("x", 1)])
+        net.heal()
+        await quiet()
+
+        assert await unread(subscription) == ["!?n=1"]
+        assert old not in asked._exchange.channels_of(subscriber.contact.id)
+        assert asked._rendezvous.feeds() == 1
+
+    simulate(work, seed=4, size=5)
