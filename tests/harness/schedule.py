@@ -51,9 +51,9 @@ TEXTS = {
     "rings": "(rang, ?who, ?n)",
 }
 """Standing queries by name."""
-PEER_FAULTS = ("crash", "restart", "forget", "strike", "strike", "leave", "partition", "clock", "join", "blackout")
+PEER_FAULTS = ("crash", "restart", "forget", "strike", "strike", "leave", "partition", "clock", "join", "blackout", "flap")
 """One of these happens in each round. A strike waits for the next acknowledgement of a change, and in that moment kills holders of
-what was acknowledged, with their disks: there is no worse one."""
+what was acknowledged, with their disks: there is no worse one. A peer that flaps is killed again while it enters, or soon after."""
 LINK_FAULTS = ("cut", "loss", "slow", "stall", "double", "disk", "interrupt")
 """Up to three of these happen besides. An interruption breaks all links of a peer when it has just published an event: who has it
 already and who has it not, its publisher does not know, and says it again."""
@@ -233,6 +233,14 @@ def _faults(rng: Random, begins_s: float) -> list[Happens]:
         add("blackout", after_s=when_s, amount=rng.choice((0.5, 3.0)))
     elif kind == "strike":
         add("strike", *rng.choice(STRUCK), after_s=when_s, amount=rng.choice((0.5, 2.0, 3.5)))
+    elif kind == "flap":
+        for number in some[: rng.choice((1, LOST))]:
+            back_s = when_s + rng.choice((0.1, 0.3, 1.0))
+            again_s = back_s + rng.uniform(0.05, 1.5)
+            add("flap", number, after_s=when_s)
+            add("start", number, after_s=back_s)
+            add("flap", number, after_s=again_s)
+            add("start", number, after_s=again_s + rng.choice((0.1, 0.3, 1.0)))
     elif kind == "leave":
         add("leave", some[0], after_s=when_s)
         add("start", some[0], after_s=when_s + rng.uniform(0.5, 4.0))

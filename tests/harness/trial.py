@@ -72,6 +72,8 @@ class World:
         """How often each was started."""
         self._apart: set[int] = set()
         self._apart_until_s = 0.0
+        self._starting: dict[int, tuple[Peer, asyncio.Task[Peer]]] = {}
+        """Those that have not entered yet."""
         self._gone: dict[int, asyncio.Event] = {}
         """By number of a peer that was stopped: set when it has."""
         self._strikes: list[asyncio.Future[Published]] = []
@@ -133,13 +135,20 @@ class World:
         )
         peer._keeping = SlowKeeping(self._disks[number], folder, self.net.rng())
         self.starts[number] += 1
-        self.peers[number] = await peer.__aenter__()
+        entering = asyncio.create_task(peer.__aenter__())
+        self._starting[number] = peer, entering
+        try:
+            await asyncio.wait([entering])
+        finally:
+            del self._starting[number]
+        if not entering.cancelled():
+            self.peers[number] = entering.result()
 
     async def _carry_out(self, fault: Fault) -> None:
         net = self.net
         hosts = [self._hosts[number] for number in fault.peers]
         match fault.kind:
-            case "crash" | "restart" | "forget":
+            case "crash" | "restart" | "flap" | "forget":
                 # A crash is of the machine, of which nobody hears; the others are of the program.
                 (number,) = fault.peers
                 await self._kill(number, quietly=fault.kind == "crash")
@@ -255,7 +264,7 @@ class World:
             client.lose_peer(number)
 
     async def _kill(self, number: int, *, quietly: bool) -> None:
-        peer = self.peers.pop(number)
+        peer, entering = self._starting.get(number) or (self.peers.pop(number), None)
         gone = self._gone[number] = asyncio.Event()
         for published in self.history.published:
             published.met_death |= published.ended_s is None
@@ -265,7 +274,11 @@ class World:
         keeping.abandon()
         host = self._hosts[number]
         self.net.crash(host, quietly=quietly)
-        await peer.__aexit__(ConnectionError, None, None)
+        if entering is None:
+            await peer.__aexit__(ConnectionError, None, None)
+        else:
+            entering.cancel()
+            await asyncio.wait([entering])
         self.net.restart(host)
         gone.set()
 
