@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterator
+from itertools import groupby
 from typing import TYPE_CHECKING
 
-from .kept import KEPT_EVENTS, Kept, count_feeds
-from .messages import Happened, Message, Missed
+from .kept import KEPT_BYTES, KEPT_EVENTS, Kept, count_feeds
+from .messages import Event, Happened, Message, Missed, encode
 
 if TYPE_CHECKING:
     from .exchange import Channel
@@ -29,7 +30,10 @@ LINKS = 64
 LINKS_EACH = 2
 """Broken links for which something is kept, together and of one peer; beyond, the one that broke first is forgotten."""
 UNHEARD_EVENTS = KEPT_EVENTS
-"""Events of one link that have not arrived yet; beyond, the oldest are counted as missed, should it break."""
+"""Events of one link that have not arrived yet; beyond, the oldest are counted as missed, should it break. Their bytes are those
+that the link has taken, and no more."""
+KEPT_TIMES = 50_000
+"""So often something is to be told to a feed of a link that broke; beyond, or beyond KEPT_BYTES, it is counted."""
 
 
 class Unheard:
@@ -76,18 +80,31 @@ class Interrupted:
         self.contact = channel.contact
         self._since_s = now
         self._missed = unheard.missed
-        self._kept = Kept()
+        self._events: dict[int, list[tuple[Happened, Event]]] = {}
+        """By feed what it is to be told, in order, each with the message that it came in. Limits: KEPT_TIMES, KEPT_BYTES."""
+        self._times = 0
+        self._bytes = 0
+        self._beyond: Counter[int] = Counter()
+        """By feed, how many were beyond the limits. Limit: the feeds of the link."""
         for message in unheard.messages:
-            self._kept.add(message)
+            self.add(message)
         while held is not None and (message_or_count := held.next()) is not None:
             self.add(message_or_count)
 
     def add(self, message: Message) -> None:
-        """What would be sent to it: events are kept, within the limits of a link that is held."""
-        if isinstance(message, Happened):
-            self._kept.add(message)
-        elif isinstance(message, Missed):
-            self._kept.count(message.feed, message.events)
+        """What would be sent to it: events are kept, and beyond the limits counted."""
+        if isinstance(message, Missed):
+            self._beyond[message.feed] += message.events
+        if not isinstance(message, Happened):
+            return
+        self._bytes += len(encode(message))
+        if self._times >= KEPT_TIMES or self._bytes > KEPT_BYTES or self._beyond:
+            count_feeds(self._beyond, message)
+            return
+        for event, feeds in zip(message.events, message.feeds, strict=True):
+            self._times += len(feeds)
+            for feed in feeds:
+                self._events.setdefault(feed, []).append((message, event))
 
     def of(self, feed: int, instead: int, now: float) -> Iterator[Message]:
         """What a feed is to be told by another one ``instead``: how much is gone, events, and how many more there were.
@@ -96,7 +113,14 @@ class Interrupted:
         """
         if self._missed[feed]:
             yield Missed(instead, self._missed[feed])
-        yield from self._kept.of_feed(feed, instead, late_s=int(now - self._since_s) + 1)
+        late_s = int(now - self._since_s) + 1
+        for _, pairs in groupby(self._events.get(feed, ()), key=lambda pair: id(pair[0])):
+            told = list(pairs)
+            message = told[0][0]
+            late = [Event(event.number, event.items, event.text, max(event.late_s, late_s)) for _, event in told]
+            yield Happened(message.publisher, late, [[instead]] * len(late), message.after)
+        if self._beyond[feed]:
+            yield Missed(instead, self._beyond[feed])
 
 
 class Interruptions:

@@ -7,9 +7,8 @@ costs the others nothing, and the count has its place in the order of what the r
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator
 
-from .messages import Event, Happened, Message, Missed, encode
+from .messages import Happened, Message, Missed, encode
 
 KEPT_EVENTS = 20_000
 KEPT_BYTES = 4 * 1024 * 1024
@@ -43,23 +42,6 @@ class Kept:
             return
         self.missed += len(message.events)
         count_feeds(self._missed, message)
-
-    def count(self, feed: int, events: int) -> None:
-        """So many events of a feed are not kept."""
-        self._missed[feed] += events
-
-    def of_feed(self, feed: int, instead: int, *, late_s: int) -> Iterator[Message]:
-        """What is kept for one feed, to be told so late by another one instead, and how many were not; nothing is taken out."""
-        for message in self._messages:
-            events = [
-                Event(event.number, event.items, event.text, max(event.late_s, late_s))
-                for event, feeds in zip(message.events, message.feeds, strict=True)
-                if feed in feeds
-            ]
-            if events:
-                yield Happened(message.publisher, events, [[instead]] * len(events), message.after)
-        if self._missed[feed]:
-            yield Missed(instead, self._missed[feed])
 
     def next(self) -> Message | None:
         """What is to be sent next, and taken out: events, then how many of each feed were missed; None in the end."""

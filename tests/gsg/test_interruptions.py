@@ -63,15 +63,33 @@ def test_who_is_back_is_told_what_was_under_way_what_the_link_did_not_take_and_w
     unheard.sent(happened(1, 1, 7, 8))
     unheard.sent(happened(2, 1, 8))
     held.add(happened(3, 1, 7))
-    held.count(7, 5)
 
     interrupted = Interrupted(Line("away"), unheard, held, 10.0)
-    interrupted.add(Missed(7, 1))
+    interrupted.add(Missed(7, 6))
     interrupted.add(Arrived(1))
 
     assert list(interrupted.of(7, 9, 10.5)) == [happened(1, 1, 9, late_s=1), happened(3, 1, 9, late_s=1), Missed(9, 6)]
     assert list(interrupted.of(8, 10, 12.0)) == [happened(1, 1, 10, late_s=3), happened(2, 1, 10, late_s=3)]
     assert list(interrupted.of(11, 12, 13.0)) == []
+
+
+@pytest.mark.parametrize("limit", ["KEPT_TIMES", "KEPT_BYTES"])
+def test_what_is_too_much_for_a_link_that_broke_is_counted(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    unheard = Unheard()
+    unheard.missed[7] = 4
+    monkeypatch.setattr(gsg.interruptions, limit, 3 if limit == "KEPT_TIMES" else 100)
+    interrupted = Interrupted(Line("away"), unheard, None, 0.0)
+
+    interrupted.add(happened(1, 2, 7, 8))
+    for number in range(3, 10):
+        interrupted.add(happened(number, 1, 7))
+    interrupted.add(happened(10, 1, 8))
+
+    missed, *events, beyond = interrupted.of(7, 9, 0.0)
+    assert (missed, events[0]) == (Missed(9, 4), happened(1, 2, 9, late_s=1))
+    assert isinstance(beyond, Missed)
+    assert beyond.events + sum(len(each.events) for each in events if isinstance(each, Happened)) == 9
+    assert list(interrupted.of(8, 9, 0.0)) == [happened(1, 2, 9, late_s=1), Missed(9, 1)]
 
 
 def test_what_happens_after_the_break_is_kept_also_where_it_was_matched_before() -> None:
