@@ -2,11 +2,12 @@
 
     sent ──Arrived──> forgotten
       └──the link breaks──> kept ──InsertCondition in the place of the feed──> told by the new link
-                                └──BACK_S, or the subscriber's peer is dead──> forgotten
+                                └──BACK_S──> forgotten
 
 A rendezvous acknowledges events when it has forwarded them; what a link had not brought yet when it broke would be lost, and so
 would be what comes before the subscriber has another one. So its feeds stay for a while, as those of an :class:`Interrupted`, for
-events alone: of facts there is a snapshot. Whoever has heard of an event already knows it again by its number.
+events alone: of facts there is a snapshot. Who is taken for dead is waited for as well: its machine may have stopped for a moment,
+and its links were ended then. Whoever has heard of an event already knows it again by its number.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from .messages import Event, Happened, Message, Missed, encode
 if TYPE_CHECKING:
     from .exchange import Channel
 
-BACK_S = 10.0
+BACK_S = 20.0
 """How long a subscriber whose link broke is waited for."""
 FEEDS = 10_000
 """So many feeds of one link are kept; a link with more is not: to look through them would keep others waiting."""

@@ -151,11 +151,6 @@ class Outgoing:
         await asyncio.sleep(BACK_S)
         self._end(interrupted)
 
-    def dead(self, peer: bytes) -> None:
-        """A peer is dead: nothing is kept for it."""
-        for interrupted in self._interruptions.of(peer):
-            self._end(interrupted)
-
     def _end(self, interrupted: Interrupted) -> None:
         self._interruptions.end(interrupted)
         self._rendezvous.drop(interrupted)
@@ -163,18 +158,25 @@ class Outgoing:
     def tell_again(self, channel: Channel, feeds: Sequence[int], instead: int) -> None:
         """A subscriber is back with a feed in the place of others: it is told what those had not brought."""
         for other in self._interruptions.others(channel):
-            if any(self._rendezvous.feeds_it(other, feed) for feed in feeds):
+            if any(self._are_alike(other, feed, channel, instead) for feed in feeds):
                 # The other side knows that it broke, and this one does not yet.
                 self.lost(other)
                 other.abort("its feeds come by another one now")
         for interrupted in self._interruptions.of(channel.contact.id):
             for feed in feeds:
-                if self._rendezvous.feeds_it(interrupted, feed):
+                if self._are_alike(interrupted, feed, channel, instead):
                     for message in interrupted.of(feed, instead, _now()):
                         self.send(channel, message)
                     self._rendezvous.remove_condition(interrupted, feed)
             if not self._rendezvous.feeds(interrupted):
                 self._end(interrupted)
+
+    def _are_alike(self, one: Subscriber, feed: int, other: Subscriber, instead: int) -> bool:
+        """Whether two feeds are there and match the same: a peer in a new life begins to number its feeds anew."""
+        before, now = self._rendezvous.any_feed(one, feed), self._rendezvous.any_feed(other, instead)
+        if before is None or now is None:
+            return False
+        return before.posted.template == now.posted.template and before.posted.test == now.posted.test
 
     def counts(self) -> list[Count]:
         """What limits have cost, for ``gsg status``."""

@@ -475,7 +475,6 @@ class Peer:
         self._handover.died(peer)
         self._subscriber.intake.standbys.look_at_all()
         if not lives:
-            self._outgoing.dead(peer)
             self._send_again(peer)
 
     def _send_again(self, peer: bytes) -> None:

@@ -261,7 +261,7 @@ class Rendezvous:
         Raises Refused when the request makes no sense, its test is unknown, or it is exclusive and the place is taken.
         """
         key = anchor_key(asked)
-        if self.feeds_it(subscriber, asked.feed):
+        if self.any_feed(subscriber, asked.feed) is not None:
             raise Refused(f"feed {asked.feed} is in use already; expected a new number")
         if asked.standby and key is None:
             raise Refused("a template without constants is posted everywhere: nothing of it stands by")
@@ -334,13 +334,13 @@ class Rendezvous:
         went = [] if stamps is None else held.went_lately(admits or (lambda fact: True))
         return stored(feed, list(held.visible(posted.anchor, reader)), admits, stamps, self.clock, went)
 
-    def feeds_it(self, subscriber: Subscriber, number: int) -> bool:
-        """Whether a subscriber has a feed of this number, of whatever kind."""
-        return number in self._of_subscriber.get(subscriber, ())
+    def any_feed(self, subscriber: Subscriber, number: int) -> AnyFeed | None:
+        """A subscriber's feed of this number, of whatever kind."""
+        return self._of_subscriber.get(subscriber, {}).get(number)
 
     def feed(self, subscriber: Subscriber, number: int) -> Feed | None:
         """A subscriber's feed of facts, if it has one of this number."""
-        feed = self._of_subscriber.get(subscriber, {}).get(number)
+        feed = self.any_feed(subscriber, number)
         return feed if type(feed) is Feed else None
 
     def hold(self, subscriber: Subscriber) -> None:

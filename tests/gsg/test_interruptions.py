@@ -14,7 +14,7 @@ import rete
 from dht.simnet import SimNet
 from gsg import Peer
 from gsg.arrivals import ARRIVED_MESSAGES, ARRIVED_S, Arrivals
-from gsg.errors import Refused
+from gsg.errors import PeerUnreachable, Refused
 from gsg.holders import UNSURE_S
 from gsg.interruptions import BACK_S, Interrupted, Interruptions, Unheard
 from gsg.kept import Kept
@@ -237,17 +237,22 @@ def test_listeners_hear_once_what_a_link_has_brought_or_not_when_it_breaks_again
     simulate(work, seed=5, size=5)
 
 
-def test_what_is_kept_for_a_link_that_broke_goes_with_its_peer() -> None:
+def test_a_peer_that_was_taken_for_dead_misses_no_event_when_it_goes_on() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         asked, subscriber, _ = three(peers)
-        await subscriber.subscribe('("x", ?n)')
-        asked._exchange.abort(subscriber.contact.id, "it does not answer")
-        await asyncio.sleep(0)
+        subscription = await subscriber.subscribe('("x", ?n)')
+        await asyncio.sleep(UNSURE_S + 5)
+        net.stall(subscriber.contact.host)
+        await asked.notify([("x", 0)])
+        for peer in others(peers, subscriber):
+            peer._holders.failed(subscriber.contact.id, PeerUnreachable("it does not answer"))
 
-        waits = asked._rendezvous.feeds()
-        asked._peer_gone(subscriber.contact.id, False)
+        for number in range(1, 4):
+            await asked.notify([("x", number)])
+        net.read_on(subscriber.contact.host)
+        await asyncio.sleep(5.0)
 
-        assert (waits, asked._rendezvous.feeds()) == (1, 0)
+        assert await unread(subscription) == [f"!?n={number}" for number in range(4)]
 
     simulate(work, seed=4, size=5)
 
@@ -302,6 +307,20 @@ async def test_what_was_about_to_be_sent_when_the_link_broke_is_told_by_the_next
 
     assert lines.told(second) == [1, 2, 3]
     assert lines.place.rendezvous.feeds() == 1
+
+
+async def test_a_feed_of_a_new_life_is_not_told_what_one_of_the_same_number_was_to_be() -> None:
+    lines = Lines()
+    first, feed = lines.link()
+    lines.outgoing.lost(first)
+    lines.place.flash(("x", 1))
+    second, other = Line("subscriber"), 99
+    asked = InsertCondition(1, other, rete.Template(("y", None)), 0, events_only=True)
+    lines.place.rendezvous.insert_condition(second, asked)
+
+    lines.outgoing.tell_again(second, [feed], other)
+
+    assert lines.told(second) == []
 
 
 async def test_a_link_that_broke_unnoticed_ends_when_its_feeds_come_by_another_one() -> None:
