@@ -15,6 +15,7 @@ import gsg.posting
 import rete
 from dht.simnet import SimNet
 from gsg import Peer, Row, Space, Symbol
+from gsg.interruptions import BACK_S
 from gsg.messages import Publish, RemoveCondition, encode
 
 ON = Symbol("on")
@@ -232,7 +233,7 @@ def test_a_subscription_that_is_closed_while_its_link_is_broken_leaves_nothing()
             await quiet()
             assert again.rows().total() == 1
             await again.close()
-        await quiet()
+        await asyncio.sleep(BACK_S + 1)
 
         assert (templates(peers), feeds(peers)) == (0, 0)
 

@@ -20,6 +20,7 @@ from dht.simnet import SimNet, run
 from gsg import Peer
 from gsg.errors import Refused
 from gsg.features import Key, key
+from gsg.interruptions import BACK_S
 from gsg.messages import Event
 from gsg.model import Symbol, Tuple
 from gsg.placement import REPLICAS
@@ -310,7 +311,7 @@ def test_what_a_subscriber_asked_for_goes_when_it_is_cut_off_and_stays_while_it_
         assert [peer._rendezvous.feeds() for peer in of_key[:1]] == [2]
 
         net.crash(dead.contact.host, quietly=True)
-        await asyncio.sleep(LEASE_S)
+        await asyncio.sleep(LEASE_S + BACK_S)
 
         assert [peer._rendezvous.feeds() for peer in of_key] == [1, 0, 0]
         assert [peer._rendezvous.feeds(standby=True) for peer in of_key] == [0, 1, 1]
