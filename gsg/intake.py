@@ -28,6 +28,7 @@ from .features import Template, alpha_of
 from .feeds import Differences, SequenceHole
 from .holders import Holders
 from .inorder import InOrder
+from .interruptions import AGAIN
 from .marks import Marks
 from .memories import Memory, OnEvent, Source
 from .messages import Deltas, Done, Gap, InsertCondition, Moved, RemoveCondition, Snapshot, Test
@@ -46,8 +47,6 @@ ATTEMPTS = 5
 """How often a feed is tried to be set up anew before the subscriber is told that it cannot be."""
 NEXT_S = 1.0
 """How long a link that broke is waited for in the order of publishers: mostly there is another one before, with what was lost."""
-AGAIN = 16
-"""Feeds of one memory that broke of late and are named to the rendezvous, for the events that they had not brought."""
 
 
 class Intake:

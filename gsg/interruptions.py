@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 BACK_S = 20.0
 """How long a subscriber whose link broke is waited for."""
+AGAIN = 16
+"""Feeds of one memory that broke of late and are named to a rendezvous; of more, the first count."""
 FEEDS = 10_000
 """So many feeds of one link are kept; a link with more is not: to look through them would keep others waiting."""
 LINKS = 64

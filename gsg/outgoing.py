@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from .errors import GsgError, PeerUnreachable, Refused
 from .exchange import Channel
-from .interruptions import BACK_S, FEEDS, Interrupted, Interruptions
+from .interruptions import AGAIN, BACK_S, FEEDS, Interrupted, Interruptions
 from .kept import Kept
 from .messages import Count, Done, Failed, Happened, Message
 from .posting import AnyFeed, Feed, Subscriber
@@ -157,6 +157,7 @@ class Outgoing:
 
     def tell_again(self, channel: Channel, feeds: Sequence[int], instead: int) -> None:
         """A subscriber is back with a feed in the place of others: it is told what those had not brought."""
+        feeds = feeds[:AGAIN]
         for other in self._interruptions.others(channel):
             if any(self._are_alike(other, feed, channel, instead) for feed in feeds):
                 # The other side knows that it broke, and this one does not yet.
