@@ -284,11 +284,7 @@ class Intake:
 
     def broken(self, channel: Channel) -> None:
         """A link is gone: set up anew what it fed."""
-        if channel in self._ways:
-            self._broken[channel] = None
-            # Nobody waits for the dead.
-            wait_s = 0.0 if self._holders.known(channel.contact.id) is None else NEXT_S
-            self._start_task(self._wait_for_next_of(channel, wait_s))
+        self._broken[channel] = None
         for source in [source for source in self._sources.values() if source.channel is channel]:
             self._resuming.end(source)
             if isinstance(source, Standby):
@@ -305,6 +301,11 @@ class Intake:
             else:
                 # Whoever waits for it tries again by itself.
                 source.fails(LinkBroke(f"the link to {show(source.holder)} broke"))
+        # Nobody waits for the dead, nor where only events might have come.
+        if channel in self._ways and self._holders.known(channel.contact.id) is not None:
+            self._start_task(self._wait_for_next_of(channel))
+        else:
+            self._no_way(channel)
 
     def discovered(self, contact: dht.Contact) -> None:
         """A peer has come: templates without constants are to be posted there too, and others may have to stand by there."""
@@ -419,13 +420,13 @@ class Intake:
         with contextlib.suppress(PeerUnreachable):  # the rendezvous drops the feeds of a link that is gone
             source.channel.send(RemoveCondition(number))
 
-    async def _wait_for_next_of(self, channel: Channel, wait_s: float) -> None:
-        await asyncio.sleep(wait_s)
-        self._ways.drop(channel)
+    async def _wait_for_next_of(self, channel: Channel) -> None:
+        await asyncio.sleep(NEXT_S)
         self._no_way(channel)
 
     def _no_way(self, channel: Channel) -> None:
         """Nothing is fed by a channel any more: if it broke, nothing that it had still to bring comes either."""
+        self._ways.drop(channel)
         if channel in self._broken:
             del self._broken[channel]
             self.inorder.lost(channel)

@@ -112,6 +112,10 @@ class Unplaced:
             problem = f"not found within {FINDING_S:g} s"
         except PeerUnreachable as error:
             problem = str(error)
+        except Exception:
+            # A defect of ours must not keep what the link brings waiting for ever.
+            log.exception("the holders of events were not looked up")
+            problem = "this peer failed on it; its log says more"
         if self._links.get(channel) is not behind:
             return  # the link is gone
         del self._links[channel]

@@ -16,6 +16,7 @@ from gsg import Peer
 from gsg.arrivals import ARRIVED_MESSAGES, ARRIVED_S, Arrivals
 from gsg.errors import PeerUnreachable, Refused
 from gsg.holders import UNSURE_S
+from gsg.intake import NEXT_S
 from gsg.interruptions import BACK_S, Interrupted, Interruptions, Unheard
 from gsg.kept import Kept
 from gsg.messages import Arrived, Event, Happened, InsertCondition, Missed
@@ -269,6 +270,29 @@ def test_what_nobody_comes_back_for_goes_in_time() -> None:
         await asyncio.sleep(BACK_S)
 
         assert (waits, asked._rendezvous.feeds()) == (1, 0)
+
+    simulate(work, seed=4, size=5)
+
+
+@pytest.mark.parametrize("ends", ["before", "after"])
+def test_nothing_is_remembered_of_a_link_that_broke(ends: str) -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        _, subscriber, publisher = three(peers)
+        subscription = await subscriber.subscribe('("x", ?n)')
+        await publisher.notify([("x", 1)])
+        await quiet()
+        streams = subscriber._subscriber.inorder._ordering._streams
+        broken = set(subscriber._exchange.channels())
+        assert any(broken.intersection(stream.come) for stream in streams.values())
+
+        if ends == "before":
+            await subscription.close()
+            await quiet()
+        for peer in others(peers, subscriber):
+            net.cut(peer.contact.host, subscriber.contact.host)
+        await asyncio.sleep(2 * NEXT_S)
+
+        assert not any(broken.intersection(stream.come) for stream in streams.values())
 
     simulate(work, seed=4, size=5)
 

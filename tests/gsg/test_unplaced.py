@@ -41,6 +41,7 @@ class Served:
         self.alone = False
         self.found = asyncio.Event()
         self.problem = ""
+        self.defect: Exception | None = None
         self.met: list[dht.Contact] = []
         self.carried_out: list[Message] = []
         self.refused: list[str] = []
@@ -68,6 +69,8 @@ class Served:
 
     async def look_up(self, keys: list[Key]) -> None:
         await self.found.wait()
+        if self.defect is not None:
+            raise self.defect
         if self.problem:
             raise PeerUnreachable(self.problem)
         self.known.update(keys)
@@ -144,6 +147,22 @@ async def test_where_the_overlay_cannot_say_who_holds_them_all_that_waits_is_ref
 
     assert served.carried_out == []
     assert served.refused == ["the holders of its keys are not known: nobody answers; publish it again"] * 2
+
+
+async def test_a_defect_in_looking_keeps_nothing_of_a_link_waiting(caplog: pytest.LogCaptureFixture) -> None:
+    async with asyncio.TaskGroup() as group:
+        served = Served(group)
+        served.defect = ZeroDivisionError("a defect")
+        served.brought(rang(1))
+        served.brought(publish(2))
+        served.found.set()
+
+    assert (
+        served.refused == ["the holders of its keys are not known: this peer failed on it; its log says more; publish it again"] * 2
+    )
+    assert "a defect" in caplog.text
+    served.known.add((2, 0, "rang"))
+    assert not served.brought(rang(3))
 
 
 async def test_they_are_not_looked_for_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
