@@ -1,6 +1,7 @@
 """A peer's data directory: one SQLite file in WAL mode that this process alone has open, and the address book beside it.
 
-    DIR/peer.sqlite3     self: what the peer is, by name; facts: each with its marks (position, 1 or -1, stamp) as msgpack
+    DIR/peer.sqlite3     self: what the peer is, by name; groups: what changed together, facts with all their marks (position,
+                         1 or -1, stamp) as msgpack (gsg/records.py), one after the other: of a fact the last one holds
     DIR/identity         the key that the peer proves its id by (dht/identity_file.py)
     DIR/addresses        where other peers were last (dht/book_file.py)
 
@@ -17,7 +18,6 @@ import sqlite3
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -26,25 +26,22 @@ import msgspec
 import dht
 from dht.identity_file import read_identity, write_identity
 
-from .audiences import MAX_READERS, PeerId, Restricted, restricted
-from .entries import Mark
+from .audiences import PeerId
 from .errors import BadData, reason
-from .journal import Group
-from .model import Term, Tuple
+from .journal import GROUP_FACTS, Group
+from .model import Tuple
+from .records import MAX_CLOCK, Row, joined, records, rows_of
 
 log = logging.getLogger(__name__)
 
 FILE, BOOK, IDENTITY = "peer.sqlite3", "addresses", "identity"
-FORMAT = 2
-"""The version of the file; 1 had no facts for named readers. A greater one was written by a later version, and is refused."""
+FORMAT = 3
+"""The version of the file; up to 2 each fact had a row of its own, and in 1 no readers. A greater one is refused."""
 APPLICATION = 0x67736770
 """``gsgp``: tells a peer's file from other SQLite files."""
 SYNCHRONOUS = "FULL"
 READ_ROWS = 10_000
-"""Rows that are read at once."""
-STATEMENT_ROWS = 100
-"""Rows that are written by one statement where there are so many: for each statement the thread lets go of the interpreter's lock,
-and waits for it again. SQLite takes at least 999 parameters."""
+"""Facts that are read at once, and as many as a group has besides."""
 CHECKPOINT_PAGES = 4_000
 """The log is folded into the file when it has so many pages of 4 KiB. Each fold costs two more calls of fsync."""
 
@@ -53,20 +50,8 @@ OWNER_ONLY = 0o600
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 MAX_LIFE = 2**53
 """In milliseconds since 1970, as lives mostly are, the year 287,000."""
-MAX_CLOCK = 2**60
-"""In microseconds since 1970, the year 38,000."""
 
-
-class _Readers(msgspec.Struct, frozen=True, array_like=True, tag=8, gc=False):
-    """Stands after the last term of a fact for named readers: their ids, ascending, so that one fact has one row."""
-
-    ids: Annotated[list[PeerId], msgspec.Meta(min_length=1, max_length=MAX_READERS)]
-
-
-_REPLACE_MANY = "REPLACE INTO facts VALUES " + ", ".join(["(?, ?)"] * STATEMENT_ROWS)
-_encode = msgspec.msgpack.Encoder().encode
-_decode_fact: msgspec.msgpack.Decoder[tuple[Term | _Readers, ...]] = msgspec.msgpack.Decoder(tuple[Term | _Readers, ...])
-_decode_marks: msgspec.msgpack.Decoder[list[Mark]] = msgspec.msgpack.Decoder(list[Mark])
+_GROUPS = "CREATE TABLE groups (number INTEGER PRIMARY KEY, clock INTEGER NOT NULL, weight INTEGER NOT NULL, rows BLOB NOT NULL)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +73,10 @@ class Disk:
         self._connection: sqlite3.Connection | None = None
         self.is_new = False
         """Whether there was no database when the directory was opened."""
+        self.newest = 0
+        """The number of the last group."""
+        self.weight = 0
+        """What all groups weigh (:func:`gsg.records.weight_of`)."""
 
     @property
     def book(self) -> Path:
@@ -129,10 +118,13 @@ class Disk:
             connection.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
             if self.is_new:
                 self._make_tables(connection)
-            past = self._past(connection)
-            connection.execute("SELECT count(*) FROM (SELECT fact, marks FROM facts LIMIT 1)").fetchone()
-            connection.execute(f"PRAGMA user_version={FORMAT}")
-            return past
+            elif connection.execute("PRAGMA user_version").fetchone() != (FORMAT,):
+                self._make_groups(connection)
+            connection.execute("SELECT number, clock, weight, rows FROM groups LIMIT 1").fetchone()
+            self.newest, self.weight = connection.execute(
+                "SELECT ifnull(max(number), 0), ifnull(sum(weight), 0) FROM groups"
+            ).fetchone()
+            return self._past(connection)
         except sqlite3.Error as error:
             self.close()
             raise self._refused(error) from None
@@ -187,34 +179,68 @@ class Disk:
     def _make_tables(connection: sqlite3.Connection) -> None:
         with _transaction(connection):
             connection.execute("CREATE TABLE self (name TEXT PRIMARY KEY, value) WITHOUT ROWID")
-            connection.execute("CREATE TABLE facts (fact BLOB PRIMARY KEY, marks BLOB NOT NULL) WITHOUT ROWID")
+            connection.execute(_GROUPS)
             connection.execute(f"PRAGMA application_id={APPLICATION}")
+            connection.execute(f"PRAGMA user_version={FORMAT}")
+
+    def _make_groups(self, connection: sqlite3.Connection) -> None:
+        """Of a file in which each fact has a row of its own."""
+        with _transaction(connection), contextlib.closing(connection.execute("SELECT fact, marks FROM facts")) as rows:
+            connection.execute(_GROUPS)
+            while some := rows.fetchmany(GROUP_FACTS):
+                try:
+                    connection.execute("INSERT INTO groups (clock, weight, rows) VALUES (0, ?, ?)", joined(some))
+                except ValueError as error:
+                    raise self._damaged(str(error)) from None
+            connection.execute("DROP TABLE facts")
             connection.execute(f"PRAGMA user_version={FORMAT}")
 
     def _past(self, connection: sqlite3.Connection) -> Past:
         said = dict(connection.execute("SELECT name, value FROM self"))
+        [last] = connection.execute("SELECT clock FROM groups WHERE number = ?", (self.newest,)).fetchone() or (0,)
         try:
+            if type(said.get("clock", 0)) is type(last) is int:
+                said["clock"] = max(said.get("clock", 0), last)
             return msgspec.convert(said, Past)
         except msgspec.ValidationError as error:
             raise self._damaged(f"what it says of the peer itself cannot be ({error})") from None
 
-    def facts(self) -> Iterator[list[tuple[Tuple, list[Mark]]]]:
-        """All facts with their marks, READ_ROWS at a time."""
+    def facts(self) -> Iterator[list[Row]]:
+        """All facts with their marks as they were written last, READ_ROWS at a time or some more."""
+        seen: set[Tuple] = set()
+        some: list[Row] = []
         try:
-            rows = self._opened.execute("SELECT fact, marks FROM facts")
-            while some := rows.fetchmany(READ_ROWS):
-                yield [self._row(fact, marks) for fact, marks in some]
+            for (record,) in self._opened.execute("SELECT rows FROM groups ORDER BY number DESC"):
+                for row in self._rows(record):
+                    if row[0] not in seen:
+                        seen.add(row[0])
+                        if row[1]:
+                            some.append(row)
+                if len(some) >= READ_ROWS:
+                    yield some
+                    some = []
         except sqlite3.Error as error:
             raise self._refused(error) from None
+        if some:
+            yield some
 
-    def _row(self, fact: object, marks: object) -> tuple[Tuple, list[Mark]]:
+    def oldest(self, facts: int) -> tuple[int, list[Tuple]]:
+        """The facts of the oldest groups, so many or those of one group, and the number of the last of these groups."""
+        until, found = 0, list[Tuple]()
+        with contextlib.closing(self._opened.execute("SELECT number, rows FROM groups ORDER BY number")) as groups:
+            for number, record in groups:
+                some = [fact for fact, _ in self._rows(record)]
+                if found and len(found) + len(some) > facts:
+                    break
+                found += some
+                until = number
+        return until, found
+
+    def _rows(self, record: object) -> list[Row]:
         try:
-            items, known = _fact(_decode_fact.decode(fact)), _decode_marks.decode(marks)  # type: ignore[arg-type]  # else TypeError
-        except (msgspec.MsgspecError, TypeError, RecursionError, UnicodeDecodeError) as error:
-            raise self._damaged(f"a row is no fact ({error})") from None
-        if any(not 0 <= position < len(items) or abs(sign) != 1 or not 0 <= stamp <= MAX_CLOCK for position, sign, stamp in known):
-            raise self._damaged("a row has marks that its fact cannot have")
-        return items, known
+            return rows_of(record)  # type: ignore[arg-type]  # else ValueError
+        except ValueError as error:
+            raise self._damaged(str(error)) from None
 
     def begin(self, past: Past) -> None:
         """A new life of the peer begins. Raises BadData."""
@@ -234,16 +260,26 @@ class Disk:
             raise self._refused(error) from None
 
     def commit(self, group: Group) -> None:
-        """Write a group; it is on disk on return. Raises sqlite3.Error, and nothing of it is written."""
-        rows = [(_encoded(fact), _encode(marks)) for fact, marks in group.rows if marks]
-        gone = [(_encoded(fact),) for fact, marks in group.rows if not marks]
+        """Write a group, and let those go that it has done with; it is on disk on return.
+
+        Raises sqlite3.Error, and nothing of it is written.
+        """
+        weight, newest = self.weight, self.newest
+        rows = []
+        for share, record in records(group.rows) if group.rows else ():
+            newest += 1
+            weight += share
+            rows.append((newest, group.clock, share, record))
         with _transaction(self._opened) as connection:
-            many = len(rows) - len(rows) % STATEMENT_ROWS
-            for start in range(0, many, STATEMENT_ROWS):
-                connection.execute(_REPLACE_MANY, list(chain.from_iterable(rows[start : start + STATEMENT_ROWS])))
-            connection.executemany("REPLACE INTO facts VALUES (?, ?)", rows[many:])
-            connection.executemany("DELETE FROM facts WHERE fact = ?", gone)
-            connection.execute("REPLACE INTO self VALUES ('clock', ?)", (group.clock,))
+            if group.until:
+                [(gone,)] = connection.execute("SELECT ifnull(sum(weight), 0) FROM groups WHERE number <= ?", (group.until,))
+                connection.execute("DELETE FROM groups WHERE number <= ?", (group.until,))
+                weight -= gone
+            if rows:
+                connection.executemany("INSERT INTO groups VALUES (?, ?, ?, ?)", rows)
+            else:
+                connection.execute("REPLACE INTO self VALUES ('clock', ?)", (group.clock,))
+        self.weight, self.newest = weight, newest
 
     def close(self) -> None:
         """Others may open the directory."""
@@ -257,21 +293,6 @@ class Disk:
         if self._connection is None:
             raise sqlite3.ProgrammingError("the data directory is closed")
         return self._connection
-
-
-def _encoded(fact: Tuple) -> bytes:
-    """A fact as the key of its row."""
-    return _encode((*fact, _Readers(sorted(fact.audience))) if isinstance(fact, Restricted) else fact)
-
-
-def _fact(items: tuple[Term | _Readers, ...]) -> Tuple:
-    """The inverse of :func:`_encoded`. Raises ValidationError for readers where a term must be."""
-    if _Readers not in map(type, items):
-        return items  # type: ignore[return-value]  # as just seen
-    *terms, last = items
-    if not terms or not isinstance(last, _Readers) or _Readers in map(type, terms):
-        raise msgspec.ValidationError("readers that do not follow the last term")
-    return restricted([tuple(terms)], frozenset(last.ids))[0]  # type: ignore[arg-type]  # as just seen
 
 
 @contextlib.contextmanager

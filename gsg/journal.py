@@ -9,6 +9,7 @@ often while the disk is busy is written once.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 
@@ -28,6 +29,8 @@ class Group:
     """Facts, each with all that is known of it here; with nothing, it is to be forgotten."""
     clock: int
     """The latest time that was given or seen (:mod:`gsg.versions`)."""
+    until: int = 0
+    """The groups up to this number hold nothing that is not here or in a later one (:mod:`gsg.cleaning`); 0 for none."""
 
 
 class Journal:
@@ -55,9 +58,10 @@ class Journal:
         """What :attr:`on_disk` is when all that has changed until now is there."""
         return self._taken + len(self._waiting)
 
-    def take(self) -> Group | None:
+    def take(self, again: Iterable[Tuple] = (), until: int = 0) -> Group | None:
         """What to write next, at most GROUP_FACTS facts, until :meth:`written` or :meth:`failed`; None for nothing.
 
+        ``again``: facts that are to be written besides, as the groups up to ``until`` go which have them.
         Without a fact where only the time is to be kept.
         """
         assert self._writing is None, "one group at a time"
@@ -66,7 +70,12 @@ class Journal:
         if not facts and not self._versions.outrun(self._clock):
             return None
         # First of all, so that nothing is forgotten where it fails.
-        group = Group(self._entries.rows(facts), latest)
+        rows = self._entries.rows(facts)
+        if again:
+            # Also those that wait beyond the limit: nothing older is left of them. What there is no more needs no word.
+            taken = set(facts)
+            rows += [row for row in self._entries.rows(fact for fact in again if fact not in taken) if row[1]]
+        group = Group(rows, latest, until)
         self._clock = latest
         for fact in facts:
             del self._waiting[fact]

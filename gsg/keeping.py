@@ -21,11 +21,13 @@ from typing import TypeVar
 
 import dht
 
+from .cleaning import Cleaning
 from .disk import Disk, Past
 from .entries import TOMBSTONE_S, Entries
 from .errors import BadData, Refused
 from .journal import Journal
 from .messages import Count
+from .model import Tuple
 from .versions import Versions
 
 log = logging.getLogger(__name__)
@@ -91,6 +93,7 @@ class Keeping(Unkept):
         self._disk = Disk(folder)
         self.book = self._disk.book
         self._journal: Journal
+        self._cleaning: Cleaning
         # One thread, so that what is written is written in order; it ends with close().
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="gsg disk")
         self._wake = asyncio.Event()
@@ -163,6 +166,7 @@ class Keeping(Unkept):
                 TOMBSTONE_S / 3600,
             )
         self._journal = Journal(entries, versions)
+        self._cleaning = Cleaning(lambda: len(entries) + entries.tombstones)
         self._resumed_at = versions.latest
         self._keeps = True
 
@@ -195,11 +199,16 @@ class Keeping(Unkept):
     async def _write(self) -> None:
         """Write one group, if there is anything to write; who waits for it is told."""
         try:
-            group = self._journal.take()
+            until, again = 0, list[Tuple]()
+            if self._journal.waiting and self._cleaning.wants(self._disk.weight, self._disk.newest):
+                share = self._cleaning.share(self._journal.waiting)
+                until, again = await self._in_thread(lambda: self._disk.oldest(share))
+            # As things stand now that nothing else is waited for.
+            group = self._journal.take(self._cleaning.left(again), until)
             if group is None:
                 return
             await self._in_thread(lambda: self._disk.commit(group))
-        except (sqlite3.Error, OSError) as error:
+        except (sqlite3.Error, OSError, BadData) as error:
             self._failed(f"its disk failed ({error})")
         except Exception as error:
             # A defect of ours: whoever waits is told as well, and it is tried again.
@@ -213,6 +222,7 @@ class Keeping(Unkept):
             raise
         else:
             self._journal.written()
+            self._cleaning.written(group)
             self._writes += 1
             self._facts += len(group.rows)
             if self._failing:

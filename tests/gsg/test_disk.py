@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+import gsg.disk
+import gsg.records
 from gsg.audiences import Restricted
-from gsg.disk import FORMAT, STATEMENT_ROWS, Disk, Past
+from gsg.disk import APPLICATION, FORMAT, Disk, Past
 from gsg.entries import Mark
 from gsg.errors import BadData
 from gsg.journal import Group
@@ -57,13 +59,14 @@ def test_what_is_committed_comes_back(disk: Disk) -> None:
     assert facts(disk) == dict.fromkeys(KINDS, MARKS)
 
 
-@pytest.mark.parametrize("count", [STATEMENT_ROWS - 1, STATEMENT_ROWS, 2 * STATEMENT_ROWS + 1])
-def test_however_many_are_committed_all_come_back_as_they_were_last(disk: Disk, count: int) -> None:
+def test_of_each_fact_what_was_written_last_comes_back_once(disk: Disk) -> None:
     disk.open()
     for stamp in (1, 2):
-        disk.commit(Group([((number,), [(0, 1, stamp * number)]) for number in range(count)], clock=9))
+        disk.commit(Group([((number,), [(0, 1, stamp * number)]) for number in range(stamp, 100 + stamp)], clock=9))
 
-    assert facts(disk) == {(number,): [(0, 1, 2 * number)] for number in range(count)}
+    first, *others = sorted(row for some in disk.facts() for row in some)
+    assert first == ((1,), [(0, 1, 1)])
+    assert others == [((number,), [(0, 1, 2 * number)]) for number in range(2, 102)]
 
 
 def test_what_is_forgotten_is_gone(disk: Disk) -> None:
@@ -85,16 +88,74 @@ def test_a_fact_for_named_readers_is_one_row_in_whatever_order_they_are_named(di
     assert facts(disk) == {}
 
 
-def test_a_file_of_before_there_were_audiences_is_read_and_is_one_of_this_version_from_then_on(disk: Disk) -> None:
-    disk.open()
-    disk.commit(Group([(("a", 1), MARKS)], clock=9))
+def as_before_there_was_a_log(path: Path, version: int, *rows: str) -> None:
+    path.parent.mkdir(parents=True)
+    sql(
+        path,
+        "CREATE TABLE self (name TEXT PRIMARY KEY, value) WITHOUT ROWID",
+        "CREATE TABLE facts (fact BLOB PRIMARY KEY, marks BLOB NOT NULL) WITHOUT ROWID",
+        "INSERT INTO self VALUES ('peer', x'" + "70" * 20 + "'), ('life', 3), ('port', 7400), ('clock', 8)",
+        *(f"INSERT INTO facts VALUES ({row})" for row in rows),
+        f"PRAGMA application_id={APPLICATION}",
+        f"PRAGMA user_version={version}",
+    )
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_file_in_which_each_fact_has_a_row_is_read_and_has_groups_from_then_on(
+    disk: Disk, version: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gsg.disk, "GROUP_FACTS", 2)
+    as_before_there_was_a_log(
+        disk.path, version, "x'9101', x'9193000101'", "x'9102', x'92930001029300ff03'", "x'9103', x'9193000104'"
+    )
+
+    past = disk.open()
+
+    assert past == Past(b"p" * 20, 3, 7400, 8)
+    assert facts(disk) == {(1,): [(0, 1, 1)], (2,): [(0, 1, 2), (0, -1, 3)], (3,): [(0, 1, 4)]}
+    assert (disk.newest, disk.weight) == (2, 4)
+    disk.commit(Group([((1,), [])], clock=10))
     disk.close()
-    sql(disk.path, "PRAGMA user_version=1")
+    assert disk.open() == Past(b"p" * 20, 3, 7400, 10)
+    assert facts(disk).keys() == {(2,), (3,)}
+    assert disk._opened.execute("PRAGMA user_version").fetchone() == (FORMAT,)
 
+
+@pytest.mark.parametrize("row", ["'text', x'90'", "x'9101', 1", "x'c1', x'90'", "x'9101', x'9193000501'"])
+def test_a_row_of_such_a_file_that_cannot_be_is_damage_and_the_file_stays_as_it_is(disk: Disk, row: str) -> None:
+    as_before_there_was_a_log(disk.path, 2, row)
+
+    for _ in range(2):
+        with pytest.raises(BadData, match=r"peer.sqlite3 is damaged: a r[a-z]+ "):
+            disk.open()
+
+
+def test_the_oldest_groups_are_read_and_go_with_the_next_one(disk: Disk) -> None:
+    disk.open()
+    for number in range(4):
+        disk.commit(Group([((number, at), [(0, 1, 1), (1, 1, 1)]) for at in range(3)], clock=9))
+
+    assert disk.oldest(1) == (1, [(0, 0), (0, 1), (0, 2)])
+    assert disk.oldest(8) == (2, [(number, at) for number in range(2) for at in range(3)])
+    disk.commit(Group([((0, 0), [(0, 1, 1)]), ((9,), [])], clock=9, until=2))
+
+    assert facts(disk).keys() == {(0, 0), *((number, at) for number in (2, 3) for at in range(3))}
+    weight = disk.weight
+    disk.close()
+    disk.open()
+    assert (disk.newest, disk.weight) == (5, weight) == (5, 6 * 2 + 2)
+
+
+def test_many_facts_or_large_ones_are_several_records(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gsg.records, "MAX_RECORD_BYTES", 1_000)
+    rows: list[tuple[Tuple, list[Mark]]] = [(("x" * 400 * number, number), MARKS) for number in range(9)]
     disk.open()
 
-    assert facts(disk) == {("a", 1): MARKS}
-    assert disk._opened.execute("PRAGMA user_version").fetchone() == (FORMAT,)
+    disk.commit(Group(rows, clock=9))
+
+    assert disk.newest > 7
+    assert facts(disk) == dict(rows)
 
 
 def test_a_batch_is_written_whole_or_not_at_all(disk: Disk) -> None:
@@ -158,17 +219,17 @@ def test_a_damaged_file_is_refused_by_name(disk: Disk, damage: bytes | None) -> 
 
 
 @pytest.mark.parametrize(
-    "row",
+    "record",
     [
-        "x'c1', x'90'",
-        "'text', x'90'",
-        "x'9101', x'91930501cd0100'",
-        "x'9101', x'9193000501'",
-        "x'9101', x'91930001ff'",
-        f"x'91920891c414{'11' * 20}', x'90'",
-        f"x'92920891c414{'11' * 20}01', x'90'",
-        "x'9201920890', x'90'",
-        "x'9201920891c4021111', x'90'",
+        "x'c1'",
+        "'text'",
+        "x'9192910191930501cd0100'",
+        "x'919291019193000501'",
+        "x'9192910191930001ff'",
+        f"x'919291920891c414{'11' * 20}90'",
+        f"x'919292920891c414{'11' * 20}0190'",
+        "x'9192920192089090'",
+        "x'91929201920891c402111190'",
     ],
     ids=[
         "no msgpack",
@@ -182,12 +243,14 @@ def test_a_damaged_file_is_refused_by_name(disk: Disk, damage: bytes | None) -> 
         "readers that are none",
     ],
 )
-def test_a_row_that_cannot_be_is_damage(disk: Disk, row: str) -> None:
+def test_a_record_that_cannot_be_is_damage(disk: Disk, record: str) -> None:
     disk.open()
-    disk._opened.execute(f"INSERT INTO facts VALUES ({row})")
+    disk._opened.execute(f"INSERT INTO groups VALUES (1, 1, 1, {record})")
 
-    with pytest.raises(BadData, match=r"peer.sqlite3 is damaged: a row"):
+    with pytest.raises(BadData, match=r"peer.sqlite3 is damaged: a record"):
         facts(disk)
+    with pytest.raises(BadData, match=r"peer.sqlite3 is damaged: a record"):
+        disk.oldest(1)
 
 
 def test_nonsense_about_the_peer_itself_is_damage(disk: Disk) -> None:
@@ -212,7 +275,7 @@ def test_numbers_that_no_peer_has_are_damage(disk: Disk, said: str) -> None:
         disk.open()
 
 
-@pytest.mark.parametrize("table", ["self", "facts"])
+@pytest.mark.parametrize("table", ["self", "groups"])
 def test_a_missing_table_is_damage(disk: Disk, table: str) -> None:
     disk.open()
     disk._opened.execute(f"DROP TABLE {table}")

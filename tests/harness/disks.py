@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from random import Random
 from typing import TypeVar
@@ -15,6 +16,7 @@ from gsg.entries import Mark
 from gsg.journal import Group
 from gsg.keeping import Keeping
 from gsg.model import Tuple
+from gsg.records import Row, weight_of
 
 SLOWEST_S = 0.06
 """How long writing may take, and hearing that it was written as long again."""
@@ -56,22 +58,39 @@ class SimDisk:
         past = self._platters.past
         self._platters.past = Past(past.peer, past.life, port, past.clock)
 
-    def facts(self) -> Iterator[list[tuple[Tuple, list[Mark]]]]:
+    @property
+    def newest(self) -> int:
+        """The number of the last group."""
+        return max(self._platters.groups, default=0)
+
+    @property
+    def weight(self) -> int:
+        """What all groups weigh."""
+        return sum(map(weight_of, self._platters.groups.values()))
+
+    def facts(self) -> Iterator[list[Row]]:
         """All facts."""
-        yield list(self._platters.facts.items())
+        if facts := self._platters.facts():
+            yield list(facts.items())
+
+    def oldest(self, facts: int) -> tuple[int, list[Tuple]]:
+        """Those of the oldest group, whatever is asked for."""
+        number, rows = next(iter(self._platters.groups.items()))
+        return number, [fact for fact, _ in rows]
 
     def commit(self, group: Group) -> None:
         """Written, all of it or nothing."""
         self._check()
-        if self._platters.full:
+        platters = self._platters
+        if platters.full:
             raise sqlite3.OperationalError("database or disk is full")
-        for fact, marks in group.rows:
-            if marks:
-                self._platters.facts[fact] = marks
-            else:
-                self._platters.facts.pop(fact, None)
-        past = self._platters.past
-        self._platters.past = Past(past.peer, past.life, past.port, group.clock)
+        newest = self.newest
+        platters.groups = {number: rows for number, rows in platters.groups.items() if number > group.until}
+        platters.cleaned += group.until > 0
+        if group.rows:
+            platters.groups[newest + 1] = group.rows
+        past = platters.past
+        platters.past = Past(past.peer, past.life, past.port, group.clock)
 
     def close(self) -> None:
         """Nothing is written any more."""
@@ -88,8 +107,15 @@ class Platters:
     def __init__(self) -> None:
         self.past = Past()
         self.identity: Identity | None = None
-        self.facts: dict[Tuple, list[Mark]] = {}
+        self.groups: dict[int, list[Row]] = {}
         self.full = False
+        self.cleaned = 0
+        """How many writes had groups go."""
+
+    def facts(self) -> dict[Tuple, list[Mark]]:
+        """All facts as they were written last."""
+        written = dict(chain.from_iterable(self.groups.values()))
+        return {fact: marks for fact, marks in written.items() if marks}
 
 
 class SlowKeeping(Keeping):

@@ -28,6 +28,7 @@ from schedule import (
 )
 
 import dht
+import gsg.cleaning
 import gsg.keeping
 import gsg.posting
 from dht.simnet import SimNet, run
@@ -341,6 +342,8 @@ def _surroundings() -> Iterator[list[str]]:
         patch.setattr(dht, "Endpoint", partial(dht.Endpoint, probe_s=2.0))
         # Only what nobody waits for is written later.
         patch.setattr(gsg.keeping, "LOOK_S", 10.0)
+        patch.setattr(gsg.cleaning, "SPARE", 0)
+        patch.setattr(gsg.cleaning, "FACTS_A_WRITE", 3)
         keys.make_cheap(patch)
         logger.addHandler(handler)
         logger.propagate = False

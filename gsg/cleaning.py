@@ -1,0 +1,64 @@
+"""When the log of a data directory is cleaned, and what of its oldest groups is written once more; without I/O.
+
+What changed is written at the end of the log, so that it costs what has changed and not what lies there: a fact in a table in the
+order of facts has a page of its own written for it. What holds no more stays until it is cleaned, from the oldest end (Rosenblum
+and Ousterhout 1992, "The design and implementation of a log-structured file system", section 3.4): the facts of the oldest groups
+are written as they stand now, with what has changed anyway, and in the same transaction those groups go.
+
+    quiet ──more than half of the log holds no more──> cleaning, at each write ──all groups from before it have gone──> quiet
+
+A fact that was written since the cleaning began is left out: so each is written at most once for it, however many groups have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from .journal import GROUP_FACTS, Group
+from .model import Tuple
+
+SPARE = 100_000
+"""Marks by which the log may be heavier than twice what holds: a small one is not worth it. Some 4 MiB."""
+FACTS_A_FACT = 2
+FACTS_A_WRITE = 100
+"""For each fact that is written so many old ones are looked at, and so many for each write: thus the log shrinks while it grows."""
+
+
+class Cleaning:
+    """The cleaning of one log; ``alive()`` says how many marks there are now, and may take as long as there are keys."""
+
+    def __init__(self, alive: Callable[[], int]) -> None:
+        self._alive = alive
+        self._due = SPARE
+        """What the log weighs when it is to be seen how much of it holds."""
+        self._until = 0
+        """The last group of those that are cleaned; 0 while none are."""
+        self._written: set[Tuple] = set()
+        """Facts that were written since the cleaning began. Limit: those that there were and are since then."""
+
+    def wants(self, weight: int, newest: int) -> bool:
+        """Whether the oldest groups are to be looked at before the next write, of a log that weighs this."""
+        if not self._until and weight >= self._due:
+            self._due = 2 * self._alive() + SPARE
+            if weight >= self._due:
+                self._until = newest
+        return self._until > 0
+
+    @staticmethod
+    def share(waiting: int) -> int:
+        """How many old facts are to be looked at beside so many that wait to be written."""
+        return min(FACTS_A_FACT * waiting + FACTS_A_WRITE, GROUP_FACTS)
+
+    def left(self, facts: Iterable[Tuple]) -> list[Tuple]:
+        """Of the facts of the oldest groups those that are to be written again."""
+        return [fact for fact in dict.fromkeys(facts) if fact not in self._written]
+
+    def written(self, group: Group) -> None:
+        """A group is on disk, and those that it says have gone."""
+        if not self._until:
+            return
+        if group.until >= self._until:
+            self._until = 0
+            self._written.clear()
+        else:
+            self._written.update([fact for fact, _ in group.rows])

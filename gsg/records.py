@@ -1,0 +1,85 @@
+"""What a data directory says of facts, as bytes: an array of facts, each with its marks, in msgpack. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, TypeAlias
+
+import msgspec
+
+from .audiences import MAX_READERS, PeerId, Restricted, restricted
+from .entries import Mark
+from .model import Term, Tuple
+
+MAX_RECORD_BYTES = 4 * 1024 * 1024
+"""A record that would be larger is cut in two, as far as it has several facts: who reads it has it in memory."""
+MAX_CLOCK = 2**60
+"""In microseconds since 1970, the year 38,000."""
+
+Row: TypeAlias = tuple[Tuple, list[Mark]]
+"""A fact with all that is known of it; with nothing, it is forgotten."""
+
+
+class _Readers(msgspec.Struct, frozen=True, array_like=True, tag=8, gc=False):
+    """Stands after the last term of a fact for named readers: their ids, ascending, so that one fact has one form."""
+
+    ids: Annotated[list[PeerId], msgspec.Meta(min_length=1, max_length=MAX_READERS)]
+
+
+_Items: TypeAlias = tuple[Term | _Readers, ...]
+_encode = msgspec.msgpack.Encoder().encode
+_decoder: msgspec.msgpack.Decoder[list[tuple[_Items, list[Mark]]]] = msgspec.msgpack.Decoder(list[tuple[_Items, list[Mark]]])
+
+
+def weight_of(rows: Sequence[Row]) -> int:
+    """What rows weigh beside others: their marks, and 1 for each that has none."""
+    return sum([len(marks) or 1 for _, marks in rows])
+
+
+def records(rows: Sequence[Row]) -> Iterator[tuple[int, bytes]]:
+    """The records of some rows, in order, each with what its rows weigh."""
+    plain = [row if type(row[0]) is tuple else (_with_readers(row[0]), row[1]) for row in rows]
+    record = _encode(plain)
+    if len(record) <= MAX_RECORD_BYTES or len(rows) == 1:
+        yield weight_of(rows), record
+    else:
+        half = len(rows) // 2
+        yield from records(rows[:half])
+        yield from records(rows[half:])
+
+
+def rows_of(record: bytes) -> list[Row]:
+    """The inverse of :func:`records`, of one of them. Raises ValueError for bytes that are none."""
+    try:
+        found = _decoder.decode(record)
+        rows = [(_fact(items), marks) for items, marks in found]
+    except (msgspec.MsgspecError, TypeError, RecursionError, UnicodeDecodeError) as error:
+        raise ValueError(f"a record is not of facts ({error})") from None
+    for fact, marks in rows:
+        for position, sign, stamp in marks:
+            if not 0 <= position < len(fact) or abs(sign) != 1 or not 0 <= stamp <= MAX_CLOCK:
+                raise ValueError("a record has marks that their fact cannot have")
+    return rows
+
+
+def joined(rows: Sequence[tuple[bytes, bytes]]) -> tuple[int, bytes]:
+    """A record of facts and marks that are encoded already, each by itself, and what it weighs. Raises ValueError."""
+    try:
+        record = _encode([(msgspec.Raw(fact), msgspec.Raw(marks)) for fact, marks in rows])
+    except TypeError as error:
+        raise ValueError(f"a row is no fact ({error})") from None
+    return weight_of(rows_of(record)), record
+
+
+def _with_readers(fact: Tuple) -> _Items:
+    return (*fact, _Readers(sorted(fact.audience))) if isinstance(fact, Restricted) else fact
+
+
+def _fact(items: _Items) -> Tuple:
+    """The inverse of :func:`_with_readers`. Raises ValidationError for readers where a term must be."""
+    if _Readers not in map(type, items):
+        return items  # type: ignore[return-value]  # as just seen
+    *terms, last = items
+    if not terms or not isinstance(last, _Readers) or _Readers in map(type, terms):
+        raise msgspec.ValidationError("readers that do not follow the last term")
+    return restricted([tuple(terms)], frozenset(last.ids))[0]  # type: ignore[arg-type]  # as just seen
