@@ -47,6 +47,8 @@ class Digests:
         """Keys that are here and whose holders we are not."""
         self.unplaced: dict[Key, None] = {}
         """Keys whose holders are not known yet."""
+        self.stirred: set[int] = set()
+        """The ranges of the keys that were looked at, until whoever reads it empties it."""
         self._own = own
         self._held = held
         self._place_of = place_of
@@ -76,6 +78,7 @@ class Digests:
             if self.unplaced:
                 self.unplaced.pop(each, None)
             number = point >> 56
+            self.stirred.add(number)
             if before is None:
                 self._by_range[number][each] = None
                 difference = point * digest
@@ -130,6 +133,10 @@ class Digests:
         """The digest of a key with its tombstones from this period on, as of the last look; 0 where there was nothing."""
         _, digest, gone = self._known.get(key, _NOTHING)
         return with_gone(digest, gone, since)
+
+    def count(self, number: int) -> int:
+        """How many keys of a range we hold with others, as of the last look."""
+        return len(self._by_range[number])
 
     def keys(self, ranges: Iterable[int]) -> list[Key]:
         """The keys of some ranges that we hold with others, as of the last look."""

@@ -11,7 +11,9 @@ The other side does the same, so each learns what the other knows better (:mod:`
 stamps (:mod:`gsg.sums`), and of tombstones from the period on since which neither side has forgotten any: who is asked and has
 forgotten some that count says so, and is asked again. What has changed since the last round is on its way to all holders anyhow,
 and is left to the next round; where a range has differed for PATIENCE rounds, its keys are compared though they change, as they
-were COMPARE_S ago. Everything that replication and hand-over do at once, this does in the end, whatever went wrong before.
+were COMPARE_S ago. Of ranges in which something changes only some are looked into in each round, in turn, so that what a round costs
+does not follow from how much lies there. Everything that replication and hand-over do at once, this does in the end, whatever went
+wrong before.
 """
 
 from __future__ import annotations
@@ -47,6 +49,9 @@ FOUND_PER_ROUND = 20
 """Keys whose holders are not known, and are asked for after each look; mostly one lookup answers for many of them."""
 PATIENCE = 3
 """Rounds in which a range differs before keys are compared there that never stand still."""
+KEYS_PER_ROUND = 50_000
+"""Keys of ranges that differ as something changes in them, so many are compared with each peer in a round: mostly all is well with
+them, and under a steady load they are all that there are. Those of ranges that stand still are compared at once."""
 FACTS_PER_ROUND = 10_000
 """Of facts under such keys so many are sent for each round: what is told again in vain is to be little beside what is new."""
 
@@ -119,6 +124,7 @@ class Repair:
             digests, keys = self._none_yet(), self._held.known_keys()
         else:
             digests, keys = self._digests, {**changed, **self._digests.unplaced, **self._digests.strays}.keys()
+        digests.stirred.clear()
         for some in _chunks(keys, KEYS_PER_TURN):
             for each in some:
                 while not self._held.prepare_digest(each, FACTS_PER_TURN):  # noqa: ASYNC110  # it is done here, part by part
@@ -147,6 +153,7 @@ class Repair:
         differed[:] = [differed[number] + 1 if number in differing else 0 for number in range(RANGES)]
         if not differing or restless is None:
             return
+        differing = self._in_turn(differing, differed)
         overdue = {number for number in differing if differed[number] >= PATIENCE}
         still = [each for each in await self._shared(contact, differing - overdue) if each not in restless]
         await self._mend(contact, still, since)
@@ -154,6 +161,18 @@ class Repair:
             sent = await self._mend(contact, await self._shared(contact, overdue), since, self._until)
             for number in overdue:
                 differed[number] = -(sent // FACTS_PER_ROUND)
+
+    def _in_turn(self, differing: set[int], differed: list[int]) -> set[int]:
+        """The ranges to look into now: those that stand still, and of the others those that have differed for the longest."""
+        stirred = differing & self._digests.stirred
+        chosen = differing - stirred
+        keys = 0
+        for number in sorted(stirred, key=lambda number: (-differed[number], number)):
+            if keys >= KEYS_PER_ROUND:
+                break
+            keys += self._digests.count(number)
+            chosen.add(number)
+        return chosen
 
     async def _ask_ranges(self, contact: dht.Contact, since: int) -> Differ:
         mine = self._digests.beside(contact.id, since)

@@ -228,6 +228,48 @@ def test_the_more_lies_under_such_a_key_the_less_often_it_is_sent(monkeypatch: p
     simulate(work, seed=75, size=2)
 
 
+def test_where_everything_changes_all_the_time_some_keys_are_compared_in_each_round_and_all_in_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(gsg.repair, "KEYS_PER_ROUND", 200)
+
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        honest, liar = peers
+        old: list[Tuple] = [(f"old {number}", ON) for number in range(1_000)]
+        await honest.insert(old)
+        await asyncio.sleep(5 * COMPARE_S)
+        lie(liar._repair)
+        compared: list[list[Key]] = []
+        compare = honest._repair._compare
+
+        async def counting(contact: dht.Contact) -> None:
+            compared.append([])
+            await compare(contact)
+
+        def the_same(asked: AskKeys) -> Differ:
+            compared[-1].extend(asked.keys)
+            return Differ(asked.request, [])
+
+        honest._repair._compare = counting  # type: ignore[method-assign]  # to see where a round begins
+        liar._repair.keys_differ = the_same  # type: ignore[method-assign]  # to see what is compared
+        # Enough that each of 256 ranges has some.
+        restless: list[Tuple] = [(f"restless {number}", ON) for number in range(2_000)]
+        for _ in range(15):
+            await honest.insert(restless)
+            await asyncio.sleep(COMPARE_S)
+            await honest.retract(restless)
+            await asyncio.sleep(COMPARE_S)
+        rounds, found = compared[2:], {key for keys in compared[2:] for key in keys}
+
+        assert all(len(keys) < 1_000 for keys in rounds)
+        assert sum((2, 0, fact[0]) in found for fact in old) > 900
+
+        await asyncio.sleep(2 * COMPARE_S)
+        assert len(compared[-1]) > 3_000, "where all stands still all is compared at once"
+
+    simulate(work, seed=78, size=2)
+
+
 def test_a_holder_that_names_keys_that_were_not_asked_for_keeps_no_other_from_being_mended() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         await peers[0].insert([("a", ON, "b")])
