@@ -11,9 +11,9 @@ The other side does the same, so each learns what the other knows better (:mod:`
 stamps (:mod:`gsg.sums`), and of tombstones from the period on since which neither side has forgotten any: who is asked and has
 forgotten some that count says so, and is asked again. What has changed since the last round is on its way to all holders anyhow,
 and is left to the next round; where a range has differed for PATIENCE rounds, its keys are compared though they change, as they
-were COMPARE_S ago. Of ranges in which something changes only some are looked into in each round, in turn, so that what a round costs
-does not follow from how much lies there. Everything that replication and hand-over do at once, this does in the end, whatever went
-wrong before.
+were COMPARE_S ago. Of ranges in which something changes some are looked into in each round, in turn: so what a round costs does not
+follow from how much lies there. Everything that replication and hand-over do at once, this does in the end, whatever went wrong
+before.
 """
 
 from __future__ import annotations
