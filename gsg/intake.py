@@ -28,7 +28,7 @@ from .features import Template, alpha_of
 from .feeds import Differences, SequenceHole
 from .holders import Holders
 from .inorder import InOrder
-from .interruptions import AGAIN
+from .interruptions import BACK_S
 from .marks import Marks
 from .memories import Memory, OnEvent, Source
 from .messages import Deltas, Done, Gap, InsertCondition, Moved, RemoveCondition, Snapshot, Test
@@ -38,7 +38,7 @@ from .predicates import test_of
 from .resuming import Resuming
 from .silences import Silences
 from .standbys import Standby, Standbys, StartTask
-from .ways import Ways
+from .ways import BrokenFeeds, Ways
 from .writing import alpha_text
 
 log = logging.getLogger(__name__)
@@ -80,10 +80,9 @@ class Intake:
         """Whether there was never another peer: everything comes once then."""
         self._silences = Silences()  # what ends the wait for snapshots under way
         self._resuming = Resuming(self._silences, start_task, self._restore)
-        self._again: dict[Memory, list[tuple[bytes, int]]] = {}
-        """Of memories whose links broke, the rendezvous and numbers of those feeds, until they are fed anew. Limit: AGAIN each."""
+        self._broken_feeds = BrokenFeeds()
         self._numbers = count(1)
-        self.standbys = Standbys(holders, exchange, self._sources, self._numbers, start_task)
+        self.standbys = Standbys(holders, exchange, self._sources, self._numbers, self._broken_feeds, start_task)
         """What stands by at the holders that do not feed us."""
         self.inorder = InOrder(self._ways.of, self.standbys.ways)
         """What decides whose turn it is."""
@@ -165,7 +164,6 @@ class Intake:
             del self._memories[memory.alpha]
         self._everywhere.leave(memory)
         self.standbys.forget(memory)
-        self._again.pop(memory, None)
         for source in memory.sources:
             self._forget(source)
 
@@ -287,13 +285,11 @@ class Intake:
         self._broken[channel] = None
         for source in [source for source in self._sources.values() if source.channel is channel]:
             self._resuming.end(source)
+            self._broken_feeds.add(channel, source.memory, source.number)
             if isinstance(source, Standby):
                 self.standbys.end(source)
                 self.standbys.look_at(source.memory)
                 continue
-            again = self._again.setdefault(source.memory, [])
-            again.append((source.holder.id, source.number))
-            del again[:-AGAIN]
             if source.whole is None:
                 if not source.following:
                     source.follow()
@@ -301,6 +297,7 @@ class Intake:
             else:
                 # Whoever waits for it tries again by itself.
                 source.fails(LinkBroke(f"the link to {show(source.holder)} broke"))
+        self._start_task(self._forget_feeds_of(channel))
         # Nobody waits for the dead, nor where only events might have come.
         if channel in self._ways and self._holders.known(channel.contact.id) is not None:
             self._start_task(self._wait_for_next_of(channel))
@@ -375,7 +372,7 @@ class Intake:
                     memory.events_only,
                     memory.exclusive,
                     instead=instead,
-                    again=[broken for peer, broken in self._again.get(memory, ()) if peer == holder.id],
+                    again=self._broken_feeds.at(memory, holder.id),
                 )
             )
             try:
@@ -420,6 +417,10 @@ class Intake:
         with contextlib.suppress(PeerUnreachable):  # the rendezvous drops the feeds of a link that is gone
             source.channel.send(RemoveCondition(number))
 
+    async def _forget_feeds_of(self, channel: Channel) -> None:
+        await asyncio.sleep(BACK_S)
+        self._broken_feeds.forget(channel)
+
     async def _wait_for_next_of(self, channel: Channel) -> None:
         await asyncio.sleep(NEXT_S)
         self._no_way(channel)
@@ -463,7 +464,6 @@ class Intake:
         """The feeds that take the place of one are whole: it ends."""
         if self._sources.get(source.number) is not source:
             return  # nobody uses the memory any more
-        self._again.pop(source.memory, None)
         self._tell(source.memory, source.memory.yields(source))
         if source.memory.contested(source):
             try:

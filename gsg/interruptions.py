@@ -28,7 +28,8 @@ BACK_S = 20.0
 AGAIN = 16
 """Feeds of one memory that broke of late and are named to a rendezvous; of more, the first count."""
 FEEDS = 10_000
-"""So many feeds of one link are kept; a link with more is not: to look through them would keep others waiting."""
+"""So many feeds of one link are kept, and as many that stand by; a link with more is not: to look through them would keep others
+waiting."""
 LINKS = 64
 LINKS_EACH = 2
 """Broken links for which something is kept, together and of one peer; beyond, the one that broke first is forgotten."""

@@ -137,7 +137,7 @@ class Outgoing:
 
     def lost(self, channel: Channel) -> None:
         """A link is gone: its feeds end, and for a while events that they match are kept for its peer, which may be back."""
-        if not 0 < self._rendezvous.feeds(channel) <= FEEDS:
+        if not 0 < self._most_feeds(channel) <= FEEDS:
             self._interruptions.forget(channel)
             self._rendezvous.drop(channel)
             return
@@ -169,8 +169,12 @@ class Outgoing:
                     for message in interrupted.of(feed, instead, _now()):
                         self.send(channel, message)
                     self._rendezvous.remove_condition(interrupted, feed)
-            if not self._rendezvous.feeds(interrupted):
+            if not self._most_feeds(interrupted):
                 self._end(interrupted)
+
+    def _most_feeds(self, subscriber: Subscriber) -> int:
+        """How many feeds it has, or how many stand by for it, whichever is more."""
+        return max(self._rendezvous.feeds(subscriber), self._rendezvous.feeds(subscriber, standby=True))
 
     def _are_alike(self, one: Subscriber, feed: int, other: Subscriber, instead: int) -> bool:
         """Whether two feeds are there and match the same: a peer in a new life begins to number its feeds anew."""

@@ -297,8 +297,9 @@ class Rendezvous:
     def interrupt(self, subscriber: Subscriber, instead: Subscriber) -> None:
         """The link to a subscriber broke: events that its feeds match go to another one instead, until that is dropped."""
         for number, feed in self._of_subscriber.get(subscriber, {}).items():
-            if type(feed) is not StandbyFeed:
-                self._add(EventFeed(instead, number, feed.posted), self._stands)
+            stands_by = type(feed) is StandbyFeed
+            kind, stands = (StandbyFeed, self._standby) if stands_by else (EventFeed, self._stands)
+            self._add(kind(instead, number, feed.posted), stands)
         self.drop(subscriber)
 
     def take_new_keys(self) -> list[tuple[int, int, Term | None]]:

@@ -26,7 +26,7 @@ from .holders import Holders
 from .memories import Memory, Source
 from .messages import Done, InsertCondition, RemoveCondition
 from .placement import NOWHERE
-from .ways import Ways
+from .ways import BrokenFeeds, Ways
 
 log = logging.getLogger(__name__)
 
@@ -59,12 +59,19 @@ class Standbys:
     """What stands by for the memories of one peer. ``sources`` and ``numbers`` are those of all its feeds."""
 
     def __init__(
-        self, holders: Holders, exchange: Exchange, sources: dict[int, Source], numbers: Iterator[int], start_task: StartTask
+        self,
+        holders: Holders,
+        exchange: Exchange,
+        sources: dict[int, Source],
+        numbers: Iterator[int],
+        broken: BrokenFeeds,
+        start_task: StartTask,
     ) -> None:
         self._holders = holders
         self._exchange = exchange
         self._sources = sources
         self._numbers = numbers
+        self._broken = broken
         self._start_task = start_task
         self._of_memory: dict[Memory, dict[bytes, Standby]] = {}
         """By memory and holder; bounded by the memories, and by REPLICAS for each once all stand."""
@@ -283,7 +290,16 @@ class Standbys:
             instead = 0 if before is None else before.number
             answer = channel.ask(
                 lambda request: InsertCondition(
-                    request, number, memory.template, anchor, memory.test, True, memory.exclusive, standby=True, instead=instead
+                    request,
+                    number,
+                    memory.template,
+                    anchor,
+                    memory.test,
+                    True,
+                    memory.exclusive,
+                    standby=True,
+                    instead=instead,
+                    again=self._broken.at(memory, holder.id),
                 )
             )
             try:

@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterator
 from itertools import chain
 
 from .exchange import Channel
+from .interruptions import AGAIN, LINKS
+from .memories import Memory
 
 
 class Ways:
@@ -48,3 +50,26 @@ class Ways:
             ways.pop(channel, None)
             if not ways:
                 del self._of_peer[channel.contact.id]
+
+
+class BrokenFeeds:
+    """The feeds of links that broke of late: the next one of the same memory from there names them, and brings what they had not."""
+
+    def __init__(self) -> None:
+        self._of: dict[Channel, dict[Memory, list[int]]] = {}
+        """Limit: LINKS; beyond, the link that broke first is forgotten."""
+
+    def add(self, channel: Channel, memory: Memory, number: int) -> None:
+        """The link of a feed broke, or of what stood by."""
+        if channel not in self._of and len(self._of) >= LINKS:
+            del self._of[next(iter(self._of))]
+        self._of.setdefault(channel, {}).setdefault(memory, []).append(number)
+
+    def at(self, memory: Memory, peer: bytes) -> list[int]:
+        """The numbers of those of a memory at a peer, the last AGAIN of them."""
+        of_peer = [feeds for channel, feeds in self._of.items() if channel.contact.id == peer]
+        return [number for feeds in of_peer for number in feeds.get(memory, ())][-AGAIN:]
+
+    def forget(self, channel: Channel) -> None:
+        """Nobody keeps anything for the link any more."""
+        self._of.pop(channel, None)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import pytest
 from line import Line
@@ -15,13 +17,19 @@ from dht.simnet import SimNet
 from gsg import Peer
 from gsg.arrivals import ARRIVED_MESSAGES, ARRIVED_S, Arrivals
 from gsg.errors import PeerUnreachable, Refused
+from gsg.exchange import Channel
+from gsg.features import alpha_of
 from gsg.holders import UNSURE_S
 from gsg.intake import NEXT_S
-from gsg.interruptions import BACK_S, Interrupted, Interruptions, Unheard
+from gsg.interruptions import AGAIN, BACK_S, LINKS, Interrupted, Interruptions, Unheard
 from gsg.kept import Kept
+from gsg.memories import Memory
 from gsg.messages import Arrived, Event, Happened, InsertCondition, Missed
 from gsg.model import Term
 from gsg.outgoing import Outgoing
+from gsg.ways import BrokenFeeds
+
+TellAgain: TypeAlias = Callable[[Channel, Sequence[int], int], None]
 
 
 def happened(first: int, count: int, *feeds: int, late_s: int = 0) -> Happened:
@@ -238,6 +246,62 @@ def test_listeners_hear_once_what_a_link_has_brought_or_not_when_it_breaks_again
     simulate(work, seed=5, size=5)
 
 
+def noting(tell_again: TellAgain, named: list[int]) -> TellAgain:
+    """Tell again, and note which feeds are named."""
+
+    def both(channel: Channel, feeds: Sequence[int], instead: int) -> None:
+        named.extend(feeds)
+        tell_again(channel, feeds, instead)
+
+    return both
+
+
+def test_where_the_rendezvous_dies_and_then_the_link_to_who_stands_by_breaks_events_are_told_by_the_next_one() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        asked, subscriber, _ = three(peers)
+        subscription = await subscriber.subscribe('("x", ?n)')
+        await asyncio.sleep(UNSURE_S + 5)
+        standing = [peer for peer in others(peers, asked) if list(peer._rendezvous.standing_by())]
+        assert standing
+        assert subscriber not in standing
+
+        net.stall(subscriber.contact.host)
+        net.crash(asked.contact.host)
+        for peer in others(peers, asked):
+            peer._holders.failed(asked.contact.id, PeerUnreachable("it has died"))
+        await standing[0].notify([("x", 1)])
+        for peer in standing:
+            net.cut(peer.contact.host, subscriber.contact.host)
+        told: list[int] = []
+        for peer in standing:
+            peer._outgoing.tell_again = noting(peer._outgoing.tell_again, told)  # type: ignore[method-assign]  # to see what is named
+        net.read_on(subscriber.contact.host)
+        await asyncio.sleep(5.0)
+
+        assert await unread(subscription) == ["!?n=1"]
+        assert len(set(told)) >= len(standing), "each is told which of its own feeds broke"
+
+    simulate(work, seed=4, size=5)
+
+
+def test_the_feeds_of_links_that_broke_are_named_where_they_were_the_last_of_them() -> None:
+    broken, x, y = BrokenFeeds(), Memory(alpha_of(rete.Template(("x",))), 1), Memory(alpha_of(rete.Template(("y",))), 2)
+    first, second, elsewhere = Line("a"), Line("a"), Line("b")
+    for number, (link, memory) in enumerate([(first, x), (second, x), (first, y), (elsewhere, x)]):
+        broken.add(link, memory, number)
+
+    assert broken.at(x, first.contact.id) == [0, 1]
+    assert broken.at(y, first.contact.id) == [2]
+    broken.forget(first)
+    assert (broken.at(x, first.contact.id), broken.at(y, first.contact.id)) == ([1], [])
+    for number in range(100):
+        broken.add(second, x, number)
+    assert broken.at(x, second.contact.id) == list(range(100 - AGAIN, 100))
+    for _ in range(LINKS):
+        broken.add(Line("c"), x, 0)
+    assert broken.at(x, second.contact.id) == []
+
+
 def test_a_peer_that_was_taken_for_dead_misses_no_event_when_it_goes_on() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         asked, subscriber, _ = three(peers)
@@ -305,11 +369,11 @@ class Lines:
         self.outgoing = Outgoing(self.place.rendezvous, lambda work: work.close())
         self.number = 0
 
-    def link(self) -> tuple[Line, int]:
+    def link(self, *, standby: bool = False) -> tuple[Line, int]:
         """Another link to it, with a feed of its own."""
         self.number += 1
         line = Line("subscriber")
-        asked = InsertCondition(1, self.number, rete.Template(("x", None)), 0, events_only=True)
+        asked = InsertCondition(1, self.number, rete.Template(("x", None)), 0, events_only=True, standby=standby)
         self.place.rendezvous.insert_condition(line, asked)
         return line, self.number
 
@@ -318,9 +382,10 @@ class Lines:
         return [event.number for message in line.sent if isinstance(message, Happened) for event in message.events]
 
 
-async def test_what_was_about_to_be_sent_when_the_link_broke_is_told_by_the_next_one() -> None:
+@pytest.mark.parametrize("standby", [False, True], ids=["fed", "standing by"])
+async def test_what_was_about_to_be_sent_when_the_link_broke_is_told_by_the_next_one(standby: bool) -> None:
     lines = Lines()
-    first, feed = lines.link()
+    first, feed = lines.link(standby=standby)
     lines.place.flash(("x", 1), ("x", 2))
     lines.outgoing.lost(first)
     lines.place.flash(("x", 3))
@@ -330,7 +395,7 @@ async def test_what_was_about_to_be_sent_when_the_link_broke_is_told_by_the_next
     lines.outgoing.tell_again(second, [feed], instead)
 
     assert lines.told(second) == [1, 2, 3]
-    assert lines.place.rendezvous.feeds() == 1
+    assert (lines.place.rendezvous.feeds(), lines.place.rendezvous.feeds(standby=True)) == (1, 0)
 
 
 async def test_a_feed_of_a_new_life_is_not_told_what_one_of_the_same_number_was_to_be() -> None:

@@ -25,6 +25,7 @@ from gsg.messages import Event
 from gsg.model import Symbol, Tuple
 from gsg.placement import REPLICAS
 from gsg.standbys import Standby, Standbys, StartTask
+from gsg.ways import BrokenFeeds
 
 SAID = Symbol("said")
 SAYINGS: rete.Template[Tuple] = rete.Template((SAID, None))  # type: ignore[arg-type]  # constants are terms
@@ -336,7 +337,7 @@ async def test_one_that_ends_after_what_came_in_its_place_ends_quietly() -> None
     memory, wire = object(), Wire()
     before, instead = (Standby(memory, number, wire, 0) for number in (1, 2))  # type: ignore[arg-type]  # as far as they are looked at
     sources: dict[int, object] = {1: before, 2: instead}
-    standbys = Standbys(None, None, sources, count(3), lambda work: None)  # type: ignore[arg-type]  # as above
+    standbys = Standbys(None, None, sources, count(3), BrokenFeeds(), lambda work: None)  # type: ignore[arg-type]  # as above
     standbys._of_memory = {memory: {wire.contact.id: instead}}  # type: ignore[dict-item]  # as above
     standbys._ways._of_peer = {wire.contact.id: Counter({wire: 2})}  # type: ignore[dict-item]  # as above
 
@@ -359,7 +360,7 @@ class Refusing(Standbys):
     """Standbys one of whose memories a holder refuses, and that note when they look at each."""
 
     def __init__(self, refused: AnyMemory, start_task: StartTask) -> None:
-        super().__init__(None, None, {}, count(1), start_task)  # type: ignore[arg-type]  # neither is asked
+        super().__init__(None, None, {}, count(1), BrokenFeeds(), start_task)  # type: ignore[arg-type]  # neither is asked
         self.refused = refused
         self.looked_s: dict[object, list[float]] = {}
 
@@ -399,6 +400,6 @@ async def test_holders_that_are_forgotten_again_are_looked_up_once_more() -> Non
         """As where what is found contradicts what was known: all of that is forgotten."""
 
     holders = SimpleNamespace(look_up=look_up, all_of=lambda feature: ())
-    standbys = Standbys(holders, None, {}, count(1), lambda work: None)  # type: ignore[arg-type]  # as far as they are asked
+    standbys = Standbys(holders, None, {}, count(1), BrokenFeeds(), lambda work: None)  # type: ignore[arg-type]  # as far as they are asked
 
     assert not await standbys._look_at(AnyMemory())  # type: ignore[arg-type]  # as far as it is looked at
