@@ -53,7 +53,7 @@ class Ways:
 
 
 class BrokenFeeds:
-    """The feeds of links that broke of late: the next one of the same memory from there names them, and brings what they had not."""
+    """The feeds of links that broke of late: the next one of a memory from there names them, and brings what they had not."""
 
     def __init__(self) -> None:
         self._of: dict[Channel, dict[Memory, list[int]]] = {}
