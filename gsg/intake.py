@@ -297,10 +297,11 @@ class Intake:
             else:
                 # Whoever waits for it tries again by itself.
                 source.fails(LinkBroke(f"the link to {show(source.holder)} broke"))
-        self._start_task(self._forget_feeds_of(channel))
+        if channel in self._broken_feeds:
+            self._start_task(self._after(BACK_S, self._broken_feeds.forget, channel))
         # Nobody waits for the dead, nor where only events might have come.
         if channel in self._ways and self._holders.known(channel.contact.id) is not None:
-            self._start_task(self._wait_for_next_of(channel))
+            self._start_task(self._after(NEXT_S, self._no_way, channel))
         else:
             self._no_way(channel)
 
@@ -417,13 +418,9 @@ class Intake:
         with contextlib.suppress(PeerUnreachable):  # the rendezvous drops the feeds of a link that is gone
             source.channel.send(RemoveCondition(number))
 
-    async def _forget_feeds_of(self, channel: Channel) -> None:
-        await asyncio.sleep(BACK_S)
-        self._broken_feeds.forget(channel)
-
-    async def _wait_for_next_of(self, channel: Channel) -> None:
-        await asyncio.sleep(NEXT_S)
-        self._no_way(channel)
+    async def _after(self, seconds: float, work: Callable[[Channel], None], channel: Channel) -> None:
+        await asyncio.sleep(seconds)
+        work(channel)
 
     def _no_way(self, channel: Channel) -> None:
         """Nothing is fed by a channel any more: if it broke, nothing that it had still to bring comes either."""

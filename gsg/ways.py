@@ -59,6 +59,9 @@ class BrokenFeeds:
         self._of: dict[Channel, dict[Memory, list[int]]] = {}
         """Limit: LINKS; beyond, the link that broke first is forgotten."""
 
+    def __contains__(self, channel: Channel) -> bool:
+        return channel in self._of
+
     def add(self, channel: Channel, memory: Memory, number: int) -> None:
         """The link of a feed broke, or of what stood by."""
         if channel not in self._of and len(self._of) >= LINKS:
