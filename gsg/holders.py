@@ -148,7 +148,8 @@ class Holders:
         for feature in wanted:
             holder = known.get(feature)
             if holder is None:
-                holder = self._remember(feature, self._overlay.owners_now(key(*feature)) or await self._look_up(feature))
+                place = key(*feature)
+                holder = self._remember(feature, self._overlay.owners_now(place) or await self._owners(place))
             found[feature] = holder
         return found
 
@@ -199,12 +200,7 @@ class Holders:
         for feature in features:
             if not self.all_of(feature):
                 place = key(*feature)
-                try:
-                    found = await self._overlay.owners(place, REPLICAS + len(self.aside))
-                except dht.DhtError as error:
-                    raise PeerUnreachable(str(error)) from None
-                if not self.has_entered and found == (self._overlay.contact,):
-                    raise PeerUnreachable(f"{show(self._overlay.contact)} is just entering the overlay, and knows of nobody yet")
+                found = await self._owners(place, REPLICAS + len(self.aside))
                 self._remember_all(feature, (self._taking(found), point_of(place)))
 
     async def look_up_each(self, features: Sequence[Key]) -> None:
@@ -220,10 +216,7 @@ class Holders:
 
     async def find(self, feature: Key) -> tuple[dht.Contact, ...]:
         """All holders of a feature's key, the primary first, by asking anew. Raises PeerUnreachable when the overlay cannot say."""
-        try:
-            return await self._overlay.owners(key(*feature), REPLICAS, anew=True)
-        except dht.DhtError as error:
-            raise PeerUnreachable(str(error)) from None
+        return await self._owners(key(*feature), REPLICAS, anew=True)
 
     def without_us(self, feature: Key) -> tuple[dht.Contact, ...]:
         """Who are the holders of a feature's key when we have left; none when we know of nobody else."""
@@ -281,8 +274,12 @@ class Holders:
         self._known[feature] = holders[0]
         return holders[0]
 
-    async def _look_up(self, feature: Key) -> tuple[dht.Contact, ...]:
+    async def _owners(self, place: bytes, count: int = 1, *, anew: bool = False) -> tuple[dht.Contact, ...]:
+        """The peers closest to a key, found by a lookup where they are not known, or ``anew``."""
         try:
-            return await self._overlay.owners(key(*feature))
+            found = await self._overlay.owners(place, count, anew=anew)
         except dht.DhtError as error:
             raise PeerUnreachable(str(error)) from None
+        if not self.has_entered and found == (self._overlay.contact,):
+            raise PeerUnreachable(f"{show(self._overlay.contact)} is just entering the overlay, and knows of nobody yet")
+        return found

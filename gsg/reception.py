@@ -59,7 +59,7 @@ from .spreading import Spreading
 from .standbys import StartTask
 from .status import Status
 from .subscriber import Subscriber
-from .transit import Transit
+from .transit import DEFECT, Transit
 from .unplaced import Unplaced
 
 log = logging.getLogger(__name__)
@@ -91,7 +91,6 @@ class Reception:
         self._rendezvous = rendezvous
         self._replication = replication
         self._handover = handover
-        self._spreading = Spreading(handover, holders, exchange, rendezvous, start_task, outgoing.flush)
         self._repair = repair
         self._outgoing = outgoing
         self._subscriber = subscriber
@@ -100,7 +99,12 @@ class Reception:
         self._heartbeats = heartbeats
         self._status = status
         self._quotas = quotas
-        self._transit = Transit(rendezvous, outgoing, self._carry_out)
+        self._transit = Transit(rendezvous, outgoing, self._carry_out, self._refuse)
+        self._spreading = Spreading(
+            *(handover, holders, exchange, rendezvous, self._transit, start_task),
+            answer=outgoing.answer,
+            flush=outgoing.flush,
+        )
         self._unplaced = Unplaced(
             holders,
             exchange,
@@ -176,9 +180,7 @@ class Reception:
                     self._outgoing.answer_when_held(channel, message.request, self._replication.take(message))
                 case Flash():
                     if not message.forwarded and (message.unsure or self._handover.settling):
-                        done = self._spreading.flash(channel, message)
-                        if done is not None:
-                            self._outgoing.answer(channel, done)
+                        self._spreading.flash(channel, message)
                     else:
                         self._transit.flash(channel, message, partial(self._outgoing.answer, channel, Done(message.request)))
                 case AskRanges():
@@ -235,7 +237,7 @@ class Reception:
         except Exception:
             # A defect of ours that a message brought out must not keep the others waiting, nor whoever sent it.
             log.exception("a %s from %s was not carried out", type(message).__name__, show(channel.contact))
-            self._refuse(channel, message, "this peer failed on it; its log says more")
+            self._refuse(channel, message, DEFECT)
 
     def _check_templates(self, peer: bytes, *, standby: bool) -> None:
         """Raise Refused where a peer may have no template more, by whichever of its links."""

@@ -3,9 +3,11 @@
 A peer that came may be the primary of a key before its feeds have followed, and one that died may be taken for it by whoever has
 not noticed. So for a while an event passes at whichever peer it comes to, if anything is posted there under its key, and goes on to
 every other holder as this peer knows them, to be taken as it is; except where this peer is the primary, has been here for long, and
-has nothing posted under the key: then nobody else has. Its publisher is answered when each of them has answered or turned out to be
-gone, or after SLOW_S once one has; where nobody is left, it passes here, and where only holders are that take nothing, its
-publisher is told so. Subscribers know an event again by publisher and number.
+has nothing posted under the key: then nobody else has. What passes here does so in slices (:mod:`gsg.transit`).
+
+Its publisher is answered when each of them has answered or turned out to be gone, or after SLOW_S once one has; where nobody is
+left, it passes here, and where only holders are that take nothing, or do not answer within HANGING_S, its publisher is told so.
+Subscribers know an event again by publisher and number.
 
 What goes on to each holder goes in the order in which it came here, and names this peer as one by which its publisher's events go,
 so that those who hear of both keep the order (:mod:`gsg.ordering`).
@@ -14,6 +16,7 @@ so that those who hear of both keep the order (:mod:`gsg.ordering`).
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable
 from enum import Enum
@@ -27,8 +30,10 @@ from .handover import Handover
 from .holders import Holders
 from .messages import After, Done, Failed, Flash, Message
 from .onward import Admitted, Onward
+from .passages import SLICE_S, Passage
 from .rendezvous import Rendezvous
 from .standbys import StartTask
+from .transit import DEFECT, Transit
 
 log = logging.getLogger(__name__)
 
@@ -36,22 +41,28 @@ FULL_S = 5.0
 """How long a link that takes no more is waited for; then its holder has not passed the events, nor those that wait behind them."""
 SLOW_S = 0.5
 """How long a holder that does not answer is waited for where another one, or this peer, has passed the events."""
+HANGING_S = 15.0
+"""The same where nobody has: shorter than ANSWER_TIMEOUT_S, for which their publisher waits, or this peer were taken for dead."""
 
-Parcels: TypeAlias = "dict[dht.Contact, dict[int, bytearray]]"
+Parts: TypeAlias = "dict[dht.Contact, dict[int, bytearray]]"
 """For each other holder: by number of an event in its message, the positions under which it is to pass there."""
 
 
-class Passed(Enum):
-    """Whether events have passed at another holder."""
+class Taken(Enum):
+    """Whether another holder has taken events."""
 
     YES = 1
     NO = 2
-    """It lives, and has not taken them."""
+    """It lives, or may, and has not taken them as far as known."""
     GONE = 3
 
 
 class Spreading:
-    """Passes events on to the other holders of their keys. ``flush`` sends what passed here; the peer owns the tasks."""
+    """Passes events on to the other holders of their keys.
+
+    ``transit`` has those that pass here, ``answer`` tells their publisher after they have been forwarded, ``flush`` sends what
+    passed here; the peer owns the tasks.
+    """
 
     def __init__(
         self,
@@ -59,38 +70,49 @@ class Spreading:
         holders: Holders,
         exchange: Exchange,
         rendezvous: Rendezvous,
+        transit: Transit,
         start_task: StartTask,
+        answer: Callable[[Channel, Done], None],
         flush: Callable[[], None],
     ) -> None:
-        self._own = exchange.own.contact
+        self._own_id = exchange.own.contact.id
         self._handover = handover
         self._holders = holders
         self._exchange = exchange
         self._rendezvous = rendezvous
+        self._transit = transit
         self._start_task = start_task
+        self._answer_done = answer
         self._flush = flush
         self._onward = Onward(holders, exchange, full_s=FULL_S)
+        self._late = asyncio.Lock()
+        """Held by whoever has its turn of those whose events pass here after all, as nobody else has taken them: slices of many at
+        once would keep the peer as busy as no slices. Those that wait are bounded by the requests that other holders have not
+        answered, of which a link has so many at most (:mod:`gsg.exchange`)."""
 
-    def flash(self, channel: Channel, message: Flash) -> Done | None:
-        """Carry out a Flash; None when others are concerned, and the answer comes when those have answered."""
-        here, counts, parcels = self._sort(message)
-        if parcels:
-            self._onward.check(channel.frame_bytes, parcels)
-        self._rendezvous.flash(message.publisher, message.events, here, message.after, message.audience)
-        if not parcels:
-            return Done(message.request)
+    def flash(self, channel: Channel, message: Flash) -> None:
+        """Carry out a Flash; where others are concerned, the answer comes when those have answered.
+
+        Raises Refused where too much waits to go on to them.
+        """
+        here, counts, parts = self._sort(message)
+        if not parts:
+            self._transit.flash(channel, message, lambda: self._answer_done(channel, Done(message.request)), here)
+            return
+        self._onward.check(channel.frame_bytes, parts)
         last = message.events[-1].number
-        named = [(self._own.id, last, last), *message.after]
-        passing: list[asyncio.Future[Passed]] = []
-        admitted = self._onward.admit(channel.frame_bytes, parcels)
-        for one, parcel in zip(admitted, parcels.values(), strict=True):
+        named = [(self._own_id, last, last), *message.after]
+        passing: list[asyncio.Future[Taken]] = []
+        admitted = self._onward.admit(channel.frame_bytes, parts)
+        for one, part in zip(admitted, parts.values(), strict=True):
             # Tasks begin in order, those of several messages too: each waits for its turn with its holder.
             passing.append(asyncio.get_running_loop().create_future())
-            self._start_task(self._pass_on(one, _part(message, parcel, named), passing[-1]))
-        self._start_task(self._answer(channel, message, here, counts, parcels, passing))
-        return None
+            self._start_task(self._pass_on(one, _part(message, part, named), passing[-1]))
+        self._transit.flash(
+            channel, message, lambda: self._start_task(self._answer(channel, message, here, counts, parts, passing)), here
+        )
 
-    def _sort(self, message: Flash) -> tuple[list[bytes], list[bytes], Parcels]:
+    def _sort(self, message: Flash) -> tuple[list[bytes], list[bytes], Parts]:
         """For each event the positions under which it passes here, and those of them that count; and what goes on.
 
         Where this peer is new and nothing is posted yet, that an event has passed here says nothing.
@@ -98,7 +120,7 @@ class Spreading:
         here: list[bytes] = []
         counts: list[bytes] = []
         is_new = self._handover.is_new
-        parcels: Parcels = {}
+        parts: Parts = {}
         for number, (event, there) in enumerate(zip(message.events, message.places, strict=True)):
             items = event.items
             arity = len(items)
@@ -106,20 +128,20 @@ class Spreading:
             for position in there:
                 key = (arity, position, items[position])
                 holders = self._handover.holders(key)
-                others = [holder for holder in holders if holder.id != self._own.id]
+                others = [holder for holder in holders if holder.id != self._own_id]
                 listened = self._rendezvous.has_listeners(key)
                 # Not where others hold the key and nobody here is concerned.
                 if listened or not others or len(others) < len(holders):
                     own.append(position)
                     if listened or not others or not is_new:
                         sure.append(position)
-                if not listened and holders[:1] == (self._own,) and not is_new:
+                if not listened and holders and holders[0].id == self._own_id and not is_new:
                     continue
                 for holder in others:
-                    parcels.setdefault(holder, {}).setdefault(number, bytearray()).append(position)
+                    parts.setdefault(holder, {}).setdefault(number, bytearray()).append(position)
             here.append(bytes(own))
             counts.append(bytes(sure))
-        return here, counts, parcels
+        return here, counts, parts
 
     async def _answer(
         self,
@@ -127,28 +149,39 @@ class Spreading:
         message: Flash,
         here: list[bytes],
         counts: list[bytes],
-        parcels: Parcels,
-        passing: list[asyncio.Future[Passed]],
+        parts: Parts,
+        passing: list[asyncio.Future[Taken]],
     ) -> None:
         """Answer the publisher when the events have passed."""
         sure = here == message.places and not self._handover.is_new
         done, slow = await asyncio.wait(passing, timeout=SLOW_S)
-        while slow and not sure and not any(passed.result() is Passed.YES for passed in done):
-            more, slow = await asyncio.wait(slow, return_when=asyncio.FIRST_COMPLETED)
-            done |= more
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(HANGING_S):
+                while slow and not sure and not any(taken.result() is Taken.YES for taken in done):
+                    more, slow = await asyncio.wait(slow, return_when=asyncio.FIRST_COMPLETED)
+                    done |= more
+        # Whoever has them has passed them; then who is slow is on the way to it.
+        of_slow = Taken.YES if sure or any(taken.result() is Taken.YES for taken in done) else Taken.NO
+        outcomes = [of_slow if taken in slow else taken.result() for taken in passing]
         have = [set(own) for own in counts]
-        for parcel, passed in zip(parcels.values(), passing, strict=True):
-            for number, positions in parcel.items() if passed in slow or passed.result() is Passed.YES else ():
+        for part, outcome in zip(parts.values(), outcomes, strict=True):
+            for number, positions in part.items() if outcome is Taken.YES else ():
                 have[number].update(positions)
         left = [bytes(set(there) - had) for there, had in zip(message.places, have, strict=True)]
         if any(left):
-            self._rendezvous.flash(message.publisher, message.events, left, message.after, message.audience)
+            try:
+                await self._pass_here(message, left)
+            except Exception:
+                # A defect of ours is no reason to leave whoever sent the events waiting.
+                log.exception("events from %s were not passed on", show(channel.contact))
+                channel.send(Failed(message.request, DEFECT))
+                return
         self._flush()
         # Whoever lives and has not taken them may be the only one where they are asked for.
         lacking = [
             show(holder)
-            for (holder, parcel), passed in zip(parcels.items(), passing, strict=True)
-            if passed not in slow and passed.result() is Passed.NO and any(set(parcel[at]).intersection(left[at]) for at in parcel)
+            for (holder, part), outcome in zip(parts.items(), outcomes, strict=True)
+            if outcome is Taken.NO and any(set(part[at]).intersection(left[at]) for at in part)
         ]
         if lacking:
             why = f"{', '.join(lacking)} did not take events while keys change hands, and nobody else has them; publish them again"
@@ -156,31 +189,64 @@ class Spreading:
         else:
             channel.send(Done(message.request))
 
-    async def _pass_on(self, admitted: Admitted, make: Callable[[int], Message], passed: asyncio.Future[Passed]) -> None:
-        """Send events to a holder and wait for its answer; ``passed`` is whether they have passed there."""
-        holder = admitted.holder
-        left: LinkBroke | Leaving | None = None
+    async def _pass_here(self, message: Flash, places: list[bytes]) -> None:
+        """Events pass here late, under these places, in slices between which others have their turn."""
+        passage = Passage(self._rendezvous, message.publisher, message.events, places, message.after, message.audience)
+        async with self._late:
+            while not self._rendezvous.pass_on(passage, SLICE_S):
+                self._flush()
+                await asyncio.sleep(0)
+
+    async def _pass_on(self, admitted: Admitted, make: Callable[[int], Message], taken: asyncio.Future[Taken]) -> None:
+        """Send events to a holder and wait for its answer; ``taken`` is whether it has them."""
+        outcome = Taken.NO
         try:
-            await answer_of(*await self._onward.send(admitted, make), Done)
-            passed.set_result(Passed.YES)
+            outcome = await self._outcome(admitted, make)
+        except GsgError as error:
+            log.info("events not passed on to %s: %s", show(admitted.holder), error)
+        finally:
+            taken.set_result(outcome)
+
+    async def _outcome(self, admitted: Admitted, make: Callable[[int], Message]) -> Taken:
+        holder = admitted.holder
+        try:
+            sending = await self._onward.send(admitted, make)
         except TimeoutError:
             log.info("events not passed on to %s, which reads too slowly", show(holder))
+            return Taken.NO
         except PeerUnreachable as error:
             log.info("events not passed on to %s: %s", show(holder), error)
-            passed.set_result(Passed.GONE)
-            if isinstance(error, (LinkBroke, Leaving)):
-                left = error
-        except GsgError as error:
+            return Taken.GONE
+        try:
+            await answer_of(*sending, Done)
+        except LinkBroke as error:
             log.info("events not passed on to %s: %s", show(holder), error)
-        finally:
-            if not passed.done():
-                passed.set_result(Passed.NO)
-        if left is not None:
-            self._holders.failed(holder.id, left)
+            return await self._whether_gone(holder)
+        except Leaving as error:
+            # It has handed over what it had, to those that are told as well.
+            log.info("events not passed on to %s: %s", show(holder), error)
+            self._holders.failed(holder.id, error)
+            return Taken.GONE
+        except PeerUnreachable as error:
+            log.info("events not passed on to %s: %s", show(holder), error)
+            self._holders.failed(holder.id, error)
+            return Taken.NO
+        return Taken.YES
+
+    async def _whether_gone(self, holder: dht.Contact) -> Taken:
+        """Whether a holder whose link broke before it answered can be reached by another one: then it lives."""
+        if self._holders.known(holder.id) is None:
+            return Taken.GONE
+        try:
+            await self._exchange.channel(holder)
+        except PeerUnreachable as error:
+            self._holders.failed(holder.id, error)
+            return Taken.GONE
+        return Taken.NO
 
 
-def _part(message: Flash, parcel: dict[int, bytearray], after: After) -> Callable[[int], Message]:
+def _part(message: Flash, part: dict[int, bytearray], after: After) -> Callable[[int], Message]:
     """Some of the events of a message, as they go on."""
-    events = [message.events[number] for number in parcel]
-    places = [bytes(positions) for positions in parcel.values()]
+    events = [message.events[number] for number in part]
+    places = [bytes(positions) for positions in part.values()]
     return lambda request: Flash(request, message.publisher, events, places, forwarded=True, after=after, audience=message.audience)

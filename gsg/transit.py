@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from .behind import Behind, OnMessage
-from .exchange import Channel
+from .exchange import Channel, show
 from .messages import Flash, Message
 from .outgoing import Outgoing
 from .passages import SLICE_S, Passage
@@ -20,8 +20,10 @@ from .rendezvous import Rendezvous
 
 log = logging.getLogger(__name__)
 
-Done: TypeAlias = Callable[[], None]
+Done: TypeAlias = Callable[[], object]
 """Called when all events of a message have been forwarded."""
+DEFECT = "this peer failed on it; its log says more"
+"""What whoever sent a message is told where it brought out a defect of ours."""
 
 
 class _Link:
@@ -37,15 +39,26 @@ class _Link:
 
 
 class Transit:
-    """The events under way at one rendezvous; ``on_message`` carries out what has waited."""
+    """The events under way at one rendezvous.
 
-    def __init__(self, rendezvous: Rendezvous, outgoing: Outgoing, on_message: OnMessage) -> None:
+    ``on_message`` carries out what has waited, ``refuse(channel, message, why)`` answers what cannot be.
+    """
+
+    def __init__(
+        self,
+        rendezvous: Rendezvous,
+        outgoing: Outgoing,
+        on_message: OnMessage,
+        refuse: Callable[[Channel, Message, str], None],
+    ) -> None:
         self._rendezvous = rendezvous
         self._outgoing = outgoing
         self._on_message = on_message
+        self._refuse = refuse
         self._links: dict[Channel, _Link] = {}
-        """Those whose events are under way, the next one first."""
+        """Those whose events are under way, the next one first. Bounded by the links."""
         self._due: asyncio.Handle | None = None
+        """The next slice, while events are under way; :meth:`stop` ends it."""
 
     def waits(self, channel: Channel, message: Message) -> bool:
         """Whether a message is kept until the events before it have passed. Raises Refused where too much waits for them."""
@@ -55,9 +68,13 @@ class Transit:
         link.behind.add(message)
         return True
 
-    def flash(self, channel: Channel, flash: Flash, done: Done) -> None:
-        """Events have come: matched now as far as one slice goes, the rest in turn; then ``done()``."""
-        passage = Passage(self._rendezvous, flash.publisher, flash.events, flash.places, flash.after, flash.audience)
+    def flash(self, channel: Channel, flash: Flash, done: Done, places: Sequence[bytes] | None = None) -> None:
+        """Events have come: matched now as far as one slice goes, the rest in turn; then ``done()``.
+
+        ``places`` are those under which they pass here, where that is not all of the message's.
+        """
+        there = flash.places if places is None else places
+        passage = Passage(self._rendezvous, flash.publisher, flash.events, there, flash.after, flash.audience)
         if self._rendezvous.pass_on(passage, SLICE_S):
             self._passed(flash, done)
             return
@@ -91,9 +108,10 @@ class Transit:
         try:
             passed = self._rendezvous.pass_on(link.passage, SLICE_S)
         except Exception:
-            # A defect of ours must not keep the others waiting; whoever sent the events hears no answer, and sends them again.
-            log.exception("events were not passed on")
+            # A defect of ours must not keep the others waiting, nor whoever sent the events.
+            log.exception("events from %s were not passed on", show(channel.contact))
             link.passage = None
+            self._refuse(channel, link.flash, DEFECT)
         else:
             if passed:
                 link.passage = None

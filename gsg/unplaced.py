@@ -23,6 +23,7 @@ from .handover import Handover
 from .holders import Holders
 from .messages import Flash, Message
 from .standbys import StartTask
+from .transit import DEFECT
 
 log = logging.getLogger(__name__)
 
@@ -115,7 +116,7 @@ class Unplaced:
         except Exception:
             # A defect of ours must not keep what the link brings waiting for ever.
             log.exception("the holders of events were not looked up")
-            problem = "this peer failed on it; its log says more"
+            problem = DEFECT
         if self._links.get(channel) is not behind:
             return  # the link is gone
         del self._links[channel]

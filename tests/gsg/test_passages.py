@@ -169,7 +169,7 @@ class Served:
         self.frame_bytes: dict[int, int] = {}
         """With what length each was carried out, by its request."""
         self.at = listening(templates, Line("one"), Line("two"))
-        self.transit = Transit(self.at, Outgoing(self.at, lambda work: work.close()), self.message)
+        self.transit = Transit(self.at, Outgoing(self.at, lambda work: work.close()), self.message, self.refuse)
 
     def message(self, channel: Channel, message: Message) -> None:
         if self.transit.waits(channel, message):
@@ -180,6 +180,9 @@ class Served:
             self.transit.flash(channel, message, lambda: self.order.append(name))
         else:
             self.order.append(f"{channel.contact.host} {type(message).__name__}")
+
+    def refuse(self, channel: Channel, message: Message, why: str) -> None:
+        raise AssertionError(f"{message} is refused: {why}")
 
     def flash(self, channel: Channel, request: int, events: int) -> None:
         made = [Event(number, (SAY, "a")) for number in range(events)]

@@ -1,81 +1,139 @@
-"""Events while keys change hands: whoever has none of them does not stand for whoever may have."""
+"""Events while keys change hands: whoever has none of them does not stand for whoever may have, and slow ones go in slices."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from types import SimpleNamespace
 
 import pytest
+from line import Line
+from members import member_of
+from peers import others, quiet, rendezvous, simulate
 
-import dht
-import gsg.spreading
-from gsg.messages import Done, Event, Failed, Flash, Message
-from gsg.spreading import Spreading
+import rete
+from dht.simnet import SimNet
+from gsg import Peer
+from gsg.exchange import ANSWER_TIMEOUT_S, Answer
+from gsg.messages import Done, Event, Failed, Flash
+from gsg.messages import Test as TupleTest  # a name that pytest does not take for a class of tests
+from gsg.model import Symbol
+from gsg.transit import DEFECT
 
-OWN, B, C = (dht.Contact(name * 20, f"10.0.0.{number}", 1) for number, name in enumerate((b"a", b"b", b"c"), 1))
-FLASH = Flash(7, b"publisher", [Event(1, ("rang", 1))], [b"\0"])
-
-
-class Link:
-    """A link to another holder, which answers, or takes nothing."""
-
-    def __init__(self, contact: dht.Contact, *, congested: bool) -> None:
-        self.contact = contact
-        self.congested = congested
-        self.frame_bytes = 100
-        self.sent: list[Message] = []
-        self.answered = asyncio.Event()
-
-    async def drained(self) -> None:
-        await asyncio.get_running_loop().create_future()
-
-    def ask(self, make: Callable[[int], Message]) -> asyncio.Future[Message]:
-        answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
-        answer.set_result(Done(make(1).request))  # type: ignore[attr-defined]  # a Flash
-        return answer
-
-    def send(self, message: Message) -> None:
-        self.sent.append(message)
-        self.answered.set()
+RANG = Symbol("rang")
 
 
-async def said(monkeypatch: pytest.MonkeyPatch, *, congested: tuple[dht.Contact, ...]) -> Message:
-    """What a peer that has come of late, and where nothing is posted, answers when the other holders are B and C."""
-    monkeypatch.setattr(gsg.spreading, "FULL_S", 0.01)
-    links = {holder: Link(holder, congested=holder in congested) for holder in (B, C)}
-
-    async def channel(holder: dht.Contact) -> Link:
-        return links[holder]
-
-    publisher = Link(OWN, congested=False)
-    async with asyncio.TaskGroup() as group:
-
-        def start_task(work: Coroutine[None, None, None]) -> None:
-            group.create_task(work)
-
-        spreading = Spreading(
-            SimpleNamespace(holders=lambda key: (B, OWN, C), is_new=True),  # type: ignore[arg-type]  # as far as they are asked
-            SimpleNamespace(failed=lambda peer, why: None),  # type: ignore[arg-type]  # likewise
-            SimpleNamespace(own=SimpleNamespace(contact=OWN), channel=channel),  # type: ignore[arg-type]  # likewise
-            SimpleNamespace(has_listeners=lambda key: False, flash=lambda *_: None),  # type: ignore[arg-type]  # likewise
-            start_task,
-            flush=lambda: None,
-        )
-        assert spreading.flash(publisher, FLASH) is None  # type: ignore[arg-type]  # a link
-        await publisher.answered.wait()
-    (answer,) = publisher.sent
-    return answer
+def rang(publisher: bytes, request: int, *numbers: int) -> Flash:
+    """Events of somebody who is not sure who holds their key."""
+    return Flash(request, publisher, [Event(number, (RANG, number)) for number in numbers], [b"\0"] * len(numbers), unsure=True)
 
 
-async def test_events_that_a_holder_took_are_acknowledged(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert await said(monkeypatch, congested=(B,)) == Done(7)
+def said(*, stalled: tuple[int, ...]) -> tuple[Answer, float]:
+    """What a peer that came of late answers, and after how many seconds, where nothing is posted and these of the two other holders
+    read nothing."""
+    said: list[tuple[Answer, float]] = []
+
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        at = peers[-1]
+        await at.insert([(RANG, "a fact, so that there are links")])
+        for number in stalled:
+            net.stall(others(peers, at)[number].contact.host)
+        async with member_of(net) as publisher:
+            asked_s = net.loop.time()
+            answer = await publisher.ask(at, lambda request: rang(publisher.contact.id, request, 1))
+            said.append((answer, net.loop.time() - asked_s))
+        for peer in peers:
+            net.read_on(peer.contact.host)
+
+    simulate(work, seed=1, size=3)
+    return said[0]
 
 
-async def test_events_that_no_holder_took_are_not_acknowledged(monkeypatch: pytest.MonkeyPatch) -> None:
-    answer = await said(monkeypatch, congested=(B, C))
+def test_events_that_one_holder_took_are_acknowledged() -> None:
+    answer, _ = said(stalled=(0,))
+
+    assert isinstance(answer, Done)
+
+
+def test_events_that_no_holder_took_are_not_acknowledged() -> None:
+    answer, after_s = said(stalled=(0, 1))
 
     assert isinstance(answer, Failed)
-    assert answer.reason == (
-        "10.0.0.2:1, 10.0.0.3:1 did not take events while keys change hands, and nobody else has them; publish them again"
-    )
+    assert "did not take events while keys change hands, and nobody else has them; publish them again" in answer.reason
+    assert after_s < ANSWER_TIMEOUT_S, "whoever published them would take this peer for dead"
+
+
+@pytest.fixture
+def _one_test_a_slice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gsg.transit.SLICE_S", -1.0)
+    monkeypatch.setattr("gsg.spreading.SLICE_S", -1.0)
+
+
+async def listen(peer: Peer, heard: list[object]) -> None:
+    """Three tests that each event passes, so that one takes three slices."""
+    for number in range(3):
+        await peer.listen(
+            rete.Template((RANG, None)),
+            lambda event, note: heard.append((event.items[1], note)),
+            anchor=0,
+            test=TupleTest("pedro", f"paper covers(rang(X),not(X = {number + 10_000}))"),
+            note=number,
+        )
+
+
+@pytest.mark.usefixtures("_one_test_a_slice")
+def test_events_pass_in_slices_while_keys_change_hands() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        at = rendezvous(peers, 2, 0, RANG)
+        heard: list[object] = []
+        await listen(others(peers, at)[0], heard)
+        link, before = Line("publisher"), at._rendezvous.matched
+
+        at._reception.message(link, rang(link.contact.id, 1, 1, 2, 3))
+        at_once = at._rendezvous.matched - before
+        await quiet()
+
+        assert at_once == 0
+        assert heard == [(event, note) for event in (1, 2, 3) for note in (2, 1, 0)]
+        assert link.sent == [Done(1)]
+
+    simulate(work, seed=2, size=4)
+
+
+@pytest.mark.usefixtures("_one_test_a_slice")
+def test_events_that_nobody_else_took_pass_in_slices_too() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        at = rendezvous(peers, 2, 0, RANG)
+        heard: list[object] = []
+        await listen(at, heard)
+        before = at._rendezvous.matched
+
+        late = asyncio.create_task(at._reception._spreading._pass_here(rang(b"p" * 20, 1, 1, 2), [b"\0"] * 2))
+        for _ in range(4):
+            await asyncio.sleep(0)
+        meanwhile = at._rendezvous.matched - before
+        await late
+
+        assert meanwhile == 1
+        assert at._rendezvous.matched - before == 2
+
+    simulate(work, seed=2, size=3)
+
+
+def test_publisher_is_told_where_matching_fails_between_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A defect of ours: whoever published the events would wait, and then take this peer for dead."""
+    monkeypatch.setattr("gsg.transit.SLICE_S", -1.0)
+
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        at = rendezvous(peers, 2, 0, RANG)
+        await listen(others(peers, at)[0], [])
+        link = Line("publisher")
+        at._reception.message(link, rang(link.contact.id, 1, 1))
+
+        with monkeypatch.context() as broken:
+            broken.setattr(at._rendezvous, "pass_on", lambda passage, for_s: 1 // 0)
+            await asyncio.sleep(0)
+        at._reception.message(link, rang(link.contact.id, 2, 2))
+        await quiet()
+
+        assert link.sent == [Failed(1, DEFECT), Done(2)]
+
+    simulate(work, seed=2, size=4)
