@@ -81,7 +81,7 @@ class TooManyTokens(LocalError):
 
 
 class Overrun(LocalError):
-    """A bounded queue was full and something had to go; ``lost`` says how many."""
+    """A bounded queue was full and something had to go; ``lost`` says how many, 0 where nobody knows whether there were any."""
 
     def __init__(self, problem: str, *, lost: int) -> None:
         super().__init__(problem)

@@ -2,7 +2,7 @@
 
     sent ──Arrived──> forgotten
       └──the link breaks──> kept ──InsertCondition in the place of the feed──> told by the new link
-                                └──BACK_S──> forgotten
+                                └──BACK_S──> forgotten, and counted
 
 A rendezvous acknowledges events when it has forwarded them; what a link had not brought yet when it broke would be lost, and so
 would be what comes before the subscriber has another one. So its feeds stay for a while, as those of an :class:`Interrupted`, for
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 BACK_S = 20.0
 """How long a subscriber whose link broke is waited for."""
 AGAIN = 16
-"""Feeds of one memory that broke of late and are named to a rendezvous; of more, the first count."""
+"""Feeds of one memory that broke of late and are named to a rendezvous; of more, those that broke last."""
 FEEDS = 10_000
 """So many feeds of one link are kept, and as many that stand by; a link with more is not: to look through them would keep others
 waiting."""
@@ -34,8 +34,9 @@ LINKS = 64
 LINKS_EACH = 2
 """Broken links for which something is kept, together and of one peer; beyond, the one that broke first is forgotten."""
 UNHEARD_EVENTS = KEPT_EVENTS
-"""Events of one link that have not arrived yet; beyond, the oldest are counted as missed, should it break. Their bytes are those
-that the link has taken, and no more."""
+UNHEARD_BYTES = KEPT_BYTES
+"""Events of one link that have not arrived yet, and the length of the messages that brought them; beyond either, the oldest are
+counted as missed, should it break."""
 KEPT_TIMES = 50_000
 """So often something is to be told to a feed of a link that broke; beyond, or beyond KEPT_BYTES, it is counted."""
 
@@ -43,36 +44,47 @@ KEPT_TIMES = 50_000
 class Unheard:
     """What was sent by one link and has not arrived yet, as far as known."""
 
-    __slots__ = ("_count", "_events", "_missed_until", "messages", "missed")
+    __slots__ = ("_bytes", "_count", "_events", "_messages", "_missed_until", "missed")
 
     def __init__(self) -> None:
-        self.messages: deque[Happened] = deque()
-        """Limit: UNHEARD_EVENTS."""
+        self._messages: deque[tuple[Happened, int]] = deque()
+        """Each with its length. Limits: UNHEARD_EVENTS and UNHEARD_BYTES, but for the last one."""
         self.missed: Counter[int] = Counter()
         """By feed, how many were beyond the limit. Limit: the feeds of the link."""
         self._events = 0
+        self._bytes = 0
         self._count = 0
         """How many messages came before these."""
         self._missed_until = 0
 
-    def sent(self, message: Happened) -> None:
+    def __iter__(self) -> Iterator[Happened]:
+        """The messages, oldest first."""
+        return (message for message, _ in self._messages)
+
+    def __len__(self) -> int:
+        """How many events they bring."""
+        return self._events
+
+    def sent(self, message: Happened, size_bytes: int) -> None:
         """One message more."""
-        self.messages.append(message)
+        self._messages.append((message, size_bytes))
         self._events += len(message.events)
-        while self._events > UNHEARD_EVENTS and len(self.messages) > 1:
+        self._bytes += size_bytes
+        while (self._events > UNHEARD_EVENTS or self._bytes > UNHEARD_BYTES) and len(self._messages) > 1:
             count_feeds(self.missed, self._next())
             self._missed_until = self._count
 
     def arrived(self, count: int) -> None:
         """So many messages have arrived since the link was made."""
-        while self.messages and self._count < count:
+        while self._messages and self._count < count:
             self._next()
         if self._missed_until <= count:
             self.missed.clear()
 
     def _next(self) -> Happened:
-        message = self.messages.popleft()
+        message, size_bytes = self._messages.popleft()
         self._events -= len(message.events)
+        self._bytes -= size_bytes
         self._count += 1
         return message
 
@@ -82,7 +94,8 @@ class Interrupted:
 
     def __init__(self, channel: Channel, unheard: Unheard, held: Kept | None, now: float) -> None:
         self.contact = channel.contact
-        self._since_s = now
+        self.since_s = now
+        """When the link broke."""
         self._missed = unheard.missed
         self._events: dict[int, list[tuple[Happened, Event]]] = {}
         """By feed what it is to be told, in order, each with the message that it came in. Limits: KEPT_TIMES, KEPT_BYTES."""
@@ -90,7 +103,7 @@ class Interrupted:
         self._bytes = 0
         self._beyond: Counter[int] = Counter()
         """By feed, how many were beyond the limits. Limit: the feeds of the link."""
-        for message in unheard.messages:
+        for message in unheard:
             self.add(message)
         while held is not None and (message_or_count := held.next()) is not None:
             self.add(message_or_count)
@@ -115,16 +128,20 @@ class Interrupted:
 
         Of events it says how late they are, at most, so that who subscribed since the break does not hear of them.
         """
-        if self._missed[feed]:
-            yield Missed(instead, self._missed[feed])
-        late_s = int(now - self._since_s) + 1
-        for _, pairs in groupby(self._events.get(feed, ()), key=lambda pair: id(pair[0])):
+        if missed := self._missed.pop(feed, 0):
+            yield Missed(instead, missed)
+        late_s = int(now - self.since_s) + 1
+        for _, pairs in groupby(self._events.pop(feed, ()), key=lambda pair: id(pair[0])):
             told = list(pairs)
             message = told[0][0]
             late = [Event(event.number, event.items, event.text, max(event.late_s, late_s)) for _, event in told]
             yield Happened(message.publisher, late, [[instead]] * len(late), message.after)
-        if self._beyond[feed]:
-            yield Missed(instead, self._beyond[feed])
+        if beyond := self._beyond.pop(feed, 0):
+            yield Missed(instead, beyond)
+
+    def untold(self) -> int:
+        """How many events it was to be told of and was not, those of several feeds for each of these."""
+        return sum(map(len, self._events.values())) + self._missed.total() + self._beyond.total()
 
 
 class Interruptions:
@@ -135,9 +152,11 @@ class Interruptions:
         """Bounded by the links."""
         self._broken: dict[Channel, Interrupted] = {}
         """The one that broke first comes first. Limits: LINKS, LINKS_EACH."""
+        self.untold = 0
+        """Events of links that broke of which nobody was told in the end, those of several feeds for each of these."""
 
-    def sent(self, channel: Channel, message: Happened) -> None:
-        """Events are sent by a link; where it is broken, and that was told, they are kept."""
+    def sent(self, channel: Channel, message: Happened, size_bytes: int) -> None:
+        """Events are sent by a link, in a message of this length; where it is broken, and that was told, they are kept."""
         unheard = self._unheard.get(channel)
         if unheard is None:
             broken = self._broken.get(channel)
@@ -145,7 +164,7 @@ class Interruptions:
                 broken.add(message)
                 return
             unheard = self._unheard[channel] = Unheard()
-        unheard.sent(message)
+        unheard.sent(message, size_bytes)
 
     def arrived(self, channel: Channel, count: int) -> None:
         """So many messages of events have arrived by a link, as its other side says."""
@@ -158,12 +177,22 @@ class Interruptions:
         unheard = self._unheard.pop(channel) if channel in self._unheard else Unheard()
         broken = self._broken[channel] = Interrupted(channel, unheard, held, now)
         of_peer = [one for one in self._broken if one.contact.id == channel.contact.id]
-        beyond = [*of_peer[:-LINKS_EACH], *list(self._broken)[:-LINKS]]
-        return broken, [self._broken.pop(one) for one in dict.fromkeys(beyond)]
+        beyond = [self._broken[one] for one in dict.fromkeys([*of_peer[:-LINKS_EACH], *list(self._broken)[:-LINKS]])]
+        for one in beyond:
+            self.end(one)
+        return broken, beyond
 
-    def forget(self, channel: Channel) -> None:
-        """Nothing is kept for a link."""
-        self._unheard.pop(channel, None)
+    def forget(self, channel: Channel, held: Kept | None) -> int:
+        """Nothing is kept for a link; how many events had not arrived, or were not taken."""
+        unheard = self._unheard.pop(channel, None)
+        lost = 0 if unheard is None else len(unheard) + unheard.missed.total()
+        lost += 0 if held is None else len(held)
+        self.untold += lost
+        return lost
+
+    def oldest(self) -> Interrupted | None:
+        """Who has stood for its subscriber the longest."""
+        return next(iter(self._broken.values()), None)
 
     def of(self, peer: bytes) -> list[Interrupted]:
         """Who stands for a peer, the last one first."""
@@ -175,4 +204,5 @@ class Interruptions:
 
     def end(self, broken: Interrupted) -> None:
         """Nobody waits for it any more."""
+        self.untold += broken.untold()
         self._broken = {channel: one for channel, one in self._broken.items() if one is not broken}

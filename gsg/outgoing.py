@@ -15,7 +15,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 
 from .errors import GsgError, PeerUnreachable, Refused
-from .exchange import Channel
+from .exchange import Channel, show
 from .interruptions import AGAIN, BACK_S, FEEDS, Interrupted, Interruptions
 from .kept import Kept
 from .messages import Count, Done, Failed, Happened, Message
@@ -42,6 +42,8 @@ class Outgoing:
         """Answers to publishers, due at the end of the read under way."""
         self._snapshots = Snapshots(rendezvous, start_task, self.flush)
         self._interruptions = Interruptions()
+        self._expiring = False
+        """Whether a task ends those whose subscribers do not come back: one for all, while there are any."""
         self._resuming: dict[Feed, Channel] = {}
         """Feeds whose subscribers ask for a snapshot, due then too."""
 
@@ -95,24 +97,25 @@ class Outgoing:
             return
         self._put(subscriber, message)
         if subscriber.congested and subscriber not in self._held:
-            self._held[subscriber] = Kept()
+            kept = self._held[subscriber] = Kept()
             self._times_held += 1
             self._rendezvous.hold(subscriber)
-            self._start_task(self._release(subscriber))
+            self._start_task(self._release(subscriber, kept))
 
     def _put(self, subscriber: Channel, message: Message) -> None:
         try:
-            if subscriber.is_remote and isinstance(message, Happened):
-                self._interruptions.sent(subscriber, message)
             subscriber.send(message)
         except PeerUnreachable:
-            return  # its feeds end when the loss of the link is told
+            pass  # its feeds end when the loss of the link is told
         except Refused as error:
             log.error("%s", error)
             subscriber.abort(str(error))
+            return
+        if subscriber.is_remote and isinstance(message, Happened):
+            # Also where the link is gone already: the next one tells of it.
+            self._interruptions.sent(subscriber, message, subscriber.sent_bytes)
 
-    async def _release(self, subscriber: Channel) -> None:
-        kept = self._held[subscriber]
+    async def _release(self, subscriber: Channel, kept: Kept) -> None:
         try:
             while True:
                 await subscriber.drained()
@@ -125,7 +128,8 @@ class Outgoing:
             raise
         finally:
             self._missed += kept.missed
-            self._held.pop(subscriber, None)
+            if self._held.get(subscriber) is kept:
+                del self._held[subscriber]
         self._rendezvous.unhold(subscriber)
         self.flush()
 
@@ -137,27 +141,47 @@ class Outgoing:
 
     def lost(self, channel: Channel) -> None:
         """A link is gone: its feeds end, and for a while events that they match are kept for its peer, which may be back."""
-        if not 0 < self._most_feeds(channel) <= FEEDS:
-            self._interruptions.forget(channel)
+        if not 0 < (feeds := self._most_feeds(channel)) <= FEEDS:
+            lost = self._interruptions.forget(channel, self._held.pop(channel, None))
+            if feeds:
+                log.warning(
+                    "the link to %s broke, which had %d feeds: events are kept for at most %d, so %d that were on their way "
+                    "are lost, and those that happen until it is back",
+                    *(show(channel.contact), feeds, FEEDS, lost),
+                )
             self._rendezvous.drop(channel)
             return
         instead, beyond = self._interruptions.begin(channel, self._held.pop(channel, None), _now())
         self._rendezvous.interrupt(channel, instead)
         for one in beyond:
+            log.info("of links that broke too many wait: events for %s are kept no longer", show(one.contact))
             self._rendezvous.drop(one)
-        self._start_task(self._wait_for(instead))
+        if not self._expiring:
+            self._expiring = True
+            self._start_task(self._expire())
 
-    async def _wait_for(self, interrupted: Interrupted) -> None:
-        await asyncio.sleep(BACK_S)
-        self._end(interrupted)
+    async def _expire(self) -> None:
+        """End those that have waited for BACK_S, while there are any."""
+        try:
+            while (oldest := self._interruptions.oldest()) is not None:
+                if (due_s := oldest.since_s + BACK_S) > _now():
+                    await asyncio.sleep(due_s - _now())
+                else:
+                    self._end(oldest)
+        finally:
+            self._expiring = False
 
     def _end(self, interrupted: Interrupted) -> None:
         self._interruptions.end(interrupted)
         self._rendezvous.drop(interrupted)
 
     def tell_again(self, channel: Channel, feeds: Sequence[int], instead: int) -> None:
-        """A subscriber is back with a feed in the place of others: it is told what those had not brought."""
-        feeds = feeds[:AGAIN]
+        """A subscriber is back with a feed in the place of others: it is told what those had not brought.
+
+        Raises Refused where it names more than AGAIN.
+        """
+        if len(feeds) > AGAIN:
+            raise Refused(f"{len(feeds)} feeds are named that broke; expected at most {AGAIN}, those that broke last")
         for other in self._interruptions.others(channel):
             if any(self._are_alike(other, feed, channel, instead) for feed in feeds):
                 # The other side knows that it broke, and this one does not yet.
@@ -189,6 +213,7 @@ class Outgoing:
         return [
             Count("links_held", self._times_held),
             Count("events_missed_by_slow_links", missed),
+            Count("events_missed_by_broken_links", self._interruptions.untold),
             Count("gaps_of_slow_links", self._rendezvous.gaps),
             Count("retractions_forgotten", self._rendezvous.held.forgotten),
         ]

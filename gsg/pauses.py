@@ -2,8 +2,9 @@
 
 To the others it was dead, or may have been: they ended its links, so what was posted here is posted elsewhere, and took over its
 keys. It has seen nothing of that. So it doubts what it knows of keys, as for a newcomer: its events go by all holders of their
-keys, what comes to it goes on to these, and its facts are compared before anybody is told what they are. Whoever it takes for dead
-or deaf meanwhile is another matter (:mod:`dht.lateness`).
+keys, what comes to it goes on to these, and its facts are compared before anybody is told what they are. Nobody counts the events
+that it has missed, so its subscriptions are told that they may have. Whoever it takes for dead or deaf meanwhile is another matter
+(:mod:`dht.lateness`).
 
 The loop's clock may stop while the machine sleeps, so another one tells.
 """
@@ -30,7 +31,8 @@ AWAY_S = 5.0
 class Pauses:
     """Notices those of one peer.
 
-    ``clock`` tells seconds, also those in which the machine sleeps; None: that of the machine, or of a simulated network.
+    ``on_away`` hears for how many seconds the peer was. ``clock`` tells seconds, also those in which the machine sleeps; None: that
+    of the machine, or of a simulated network.
     """
 
     def __init__(
@@ -39,12 +41,14 @@ class Pauses:
         interests: Interests,
         told: Told,
         handover: Handover,
+        on_away: Callable[[float], None],
         clock: Callable[[], float] | None = None,
     ) -> None:
         self._holders = holders
         self._interests = interests
         self._told = told
         self._handover = handover
+        self._on_away = on_away
         self._clock = clock
 
     async def run(self) -> None:
@@ -59,6 +63,7 @@ class Pauses:
                 self._interests.forget()
                 self._told.newcomer()
                 self._handover.came_back()
+                self._on_away(away_s)
 
 
 def _sleepless() -> Callable[[], float]:

@@ -194,7 +194,7 @@ class Peer:
         own, send = self._exchange.own, self._outgoing.send
         self._nearby = Nearby(self._interests, own, self._publisher, self._rendezvous, self._subscriber, self._handover, send)
         self._heartbeats = Heartbeats(self._holders, self._exchange, self._versions, self._subscriber.intake.channels, self._rng)
-        pauses = Pauses(self._holders, self._interests, self._told, self._handover)
+        pauses = Pauses(self._holders, self._interests, self._told, self._handover, self._subscriber.was_away)
         self._reception = Reception(
             self.contact,
             self._exchange,

@@ -23,6 +23,7 @@ from .feeds import RecentEvents
 from .heard import Heard
 from .holders import Holders
 from .intake import Intake
+from .interruptions import BACK_S
 from .memories import Memory, OnEvent
 from .messages import Deltas, Event, Gap, Happened, Missed, Moved, Passed, Snapshot, Test
 from .model import Tuple
@@ -335,6 +336,17 @@ class Subscriber:
                     lost=missed.events,
                 )
             )
+
+    def was_away(self, away_s: float) -> None:
+        """This peer was stopped for so long: every subscription is told where others may have given up keeping events for it."""
+        if away_s >= BACK_S:
+            overrun = Overrun(
+                f"events may have been missed: this peer was stopped for {away_s:.0f} s, and others keep them for {BACK_S:.0f} s; "
+                "rows that are state will be right again in a moment",
+                lost=0,
+            )
+            for standing in list(self._standing.values()):
+                standing.on_missed(overrun)
 
     def _tell_full_windows(self) -> None:
         for spec, overrun in self._full_windows.take().items():

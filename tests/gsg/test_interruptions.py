@@ -9,7 +9,6 @@ from typing import TypeAlias
 import pytest
 from line import Line
 from peers import others, quiet, rendezvous, simulate, unread
-from place import Place
 
 import gsg.interruptions
 import rete
@@ -24,9 +23,8 @@ from gsg.intake import NEXT_S
 from gsg.interruptions import AGAIN, BACK_S, LINKS, Interrupted, Interruptions, Unheard
 from gsg.kept import Kept
 from gsg.memories import Memory
-from gsg.messages import Arrived, Event, Happened, InsertCondition, Missed
+from gsg.messages import Arrived, Event, Happened, Missed
 from gsg.model import Term
-from gsg.outgoing import Outgoing
 from gsg.ways import BrokenFeeds
 
 TellAgain: TypeAlias = Callable[[Channel, Sequence[int], int], None]
@@ -44,19 +42,22 @@ def happened(first: int, count: int, *feeds: int, late_s: int = 0) -> Happened:
 def test_what_has_arrived_is_forgotten() -> None:
     unheard = Unheard()
     for number in range(1, 5):
-        unheard.sent(happened(number, 1, 7))
+        unheard.sent(happened(number, 1, 7), 100)
 
     unheard.arrived(3)
     unheard.arrived(2)
 
-    assert list(unheard.messages) == [happened(4, 1, 7)]
+    assert list(unheard) == [happened(4, 1, 7)]
 
 
-def test_of_what_is_too_much_the_oldest_is_counted_until_it_has_arrived(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gsg.interruptions, "UNHEARD_EVENTS", 3)
+@pytest.mark.parametrize(("limit", "most"), [("UNHEARD_EVENTS", 3), ("UNHEARD_BYTES", 150)])
+def test_of_what_is_too_much_the_oldest_is_counted_until_it_has_arrived(
+    limit: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gsg.interruptions, limit, most)
     unheard = Unheard()
     for number in (1, 3, 5):
-        unheard.sent(happened(number, 2, 7))
+        unheard.sent(happened(number, 2, 7), 100)
 
     counted = dict(unheard.missed)
     unheard.arrived(1)
@@ -64,13 +65,13 @@ def test_of_what_is_too_much_the_oldest_is_counted_until_it_has_arrived(monkeypa
     unheard.arrived(2)
 
     assert (counted, still, dict(unheard.missed)) == ({7: 4}, {7: 4}, {})
-    assert list(unheard.messages) == [happened(5, 2, 7)]
+    assert list(unheard) == [happened(5, 2, 7)]
 
 
 def test_who_is_back_is_told_what_was_under_way_what_the_link_did_not_take_and_what_happened_since() -> None:
     unheard, held = Unheard(), Kept()
-    unheard.sent(happened(1, 1, 7, 8))
-    unheard.sent(happened(2, 1, 8))
+    unheard.sent(happened(1, 1, 7, 8), 100)
+    unheard.sent(happened(2, 1, 8), 100)
     held.add(happened(3, 1, 7))
 
     interrupted = Interrupted(Line("away"), unheard, held, 10.0)
@@ -101,12 +102,26 @@ def test_what_is_too_much_for_a_link_that_broke_is_counted(limit: str, monkeypat
     assert list(interrupted.of(8, 9, 0.0)) == [happened(1, 2, 9, late_s=1), Missed(9, 1)]
 
 
+def test_what_is_told_is_not_counted_as_lost_and_what_is_not_told_is() -> None:
+    interruptions, link = Interruptions(), Line("away")
+    interruptions.sent(link, happened(1, 2, 7, 8), 100)
+    interrupted, _ = interruptions.begin(link, None, 0.0)
+    interrupted.add(Missed(7, 5))
+    interrupted.add(happened(3, 4, 8))
+
+    told = list(interrupted.of(7, 9, 0.0))
+    interruptions.end(interrupted)
+
+    assert told == [happened(1, 2, 9, late_s=1), Missed(9, 5)]
+    assert interruptions.untold == 6
+
+
 def test_what_happens_after_the_break_is_kept_also_where_it_was_matched_before() -> None:
     interruptions, link = Interruptions(), Line("away")
-    interruptions.sent(link, happened(1, 1, 7))
+    interruptions.sent(link, happened(1, 1, 7), 100)
 
     interrupted, _ = interruptions.begin(link, None, 0.0)
-    interruptions.sent(link, happened(2, 1, 7))
+    interruptions.sent(link, happened(2, 1, 7), 100)
 
     assert list(interrupted.of(7, 8, 0.0)) == [happened(1, 1, 8, late_s=1), happened(2, 1, 8, late_s=1)]
 
@@ -119,6 +134,7 @@ def test_of_links_that_broke_the_first_are_forgotten_where_they_are_too_many(mon
     gone = [interrupted for _, beyond in begun for interrupted in beyond]
 
     assert gone == [begun[0][0], begun[1][0]]
+    assert interruptions.oldest() is begun[2][0]
     assert interruptions.of(Line("a").contact.id) == [begun[2][0]]
 
 
@@ -359,98 +375,6 @@ def test_nothing_is_remembered_of_a_link_that_broke(ends: str) -> None:
         assert not any(broken.intersection(stream.come) for stream in streams.values())
 
     simulate(work, seed=4, size=5)
-
-
-class Lines:
-    """A rendezvous with links to one subscriber; what is to go on is not begun."""
-
-    def __init__(self) -> None:
-        self.place = Place()
-        self.outgoing = Outgoing(self.place.rendezvous, lambda work: work.close())
-        self.number = 0
-
-    def link(self, *, standby: bool = False) -> tuple[Line, int]:
-        """Another link to it, with a feed of its own."""
-        self.number += 1
-        line = Line("subscriber")
-        asked = InsertCondition(1, self.number, rete.Template(("x", None)), 0, events_only=True, standby=standby)
-        self.place.rendezvous.insert_condition(line, asked)
-        return line, self.number
-
-    def told(self, line: Line) -> list[int]:
-        """The numbers of the events that a link was told."""
-        return [event.number for message in line.sent if isinstance(message, Happened) for event in message.events]
-
-
-@pytest.mark.parametrize("standby", [False, True], ids=["fed", "standing by"])
-async def test_what_was_about_to_be_sent_when_the_link_broke_is_told_by_the_next_one(standby: bool) -> None:
-    lines = Lines()
-    first, feed = lines.link(standby=standby)
-    lines.place.flash(("x", 1), ("x", 2))
-    lines.outgoing.lost(first)
-    lines.place.flash(("x", 3))
-    lines.outgoing.flush()
-
-    second, instead = lines.link()
-    lines.outgoing.tell_again(second, [feed], instead)
-
-    assert lines.told(second) == [1, 2, 3]
-    assert (lines.place.rendezvous.feeds(), lines.place.rendezvous.feeds(standby=True)) == (1, 0)
-
-
-async def test_a_feed_of_a_new_life_is_not_told_what_one_of_the_same_number_was_to_be() -> None:
-    lines = Lines()
-    first, feed = lines.link()
-    lines.outgoing.lost(first)
-    lines.place.flash(("x", 1))
-    second, other = Line("subscriber"), 99
-    asked = InsertCondition(1, other, rete.Template(("y", None)), 0, events_only=True)
-    lines.place.rendezvous.insert_condition(second, asked)
-
-    lines.outgoing.tell_again(second, [feed], other)
-
-    assert lines.told(second) == []
-
-
-async def test_a_link_that_broke_unnoticed_ends_when_its_feeds_come_by_another_one() -> None:
-    lines = Lines()
-    first, feed = lines.link()
-    lines.place.flash(("x", 1))
-    lines.outgoing.flush()
-
-    second, instead = lines.link()
-    lines.outgoing.tell_again(second, [feed], instead)
-    lines.place.flash(("x", 2))
-    lines.outgoing.flush()
-
-    assert (lines.told(first), lines.told(second)) == ([1], [1, 2])
-    assert lines.place.rendezvous.feeds() == 1
-
-
-async def test_a_link_that_breaks_before_it_has_told_of_the_one_before_is_told_of_too() -> None:
-    lines = Lines()
-    feeds: list[int] = []
-    for number in range(3):
-        line, feed = lines.link()
-        if feeds:
-            lines.outgoing.tell_again(line, feeds, feed)
-        feeds.append(feed)
-        lines.place.flash(("x", number))
-        lines.outgoing.flush()
-        if number < 2:
-            lines.outgoing.lost(line)
-
-    assert lines.told(line) == [1, 2, 3]
-
-
-async def test_a_link_with_too_many_feeds_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gsg.outgoing.FEEDS", 0)
-    lines = Lines()
-    first, _ = lines.link()
-
-    lines.outgoing.lost(first)
-
-    assert lines.place.rendezvous.feeds() == 0
 
 
 def test_who_lost_its_link_keeps_nobody_from_what_it_had_for_itself() -> None:

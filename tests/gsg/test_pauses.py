@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
 from line import Line
 from peers import QUIET_S, quiet, simulate
 
 import dht
 from dht.simnet import SimNet, run
 from gsg import Peer, Sign
-from gsg.errors import PeerUnreachable
+from gsg.errors import Overrun, PeerUnreachable
 from gsg.exchange import ANSWER_TIMEOUT_S
 from gsg.features import key
 from gsg.heartbeats import BEAT_S, SILENT_S
 from gsg.holders import UNSURE_S
 from gsg.inorder import InOrder
+from gsg.interruptions import BACK_S
 from gsg.live import LiveSubscription
 from gsg.messages import Deltas, Origin, Passed
 from gsg.ordering import ORDER_WAIT_S
@@ -174,8 +176,9 @@ def test_a_peer_whose_machine_slept_loses_no_event_though_its_timers_are_not_lat
         stopped, subscription = await fed(peers)
         parts = stopped._holders, stopped._interests, stopped._told, stopped._handover
         slept_s = 0.0
+        told: list[float] = []
         async with asyncio.TaskGroup() as group:
-            looking = group.create_task(Pauses(*parts, clock=lambda: net.loop.time() + slept_s).run())
+            looking = group.create_task(Pauses(*parts, told.append, clock=lambda: net.loop.time() + slept_s).run())
             await asyncio.sleep(LOOK_S / 2 - MOMENT_S)
             await bury(stopped, peers)
 
@@ -187,5 +190,27 @@ def test_a_peer_whose_machine_slept_loses_no_event_though_its_timers_are_not_lat
 
         assert subscription.pending == 1
         assert [sign for sign, _ in await subscription.batch(10)] == [Sign.EVENT]
+        assert told == [pytest.approx(AWAY_S, abs=0.1)]
 
     simulate(work, seed=3, size=8)
+
+
+def test_subscriptions_are_told_that_their_peer_was_stopped_for_longer_than_events_are_kept() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        here = peers[0]
+        resumed, ended = await here.subscribe('("x", ?n)'), await here.subscribe('("x", ?n)', overflow="error")
+
+        here._subscriber.was_away(BACK_S - 1)
+        calm = [subscription.has_ended for subscription in (resumed, ended)]
+        here._subscriber.was_away(BACK_S + 5)
+
+        with pytest.raises(Overrun, match=r"events may have been missed: this peer was stopped for 25 s, and others keep") as told:
+            await resumed.batch(1)
+        await here.notify([("x", 1)])
+        with pytest.raises(Overrun, match="this peer was stopped"):
+            await ended.batch(1)
+        assert calm == [False, False]
+        assert told.value.lost == 0
+        assert len(await resumed.batch(1)) == 1, "it goes on"
+
+    simulate(work, seed=3, size=2)
