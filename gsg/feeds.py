@@ -15,6 +15,7 @@ from enum import Enum
 from itertools import repeat
 from typing import TypeAlias
 
+from .errors import PeerMisbehaved
 from .messages import Deltas, Snapshot
 from .model import Tuple
 
@@ -29,7 +30,7 @@ class FeedState(Enum):
     LIVE = "live"
 
 
-class SequenceHole(Exception):
+class SequenceHole(PeerMisbehaved):
     """Deltas are missing: the feed has to be resumed by a fresh snapshot."""
 
 
@@ -47,6 +48,7 @@ class AlphaFeed:
         self.round = 0
         """Counts snapshots: what came before one that has begun is part of it."""
         self._parts: dict[Tuple, int] = {}
+        """Of a snapshot that is not whole. Bounded by what its rendezvous holds, as ``facts`` are."""
         self._expected = 0
 
     def snapshot(self, part: Snapshot) -> Differences | None:
@@ -75,7 +77,7 @@ class AlphaFeed:
             return False
         if deltas.sequence > self._expected:
             self.state = FeedState.WAITING
-            raise SequenceHole
+            raise SequenceHole(f"deltas {self._expected} to {deltas.sequence - 1} of feed {self.number} did not come")
         self._expected += 1
         return True
 
@@ -101,6 +103,8 @@ RECENT_RUNS = 32_768
 comes by one rendezvous may be far behind another that is quicker, so a stream is remembered by where it begins and ends."""
 RECENT_PUBLISHERS = 1_024
 """Publishers remembered; beyond, the one unheard of for the longest is forgotten."""
+RECENT_RUNS_OF_ALL = 1_000_000
+"""Runs remembered of all publishers together, some 80 MB; beyond, likewise."""
 
 _Runs: TypeAlias = "tuple[list[int], list[int]]"
 """The first and the last number of each run of events that were all seen, in order."""
@@ -109,11 +113,13 @@ _Runs: TypeAlias = "tuple[list[int], list[int]]"
 class RecentEvents:
     """Which events were seen: the same event arrives by every rendezvous that has a matching template."""
 
-    __slots__ = ("_by_publisher", "_firsts", "_lasts", "_latest")
+    __slots__ = ("_by_publisher", "_firsts", "_lasts", "_latest", "_runs")
 
     def __init__(self) -> None:
         self._by_publisher: dict[bytes, _Runs] = {}
-        """Limits: RECENT_PUBLISHERS; RECENT_RUNS of each."""
+        """Limits: RECENT_PUBLISHERS; RECENT_RUNS of each; RECENT_RUNS_OF_ALL."""
+        self._runs = 0
+        """How many runs there are in all."""
         self._latest: bytes | None = None
         """The last publisher, who is mostly the next one too."""
         self._firsts: list[int] = []
@@ -135,6 +141,7 @@ class RecentEvents:
         if goes_on and leads_to:
             del firsts[after]
             del lasts[after - 1]
+            self._runs -= 1
         elif goes_on:
             lasts[after - 1] = number
         elif leads_to:
@@ -142,16 +149,25 @@ class RecentEvents:
         else:
             firsts.insert(after, number)
             lasts.insert(after, number)
+            self._runs += 1
             if len(firsts) > RECENT_RUNS:
-                del firsts[: RECENT_RUNS // 8 + 1], lasts[: RECENT_RUNS // 8 + 1]
+                old = RECENT_RUNS // 8 + 1
+                del firsts[:old], lasts[:old]
+                self._runs -= old
+            while self._runs > RECENT_RUNS_OF_ALL and len(self._by_publisher) > 1:
+                self._forget_oldest()
         return True
+
+    def _forget_oldest(self) -> None:
+        firsts, _ = self._by_publisher.pop(next(iter(self._by_publisher)))
+        self._runs -= len(firsts)
 
     def _turn_to(self, publisher: bytes) -> None:
         seen = self._by_publisher.pop(publisher, None)
         if seen is None:
             seen = ([], [])
             if len(self._by_publisher) >= RECENT_PUBLISHERS:
-                del self._by_publisher[next(iter(self._by_publisher))]
+                self._forget_oldest()
         self._by_publisher[publisher] = seen
         self._latest = publisher
         self._firsts, self._lasts = seen

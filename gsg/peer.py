@@ -212,7 +212,8 @@ class Peer:
             self._holders,
             self._start_task,
         )
-        for read in (self._keeping.counts, self._outgoing.counts, self._subscriptions.counts, self.quotas.counts):
+        of_parts = (self._keeping, self._outgoing, self._publisher, self._subscriptions, self.quotas)
+        for read in [part.counts for part in of_parts]:
             self.counters.add(read)
         self.counters.add(lambda: counts_of_refused(self._membership))
         await self._group.__aenter__()

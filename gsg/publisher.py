@@ -26,7 +26,7 @@ from .features import positions
 from .holders import Holders
 from .interests import Interests
 from .lately import KEPT_S, NOTICED_S, Lately, Said
-from .messages import After, Done, Event, Origin, Publish
+from .messages import After, Count, Done, Event, Origin, Publish
 from .model import Tuple, show
 from .parcels import Parcel, Places, cut, sizes_of
 from .passing import Sent
@@ -184,6 +184,10 @@ class Publisher:
         """A peer holds nothing any more; whether :meth:`send_again` has something to do."""
         self._again += self._lately.of(peer, self.now())
         return bool(self._again)
+
+    def counts(self) -> list[Count]:
+        """What limits may have cost, for ``gsg status``."""
+        return [Count("events_not_sent_again", self._lately.lost)]
 
     async def send_again(self) -> None:
         """Send once more what a rendezvous that is gone may not have told, unless that was done before something newer."""

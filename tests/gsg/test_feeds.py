@@ -161,3 +161,19 @@ def test_the_publisher_unheard_of_for_the_longest_is_forgotten(monkeypatch: pyte
         recent.is_new(publisher, 1)
 
     assert [recent.is_new(b"p", 1), recent.is_new(b"r", 1), recent.is_new(b"q", 1)] == [False, False, True]
+
+
+def test_of_all_publishers_together_so_many_runs_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feeds, "RECENT_RUNS_OF_ALL", 5)
+    monkeypatch.setattr(feeds, "RECENT_RUNS", 7)
+    recent = RecentEvents()
+    for publisher in (b"p", b"q"):
+        for number in (1, 3, 5):
+            recent.is_new(publisher, number)
+
+    beyond = [recent.is_new(b"q", number) for number in (1, 3, 5)], recent.is_new(b"p", 1)
+    for number in range(10, 100, 2):
+        recent.is_new(b"q", number)
+
+    assert beyond == ([False] * 3, True), "whoever was unheard of for the longest is forgotten"
+    assert not recent.is_new(b"q", 98), "one alone has its own limit"

@@ -63,3 +63,35 @@ def test_nothing_is_kept_for_longer_than_it_counts() -> None:
     lately.add(OTHER, said(2, 100.0), 100.0, 10)
 
     assert len(lately) == 1
+
+
+@pytest.mark.parametrize("all_its_room_is_others", [False, True])
+def test_what_had_no_room_is_counted_where_its_rendezvous_dies_in_the_next_moment(
+    monkeypatch: pytest.MonkeyPatch, *, all_its_room_is_others: bool
+) -> None:
+    monkeypatch.setattr(gsg.lately, "EVENTS", 2)
+    lately = Lately()
+    lately.add(GONE, said(1, 1.0), 1.0, 10)
+    for number in range(2, 9):
+        lately.add(GONE, said(number, 10.0), 10.0, 10)
+    for number in (10, 11) if all_its_room_is_others else (10,):
+        lately.add(OTHER, said(number, 10.0), 10.0, 10)
+
+    lately.of(OTHER, 11.0)
+    none_of_the_other = lately.lost
+    lately.of(GONE, 11.0)
+    lately.of(GONE, 11.0)
+
+    assert (none_of_the_other, lately.lost) == (0, 6 + all_its_room_is_others), "the first was acknowledged long before"
+
+
+def test_what_had_no_room_is_counted_for_so_many_moments_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gsg.lately, "EVENTS", 1)
+    monkeypatch.setattr(gsg.lately, "BEYOND", 3)
+    lately = Lately()
+    for number in range(6):
+        lately.add(GONE, said(number, 10 + number / 5), 10 + number / 5, 10)
+
+    lately.of(GONE, 11.0)
+
+    assert lately.lost == 3
