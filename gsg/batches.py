@@ -11,7 +11,7 @@ from typing import Protocol
 from .audiences import Audience
 from .errors import PeerUnreachable
 from .features import HOME
-from .lately import Said
+from .lately import Said, late
 from .messages import After, Done, Event, Flash, Message, Origin, Part, Publish
 from .model import Tuple
 from .parcels import Parcel
@@ -211,12 +211,9 @@ class Again:
 
     def __init__(self, publisher: Numbering, said: Sequence[Said]) -> None:
         self._publisher = publisher
-        now = publisher.now()
         self._audience = said[0].audience
         self._said_s = [one.said_s for one in said for _ in one.events]
-        self._events = [
-            Event(event.number, event.items, event.text, int(now - one.said_s) + 1) for one in said for event in one.events
-        ]
+        self._events = [event for one in said for event in one.events]
         self.tuples = [event.items for event in self._events]
         self.places = dict(enumerate(places for one in said for places in one.places))
         self.sizes = [size_bytes(event.items) + 4 * len(event.text or "") for event in self._events]
@@ -228,8 +225,9 @@ class Again:
         return ()
 
     def message(self, parcel: Parcel, request: int, after: After) -> Message:
-        """A Flash."""
-        events = [self._events[number] for number in parcel.numbers]
+        """A Flash, which says how late they are as it goes: to reach its holder may have taken seconds."""
+        now = self._publisher.now()
+        events = [late(self._events[number], now - self._said_s[number]) for number in parcel.numbers]
         return Flash(request, self._publisher.own_id, events, parcel.places, unsure=True, after=after, audience=self._audience)
 
     def acknowledged(self, parcel: Parcel, done: Done) -> None:

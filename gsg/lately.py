@@ -27,6 +27,17 @@ BEYOND = 4_096
 """What goes for want of room is counted for so long together, and so many of these counts are kept; beyond, the oldest goes."""
 
 
+def late(event: Event, since_s: float) -> Event:
+    """The same event, which was said so long ago: at least a second less than it says."""
+    return Event(event.number, event.items, event.text, int(since_s) + 1)
+
+
+def later(events: Sequence[Event], waited_s: float) -> Sequence[Event]:
+    """The same events, which have waited for so long since they came; less than a second is nothing."""
+    whole_s = int(waited_s)
+    return events if not whole_s else [late(event, max(event.late_s - 1, 0) + whole_s) for event in events]
+
+
 @dataclass(frozen=True, slots=True)
 class Said:
     """Events, each with the positions under which they went to one rendezvous."""

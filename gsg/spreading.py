@@ -28,6 +28,7 @@ from .errors import GsgError, PeerUnreachable
 from .exchange import Channel, Exchange, Leaving, LinkBroke, answer_of, show
 from .handover import Handover
 from .holders import Holders
+from .lately import later
 from .messages import After, Done, Failed, Flash, Message
 from .onward import Admitted, Onward
 from .passages import SLICE_S, Passage
@@ -245,8 +246,15 @@ class Spreading:
         return Taken.NO
 
 
-def _part(message: Flash, part: dict[int, bytearray], after: After) -> Callable[[int], Message]:
-    """Some of the events of a message, as they go on."""
+def _part(message: Flash, part: dict[int, bytearray], after: After) -> Callable[[int], Flash]:
+    """Some of the events of a message, as they go on, which may be seconds after they came here."""
     events = [message.events[number] for number in part]
     places = [bytes(positions) for positions in part.values()]
-    return lambda request: Flash(request, message.publisher, events, places, forwarded=True, after=after, audience=message.audience)
+    now = asyncio.get_running_loop().time
+    came_s = now()
+
+    def make(request: int) -> Flash:
+        going = list(later(events, now() - came_s))
+        return Flash(request, message.publisher, going, places, forwarded=True, after=after, audience=message.audience)
+
+    return make

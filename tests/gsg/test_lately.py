@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import gsg.lately
-from gsg.lately import KEPT_S, NOTICED_S, Lately, Said
+from gsg.lately import KEPT_S, NOTICED_S, Lately, Said, late, later
 from gsg.messages import Event
 
 GONE, OTHER = b"gone", b"other"
@@ -95,3 +95,16 @@ def test_what_had_no_room_is_counted_for_so_many_moments_at_most(monkeypatch: py
     lately.of(GONE, 11.0)
 
     assert lately.lost == 3
+
+
+def test_an_event_says_how_late_it_is_to_a_second() -> None:
+    assert [late(Event(1, ("x",), "x", late_s), 2.3) for late_s in (0, 9)] == [Event(1, ("x",), "x", 3)] * 2
+
+
+@pytest.mark.parametrize(
+    ("came", "waited_s", "goes"), [(0, 0.9, 0), (3, 0.9, 3), (0, 2.5, 3), (3, 2.5, 5)], ids=["at once", "late", "waited", "both"]
+)
+def test_what_waits_is_so_much_later(came: int, waited_s: float, goes: int) -> None:
+    [event] = later([Event(1, ("x",), late_s=came)], waited_s)
+
+    assert event == Event(1, ("x",), late_s=goes)

@@ -10,12 +10,13 @@ from members import member_of
 from peers import others, quiet, rendezvous, simulate
 
 import rete
-from dht.simnet import SimNet
+from dht.simnet import SimNet, run
 from gsg import Peer
 from gsg.exchange import ANSWER_TIMEOUT_S, Answer
 from gsg.messages import Done, Event, Failed, Flash
 from gsg.messages import Test as TupleTest  # a name that pytest does not take for a class of tests
 from gsg.model import Symbol
+from gsg.spreading import _part
 from gsg.transit import DEFECT
 
 RANG = Symbol("rang")
@@ -59,6 +60,17 @@ def test_events_that_no_holder_took_are_not_acknowledged() -> None:
     assert isinstance(answer, Failed)
     assert "did not take events while keys change hands, and nobody else has them; publish them again" in answer.reason
     assert after_s < ANSWER_TIMEOUT_S, "whoever published them would take this peer for dead"
+
+
+def test_events_that_waited_for_their_turn_with_a_holder_say_so() -> None:
+    async def work(net: SimNet) -> None:
+        make = _part(rang(b"p" * 20, 1, 1), {0: bytearray(b"\0")}, [])
+        at_once = make(1)
+        await asyncio.sleep(2.5)
+
+        assert [event.late_s for event in (*at_once.events, *make(2).events)] == [0, 3]
+
+    run(work, seed=1)
 
 
 @pytest.fixture
