@@ -132,17 +132,16 @@ class JoinFailed(RemoteError):
 
     def __init__(self, tried: Sequence[tuple[Address, str]]) -> None:
         self.tried = tuple(tried)
-        lines = "".join(f"\n    {show(*address)}: {problem}" for address, problem in self.tried)
         refused = [(address, problem) for address, problem in self.tried if problem.startswith(REFUSED)]
         self.is_refused = bool(refused)
         if refused and len(refused) == len(self.tried):
             # They run, and will not talk with this one: nothing else is to be checked.
             super().__init__("; ".join(f"the peer at {show(*address)} {problem}" for address, problem in refused))
             return
+        where = ", ".join(f"{show(*address)} ({problem})" for address, problem in self.tried)
         super().__init__(
-            "no peer answered at the addresses to join; expected at least one of them to be a running peer; "
-            "check that it runs, that the address is that of its --listen (not of its HTTP door), that --allow-peers here names it "
-            f"where that is said, and that UDP reaches it, or start without addresses to be the first peer{lines}"
+            f"no peer answered at {where}; expected the --listen address of a peer that runs, not that of its HTTP door: check it "
+            "there, and that UDP gets through, or start without addresses to be the first peer"
         )
 
 

@@ -18,7 +18,9 @@ OTHERS = stat.S_IRGRP | stat.S_IROTH
 
 AnyCommand = TypeVar("AnyCommand", bound=Callable[..., Any])  # Any: click calls it with what its options say
 
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_FILE = click.Path(dir_okay=False, path_type=Path)
+SECRET_NEXT = "make one with `(umask 077; openssl rand -hex 32 > {file})`, and copy it to every peer"
+ALLOWED_NEXT = "write into it the ids of the peers that may come, one a line, as `gsg status` shows them"
 _OPTIONS = [
     click.option(
         "--secret-file",
@@ -64,7 +66,7 @@ def network_of(secret_file: Path | None, allow_peers: Path | None, link_tls: str
 
     secret = None
     if secret_file is not None:
-        secret = _read(secret_file, "--secret-file").encode()
+        secret = _read(secret_file, "--secret-file", SECRET_NEXT).encode()
         mode = stat.S_IMODE(secret_file.stat().st_mode) if os.name == "posix" and secret_file.is_file() else 0
         if mode & OTHERS:
             click.echo(f"gsg: warning: {secret_file} can be read by others (mode {mode:04o}); chmod 600 it", err=True)
@@ -72,7 +74,7 @@ def network_of(secret_file: Path | None, allow_peers: Path | None, link_tls: str
         # Set and empty is a mistake, as of a script that did not find the secret: it is to open no network.
         secret = said.encode()
     try:
-        allowed = None if allow_peers is None else allowed_from(_read(allow_peers, "--allow-peers"))
+        allowed = None if allow_peers is None else allowed_from(_read(allow_peers, "--allow-peers", ALLOWED_NEXT))
     except BadNetwork as error:
         raise click.BadParameter(f"{allow_peers}: {error}", param_hint="--allow-peers") from None
     try:
@@ -94,8 +96,10 @@ def members_of(network: Network) -> str:
     return "members: everybody who reaches this peer; --secret-file FILE makes the network private"
 
 
-def _read(file: Path, option: str) -> str:
+def _read(file: Path, option: str, next_step: str) -> str:
     try:
         return file.read_text("utf-8")
+    except FileNotFoundError:
+        raise click.BadParameter(f"there is no file {file}; {next_step.format(file=file)}", param_hint=option) from None
     except (OSError, UnicodeDecodeError) as error:
         raise click.BadParameter(f"{file} cannot be read: {error}", param_hint=option) from None

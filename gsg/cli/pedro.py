@@ -43,7 +43,7 @@ _OPTIONS = [
     ),
     click.option(
         "--pedro-secret",
-        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        type=click.Path(dir_okay=False, path_type=Path),
         metavar="FILE",
         help="What Pedro clients must say first, the first line of the file.",
     ),
@@ -123,5 +123,10 @@ class PedroOptions:
     def _secret(file: Path) -> str:
         try:
             return file.read_text("utf-8").split("\n")[0].strip()
+        except FileNotFoundError:
+            raise click.BadParameter(
+                f"there is no file {file}; write what Pedro clients are to say into its first line, for this user alone to read",
+                param_hint="--pedro-secret",
+            ) from None
         except (OSError, UnicodeDecodeError) as error:
             raise click.BadParameter(f"{file} cannot be read: {error}", param_hint="--pedro-secret") from None

@@ -20,10 +20,12 @@ class PublishProgress:
     """
 
     def __init__(self, title: str, raw: IO[bytes], size_bytes: int | None, *, quiet: bool) -> None:
-        self.done = 0
-        """Tuples acknowledged."""
+        self.facts = 0
+        """Facts acknowledged."""
         self.changed = 0
         """Those of them that were not true before, or were and are no longer."""
+        self.events = 0
+        """Events acknowledged."""
         self._title = title
         self._raw = raw
         self._size_bytes = size_bytes
@@ -49,11 +51,14 @@ class PublishProgress:
         """Some are about to be sent."""
         self._started_s = self._started_s or time.perf_counter()
 
-    def acknowledged(self, tuples: int, changed: int) -> None:
-        """So many more have arrived for good, and so many of them changed what is true (events always do)."""
+    def acknowledged(self, tuples: int, changed: int | None) -> None:
+        """So many more have arrived for good, and so many of them changed what is true; None of events, which never do."""
         self._acknowledged_s = time.perf_counter()
-        self.done += tuples
-        self.changed += changed
+        if changed is None:
+            self.events += tuples
+        else:
+            self.facts += tuples
+            self.changed += changed
         if self._bar is not None:
             at = self._raw.tell() if self._size_bytes is not None else 0
             self._bar.update(self._bar.task_ids[0], completed=at, said=self._tuples())
@@ -65,13 +70,17 @@ class PublishProgress:
             return
         if kind is None:
             seconds = self._acknowledged_s - self._started_s
-            rate = self.done / max(seconds, 1e-9)
-            click.echo(
-                f"{self._tuples()} acknowledged in {seconds:.1f} s ({rate:,.0f}/s); {self.changed:,} changed something",
-                err=True,
-            )
+            rate = (self.facts + self.events) / max(seconds, 1e-9)
+            changed = f"; {self.changed:,} changed something" if self.facts or not self.events else ""
+            click.echo(f"{self._tuples()} acknowledged in {seconds:.1f} s ({rate:,.0f}/s){changed}", err=True)
         else:
-            click.echo(f"{self._tuples()} {'was' if self.done == 1 else 'were'} acknowledged before this stopped", err=True)
+            were = "was" if self.facts + self.events == 1 else "were"
+            click.echo(f"{self._tuples()} {were} acknowledged before this stopped", err=True)
 
     def _tuples(self) -> str:
-        return f"{self.done:,} tuple{'' if self.done == 1 else 's'}"
+        facts, events = _number_of(self.facts, "fact"), _number_of(self.events, "event")
+        return f"{facts} and {events}" if self.facts and self.events else events if self.events else facts
+
+
+def _number_of(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"

@@ -35,7 +35,7 @@ Only: TypeAlias = "dict[str, Audience | None]"
 """For whom, as a keyword of whatever sends."""
 
 
-@click.command(short_help="Publish the tuples of a file, or retract them.")
+@click.command(short_help="Publish the facts or events of a file, or retract facts.")
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 @click.option(
     "--format", "format_name", type=click.Choice(["nt", "ttl", "gsg"]), help="What the file holds. [default: by its suffix]"
@@ -51,11 +51,17 @@ Only: TypeAlias = "dict[str, Audience | None]"
 @click.option("-q", "--quiet", is_flag=True, help="Neither progress nor a summary.")
 @peer_option
 def command(file: Path, format_name: str | None, retract: bool, audiences: tuple[str, ...], quiet: bool, url: str) -> None:
-    """Publish the tuples of FILE ('-' for standard input) as facts.
+    """Publish the tuples of FILE ('-' for standard input): facts, which stay until they are retracted, and events.
 
-    FILE is N-Triples (.nt), Turtle (.ttl), either of them gzipped (.gz), or a GSG script (.gsg). A script is checked as a whole
-    before any of it is sent; the other formats are published as they are read, and an error says how many tuples before it were
-    acknowledged. With --audience only the peers named can read the tuples, at their doors; to retract them, name the same.
+    \b
+    Facts:    gsg publish friends.ttl
+              echo 'INSERT { (lamp, on) }' | gsg publish --format gsg -
+    Events:   echo 'NOTIFY { (door, rang) }' | gsg publish --format gsg -
+
+    FILE is N-Triples (.nt) or Turtle (.ttl), each perhaps gzipped (.gz), whose triples are all facts, or a GSG script (.gsg), which
+    has INSERT and DELETE for facts and NOTIFY for events. A script is checked as a whole before any of it is sent; the other
+    formats are published as they are read, and an error says how many tuples before it were acknowledged. With --audience only the
+    peers named can read the tuples, at their doors; to retract them, name the same.
     """
     readers = [reader.strip() for some in audiences for reader in some.split(",")] if audiences else None
     run(_publish(file, format_name, retract, readers, quiet, url))
@@ -133,7 +139,7 @@ async def _in_order(batches: AsyncIterator[list[Tuple]], send: Send, progress: P
     async def settle() -> None:
         count, task = under_way.popleft()
         changed = await task
-        progress.acknowledged(count, changed if isinstance(changed, int) else count)
+        progress.acknowledged(count, changed if isinstance(changed, int) else None)
 
     try:
         async for batch in batches:

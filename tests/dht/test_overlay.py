@@ -245,12 +245,9 @@ def test_joining_without_an_answer_names_every_address_that_was_tried() -> None:
         run(main, seed=9)
 
     assert str(failed.value) == (
-        "no peer answered at the addresses to join; expected at least one of them to be a running peer; "
-        "check that it runs, that the address is that of its --listen (not of its HTTP door), that --allow-peers here names it "
-        "where that is said, and that UDP reaches it, or start without addresses to be the first peer\n"
-        "    10.9.9.9:1: no answer\n"
-        "    nowhere.example:2: the name does not resolve (Name or service not known)\n"
-        "    10.0.0.1:7400: that is this peer itself"
+        "no peer answered at 10.9.9.9:1 (no answer), nowhere.example:2 (the name does not resolve (Name or service not known)), "
+        "10.0.0.1:7400 (that is this peer itself); expected the --listen address of a peer that runs, not that of its HTTP door: "
+        "check it there, and that UDP gets through, or start without addresses to be the first peer"
     )
     assert [address for address, _ in failed.value.tried] == [("10.9.9.9", 1), ("nowhere.example", 2), ("10.0.0.1", 7400)]
 

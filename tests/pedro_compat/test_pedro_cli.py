@@ -72,7 +72,7 @@ async def test_without_options_the_door_is_the_paper_s_and_asks_for_nothing() ->
     [
         ("--pedro-dialect", "1.13", "'1.13' is not one of 'paper', '1.14'"),
         ("--pedro-size", "10", "10 is not in the range 64<=x<=1048576"),
-        ("--pedro-secret", "no/such/file", "File 'no/such/file' does not exist"),
+        ("--pedro-secret", "no/such/file", "there is no file no/such/file; write what Pedro clients are to say"),
         ("--pedro-remember", "-1", "-1.0 is not in the range"),
     ],
 )

@@ -37,7 +37,7 @@ def test_a_file_is_published_and_retracted(gsg: Gsg, tmp_path: Path) -> None:
 
     published = gsg("publish", path)
     assert (published.exit_code, published.stdout) == (0, "")
-    assert re.fullmatch(r"2,500 tuples acknowledged in [\d.]+ s \([\d,]+/s\); 2,500 changed something\n", published.stderr)
+    assert re.fullmatch(r"2,500 facts acknowledged in [\d.]+ s \([\d,]+/s\); 2,500 changed something\n", published.stderr)
     assert len(rows(gsg, "(?s, <x:plain>, *)")) == 2_500
     assert gsg("publish", path, "--retract").exit_code == 0
     assert rows(gsg, "(?s, <x:plain>, *)") == []
@@ -74,12 +74,12 @@ def test_a_script_inserts_deletes_and_notifies(gsg: Gsg, tmp_path: Path) -> None
     assert rows(gsg, "(scripted, ?n)") == ["+ ?n=2"]
 
 
-def test_one_tuple_is_counted_in_the_singular(gsg: Gsg) -> None:
+def test_one_fact_is_counted_in_the_singular(gsg: Gsg) -> None:
     whole = gsg("publish", "--format", "nt", "-", input=triples("single", 1))
     broken = gsg("publish", "--format", "nt", "-", input=triples("single", 1) + "oops\n")
 
-    assert whole.stderr.startswith("1 tuple acknowledged in ")
-    assert broken.stderr.startswith("1 tuple was acknowledged before this stopped\n")
+    assert whole.stderr.startswith("1 fact acknowledged in ")
+    assert broken.stderr.startswith("1 fact was acknowledged before this stopped\n")
 
 
 def test_a_malformed_line_in_the_middle_is_named_and_what_came_before_it_is_there(gsg: Gsg, tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_a_malformed_line_in_the_middle_is_named_and_what_came_before_it_is_ther
     result = gsg("publish", path)
 
     assert result.exit_code == 2
-    assert "1,234 tuples were acknowledged before this stopped\n" in result.stderr
+    assert "1,234 facts were acknowledged before this stopped\n" in result.stderr
     assert re.search(r"^gsg: data\.nt line 1235, column \d+: ", result.stderr, re.MULTILINE)
     assert "    <x:s> <x:before> oops .\n" in result.stderr
     assert len(rows(gsg, "(?s, <x:before>, *)")) == 1_234

@@ -71,6 +71,20 @@ def test_a_secret_or_a_list_that_is_none_is_refused_before_the_peer_starts(
     assert option in result.output
 
 
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("--secret-file", "there is no file no/such; make one with `(umask 077; openssl rand -hex 32 > no/such)`, and copy it"),
+        ("--allow-peers", "there is no file no/such; write into it the ids of the peers that may come, one a line"),
+    ],
+)
+def test_a_file_that_is_not_there_is_named_with_what_to_do(option: str, said: str) -> None:
+    result = CliRunner().invoke(main, ["peer", option, "no/such"])
+
+    assert result.exit_code == 2
+    assert said in " ".join(result.output.split()).replace("│ ", "")
+
+
 @pytest.mark.parametrize("secret", ["short", "", " "], ids=["short", "empty", "blank"])
 def test_a_secret_in_the_environment_is_checked_too(secret: str) -> None:
     # No peer starts, whatever becomes of the secret: nobody has this address (RFC 5737).

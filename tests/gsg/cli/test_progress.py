@@ -24,11 +24,38 @@ def test_only_the_time_from_the_first_sent_to_the_last_acknowledged_counts(
         progress.acknowledged(2, 1)
         now_s = 90.0  # the end of the file
 
-    assert capsys.readouterr().err == "4 tuples acknowledged in 2.0 s (2/s); 3 changed something\n"
+    assert capsys.readouterr().err == "4 facts acknowledged in 2.0 s (2/s); 3 changed something\n"
 
 
 def test_a_file_without_tuples_took_no_time(capsys: pytest.CaptureFixture[str]) -> None:
     with PublishProgress("nothing", io.BytesIO(), None, quiet=False):
         pass
 
-    assert capsys.readouterr().err == "0 tuples acknowledged in 0.0 s (0/s); 0 changed something\n"
+    assert capsys.readouterr().err == "0 facts acknowledged in 0.0 s (0/s); 0 changed something\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "sum_"),
+    [
+        ([(2, None)], "2 events acknowledged in 0.0 s (2,000,000,000/s)"),
+        ([(2, None), (1, 0)], "1 fact and 2 events acknowledged in 0.0 s (3,000,000,000/s); 0 changed something"),
+    ],
+    ids=["events", "both"],
+)
+def test_events_change_nothing(said: list[tuple[int, int | None]], sum_: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with PublishProgress("a script", io.BytesIO(), None, quiet=False) as progress:
+        for count, changed in said:
+            progress.acknowledged(count, changed)
+        progress._acknowledged_s = progress._started_s
+
+    assert capsys.readouterr().err == f"{sum_}\n"
+
+
+def test_what_was_acknowledged_before_a_mistake_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    mistake = ValueError("a mistake")
+    progress = PublishProgress("a script", io.BytesIO(), None, quiet=False)
+    progress.acknowledged(1, None)
+
+    progress.__exit__(ValueError, mistake, None)
+
+    assert capsys.readouterr().err == "1 event was acknowledged before this stopped\n"
