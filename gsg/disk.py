@@ -187,11 +187,10 @@ class Disk:
         """Of a file in which each fact has a row of its own."""
         with _transaction(connection), contextlib.closing(connection.execute("SELECT fact, marks FROM facts")) as rows:
             connection.execute(_GROUPS)
-            while some := rows.fetchmany(GROUP_FACTS):
-                try:
-                    connection.execute("INSERT INTO groups (clock, weight, rows) VALUES (0, ?, ?)", joined(some))
-                except ValueError as error:
-                    raise self._damaged(str(error)) from None
+            try:
+                connection.executemany("INSERT INTO groups (clock, weight, rows) VALUES (0, ?, ?)", joined(rows, GROUP_FACTS))
+            except ValueError as error:
+                raise self._damaged(str(error)) from None
             connection.execute("DROP TABLE facts")
             connection.execute(f"PRAGMA user_version={FORMAT}")
 

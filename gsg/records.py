@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, TypeAlias
 
 import msgspec
@@ -62,12 +62,25 @@ def rows_of(record: bytes) -> list[Row]:
     return rows
 
 
-def joined(rows: Sequence[tuple[bytes, bytes]]) -> tuple[int, bytes]:
-    """A record of facts and marks that are encoded already, each by itself, and what it weighs. Raises ValueError."""
-    try:
-        record = _encode([(msgspec.Raw(fact), msgspec.Raw(marks)) for fact, marks in rows])
-    except TypeError as error:
-        raise ValueError(f"a row is no fact ({error})") from None
+def joined(rows: Iterable[tuple[bytes, bytes]], facts: int) -> Iterator[tuple[int, bytes]]:
+    """The records of facts and marks that are encoded already, each by itself: so many facts in one, or fewer where these are
+    large; and what each record weighs. Raises ValueError."""
+    some: list[tuple[msgspec.Raw, msgspec.Raw]] = []
+    size_bytes = 0
+    for fact, marks in rows:
+        try:
+            some.append((msgspec.Raw(fact), msgspec.Raw(marks)))
+            size_bytes += len(fact) + len(marks)
+        except TypeError as error:
+            raise ValueError(f"a row is no fact ({error})") from None
+        if len(some) >= facts or size_bytes >= MAX_RECORD_BYTES:
+            yield _weighed(_encode(some))
+            some, size_bytes = [], 0
+    if some:
+        yield _weighed(_encode(some))
+
+
+def _weighed(record: bytes) -> tuple[int, bytes]:
     return weight_of(rows_of(record)), record
 
 

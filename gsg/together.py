@@ -32,7 +32,7 @@ RUN_CALLS = 200
 """Facts and calls of one run; what comes then begins another one."""
 
 
-class Word(Enum):
+class Cue(Enum):
     """What a call is told that waits for others to send its facts."""
 
     SEND = "send for all of us"
@@ -79,18 +79,18 @@ class Share:
 class Call:
     """The facts of one caller."""
 
-    __slots__ = ("facts", "first", "word")
+    __slots__ = ("cue", "facts", "first")
 
     def __init__(self, facts: Sequence[Tuple]) -> None:
         self.facts = facts
         self.first = 0
         """The number of the first of them in the batch."""
-        self.word: asyncio.Future[Word] = asyncio.get_running_loop().create_future()
+        self.cue: asyncio.Future[Cue] = asyncio.get_running_loop().create_future()
 
-    def tell(self, word: Word) -> None:
+    def tell(self, cue: Cue) -> None:
         """Say how it goes on; who has gone is told nothing."""
-        if not self.word.done():
-            self.word.set_result(word)
+        if not self.cue.done():
+            self.cue.set_result(cue)
 
 
 class Run:
@@ -119,7 +119,7 @@ class Run:
         """One call more; the first one is to send."""
         call = Call(facts)
         if not self.calls:
-            call.tell(Word.SEND)
+            call.tell(Cue.SEND)
         self.calls.append(call)
         self._facts += len(facts)
         return call
@@ -129,7 +129,7 @@ class Run:
         self._facts -= len(call.facts)
         self.calls.remove(call)
         if self.calls:
-            self.calls[0].tell(Word.SEND)
+            self.calls[0].tell(Cue.SEND)
         return bool(self.calls)
 
     def together(self) -> list[Tuple]:
@@ -166,17 +166,17 @@ class Together:
             run = self._run = Run(sign, audience, turn)
         call = run.join(facts)
         try:
-            word = await call.word
-            if word is Word.SEND:
+            cue = await call.cue
+            if cue is Cue.SEND:
                 await self._turns.wait(run.turn)
         except BaseException:
             self._left(run, call)
             raise
-        if word is Word.SEND:
-            word = await self._send(run)
+        if cue is Cue.SEND:
+            cue = await self._send(run)
         assert run.batch is not None, "it was sent"
         share = Share(run.batch, range(call.first, call.first + len(call.facts)))
-        if word is Word.SENT:
+        if cue is Cue.SENT:
             return share
         try:
             # What has changed already is what it should be: that counts as well.
@@ -191,15 +191,15 @@ class Together:
         elif not run.leave(call):
             self._turns.leave(run.turn)
 
-    async def _send(self, run: Run) -> Word:
+    async def _send(self, run: Run) -> Cue:
         """Send a run whose turn it is, and tell the others what came of it."""
         batch = run.batch = self._make(run.sign, run.together(), run.audience, calls=[len(call.facts) for call in run.calls])
         batch.go()
-        word = Word.ALONE
+        cue = Cue.ALONE
         self._turns.begun()
         try:
             await self._carry_out(batch, run.turn)
-            word = Word.SENT
+            cue = Cue.SENT
         except GsgError:
             if len(run.calls) == 1:
                 batch.over()
@@ -210,8 +210,8 @@ class Together:
         finally:
             self._turns.ended()
             for other in run.calls:
-                other.tell(word)
-        return word
+                other.tell(cue)
+        return cue
 
     async def _alone(
         self, sign: int, facts: Sequence[Tuple], audience: Audience | None, *, turn: Turn | None = None, stamp: int = 0

@@ -8,6 +8,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import gsg.disk
@@ -120,6 +121,19 @@ def test_a_file_in_which_each_fact_has_a_row_is_read_and_has_groups_from_then_on
     assert disk.open() == Past(b"p" * 20, 3, 7400, 10)
     assert facts(disk).keys() == {(2,), (3,)}
     assert disk._opened.execute("PRAGMA user_version").fetchone() == (FORMAT,)
+
+
+def test_large_facts_of_such_a_file_are_in_groups_that_are_not_too_large(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gsg.records, "MAX_RECORD_BYTES", 1_000)
+    fact = msgspec.msgpack.encode(("x" * 400,))
+    as_before_there_was_a_log(
+        disk.path, 2, *(f"x'{fact.replace(b'xx', bytes((97, 97 + at)), 1).hex()}', x'9193000101'" for at in range(9))
+    )
+
+    disk.open()
+
+    assert disk.newest == 3
+    assert len(facts(disk)) == disk.weight == 9
 
 
 @pytest.mark.parametrize("row", ["'text', x'90'", "x'9101', 1", "x'c1', x'90'", "x'9101', x'9193000501'"])
