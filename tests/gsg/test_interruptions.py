@@ -14,18 +14,15 @@ import gsg.interruptions
 import rete
 from dht.simnet import SimNet
 from gsg import Peer
-from gsg.arrivals import ARRIVED_MESSAGES, ARRIVED_S, Arrivals
+from gsg.arrivals import ARRIVED_S
 from gsg.errors import PeerUnreachable, Refused
 from gsg.exchange import Channel
-from gsg.features import alpha_of
 from gsg.holders import UNSURE_S
 from gsg.intake import NEXT_S
-from gsg.interruptions import AGAIN, BACK_S, LINKS, Interrupted, Interruptions, Unheard
+from gsg.interruptions import BACK_S, Interrupted, Interruptions, Unheard
 from gsg.kept import Kept
-from gsg.memories import Memory
 from gsg.messages import Arrived, Event, Happened, Missed
 from gsg.model import Term
-from gsg.ways import BrokenFeeds
 
 TellAgain: TypeAlias = Callable[[Channel, Sequence[int], int], None]
 
@@ -136,27 +133,6 @@ def test_of_links_that_broke_the_first_are_forgotten_where_they_are_too_many(mon
     assert gone == [begun[0][0], begun[1][0]]
     assert interruptions.oldest() is begun[2][0]
     assert interruptions.of(Line("a").contact.id) == [begun[2][0]]
-
-
-# --- acknowledging -----------------------------------------------------------------------------------------------------------
-
-
-async def test_what_arrives_is_acknowledged_in_a_moment_or_when_there_is_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gsg.arrivals.ARRIVED_S", 0.0)
-    arrivals, link, lost = Arrivals(), Line("from"), Line("lost")
-
-    for _ in range(ARRIVED_MESSAGES + 1):
-        arrivals.came(link)
-    arrivals.came(lost)
-    arrivals.lost(lost)
-    at_once = list(link.sent)
-    await asyncio.sleep(0)
-    await asyncio.sleep(0)
-
-    assert at_once == [Arrived(ARRIVED_MESSAGES)]
-    assert link.sent == [Arrived(ARRIVED_MESSAGES), Arrived(ARRIVED_MESSAGES + 1)]
-    assert lost.sent == []
-    arrivals.stop()
 
 
 # --- between peers -----------------------------------------------------------------------------------------------------------
@@ -298,24 +274,6 @@ def test_where_the_rendezvous_dies_and_then_the_link_to_who_stands_by_breaks_eve
         assert len(set(told)) >= len(standing), "each is told which of its own feeds broke"
 
     simulate(work, seed=4, size=5)
-
-
-def test_the_feeds_of_links_that_broke_are_named_where_they_were_the_last_of_them() -> None:
-    broken, x, y = BrokenFeeds(), Memory(alpha_of(rete.Template(("x",))), 1), Memory(alpha_of(rete.Template(("y",))), 2)
-    first, second, elsewhere = Line("a"), Line("a"), Line("b")
-    for number, (link, memory) in enumerate([(first, x), (second, x), (first, y), (elsewhere, x)]):
-        broken.add(link, memory, number)
-
-    assert broken.at(x, first.contact.id) == [0, 1]
-    assert broken.at(y, first.contact.id) == [2]
-    broken.forget(first)
-    assert (broken.at(x, first.contact.id), broken.at(y, first.contact.id)) == ([1], [])
-    for number in range(100):
-        broken.add(second, x, number)
-    assert broken.at(x, second.contact.id) == list(range(100 - AGAIN, 100))
-    for _ in range(LINKS):
-        broken.add(Line("c"), x, 0)
-    assert broken.at(x, second.contact.id) == []
 
 
 def test_a_peer_that_was_taken_for_dead_misses_no_event_when_it_goes_on() -> None:
