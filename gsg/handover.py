@@ -4,12 +4,12 @@
     a holder has died                        the facts are sent to whoever is a holder in its place
     all holders of a key have died           its facts come back from their other keys (:mod:`gsg.restoring`)
     we are not among them any more           all that, and once no feed needs them the facts are dropped here
-    a publish comes to another than the primary  forwarded to it; events to all holders (gsg/spreading.py)
+    a publish comes to another than the primary  forwarded to it (gsg/forwarding.py); events to all holders (gsg/spreading.py)
     a condition comes to another                 answered NotHere
 
 Of the holders that a key has kept, the closest sends. For SETTLING_S after a peer was discovered, each message is checked for keys
-that are another's by now: publishers and subscribers learn of a newcomer within that time. What is forwarded is taken as it is, so
-two peers who disagree do not pass it back and forth. A peer that leaves in order hands over all its keys.
+that are another's by now: publishers and subscribers learn of a newcomer within that time. A peer that leaves in order hands over
+all its keys.
 """
 
 from __future__ import annotations
@@ -17,26 +17,25 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from itertools import count
 from random import Random
-from typing import TypeAlias
 
 import dht
 
 from .catching_up import CatchingUp
 from .errors import GsgError, PeerUnreachable
-from .exchange import Channel, Exchange, LinkBroke, answer_of, show
+from .exchange import Exchange, LinkBroke, show
 from .features import Key
+from .forwarding import Forwarding
 from .holders import UNSURE_S, Holders
-from .messages import Done, Failed, InsertCondition, Message, NotHere, Publish
+from .messages import InsertCondition, NotHere
 from .model import Tuple
 from .notices import Notices
-from .onward import Admitted, Onward, Sending
 from .placement import NOWHERE
 from .plan_of_keys import Plan
 from .rendezvous import Rendezvous
-from .replication import Held, Replication
+from .replication import Replication
 from .restoring import Lost, Restored, Restoring
 from .standbys import StartTask
 from .telling import CHUNK_FACTS, SOON_S, Telling, Told, differing, replicate
@@ -61,9 +60,6 @@ SWEEP_S = 1.0
 KEYS_PER_TURN = 500
 """Keys whose holder is looked up before others get their turn."""
 
-Parcels: TypeAlias = dict[dht.Contact, tuple[list[int], list[bytes]]]
-"""For each other holder: numbers of tuples, and the positions that are its own."""
-
 
 class Handover:
     """Decides and carries out what changes hands at one peer. ``flush`` sends what a change here has caused."""
@@ -84,19 +80,18 @@ class Handover:
         self._holders = holders
         self._exchange = exchange
         self._rendezvous = rendezvous
-        self._replication = replication
         self._start_task = start_task
         self._flush = flush
         self._settled_at_s = 0.0
         self._new_until_s = asyncio.get_running_loop().time() + SETTLING_S
         self._working = False
-        self._onward = Onward(holders, exchange)
         self._newcomers: dict[bytes, int] = {}
         """Peers that came and have not been told all yet. Limit: the peers there are."""
         self._coming = count()
         """Numbers the times that somebody came: who does so again while it is told is to be told again."""
         self._restoring = Restoring(holders, rendezvous)
         self._telling = Telling(rendezvous.held, self._copied, start_task, self._look_again_in_time)
+        self.forwarding = Forwarding(holders, exchange, rendezvous, replication, self, start_task, flush)
         self.catching_up = CatchingUp(own, holders, exchange, rendezvous, self, start_task)
         self.notices = Notices(holders, exchange, start_task, rng, self._died_far_away)
         self._again = asyncio.Event()
@@ -182,42 +177,6 @@ class Handover:
         """All holders of a key as far as known, the primary first; not this peer where it is about to stop."""
         return self._holders.without_us(key) if self.leaving else self._holders.all_of(key)
 
-    # --- messages that came to a former holder -----------------------------------------------------------------------------
-
-    def publish(self, channel: Channel, message: Publish) -> Held | None:
-        """Carry out a Publish; None when parts of it were forwarded, and the answer comes when those are answered."""
-        entries = message.entries
-        places, kept, parcels = self._sort(entries, message.places)
-        origin, origins = message.origin, message.by_call()
-        stamp = message.stamp
-        if parcels:
-            self._onward.check(channel.frame_bytes, parcels)
-        held = self._replication.hold(message.sign, entries, places, stamp, origins)
-        if not parcels:
-            return held
-        for number in {*held.behind, *self._rendezvous.held.behind(message.sign, entries, kept, stamp)}:
-            kept[number] = b""
-        for some, said in origins:
-            theirs = entries[some.start : some.stop], kept[some.start : some.stop]
-            self._rendezvous.publish(message.sign, *theirs, stamp=stamp, as_holder=False, origin=said)
-
-        def make(numbers: list[int], theirs: list[bytes]) -> Callable[[int], Publish]:
-            facts, parts = [message.facts[number] for number in numbers], message.parts_of(numbers)
-            return lambda request: Publish(
-                request, message.sign, facts, theirs, stamp, forwarded=True, origin=origin, audience=message.audience, parts=parts
-            )
-
-        async def instead(numbers: list[int], theirs: list[bytes]) -> Done:
-            facts, origins = [entries[number] for number in numbers], make(numbers, theirs)(0).by_call()
-            kept = self._replication.hold(message.sign, facts, theirs, stamp, origins)
-            if kept.everywhere is not None:
-                await kept.everywhere()
-            return Done(0, kept.changed, kept.latest, kept.behind, kept.unchanged)
-
-        admitted = self._onward.admit(channel.frame_bytes, parcels)
-        self._start_task(self._forward(channel, message.request, parcels, admitted, held, make, instead))
-        return None
-
     def not_here(self, message: InsertCondition) -> NotHere | None:
         """The answer to a condition whose key is another's by now; None when it is ours, or for the rendezvous to refuse."""
         pattern = message.template.pattern
@@ -227,88 +186,9 @@ class Handover:
         holder = None if constant is None else self.elsewhere((len(pattern), message.anchor, constant))
         return None if holder is None else NotHere(message.request, holder, self.leaving)
 
-    def _sort(self, tuples: Sequence[Tuple], places: Sequence[bytes]) -> tuple[list[bytes], list[bytes], Parcels]:
-        """For each tuple its positions that are ours, and those that are not and still have something here; the others' parcels."""
-        ours: list[bytes] = []
-        kept: list[bytes] = []
-        parcels: Parcels = {}
-        elsewhere = self.elsewhere
-        for number, (items, there) in enumerate(zip(tuples, places, strict=True)):
-            arity = len(items)
-            holders = [elsewhere((arity, position, items[position])) for position in there]
-            if not any(holders):
-                ours.append(there)
-                kept.append(b"")
-                continue
-            own, more = bytearray(), bytearray()
-            theirs: dict[dht.Contact, bytearray] = {}
-            for position, holder in zip(there, holders, strict=True):
-                if holder is None:
-                    own.append(position)
-                    continue
-                theirs.setdefault(holder, bytearray()).append(position)
-                key = (arity, position, items[position])
-                # A key that we hold too comes back from its primary.
-                if self._rendezvous.holds(key) and not self._is_ours(key):
-                    more.append(position)
-            for holder, their in theirs.items():
-                numbers, their_places = parcels.setdefault(holder, ([], []))
-                numbers.append(number)
-                their_places.append(bytes(their))
-            ours.append(bytes(own))
-            kept.append(bytes(more))
-        return ours, kept, parcels
-
-    async def _forward(
-        self,
-        channel: Channel,
-        request: int,
-        parcels: Parcels,
-        admitted: list[Admitted],
-        held: Held,
-        make: Callable[[list[int], list[bytes]], Callable[[int], Message]],
-        instead: Callable[[list[int], list[bytes]], Awaitable[Done]],
-    ) -> None:
-        """Pass on what is others', then answer. Where a holder has gone already, we are next: it is carried out here."""
-        # Tasks begin in order, those of several messages too: each waits for its turn with its holder.
-        sent = await asyncio.gather(*(self._send(one, make(*part)) for one, part in zip(admitted, parcels.values(), strict=True)))
-        changed, latest = held.changed, held.latest
-        behind, unchanged = set[int](), list(held.unchanged)
-        try:
-            for (holder, (numbers, theirs)), answer in zip(parcels.items(), sent, strict=True):
-                try:
-                    done = None if answer is None else await answer_of(*answer, Done)
-                except GsgError as error:
-                    log.info("kept what belongs to %s: %s", show(holder), error)
-                    if isinstance(error, PeerUnreachable):
-                        self._holders.failed(holder.id, error)
-                    done = None
-                if done is None:
-                    done = await instead(numbers, theirs)
-                changed += done.count
-                latest = max(latest, done.stamp)
-                behind.update(numbers[number] for number in done.behind if 0 <= number < len(numbers))
-                unchanged += [numbers[number] for number in done.unchanged if 0 <= number < len(numbers)]
-            if held.everywhere is not None:
-                await held.everywhere()
-        except GsgError as error:
-            self._flush()
-            channel.send(Failed(request, str(error)))
-            return
-        self._flush()
-        channel.send(Done(request, changed, max(latest, held.latest), sorted(behind.union(held.behind)), unchanged))
-
-    async def _send(self, admitted: Admitted, make: Callable[[int], Message]) -> Sending | None:
-        """Send a request, whose answer is to come; not where the holder cannot be reached."""
-        try:
-            return await self._onward.send(admitted, make)
-        except PeerUnreachable as error:
-            log.info("kept what belongs to %s: %s", show(admitted.holder), error)
-            return None
-
     # --- keys that change hands -------------------------------------------------------------------------------------------
 
-    def _is_ours(self, key: Key) -> bool:
+    def is_ours(self, key: Key) -> bool:
         """Whether we are among the holders of a key."""
         return any(holder.id == self._own.id for holder in self._holders.all_of(key))
 
@@ -490,7 +370,7 @@ class Handover:
 
     def _drop_what_has_moved(self) -> None:
         for key in list(self._rendezvous.moved):
-            if self._is_ours(key):
+            if self.is_ours(key):
                 # Looks have passed it over since it moved.
                 self._rendezvous.keep((key,))
                 self._again.set()

@@ -167,7 +167,7 @@ class Reception:
             match message:
                 case Publish():
                     if not message.forwarded and (message.unsure or self._handover.settling):
-                        held = self._handover.publish(channel, message)
+                        held = self._handover.forwarding.publish(channel, message)
                     else:
                         if message.forwarded:
                             self._handover.look_again()

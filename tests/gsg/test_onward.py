@@ -11,7 +11,7 @@ import pytest
 import dht
 import gsg.onward
 from gsg.errors import PeerUnreachable, Refused
-from gsg.handover import Handover
+from gsg.forwarding import Forwarding
 from gsg.messages import Done, Message
 from gsg.onward import Onward
 from gsg.replication import Held
@@ -156,8 +156,8 @@ class Publisher:
 
 async def test_messages_for_a_newcomer_that_is_gone_again_are_carried_out_here_after_one_call() -> None:
     links, publisher = Links(gone=(A,)), Publisher()
-    handover = Handover.__new__(Handover)
-    handover._holders, handover._onward, handover._flush = links, onward(links), lambda: None  # type: ignore[assignment]  # likewise
+    forwarding = Forwarding.__new__(Forwarding)
+    forwarding._holders, forwarding._onward, forwarding._flush = links, onward(links), lambda: None  # type: ignore[assignment]  # likewise
 
     async def instead(numbers: list[int], theirs: list[bytes]) -> Done:
         assert links.failed_ids
@@ -165,8 +165,8 @@ async def test_messages_for_a_newcomer_that_is_gone_again_are_carried_out_here_a
 
     def forward(request: int) -> Any:  # Any: a coroutine
         parcels = {A: ([0], [b"\0"])}
-        admitted = handover._onward.admit(0, parcels)
-        return handover._forward(publisher, request, parcels, admitted, Held(0, 0, []), lambda *_: number(0), instead)  # type: ignore[arg-type]  # likewise
+        admitted = forwarding._onward.admit(0, parcels)
+        return forwarding._forward(publisher, request, parcels, admitted, Held(0, 0, []), lambda *_: number(0), instead)  # type: ignore[arg-type]  # likewise
 
     await asyncio.gather(*map(forward, range(20)))
 
