@@ -286,9 +286,9 @@ class Handover:
         )
         told = await asyncio.gather(*telling)
         failed.update(holder.id for holder, each in zip(targets, told, strict=True) if each is not Told.CONFIRMED)
-        for primary, keys in plan.primaries.items():
+        for primary, followed in plan.primaries.items():
             if primary.id not in failed:
-                self._rendezvous.tell_moved(keys, primary, leaves=self.leaving)
+                self._rendezvous.tell_moved(followed, primary, leaves=self.leaving)
         self._rendezvous.move(key for key, holders in plan.others.items() if not failed.intersection(holders))
         self._flush()
         if (restore and not await self._restore(sent)) or Told.FAILED in told:
