@@ -85,6 +85,9 @@ class Handover:
         self._settled_at_s = 0.0
         self._new_until_s = asyncio.get_running_loop().time() + SETTLING_S
         self._working = False
+        """Whether looks go on in the background, in one task, which ends when all has settled, or by :meth:`leave`."""
+        self._looks: asyncio.Task[None] | None = None
+        """That task, from its first step to its last."""
         self._newcomers: dict[bytes, int] = {}
         """Peers that came and have not been told all yet. Limit: the peers there are."""
         self._coming = count()
@@ -95,7 +98,7 @@ class Handover:
         self.catching_up = CatchingUp(own, holders, exchange, rendezvous, self, start_task)
         self.notices = Notices(holders, exchange, start_task, rng, self._died_far_away)
         self._again = asyncio.Event()
-        """Set when keys may have to be handed over, once more."""
+        """Set when keys may have to be handed over, once more; whoever clears it looks then: the background, or who leaves."""
         self.leaving = False
         """Whether this peer is about to stop: it takes nothing from others any more."""
 
@@ -194,6 +197,7 @@ class Handover:
 
     async def _hand_over_until_settled(self) -> None:
         """Hand over what is others', again whenever a peer came or died meanwhile, and drop what nobody needs here."""
+        self._looks = asyncio.current_task()
         try:
             # A look may take longer than it is until all has settled: who died meanwhile is to be looked at all the same.
             while (self.settling or self._again.is_set() or self._telling.is_late) and not self.leaving:
@@ -214,16 +218,22 @@ class Handover:
                     if self._tries:
                         self._again.set()
         finally:
-            self._working = False
-            self._newcomers.clear()
-            # The next of those that died at one moment may be noticed yet.
-            self._telling.settled(soon_again=bool(self._restoring.dead()))
+            self._working, self._looks = False, None
+            if not self.leaving:
+                self._newcomers.clear()
+                # The next of those that died at one moment may be noticed yet.
+                self._telling.settled(soon_again=bool(self._restoring.dead()))
 
     async def leave(self) -> None:
         """Hand over everything: this peer is about to stop."""
         self.leaving = True
         try:
             async with asyncio.timeout(LEAVING_S):
+                if self._looks is not None:
+                    # A look under way takes us for a holder, and may hang on one; two at once would each clear what the other is
+                    # to look at. What it sends goes on, and is waited for here.
+                    self._looks.cancel()
+                    await asyncio.wait([self._looks])
                 self._again.set()
                 while self._again.is_set():
                     # Once more where a new holder turned out to be gone: somebody else is next.
