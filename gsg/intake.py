@@ -3,9 +3,8 @@
     wanted ──loads asked, anchor chosen──> posted ──snapshot whole──> kept ──link broken, or rendezvous moved──> posted again
 
 For a new template the rendezvous of each of its constants is asked for its load, and the template is posted at the rarest. One
-without constants is posted at every peer (:mod:`gsg.everywhere`). A feed that is set up anew runs beside the one that it replaces
-until its snapshot is whole: a fact counts once however many feeds have it, so what readers see is the difference. The snapshot may
-be older than what the old one has told meanwhile, so of that its word counts until the other rendezvous is heard out.
+without constants is posted at every peer (:mod:`gsg.everywhere`). What is posted again takes the place of a feed that is of no use
+any more (:mod:`gsg.replacing`).
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Collection, Coroutine, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from itertools import chain, count
 
@@ -21,9 +20,9 @@ import dht
 import rete
 
 from .anchors import Anchors, feature_of
-from .errors import Elsewhere, GsgError, PeerMisbehaved, PeerUnreachable
-from .everywhere import RETRY_S, Everywhere
-from .exchange import ANSWER_TIMEOUT_S, Channel, Exchange, Leaving, LinkBroke, answer_of, show
+from .errors import Elsewhere, PeerMisbehaved, PeerUnreachable
+from .everywhere import Everywhere
+from .exchange import Channel, Exchange, Leaving, LinkBroke, answer_of, show
 from .features import Template, alpha_of
 from .feeds import Differences, SequenceHole
 from .holders import Holders
@@ -35,6 +34,7 @@ from .messages import Deltas, Done, Gap, InsertCondition, Moved, RemoveCondition
 from .model import Tuple
 from .placement import NOWHERE, Anchor
 from .predicates import test_of
+from .replacing import ATTEMPTS, Replacing
 from .resuming import Resuming
 from .silences import Silences
 from .standbys import Standby, Standbys, StartTask
@@ -43,8 +43,6 @@ from .writing import alpha_text
 
 log = logging.getLogger(__name__)
 
-ATTEMPTS = 5
-"""How often a feed is tried to be set up anew before the subscriber is told that it cannot be."""
 NEXT_S = 1.0
 """How long a link that broke is waited for in the order of publishers: mostly there is another one before, with what was lost."""
 
@@ -79,7 +77,7 @@ class Intake:
         self.alone = True
         """Whether there was never another peer: everything comes once then."""
         self._silences = Silences()  # what ends the wait for snapshots under way
-        self._resuming = Resuming(self._silences, start_task, self._restore)
+        self._resuming = Resuming(self._silences, start_task, lambda source: self.replacing.replace(source))
         self._broken_feeds = BrokenFeeds()
         self._numbers = count(1)
         self.standbys = Standbys(holders, exchange, self._sources, self._numbers, self._broken_feeds, start_task)
@@ -92,6 +90,12 @@ class Intake:
             self._resuming,
             start_task,
             feed_from=lambda memory, contact: self._feed_from(memory, contact, NOWHERE),
+            forget=self._forget,
+            tell=self._tell,
+        )
+        self.replacing = Replacing(
+            *(holders, self._sources, self.inorder, self._resuming, self.standbys, self._everywhere),
+            post=self._post,
             forget=self._forget,
             tell=self._tell,
         )
@@ -278,7 +282,7 @@ class Intake:
                 source.fails(Elsewhere(f"{show(source.holder)} has moved to {show(moved.to)}", contact=moved.to))
             elif not source.following:
                 source.follow()
-                self._start_task(self._follow(source, moved.to))
+                self._start_task(self.replacing.follow(source, moved.to))
 
     def broken(self, channel: Channel) -> None:
         """A link is gone: set up anew what it fed."""
@@ -293,7 +297,7 @@ class Intake:
             if source.whole is None:
                 if not source.following:
                     source.follow()
-                    self._start_task(self._restore(source))
+                    self._start_task(self.replacing.replace(source))
             else:
                 # Whoever waits for it tries again by itself.
                 source.fails(LinkBroke(f"the link to {show(source.holder)} broke"))
@@ -428,62 +432,6 @@ class Intake:
         if channel in self._broken:
             del self._broken[channel]
             self.inorder.lost(channel)
-
-    async def _follow(self, source: Source, to: dht.Contact) -> None:
-        """The rendezvous has moved: set up a feed there beside the old one, then end that."""
-        await self._holders.meet(to)
-        await self._restore(source)
-
-    def _restore(self, source: Source) -> Coroutine[None, None, None]:
-        """Replace a feed, for as long as somebody wants it; the old one goes when the new one is whole."""
-        return self._everywhere.again(source) if source.memory.anchor == NOWHERE else self._post_again(source)
-
-    async def _post_again(self, source: Source) -> None:
-        memory = source.memory
-        attempt = 0
-        while memory.users and self._sources.get(source.number) is source:
-            try:
-                await self._post(memory)
-            except Elsewhere as error:
-                await self._holders.meet(error.contact, attempt)
-            except GsgError as error:
-                # A peer that is lost breaks many feeds at once, and most stand again after the first attempts: no news then.
-                level = logging.WARNING if attempt + 1 == ATTEMPTS else logging.INFO
-                log.log(level, "feed of %s not restored yet: %s", memory.template, error)
-            else:
-                await self._hand_over(source)
-                self.standbys.look_at(memory)
-                return
-            await asyncio.sleep(RETRY_S[min(attempt, len(RETRY_S) - 1)])
-            attempt += 1
-
-    async def _hand_over(self, source: Source) -> None:
-        """The feeds that take the place of one are whole: it ends."""
-        if self._sources.get(source.number) is not source:
-            return  # nobody uses the memory any more
-        self._tell(source.memory, source.memory.yields(source))
-        if source.memory.contested(source):
-            try:
-                async with asyncio.timeout(ANSWER_TIMEOUT_S):
-                    await self._hear_out(source)
-            except TimeoutError:
-                log.info(
-                    "%s has not said within %g s what it holds: what %s has told lately goes with it",
-                    *(source.memory.template, ANSWER_TIMEOUT_S, show(source.holder)),
-                )
-        self._forget(source)
-
-    async def _hear_out(self, source: Source) -> None:
-        """Wait until the feed that takes the place of one has told all that its rendezvous has sent by now."""
-        while self._sources.get(source.number) is source:
-            latest = source.memory.sources[-1]
-            if latest is source or latest.whole is not None or latest.following:
-                # That one broke, or moved, and is about to be replaced.
-                await asyncio.sleep(RETRY_S[0])
-            elif (waits := self._resuming.under_way(latest)) is not None:
-                await asyncio.wait([waits])
-            elif await self.inorder.heard_out(latest.channel) and self._resuming.under_way(latest) is None:
-                return
 
     def _change(self, source: Source, differences: Differences) -> None:
         """Tell what a feed's differences mean for its memory."""

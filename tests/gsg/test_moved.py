@@ -52,7 +52,7 @@ def test_a_feed_that_moves_before_it_is_whole_is_set_up_by_whoever_waits_for_it(
         (memory,) = {source.memory for source in intake._sources.values()}
         (broken,) = [source for source in memory.sources if source.holder == asked.contact]
         broken.follow()
-        restoring = asyncio.create_task(intake._restore(broken))
+        restoring = asyncio.create_task(intake.replacing.replace(broken))
         while not (coming := [one for one in memory.sources if one.whole is not None]):  # noqa: ASYNC110  # turns of the loop
             await asyncio.sleep(0)
 
@@ -119,7 +119,7 @@ def test_a_feed_that_ended_while_another_was_set_up_takes_nothing_away() -> None
         await ended.close()
         subscription = await reader.subscribe('("x")')
 
-        await intake._hand_over(before)
+        await intake.replacing.hand_over(before)
 
         assert len(subscription.rows()) == 1
 

@@ -64,7 +64,7 @@ def test_a_feed_that_ends_late_does_not_end_the_one_that_has_its_number_by_then(
         before = Source(source.memory, source.number, source.channel)
 
         intake._forget(before)
-        await intake._restore(before)
+        await intake.replacing.replace(before)
 
         assert intake._sources[source.number] is source
         await asked.insert([("x",)])

@@ -1,0 +1,118 @@
+"""A feed that is of no use any more gives way to one at whoever is the rendezvous by then.
+
+    its link broke, its rendezvous moved, or no snapshot comes ──posted again──> beside it ──whole, heard out──> it ends
+
+Until its snapshot is whole the new feed runs beside the old one: a fact counts once however many feeds have it, so what readers see
+is the difference. The snapshot may be older than what the old one has told meanwhile, so of that its word counts until the other
+rendezvous is heard out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Mapping
+
+import dht
+
+from .errors import Elsewhere, GsgError
+from .everywhere import RETRY_S, Everywhere
+from .exchange import ANSWER_TIMEOUT_S, show
+from .feeds import Differences
+from .holders import Holders
+from .inorder import InOrder
+from .memories import Memory, Source
+from .placement import NOWHERE
+from .resuming import Resuming
+from .standbys import Standbys
+
+log = logging.getLogger(__name__)
+
+ATTEMPTS = 5
+"""How often a feed is tried to be set up before whoever asks for it is told that it cannot be."""
+
+
+class Replacing:
+    """That of one peer, whose feeds are ``sources``.
+
+    ``post(memory)`` sets up a feed at the rendezvous of now, ``forget`` ends one, ``tell(memory, differences)`` hears of changes.
+    """
+
+    def __init__(
+        self,
+        holders: Holders,
+        sources: Mapping[int, Source],
+        inorder: InOrder,
+        resuming: Resuming,
+        standbys: Standbys,
+        everywhere: Everywhere,
+        *,
+        post: Callable[[Memory], Coroutine[None, None, None]],
+        forget: Callable[[Source], None],
+        tell: Callable[[Memory, Differences], None],
+    ) -> None:
+        self._holders = holders
+        self._sources = sources
+        self._inorder = inorder
+        self._resuming = resuming
+        self._standbys = standbys
+        self._everywhere = everywhere
+        self._post = post
+        self._forget = forget
+        self._tell = tell
+
+    async def follow(self, source: Source, to: dht.Contact) -> None:
+        """The rendezvous has moved: set up a feed there beside the old one, then end that."""
+        await self._holders.meet(to)
+        await self.replace(source)
+
+    def replace(self, source: Source) -> Coroutine[None, None, None]:
+        """Replace a feed, for as long as somebody wants it; the old one goes when the new one is whole."""
+        return self._everywhere.again(source) if source.memory.anchor == NOWHERE else self._post_again(source)
+
+    async def _post_again(self, source: Source) -> None:
+        memory = source.memory
+        attempt = 0
+        while memory.users and self._sources.get(source.number) is source:
+            try:
+                await self._post(memory)
+            except Elsewhere as error:
+                await self._holders.meet(error.contact, attempt)
+            except GsgError as error:
+                # A peer that is lost breaks many feeds at once, and most stand again after the first attempts: no news then.
+                level = logging.WARNING if attempt + 1 == ATTEMPTS else logging.INFO
+                log.log(level, "feed of %s not restored yet: %s", memory.template, error)
+            else:
+                await self.hand_over(source)
+                self._standbys.look_at(memory)
+                return
+            await asyncio.sleep(RETRY_S[min(attempt, len(RETRY_S) - 1)])
+            attempt += 1
+
+    async def hand_over(self, source: Source) -> None:
+        """The feeds that take the place of one are whole: it ends."""
+        if self._sources.get(source.number) is not source:
+            return  # nobody uses the memory any more
+        self._tell(source.memory, source.memory.yields(source))
+        if source.memory.contested(source):
+            try:
+                async with asyncio.timeout(ANSWER_TIMEOUT_S):
+                    await self._hear_out(source)
+            except TimeoutError:
+                log.info(
+                    "%s has not said within %g s what it holds: what %s has told lately goes with it",
+                    *(source.memory.template, ANSWER_TIMEOUT_S, show(source.holder)),
+                )
+        self._forget(source)
+
+    async def _hear_out(self, source: Source) -> None:
+        """Wait until the feed that takes the place of one has told all that its rendezvous has sent by now."""
+        while self._sources.get(source.number) is source:
+            latest = source.memory.sources[-1]
+            if latest is source or latest.whole is not None or latest.following:
+                # That one broke, or moved, and is about to be replaced.
+                await asyncio.sleep(RETRY_S[0])
+            elif (waits := self._resuming.under_way(latest)) is not None:
+                await asyncio.wait([waits])
+            elif await self._inorder.heard_out(latest.channel) and self._resuming.under_way(latest) is None:
+                return
