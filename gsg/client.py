@@ -20,6 +20,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMes
 from . import model
 from .audiences import audience_of
 from .backlog import LIMIT, Overflow, check_limit, overflow_of
+from .client_subscription import ClientSubscription
 from .errors import DoorClosed, GsgError, LocalError, Overrun, PeerMisbehaved, PeerUnreachable, Refused
 from .explanations import HeldKey, Holding, Plan, Why, WhyNot
 from .features import Key
@@ -63,7 +64,7 @@ from .languages import parse_script
 from .live import LiveSubscription
 from .model import Tuple
 from .query import MAX_TOKENS
-from .rows import Change, Row, Sign
+from .rows import Row
 from .sizes import size_bytes
 from .subscription import Callback
 
@@ -77,71 +78,6 @@ Wanted = TypeVar("Wanted", bound=Reply)
 MakeRequest: TypeAlias = Callable[[int, list[Tuple], "list[str] | None"], Request]
 
 
-class _Stream:
-    """A subscription of the client, as its rows arrive."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.names: tuple[str, ...] = ()
-        self.warnings: tuple[str, ...] = ()
-        self.number = 0
-        self.rows: Counter[Row] = Counter()
-        self.first: list[Change] = []
-        """Rows until the answer is complete."""
-        self.complete = asyncio.Event()
-        """Set when the answer is, or when it will never be."""
-        self.up_to_date = False
-        self.error: GsgError | None = None
-        """What has ended it before there was a subscription to tell."""
-        self.overruns: list[Overrun] = []
-        self.subscription: LiveSubscription | None = None
-
-    def arrived(self, message: Rows) -> None:
-        """Rows have come. Raises PeerMisbehaved for what are none of this subscription."""
-        if len(message.signs) != len(message.values):
-            raise PeerMisbehaved(f"{len(message.signs)} signs for {len(message.values)} rows; expected one for each")
-        changes: list[Change] = []
-        for sign, values in zip(message.signs, message.values, strict=True):
-            if sign not in (-1, 0, 1) or len(values) != len(self.names):
-                raise PeerMisbehaved(
-                    f"a row of {len(values)} values with sign {sign}; expected {len(self.names)} values and 1, -1 or 0"
-                )
-            row = Row.of(self.names, values)
-            changes.append((Sign(sign), row))
-            if sign:
-                self.rows[row] += sign
-                if not self.rows[row]:
-                    del self.rows[row]
-        if self.subscription is None:
-            self.first.extend(changes)
-        else:
-            self.subscription.deliver(changes)
-
-    def dropped(self, overrun: Overrun) -> None:
-        """The peer could not keep all events until they were read."""
-        if self.subscription is not None:
-            self.subscription.dropped(overrun)
-        else:
-            self.overruns.append(overrun)
-
-    def ended(self, error: GsgError) -> None:
-        """Nothing more will come."""
-        self.error = error
-        self.complete.set()
-        if self.subscription is not None:
-            self.subscription.ended(None if isinstance(error, DoorClosed) else error)
-
-    def begin(self, subscription: LiveSubscription) -> None:
-        """Tell the subscription all that has come so far; later things go to it as they come."""
-        self.subscription = subscription
-        subscription.deliver(self.first)
-        self.first = []
-        for overrun in self.overruns:
-            subscription.dropped(overrun)
-        if self.error is not None:
-            self.ended(self.error)
-
-
 class Client:
     """A connection to a peer; an async context manager. Made by :func:`connect`."""
 
@@ -152,7 +88,7 @@ class Client:
         self._numbers = count(1)
         self._waiting: dict[int, asyncio.Future[Reply]] = {}
         """Requests under way: bounded by the callers who await them."""
-        self._streams: dict[int, _Stream] = {}
+        self._streams: dict[int, ClientSubscription] = {}
         self._group = asyncio.TaskGroup()
         """Reads what comes, and tells the peer of subscriptions that nobody waited for; :meth:`close` ends it."""
         self._closing = False
@@ -257,7 +193,7 @@ class Client:
         # The oldest go here, where they were counted into rows() before; a peer that dropped rows would leave it wrong for good.
         at_peer = Overflow.RESYNC if choice is Overflow.DROP_OLDEST else choice
         number = next(self._numbers)
-        stream = self._streams[number] = _Stream(text)
+        stream = self._streams[number] = ClientSubscription(text)
         try:
             await self._ask(Subscribe(number, text, language, limit, max_tokens, at_peer), Subscribed)
             await stream.complete.wait()
