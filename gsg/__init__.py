@@ -25,6 +25,7 @@ from .errors import (
     PeerUnreachable,
     Refused,
     RemoteError,
+    Stale,
     TooManyTokens,
     Unsupported,
 )
@@ -66,6 +67,7 @@ __all__ = [
     "Row",
     "Sign",
     "Space",
+    "Stale",
     "Subscription",
     "Symbol",
     "TooManyTokens",

@@ -21,7 +21,7 @@ from . import model
 from .audiences import audience_of
 from .backlog import LIMIT, Overflow, check_limit, overflow_of
 from .client_subscription import ClientSubscription
-from .errors import DoorClosed, GsgError, LocalError, Overrun, PeerMisbehaved, PeerUnreachable, Refused
+from .errors import DoorClosed, GsgError, LocalError, Overrun, PeerMisbehaved, PeerUnreachable, Refused, Stale
 from .explanations import HeldKey, Holding, Plan, Why, WhyNot
 from .features import Key
 from .http.protocol import (
@@ -45,6 +45,7 @@ from .http.protocol import (
     Insert,
     Keys,
     Notify,
+    OutOfDate,
     Reasons,
     Reply,
     Report,
@@ -355,6 +356,12 @@ class Client:
                 raise PeerMisbehaved(f"events are said to be dropped because of {error!r}; expected an Overrun")
             if stream is not None:
                 stream.dropped(error)
+        elif isinstance(reply, OutOfDate):
+            why = error_of(reply.why)
+            if not isinstance(why, Stale):
+                raise PeerMisbehaved(f"rows are said to be out of date because of {why!r}; expected a Stale")
+            if stream is not None:
+                stream.stale(why)
         elif isinstance(reply, Ended):
             self._streams.pop(reply.request, None)
             if stream is not None:

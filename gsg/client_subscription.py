@@ -1,11 +1,11 @@
-"""A subscription of a client, as its peer tells of it: rows until the answer is complete, their changes, what was lost, the end."""
+"""A subscription of a client, as its peer tells of it: rows until the answer is complete, their changes, what is amiss, the end."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
 
-from .errors import DoorClosed, GsgError, Overrun, PeerMisbehaved
+from .errors import DoorClosed, GsgError, Overrun, PeerMisbehaved, Stale
 from .http.protocol import Rows
 from .live import LiveSubscription
 from .rows import Change, Row, Sign
@@ -28,6 +28,7 @@ class ClientSubscription:
         self.error: GsgError | None = None
         """What has ended it before there was a subscription to tell."""
         self.overruns: list[Overrun] = []
+        self.staleness: Stale | None = None
         self.subscription: LiveSubscription | None = None
 
     def arrived(self, message: Rows) -> None:
@@ -58,6 +59,13 @@ class ClientSubscription:
         else:
             self.overruns.append(overrun)
 
+    def stale(self, why: Stale) -> None:
+        """The peer could not have rows brought up to date."""
+        if self.subscription is not None:
+            self.subscription.stale(why)
+        else:
+            self.staleness = why
+
     def ended(self, error: GsgError) -> None:
         """Nothing more will come."""
         self.error = error
@@ -72,5 +80,7 @@ class ClientSubscription:
         self.first = []
         for overrun in self.overruns:
             subscription.dropped(overrun)
+        if self.staleness is not None:
+            subscription.stale(self.staleness)
         if self.error is not None:
             self.ended(self.error)

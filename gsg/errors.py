@@ -12,6 +12,7 @@
     │   ├── BadNetwork          a network's secret or list of peers that is none
     │   └── DoorClosed          a door could not be opened, or was used after it was closed
     └── RemoteError         another peer or the network failed
+        ├── Stale               a subscription's rows may be out of date: it goes on
         ├── PeerUnreachable     nobody answers at that address
         ├── Elsewhere           another peer is responsible for this by now: has its contact
         ├── Refused             a peer understood the request and said no
@@ -137,6 +138,10 @@ class Refused(RemoteError):
     def __init__(self, problem: str, *, again_s: float | None = None) -> None:
         self.again_s = again_s
         super().__init__(problem)
+
+
+class Stale(RemoteError):
+    """Rows of a subscription may be out of date, since what makes them could not be had from other peers; it goes on."""
 
 
 class PeerMisbehaved(RemoteError):

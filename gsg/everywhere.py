@@ -18,13 +18,14 @@ from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 
 import dht
 
-from .errors import PeerMisbehaved, PeerUnreachable, Refused
+from .errors import GsgError, PeerMisbehaved, PeerUnreachable, Refused
 from .exchange import ANSWER_TIMEOUT_S, LinkBroke
 from .holders import Holders
 from .inorder import InOrder
 from .memories import Memory, Source
 from .model import Tuple
 from .resuming import Resuming
+from .staleness import RETRY_S, Staleness
 from .standbys import StartTask
 from .unions import Union
 
@@ -32,8 +33,6 @@ log = logging.getLogger(__name__)
 
 WIDENING = 64
 """Peers that rendezvous have named at once as others at which a template without constants is to be posted."""
-RETRY_S = (0.2, 0.5, 1.0, 2.0, 5.0)
-"""Pauses between attempts to restore a broken feed; the last repeats until it works or nobody wants the feed any more."""
 HEARD_OUT_S = ANSWER_TIMEOUT_S
 """How long peers are heard out, once for all that is left over by then: who is silent for so long keeps nobody from knowing that a
 fact is lost. Where it has the fact all the same, that comes back when it is heard of."""
@@ -65,6 +64,7 @@ class Everywhere:
         holders: Holders,
         inorder: InOrder,
         resuming: Resuming,
+        staleness: Staleness,
         start_task: StartTask,
         *,
         feed_from: Callable[[Memory, dht.Contact], Coroutine[None, None, None]],
@@ -74,6 +74,7 @@ class Everywhere:
         self._holders = holders
         self._inorder = inorder
         self._resuming = resuming
+        self._staleness = staleness
         self._start_task = start_task
         self._feed_from = feed_from
         self._forget = forget
@@ -140,22 +141,28 @@ class Everywhere:
     async def _until_fed(self, memory: Memory, contact: dht.Contact) -> None:
         """Set up a feed from one peer; a link that breaks is dialled again."""
         attempt = 0
-        while memory.users:
-            try:
-                await self._feed_from(memory, contact)
-                return
-            except LinkBroke:
-                pass
-            except (PeerUnreachable, PeerMisbehaved) as error:
-                # Its facts are unknown until it is heard of again (see discovered).
-                log.info("template without constants not posted: %s", error)
-                return
-            except Refused as error:
-                if memory.ready is not True:
-                    raise  # whoever subscribes is told
-                log.log(logging.INFO if attempt else logging.WARNING, "template without constants not posted yet: %s", error)
-            await asyncio.sleep(RETRY_S[min(attempt, len(RETRY_S) - 1)])
-            attempt += 1
+        problem: GsgError
+        try:
+            while memory.users:
+                try:
+                    await self._feed_from(memory, contact)
+                    self._staleness.stands(memory, contact)
+                    return
+                except LinkBroke as error:
+                    problem = error
+                except (PeerUnreachable, PeerMisbehaved) as error:
+                    # Its facts are unknown until it is heard of again (see discovered).
+                    log.info("template without constants not posted: %s", error)
+                    return
+                except Refused as error:
+                    if memory.ready is not True:
+                        raise  # whoever subscribes is told
+                    problem = error
+                self._staleness.failed(memory, contact, attempt, problem)
+                await asyncio.sleep(RETRY_S[min(attempt, len(RETRY_S) - 1)])
+                attempt += 1
+        finally:
+            self._staleness.forget(memory, contact)
 
     # --- what they hold together ------------------------------------------------------------------------------------------
 

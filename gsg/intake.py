@@ -34,12 +34,12 @@ from .messages import Deltas, Done, Gap, InsertCondition, Moved, RemoveCondition
 from .model import Tuple
 from .placement import NOWHERE, Anchor
 from .predicates import test_of
-from .replacing import ATTEMPTS, Replacing
+from .replacing import Replacing
 from .resuming import Resuming
 from .silences import Silences
+from .staleness import ATTEMPTS, Staleness, nobody_takes
 from .standbys import Standby, Standbys, StartTask
 from .ways import BrokenFeeds, Ways
-from .writing import alpha_text
 
 log = logging.getLogger(__name__)
 
@@ -84,17 +84,20 @@ class Intake:
         """What stands by at the holders that do not feed us."""
         self.inorder = InOrder(self._ways.of, self.standbys.ways)
         """What decides whose turn it is."""
+        self.staleness = Staleness()
+        """What could not be set up anew for some time."""
         self._everywhere = Everywhere(
             holders,
             self.inorder,
             self._resuming,
+            self.staleness,
             start_task,
             feed_from=lambda memory, contact: self._feed_from(memory, contact, NOWHERE),
             forget=self._forget,
             tell=self._tell,
         )
         self.replacing = Replacing(
-            *(holders, self._sources, self.inorder, self._resuming, self.standbys, self._everywhere),
+            *(holders, self._sources, self.inorder, self._resuming, self.standbys, self.staleness, self._everywhere),
             post=self._post,
             forget=self._forget,
             tell=self._tell,
@@ -329,11 +332,7 @@ class Intake:
                 return
             except Elsewhere as error:
                 if attempt == ATTEMPTS:
-                    raise PeerUnreachable(
-                        f"no peer takes {alpha_text(alpha_of(memory.template))}: {error}; peers do not agree on who holds it, as "
-                        "while many come and go, where their lists of --allow-peers differ, or where two have one --data "
-                        "directory: try again in a moment, then look at their logs"
-                    ) from None
+                    raise nobody_takes(memory, error) from None
                 await self._holders.meet(error.contact, attempt - 1)
             except PeerUnreachable:
                 if attempt == ATTEMPTS:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Self
 
 from .backlog import LIMIT, Backlog, Overflow
-from .errors import GsgError, Overrun
+from .errors import GsgError, Overrun, Stale
 from .rows import Change, Row
 from .subscription import Callback, tell
 
@@ -59,6 +59,7 @@ class LiveSubscription:
         self._closed = False
         self._error: GsgError | None = None
         self._overrun: Overrun | None = None
+        self._stale: Stale | None = None
         self._lost_before = 0
         """What was lost on the way here."""
 
@@ -88,9 +89,10 @@ class LiveSubscription:
     async def batch(self, most: int) -> list[Change]:
         """The oldest differences, at most so many; waits for the first, and is empty when the subscription was closed.
 
-        Raises what else ended the subscription, and Overrun where events had to be dropped.
+        Raises what else ended the subscription; and, once each, Overrun where events had to be dropped, and Stale where rows may be
+        out of date for some time.
         """
-        while not len(self._backlog) and self._overrun is None:
+        while not len(self._backlog) and self._overrun is None and self._stale is None:
             if self._ended:
                 if self._error is not None:
                     raise self._error
@@ -101,6 +103,9 @@ class LiveSubscription:
         if self._overrun is not None:
             overrun, self._overrun = self._overrun, None
             raise overrun
+        if self._stale is not None:
+            stale, self._stale = self._stale, None
+            raise stale
         return self._backlog.take(most)
 
     async def close(self) -> None:
@@ -108,7 +113,7 @@ class LiveSubscription:
         self._closed = True
         self._lost_before = self.lost
         self._backlog = Backlog()
-        self._error = self._overrun = None
+        self._error = self._overrun = self._stale = None
         if not self._ended:
             self.ended(None)
             await self._on_close()
@@ -149,6 +154,14 @@ class LiveSubscription:
             self.ended(overrun)
             self._on_full()
 
+    def stale(self, why: Stale) -> None:
+        """For the maker of the subscription: rows may be out of date for some time. The next read says so, once."""
+        if self._callback is not None:
+            log.warning("subscription to %s: %s", self.variables, why)
+        elif not self._closed:
+            self._stale = why
+            self._wake()
+
     @property
     def has_ended(self) -> bool:
         """Whether nothing more will come; what has come can still be read."""
@@ -158,6 +171,7 @@ class LiveSubscription:
         """For the maker of the subscription: nothing more will come, because of ``error`` if there is one."""
         self._ended = True
         self._error = error
+        self._stale = None  # why it has ended says more
         self._wake()
 
     def _wake(self) -> None:

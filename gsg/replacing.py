@@ -1,6 +1,7 @@
 """A feed that is of no use any more gives way to one at whoever is the rendezvous by then.
 
     its link broke, its rendezvous moved, or no snapshot comes ──posted again──> beside it ──whole, heard out──> it ends
+                                                                   └──it fails──> again after RETRY_S (gsg/staleness.py)
 
 Until its snapshot is whole the new feed runs beside the old one: a fact counts once however many feeds have it, so what readers see
 is the difference. The snapshot may be older than what the old one has told meanwhile, so of that its word counts until the other
@@ -16,7 +17,7 @@ from collections.abc import Callable, Coroutine, Mapping
 import dht
 
 from .errors import Elsewhere, GsgError
-from .everywhere import RETRY_S, Everywhere
+from .everywhere import Everywhere
 from .exchange import ANSWER_TIMEOUT_S, show
 from .feeds import Differences
 from .holders import Holders
@@ -24,12 +25,10 @@ from .inorder import InOrder
 from .memories import Memory, Source
 from .placement import NOWHERE
 from .resuming import Resuming
+from .staleness import RETRY_S, Staleness
 from .standbys import Standbys
 
 log = logging.getLogger(__name__)
-
-ATTEMPTS = 5
-"""How often a feed is tried to be set up before whoever asks for it is told that it cannot be."""
 
 
 class Replacing:
@@ -45,6 +44,7 @@ class Replacing:
         inorder: InOrder,
         resuming: Resuming,
         standbys: Standbys,
+        staleness: Staleness,
         everywhere: Everywhere,
         *,
         post: Callable[[Memory], Coroutine[None, None, None]],
@@ -56,6 +56,7 @@ class Replacing:
         self._inorder = inorder
         self._resuming = resuming
         self._standbys = standbys
+        self._staleness = staleness
         self._everywhere = everywhere
         self._post = post
         self._forget = forget
@@ -71,23 +72,30 @@ class Replacing:
         return self._everywhere.again(source) if source.memory.anchor == NOWHERE else self._post_again(source)
 
     async def _post_again(self, source: Source) -> None:
-        memory = source.memory
+        if await self._until_posted(source):
+            await self.hand_over(source)
+            self._standbys.look_at(source.memory)
+
+    async def _until_posted(self, source: Source) -> bool:
+        """Set up a feed in the place of one; False where nobody wants it any more."""
+        memory, holder = source.memory, source.holder
         attempt = 0
-        while memory.users and self._sources.get(source.number) is source:
-            try:
-                await self._post(memory)
-            except Elsewhere as error:
-                await self._holders.meet(error.contact, attempt)
-            except GsgError as error:
-                # A peer that is lost breaks many feeds at once, and most stand again after the first attempts: no news then.
-                level = logging.WARNING if attempt + 1 == ATTEMPTS else logging.INFO
-                log.log(level, "feed of %s not restored yet: %s", memory.template, error)
-            else:
-                await self.hand_over(source)
-                self._standbys.look_at(memory)
-                return
-            await asyncio.sleep(RETRY_S[min(attempt, len(RETRY_S) - 1)])
-            attempt += 1
+        try:
+            while memory.users and self._sources.get(source.number) is source:
+                try:
+                    await self._post(memory)
+                except GsgError as error:
+                    self._staleness.failed(memory, holder, attempt, error)
+                    if isinstance(error, Elsewhere):
+                        await self._holders.meet(error.contact, attempt)
+                else:
+                    self._staleness.stands(memory, holder)
+                    return True
+                await asyncio.sleep(RETRY_S[min(attempt, len(RETRY_S) - 1)])
+                attempt += 1
+            return False
+        finally:
+            self._staleness.forget(memory, holder)
 
     async def hand_over(self, source: Source) -> None:
         """The feeds that take the place of one are whole: it ends."""

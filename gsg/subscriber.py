@@ -16,7 +16,7 @@ from typing import TypeAlias
 import rete
 
 from .arrivals import Arrivals
-from .errors import Overrun, PeerMisbehaved, TooManyTokens
+from .errors import Overrun, PeerMisbehaved, Stale, TooManyTokens
 from .exchange import Channel, Exchange, show
 from .features import Template
 from .feeds import RecentEvents
@@ -37,6 +37,7 @@ log = logging.getLogger(__name__)
 OnRows: TypeAlias = Callable[[list[tuple[Tuple, int]]], None]
 OnEnd: TypeAlias = Callable[[TooManyTokens], None]
 OnOverrun: TypeAlias = Callable[[Overrun], None]
+OnStale: TypeAlias = Callable[[Stale], None]
 Flashed: TypeAlias = dict[rete.Production, list[tuple[Tuple, int]]]
 """The rows that events made for their moment, and that are still to be told."""
 FromRendezvous: TypeAlias = Deltas | Gap | Happened | Missed | Moved | Passed | Snapshot
@@ -45,7 +46,7 @@ FromRendezvous: TypeAlias = Deltas | Gap | Happened | Missed | Moved | Passed | 
 class Standing:
     """A query in the network of this peer."""
 
-    __slots__ = ("flashed", "memories", "on_end", "on_full", "on_missed", "production", "since_s")
+    __slots__ = ("flashed", "memories", "on_end", "on_full", "on_missed", "on_stale", "production", "since_s")
 
     def __init__(
         self,
@@ -55,6 +56,7 @@ class Standing:
         on_end: OnEnd,
         on_full: OnOverrun,
         on_missed: OnOverrun,
+        on_stale: OnStale,
         since_s: float,
     ) -> None:
         self.since_s = since_s
@@ -64,6 +66,8 @@ class Standing:
         """Hears, once, that a window of the query is full."""
         self.on_missed = on_missed
         """Hears that events did not come."""
+        self.on_stale = on_stale
+        """Hears that rows may be out of date."""
         self.memories = memories
         self.production = production
         self.flashed = flashed
@@ -85,12 +89,13 @@ class Subscriber:
         self._entrance = Entrance(self._network)
         self._full_windows = FullWindows(self._network)
         self.intake = Intake(holders, exchange, on_change=self._network.change_memory, start_task=start_task, rule=rule)
+        self.intake.staleness.on_stale = self._stale
         self.inorder = self.intake.inorder
         self.inorder.on_happened = self.happened_all
         self.inorder.on_held = self.held
         self._standing: dict[rete.Production, Standing] = {}
         self._asking: dict[Memory, dict[Standing, None]] | None = None
-        """Who asks for each memory, from when events were first missed. Bounded by the standing queries, each with its memories."""
+        """Who asks for each memory, from when somebody was first told. Bounded by the standing queries, each with its memories."""
         self._recent = RecentEvents()
         self._heard = Heard()
         self._arrivals = Arrivals()
@@ -106,12 +111,13 @@ class Subscriber:
         on_end: OnEnd,
         on_full: OnOverrun,
         on_missed: OnOverrun,
+        on_stale: OnStale,
         *,
         max_tokens: int,
     ) -> tuple[Standing, list[tuple[Tuple, int]]]:
         """Add a query; returns it when its first answer is complete, and that. ``on_rows`` hears of changes from then on,
         ``on_end`` when it turns out to hold more than ``max_tokens``, and is to be removed, ``on_full`` when events leave a
-        window of its early, ``on_missed`` when some did not come.
+        window of its early, ``on_missed`` when some did not come, ``on_stale`` when rows may be out of date, as they may be by now.
 
         Raises PeerUnreachable or Refused when a template could not be posted, BadQuery when the query cannot be built,
         TooManyTokens when it holds too much at once.
@@ -127,10 +133,15 @@ class Subscriber:
             for memory in memories:
                 self.intake.leave(memory)
             raise
-        standing = self._standing[production] = Standing(memories, production, on_events, on_end, on_full, on_missed, self._now())
+        standing = self._standing[production] = Standing(
+            memories, production, on_events, on_end, on_full, on_missed, on_stale, self._now()
+        )
         if self._asking is not None:
             _add(self._asking, standing)
         self._full_windows.again()
+        for memory in memories:
+            if (stale := self.intake.staleness.of(memory)) is not None:
+                on_stale(stale)
         return standing, rows
 
     def _too_large(self, production: rete.Production, why: rete.TooManyTokens) -> None:
@@ -323,12 +334,7 @@ class Subscriber:
         log.warning(
             "%d events of feed %d from %s were missed: the link was full", missed.events, missed.feed, show(channel.contact)
         )
-        if self._asking is None:
-            # Many feeds are told of at once.
-            self._asking = {}
-            for standing in self._standing.values():
-                _add(self._asking, standing)
-        for standing in list(self._asking.get(memory, ())):
+        for standing in self._who_asks(memory):
             standing.on_missed(
                 Overrun(
                     f"{missed.events} events were missed because this peer did not take them in time; rows that are state are "
@@ -347,6 +353,20 @@ class Subscriber:
             )
             for standing in list(self._standing.values()):
                 standing.on_missed(overrun)
+
+    def _stale(self, memory: Memory, why: Stale) -> None:
+        """A feed could not be set up anew for some time: whoever asked for it is told. Listeners are not: it is in the log."""
+        for standing in self._who_asks(memory):
+            standing.on_stale(why)
+
+    def _who_asks(self, memory: Memory) -> list[Standing]:
+        """The queries that have a memory."""
+        if self._asking is None:
+            # Many feeds are told of at once.
+            self._asking = {}
+            for standing in self._standing.values():
+                _add(self._asking, standing)
+        return list(self._asking.get(memory, ()))
 
     def _tell_full_windows(self) -> None:
         for spec, overrun in self._full_windows.take().items():

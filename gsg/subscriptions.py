@@ -113,6 +113,7 @@ class Subscriptions:
             too_large,
             live.dropped,
             live.missed,
+            live.stale,
             max_tokens=asked.max_tokens,
         )
         self._by_number[made.number] = made
@@ -136,6 +137,7 @@ class Subscriptions:
         lost = self._lost + sum(made.live.lost for made in self._by_number.values())
         return [
             Count("events_missed_here", self._subscriber.missed),
+            Count("feeds_stale", len(self._subscriber.intake.staleness)),
             Count("told_out_of_order", self._subscriber.inorder.late),
             Count("subscriptions_differences_dropped", lost),
             Count("subscriptions_ended_unread", self._ended_full),

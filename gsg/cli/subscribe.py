@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..errors import LocalError, Overrun
+from ..errors import LocalError, Overrun, Stale
 from .printing import Printer
 from .talking import peer_option, run
 
@@ -96,7 +96,7 @@ async def _subscribe(
         while left is None or left > 0:
             try:
                 batch = await subscription.batch(BATCH if left is None else min(left, BATCH))
-            except Overrun as error:
+            except (Overrun, Stale) as error:
                 if subscription.has_ended:
                     raise
                 click.echo(f"gsg: {error}", err=True)

@@ -6,8 +6,8 @@ for, with that number. Requests are carried out in order; up to UNANSWERED of th
 
     client -> peer      Insert, Retract, Notify, Subscribe, Unsubscribe, AskReport, Explain, AskHoldings, AskWhy, AskDrawing,
                         AskKeys
-    peer -> client      Done, Failed, Subscribed, then Rows... UpToDate Rows... ; Dropped; Ended; Report, Explained,
-                        Holdings, Reasons, Drawing, Keys
+    peer -> client      Done, Failed, Subscribed, then Rows... UpToDate Rows... ; Dropped; OutOfDate; Ended; Report,
+                        Explained, Holdings, Reasons, Drawing, Keys
 
 Terms are arrays of a kind and its fields, as in :mod:`gsg.model`: ``[1, name]`` a symbol, ``[2, iri]``, ``[3, label]`` a blank
 node, ``[4, lexical, datatype, language]`` a literal; strings and 64-bit integers are themselves.
@@ -189,6 +189,12 @@ class Dropped(_Message, tag=17, frozen=True):
     why: Failed
 
 
+class OutOfDate(_Message, tag=25, frozen=True):
+    """Rows of the subscription may be out of date, and it goes on; ``why`` is of a Stale."""
+
+    why: Failed
+
+
 class Explained(_Message, tag=18, frozen=True):
     """How a query would be answered."""
 
@@ -242,7 +248,20 @@ Request: TypeAlias = (
     Insert | Retract | Notify | Subscribe | Unsubscribe | AskReport | Explain | AskHoldings | AskWhy | AskDrawing | AskKeys
 )
 Reply: TypeAlias = (
-    Done | Failed | Subscribed | Rows | UpToDate | Dropped | Ended | Report | Explained | Holdings | Reasons | Drawing | Keys
+    Done
+    | Failed
+    | Subscribed
+    | Rows
+    | UpToDate
+    | Dropped
+    | OutOfDate
+    | Ended
+    | Report
+    | Explained
+    | Holdings
+    | Reasons
+    | Drawing
+    | Keys
 )
 
 

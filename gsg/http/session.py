@@ -11,7 +11,7 @@ import msgspec
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from ..backlog import check_limit
-from ..errors import BadQuery, GsgError, LocalError, Overrun
+from ..errors import BadQuery, GsgError, LocalError, Overrun, Stale
 from ..languages import is_prepared, prepare
 from ..live import LiveSubscription
 from ..peer import Peer
@@ -39,6 +39,7 @@ from .protocol import (
     Insert,
     Keys,
     Notify,
+    OutOfDate,
     Reasons,
     Reply,
     Report,
@@ -287,6 +288,8 @@ class Session:
                 if subscription.has_ended:
                     raise
                 await self._send(Dropped(number, failed(number, error)))
+            except Stale as error:
+                await self._send(OutOfDate(number, failed(number, error)))
 
     async def _send_rows(self, number: int, names: tuple[str, ...], batch: list[Change]) -> None:
         for message in self._messages(number, names, batch):

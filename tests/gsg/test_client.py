@@ -11,8 +11,21 @@ import pytest
 from websockets.asyncio.server import ServerConnection, serve
 
 import gsg
-from gsg import Client, Overrun, PeerMisbehaved, PeerUnreachable
-from gsg.http.protocol import Done, Dropped, Ended, Failed, Reply, Request, Rows, Subscribe, Subscribed, Unsubscribe, UpToDate
+from gsg import Client, Overrun, PeerMisbehaved, PeerUnreachable, Stale
+from gsg.http.protocol import (
+    Done,
+    Dropped,
+    Ended,
+    Failed,
+    OutOfDate,
+    Reply,
+    Request,
+    Rows,
+    Subscribe,
+    Subscribed,
+    Unsubscribe,
+    UpToDate,
+)
 
 Script = Callable[[Request], list[Reply | bytes]]
 
@@ -86,6 +99,7 @@ WRONG: dict[str, Script] = {
     "fewer rows than signs": lambda request: [Rows(request.request, [1, 1], [(1,)])],
     "longer row": lambda request: [Rows(request.request, [1], [(1, 2)])],
     "reason for dropping": lambda request: [Dropped(request.request, Failed(request.request, "Refused", "no"))],
+    "reason for being out of date": lambda request: [OutOfDate(request.request, Failed(request.request, "Refused", "no"))],
     "garbage": lambda request: [b"\xc1"],
     "deep": lambda request: [b"\x91" * 10_000],
 }
@@ -151,6 +165,26 @@ async def test_dropped_events_are_told_once_and_the_subscription_goes_on(double:
     asked = await double.requests.get()
     assert isinstance(asked, Subscribe)
     assert asked.limit == 7
+
+
+@pytest.mark.parametrize("at_once", [True, False], ids=["before the answer", "after it"])
+async def test_that_rows_may_be_out_of_date_is_told_once_and_the_subscription_goes_on(
+    double: Double, client: Client, at_once: bool
+) -> None:
+    def script(request: Request) -> list[Reply | bytes]:
+        number = request.request
+        stale = OutOfDate(number, Failed(number, "Stale", "rows may be out of date"))
+        said: list[Reply | bytes] = [stale, UpToDate(number)] if at_once else [UpToDate(number), stale]
+        return [Subscribed(number, ("x",)), *said, Rows(number, [1], [(1,)])]
+
+    double.script = script
+    subscription = await client.subscribe("(?x)")
+    while not subscription.pending:  # noqa: ASYNC110  # a subscription that waits would take what it waits for
+        await asyncio.sleep(0)
+
+    with pytest.raises(Stale, match="rows may be out of date"):
+        await subscription.batch(1)
+    assert [str(row) for _, row in await subscription.batch(9)] == ["?x=1"]
 
 
 async def test_closing_a_subscription_that_has_ended_meanwhile_is_no_error(double: Double, client: Client) -> None:

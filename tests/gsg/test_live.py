@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from gsg import LiveSubscription, Overrun, PeerUnreachable, Row, Sign
+from gsg import LiveSubscription, Overrun, PeerUnreachable, Row, Sign, Stale
 from gsg.rows import Change
 from gsg.subscription import Callback
 
@@ -117,6 +117,45 @@ async def test_of_what_was_dropped_several_times_before_it_was_told_the_sum_is_t
     with pytest.raises(Overrun, match="9000 events were dropped because 7 differences") as told:
         await subscription.batch(1)
     assert told.value.lost == 9_000
+
+
+async def test_whoever_waits_is_told_once_that_rows_may_be_out_of_date_and_reading_goes_on() -> None:
+    subscription = Made().subscription
+    waiting = asyncio.create_task(subscription.batch(1))
+    await asyncio.sleep(0)
+
+    subscription.stale(Stale("no feed"))
+
+    with pytest.raises(Stale, match="no feed"):
+        await asyncio.wait_for(waiting, 10)
+    subscription.deliver(changes(1))
+    assert await subscription.batch(1) == changes(1)
+
+
+async def test_that_rows_may_be_out_of_date_is_logged_where_a_callback_hears_of_them(caplog: pytest.LogCaptureFixture) -> None:
+    Made(callback=lambda sign, row: None).subscription.stale(Stale("no feed"))
+
+    assert "subscription to ('x',): no feed" in caplog.text
+
+
+async def test_a_closed_subscription_does_not_say_that_rows_may_be_out_of_date() -> None:
+    subscription = Made().subscription
+    subscription.stale(Stale("no feed"))
+    await subscription.close()
+    subscription.stale(Stale("no feed"))
+
+    assert await subscription.batch(1) == []
+
+
+async def test_why_a_subscription_has_ended_is_told_rather_than_that_rows_may_be_out_of_date() -> None:
+    subscription = Made().subscription
+    subscription.deliver(changes(1))
+    subscription.stale(Stale("no feed"))
+    subscription.ended(PeerUnreachable("gone"))
+
+    assert await subscription.batch(1) == changes(1)
+    with pytest.raises(PeerUnreachable, match="gone"):
+        await subscription.batch(1)
 
 
 async def test_events_dropped_before_a_callback_are_logged(caplog: pytest.LogCaptureFixture) -> None:

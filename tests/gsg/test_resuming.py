@@ -10,12 +10,12 @@ from peers import guest_of, others, quiet, rendezvous, simulate
 
 from dht.simnet import SimNet
 from gsg import Peer
-from gsg.everywhere import RETRY_S
 from gsg.exchange import ANSWER_TIMEOUT_S
 from gsg.features import Template
 from gsg.memories import Source
 from gsg.messages import Done, Gap, InsertCondition, RemoveCondition
 from gsg.quotas import PEER, Quotas
+from gsg.staleness import RETRY_S
 
 
 def test_a_feed_that_its_rendezvous_knows_nothing_of_is_set_up_anew() -> None:

@@ -26,12 +26,14 @@ from gsg import (
     Sign,
     Unsupported,
 )
+from gsg.cli.subscribe import _subscribe
 from gsg.http.door import HttpDoor
 from gsg.http.protocol import (
     Failed,
     error_of,
     failed,
 )
+from gsg.staleness import ATTEMPTS
 
 pytestmark = pytest.mark.waits
 
@@ -259,6 +261,39 @@ async def test_an_address_that_is_none_is_refused(url: str) -> None:
         await Client(url).__aenter__()
 
 
+def fail_all_feeds(door: HttpDoor) -> None:
+    """As when none of the peer's feeds could be set up anew."""
+    intake, why = door._peer._subscriber.intake, gsg.Refused("no")
+    for memory in intake._memories.values():
+        intake.staleness.failed(memory, door._peer.contact, ATTEMPTS - 1, why)
+
+
+async def test_a_client_is_told_that_rows_may_be_out_of_date_and_reads_on(door: HttpDoor, client: Client) -> None:
+    subscription = await client.subscribe("(?x, on, ?y)")
+    fail_all_feeds(door)
+
+    with pytest.raises(gsg.Stale, match=r"rows may be out of date: no feed of .* in 5 attempts: no; this peer tries on"):
+        await asyncio.wait_for(subscription.batch(1), 10)
+    await client.insert([("a", ON, 1)])
+    assert await read(subscription, 1) == ['+?x="a" ?y=1']
+
+
+async def test_the_command_says_that_rows_may_be_out_of_date_and_reads_on(
+    door: HttpDoor, client: Client, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = asyncio.create_task(_subscribe("(?x, on, ?y)", None, "gsg", False, False, 1, None, "resync", door.url))
+    while not list(door._peer._subscriptions):  # noqa: ASYNC110  # what it waits for comes from another task
+        await asyncio.sleep(0)
+    fail_all_feeds(door)
+    await client.insert([("a", ON, 1)])
+
+    await asyncio.wait_for(command, 10)
+
+    said = capsys.readouterr()
+    assert said.out == '+ ?x="a" ?y=1\n'
+    assert said.err.startswith("gsg: rows may be out of date: ")
+
+
 async def test_a_port_in_use_is_named(door: HttpDoor) -> None:
     with pytest.raises(DoorClosed) as caught:
         await HttpDoor(door._peer, port=door.port).__aenter__()
@@ -275,6 +310,7 @@ ERRORS = [
     BadTerm("no term"),
     PeerUnreachable("nobody"),
     gsg.Refused("no"),
+    gsg.Stale("rows may be out of date"),
     gsg.Refused("not now", again_s=2.5),
     DoorClosed("closed"),
 ]
