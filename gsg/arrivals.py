@@ -23,6 +23,7 @@ class Arrivals:
         """How many messages of events each link has brought. Bounded by the links, like the next."""
         self._told: dict[Channel, int] = {}
         self._timer: asyncio.TimerHandle | None = None
+        """One for all links, there while something is to be acknowledged, for ARRIVED_S at most; :meth:`stop` ends it."""
 
     def came(self, channel: Channel) -> None:
         """A link has brought events."""

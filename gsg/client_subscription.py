@@ -27,7 +27,8 @@ class ClientSubscription:
         self.up_to_date = False
         self.error: GsgError | None = None
         """What has ended it before there was a subscription to tell."""
-        self.overruns: list[Overrun] = []
+        self.overrun: Overrun | None = None
+        """What was dropped before there was one to tell, all of it as one."""
         self.staleness: Stale | None = None
         self.subscription: LiveSubscription | None = None
 
@@ -57,7 +58,7 @@ class ClientSubscription:
         if self.subscription is not None:
             self.subscription.dropped(overrun)
         else:
-            self.overruns.append(overrun)
+            self.overrun = overrun.since(self.overrun)
 
     def stale(self, why: Stale) -> None:
         """The peer could not have rows brought up to date."""
@@ -78,8 +79,8 @@ class ClientSubscription:
         self.subscription = subscription
         subscription.deliver(self.first)
         self.first = []
-        for overrun in self.overruns:
-            subscription.dropped(overrun)
+        if self.overrun is not None:
+            subscription.dropped(self.overrun)
         if self.staleness is not None:
             subscription.stale(self.staleness)
         if self.error is not None:

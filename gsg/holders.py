@@ -53,6 +53,7 @@ class Holders:
         self._end_links = end_links
         self._on_gone = on_gone
         self._known: dict[Key, dht.Contact] = {}
+        """The primaries of features. Limit: REMEMBERED."""
         self._sets: dict[Key, tuple[tuple[dht.Contact, ...], int]] = {}
         """All holders, of features that we hold or change, and the point of the key. Limit: REMEMBERED, like the others."""
         self.aside: dict[bytes, GsgError] = {}
@@ -61,6 +62,7 @@ class Holders:
         """What is remembered is of this view of the overlay, which changes by lookups as well, of which nobody is told."""
         self._changes = 0
         self._news = asyncio.Event()
+        """Set when peers have come or gone; each who waits for one clears it, and waits for MEETING_S at most (:meth:`meet`)."""
         self._sure_from_s = 0.0
 
     def forget(self, why: str) -> None:

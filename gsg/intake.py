@@ -69,7 +69,10 @@ class Intake:
         self._on_change = on_change
         self._start_task = start_task
         self._memories: dict[rete.AlphaSpec, Memory] = {}
+        """Those of queries; each goes with its last user. Not bounded by number: as many as users of this peer ask for."""
         self._sources: dict[int, Source] = {}
+        """All feeds by number, and what stands by. Bounded by the memories, those of listeners too: each has one feed, or two while
+        one is replaced, or one of each peer, and stands by at REPLICAS. They go by :meth:`_forget` and :meth:`Standbys.end`."""
         self._ways = Ways()  # by which we are fed
         self._broken: dict[Channel, None] = {}
         """Those of them that broke within NEXT_S: what they had still to bring may come by the next one."""

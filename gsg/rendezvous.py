@@ -51,12 +51,13 @@ class Rendezvous:
         """What stands by: met by events alone."""
         self._everywhere = Stand(None)
         """Templates without constants: matched under the tuple's home."""
-        self._new_keys: list[tuple[int, int, Term | None]] = []
+        self._new_keys: list[tuple[int, int, Term | None]] = []  # that of one condition: whoever posts it takes it at once
         self._of_subscriber: dict[Subscriber, dict[int, AnyFeed]] = {}
+        """All feeds, by number. Limit of another peer: its quota, which refuses one more; they go with the link (:meth:`drop`)."""
         self.moved: dict[Key, None] = {}
         """Keys that are others' by now, all of whose facts those have, and that still have something here."""
-        self._dirty: list[Feed] = []
-        self._happened: list[tuple[Subscriber, Message]] = []
+        self._dirty: list[Feed] = []  # bounded by the feeds: those with something to say since take(), which ends each read
+        self._happened: list[tuple[Subscriber, Message]] = []  # what else a read, or a slice of matching, brings about until then
         self.passing = Passing()
         self._origin: Origin | None = None
         """The message whose facts come or go."""
