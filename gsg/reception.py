@@ -161,7 +161,7 @@ class Reception:
                 channel.send(NotHere(message.request, self._contact, leaves=True))  # type: ignore[union-attr]  # all three have it
                 return
             if isinstance(message, (Flash, Publish)) and (
-                self._transit.waits(channel, message) or self._unplaced.waits(channel, message)
+                self._transit.hold_back(channel, message) or self._unplaced.hold_back(channel, message)
             ):
                 return
             match message:

@@ -60,8 +60,11 @@ class Transit:
         self._due: asyncio.Handle | None = None
         """The next slice, while events are under way; :meth:`stop` ends it."""
 
-    def waits(self, channel: Channel, message: Message) -> bool:
-        """Whether a message is kept until the events before it have passed. Raises Refused where too much waits for them."""
+    def hold_back(self, channel: Channel, message: Message) -> bool:
+        """Keep a message until the events before it have passed, if there are any; whether there are.
+
+        Raises Refused where too much waits for them.
+        """
         link = self._links.get(channel)
         if link is None or link.passage is None:
             return False

@@ -57,10 +57,14 @@ class Unplaced:
         self._refuse = refuse
         self._flush = flush
         self._links: dict[Channel, Behind] = {}
-        """What waits behind an event whose holders are looked up. Bounded by the links."""
+        """What waits behind an event whose holders are looked up. Bounded by the links; each goes when that ends, in FINDING_S at
+        most, or with its link, and all of them with the peer, which owns the tasks."""
 
-    def waits(self, channel: Channel, message: Message) -> bool:
-        """Whether a message is kept until holders are found. Raises Refused where too much waits for them."""
+    def hold_back(self, channel: Channel, message: Message) -> bool:
+        """Keep a message until its holders are found, where they are not known; whether it is kept.
+
+        Raises Refused where too much waits for them.
+        """
         behind = self._links.get(channel)
         if behind is not None:
             behind.add(message)

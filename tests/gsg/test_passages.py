@@ -172,7 +172,7 @@ class Served:
         self.transit = Transit(self.at, Outgoing(self.at, lambda work: work.close()), self.message, self.refuse)
 
     def message(self, channel: Channel, message: Message) -> None:
-        if self.transit.waits(channel, message):
+        if self.transit.hold_back(channel, message):
             return
         if isinstance(message, Flash):
             self.frame_bytes[message.request] = channel.frame_bytes

@@ -84,7 +84,7 @@ class Served:
 
     def brought(self, message: Message) -> bool:
         """The link brings this; whether it waits."""
-        waits = self.unplaced.waits(self.link, message)
+        waits = self.unplaced.hold_back(self.link, message)
         if not waits:
             self.carried_out.append(message)
         return waits
