@@ -73,8 +73,15 @@ log = logging.getLogger(__name__)
 
 DEFAULT_URL = "http://127.0.0.1:8470"
 OPEN_TIMEOUT_S = 5.0
-AGAIN = "connect and subscribe again, here or at another peer: rows begin again with a snapshot, and events in between are not told"
-"""What whoever reads that a connection has ended can do."""
+CONNECT_AGAIN = "connect again, here or at another peer"
+SUBSCRIBE_AGAIN = (
+    "connect and subscribe again, here or at another peer: rows begin again with a snapshot, and events in between are not told"
+)
+ASK_AGAIN = (
+    "what it was asked may have been done or not: connect and ask again, here or at another peer; facts that are there already "
+    "change nothing, and an event may be told twice"
+)
+"""What whoever calls, reads or waits for an answer can do when its connection has ended."""
 Wanted = TypeVar("Wanted", bound=Reply)
 MakeRequest: TypeAlias = Callable[[int, list[Tuple], "list[str] | None"], Request]
 
@@ -298,7 +305,7 @@ class Client:
         if self._websocket is None:
             raise DoorClosed("this client is not connected; use it inside `async with gsg.connect(url) as client:`")
         if self._lost is not None:
-            raise self._lost
+            raise _then(self._lost, CONNECT_AGAIN)
         encoded = self._encode(request)
         if not isinstance(request, (Insert, Retract, Notify)):  # whose tuples were checked
             _check(encoded)
@@ -306,8 +313,10 @@ class Client:
         try:
             await self._websocket.send(encoded)
             reply = await future
-        except ConnectionClosed as error:
-            raise self._lost or PeerUnreachable(f"the peer at {self.url} {_what_became(error)}") from None
+        except (ConnectionClosed, PeerUnreachable) as error:
+            lost = error if isinstance(error, PeerUnreachable) else PeerUnreachable(f"the peer at {self.url} {_what_became(error)}")
+            next_step = SUBSCRIBE_AGAIN if isinstance(request, Subscribe) else ASK_AGAIN
+            raise _then(self._lost or lost, next_step) from None
         finally:
             self._waiting.pop(request.request, None)
             if future.done() and not future.cancelled():
@@ -339,7 +348,7 @@ class Client:
             # 1002: a protocol error (RFC 6455, section 7.4.1).
             await self._websocket.close(1002)
         else:
-            self._end(PeerUnreachable(f"the peer at {self.url} has stopped; {AGAIN}"))
+            self._end(PeerUnreachable(f"the peer at {self.url} has stopped"))
 
     def _received(self, reply: Reply) -> None:
         stream = self._streams.get(reply.request)
@@ -384,7 +393,12 @@ class Client:
                 future.set_exception(error)
         streams, self._streams = self._streams, {}
         for stream in streams.values():
-            stream.ended(error)
+            stream.ended(_then(error, SUBSCRIBE_AGAIN))
+
+
+def _then(lost: GsgError, next_step: str) -> GsgError:
+    """Why a connection has ended, with what to do about it where that is the network's doing."""
+    return PeerUnreachable(f"{lost}; {next_step}") if isinstance(lost, PeerUnreachable) else lost
 
 
 def _what_became(error: ConnectionClosed) -> str:
@@ -392,17 +406,17 @@ def _what_became(error: ConnectionClosed) -> str:
     code, why = (error.rcvd.code, error.rcvd.reason) if error.rcvd is not None else (0, "")
     # 1001 and 1012: the peer goes away, or is started anew (RFC 6455, section 7.4.1, and the registry of its codes).
     if code in (1001, 1012):
-        return f"has stopped; {AGAIN}"
+        return "has stopped"
     if code == 1011 and "ping" in why:
         return (
             "has cut this client off, which did not answer for 20 s or more; let nothing keep its event loop waiting so long "
-            f"({error}); {AGAIN}"
+            f"({error})"
         )
     if error.rcvd is None and error.sent is None:
-        return f"is lost without a word: it died, the connection broke, or it cut this client off for not reading; {AGAIN}"
+        return "is lost without a word: it died, the connection broke, or it cut this client off for not reading"
     if error.rcvd is None and error.sent is not None and error.sent.code == 1011:
-        return f"has not answered for 20 s or more: it hangs, or the connection is broken; {AGAIN}"
-    return f"is lost: {error}; {AGAIN}"
+        return "has not answered for 20 s or more: it hangs, or the connection is broken"
+    return f"is lost: {error}"
 
 
 _decode_request = msgspec.msgpack.Decoder(Request).decode

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 import msgspec
 import pytest
@@ -246,7 +246,25 @@ async def test_a_client_that_was_cut_off_for_its_silence_is_told_so() -> None:
                 await client.insert([("a",)])
 
 
-async def test_what_a_peer_that_dies_leaves_its_readers_to_do_is_said() -> None:
+@pytest.mark.parametrize(
+    ("call", "next_step"),
+    [
+        (
+            lambda client: client.subscribe("(?x)"),
+            "connect and subscribe again, here or at another peer: rows begin again with a snapshot, and events in between are "
+            "not told",
+        ),
+        (
+            lambda client: client.notify([("a",)]),
+            "what it was asked may have been done or not: connect and ask again, here or at another peer; facts that are there "
+            "already change nothing, and an event may be told twice",
+        ),
+    ],
+    ids=["who subscribes", "who publishes"],
+)
+async def test_what_a_peer_that_dies_leaves_its_clients_to_do_is_said(
+    call: Callable[[Client], Awaitable[object]], next_step: str
+) -> None:
     async def die(socket: ServerConnection) -> None:
         socket.transport.abort()
         await socket.wait_closed()
@@ -255,12 +273,13 @@ async def test_what_a_peer_that_dies_leaves_its_readers_to_do_is_said() -> None:
         port = next(iter(server.sockets)).getsockname()[1]
         async with gsg.connect(f"http://127.0.0.1:{port}") as client:
             with pytest.raises(PeerUnreachable) as lost:
-                await client.subscribe("(?x)")
+                await call(client)
+            with pytest.raises(PeerUnreachable, match=r"for not reading; connect again, here or at another peer$"):
+                await call(client)
 
     assert str(lost.value) == (
         f"the peer at http://127.0.0.1:{port} is lost without a word: it died, the connection broke, or it cut this client off "
-        "for not reading; connect and subscribe again, here or at another peer: rows begin again with a snapshot, and events in "
-        "between are not told"
+        f"for not reading; {next_step}"
     )
 
 
