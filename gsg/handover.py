@@ -38,7 +38,7 @@ from .rendezvous import Rendezvous
 from .replication import Replication
 from .restoring import Lost, Restored, Restoring
 from .standbys import StartTask
-from .telling import CHUNK_FACTS, SOON_S, Telling, Told, differing, replicate
+from .telling import CHUNK_FACTS, SOON_S, Outcome, Telling, differing, replicate
 
 log = logging.getLogger(__name__)
 
@@ -295,13 +295,13 @@ class Handover:
             self._telling.tell(each, plan.copies.get(each, ()), plan.doubtful.get(each, ()), self._patience_s) for each in targets
         )
         told = await asyncio.gather(*telling)
-        failed.update(holder.id for holder, each in zip(targets, told, strict=True) if each is not Told.CONFIRMED)
+        failed.update(holder.id for holder, each in zip(targets, told, strict=True) if each is not Outcome.CONFIRMED)
         for primary, followed in plan.primaries.items():
             if primary.id not in failed:
                 self._rendezvous.tell_moved(followed, primary, leaves=self.leaving)
         self._rendezvous.move(key for key, holders in plan.others.items() if not failed.intersection(holders))
         self._flush()
-        if (restore and not await self._restore(sent)) or Told.FAILED in told:
+        if (restore and not await self._restore(sent)) or Outcome.FAILED in told:
             self._look_again_in_time()
         return unknown
 
@@ -323,12 +323,12 @@ class Handover:
             if found := await self._restoring.add(key, restored):
                 lost[key] = found
         told = await asyncio.gather(*(self._give_back(holder, facts) for holder, facts in restored.items()))
-        if all(each is Told.CONFIRMED for each in told):
+        if all(each is Outcome.CONFIRMED for each in told):
             self._restoring.finished(lost)
         if self._restoring.unsure:
             # Asked at once, who could not say would hardly say more.
             await asyncio.sleep(SWEEP_S)
-        return not self._restoring.unsure and Told.FAILED not in told
+        return not self._restoring.unsure and Outcome.FAILED not in told
 
     async def _copied(self, holder: dht.Contact, keys: list[Key], doubtful: list[Key]) -> bool:
         """Whether a holder has confirmed what is known of these keys, and of those doubtful ones that are not the same there."""
@@ -338,14 +338,14 @@ class Handover:
 
         return await self._confirmed(holder, copy())
 
-    async def _give_back(self, holder: dht.Contact, facts: list[tuple[Tuple, bytes, int]]) -> Told:
+    async def _give_back(self, holder: dht.Contact, facts: list[tuple[Tuple, bytes, int]]) -> Outcome:
         """See to it that a holder has facts under keys that were lost."""
         places = [place for _, place, _ in facts]
         if holder.id == self._own.id:
             given, stamps = [fact for fact, _, _ in facts], [stamp for _, _, stamp in facts]
             self._rendezvous.take_over([1] * len(facts), given, places, stamps)
             self._flush()
-            return Told.CONFIRMED
+            return Outcome.CONFIRMED
         history = [(1, fact, stamp) for fact, _, stamp in facts]
         return await self._telling.carry_out(
             holder, lambda: self._confirmed(holder, replicate(self._exchange, holder, history, places)), self._patience_s

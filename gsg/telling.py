@@ -47,7 +47,7 @@ FACTS_PER_TURN = 10_000
 """Facts under one key that are summed up before others get their turn."""
 
 
-class Told(Enum):
+class Outcome(Enum):
     """What came of telling a holder."""
 
     CONFIRMED = 1
@@ -60,7 +60,7 @@ class Told(Enum):
 class _Sending:
     """What a holder is just being told."""
 
-    ended: asyncio.Future[Told]
+    ended: asyncio.Future[Outcome]
     came: list[bytes] = field(default_factory=list)
     """Who came since it began. Bounded by the peers there are, and how often they are missed."""
     is_late: bool = False
@@ -115,7 +115,7 @@ class Telling:
 
     async def tell(
         self, holder: dht.Contact, keys: Sequence[Key], doubtful: Sequence[Key] = (), wait_s: float | None = SOON_S
-    ) -> Told:
+    ) -> Outcome:
         """See to it that a holder has what is known of some keys; the ``doubtful`` ones it may have already."""
         confirmed = self._confirmed.get(holder.id, _NOTHING)
         before = [each for each in (*keys, *doubtful) if each in confirmed]
@@ -125,10 +125,10 @@ class Telling:
         has = {each for each, digest in zip(before, digests, strict=True) if confirmed.get(each) == digest}
         lacks, may_lack = [each for each in keys if each not in has], [each for each in doubtful if each not in has]
         if not lacks and not may_lack:
-            return Told.CONFIRMED
+            return Outcome.CONFIRMED
         return await self.carry_out(holder, partial(self._send, holder, lacks, may_lack), wait_s)
 
-    async def carry_out(self, holder: dht.Contact, send: Callable[[], Awaitable[bool]], wait_s: float | None = SOON_S) -> Told:
+    async def carry_out(self, holder: dht.Contact, send: Callable[[], Awaitable[bool]], wait_s: float | None = SOON_S) -> Outcome:
         """Send a holder something, whose outcome is whether it was confirmed, unless it is being told something else."""
         sending = self._sending.get(holder.id)
         is_other = sending is not None
@@ -136,21 +136,21 @@ class Telling:
             sending = self._sending[holder.id] = _Sending(asyncio.get_running_loop().create_future())
             self._start_task(self._carry_out(holder.id, sending, send))
         elif sending.is_late and wait_s is not None:
-            return Told.LATER
+            return Outcome.LATER
         await asyncio.wait([sending.ended], timeout=wait_s)
         if not sending.ended.done():
             sending.is_late = True
-            return Told.LATER
+            return Outcome.LATER
         if is_other:
             self._on_ended()
-            return Told.LATER
+            return Outcome.LATER
         return sending.ended.result()
 
     async def _carry_out(self, holder: bytes, sending: _Sending, send: Callable[[], Awaitable[bool]]) -> None:
-        told = Told.FAILED
+        told = Outcome.FAILED
         try:
             if await send():
-                told = Told.CONFIRMED
+                told = Outcome.CONFIRMED
         finally:
             del self._sending[holder]
             sending.ended.set_result(told)

@@ -16,7 +16,7 @@ from gsg.entries import Entries
 from gsg.errors import PeerUnreachable
 from gsg.features import Key, key
 from gsg.handover import MENDING_S, SETTLING_S, Handover
-from gsg.telling import SOON_S, Telling, Told
+from gsg.telling import SOON_S, Outcome, Telling
 
 ON = Symbol("on")
 PLACE: Key = (3, 1, ON)
@@ -47,7 +47,7 @@ class Teller:
         self.tasks: list[asyncio.Task[None]] = []
         self.telling = Telling(self.held, self._copy, self._start_task, self._on_ended)
 
-    async def tell(self, *keys: Key, doubtful: Sequence[Key] = ()) -> Told:
+    async def tell(self, *keys: Key, doubtful: Sequence[Key] = ()) -> Outcome:
         return await self.telling.tell(HOLDER, keys, doubtful)
 
     async def _copy(self, holder: dht.Contact, keys: list[Key], doubtful: list[Key]) -> bool:
@@ -75,10 +75,10 @@ def in_virtual_time(work: Callable[[Teller], Coroutine[None, None, None]]) -> No
 
 def test_what_was_confirmed_is_not_sent_again() -> None:
     async def work(teller: Teller) -> None:
-        assert await teller.tell(PLACE) is Told.CONFIRMED
+        assert await teller.tell(PLACE) is Outcome.CONFIRMED
 
-        assert await teller.tell(PLACE, OTHER) is Told.CONFIRMED
-        assert await teller.tell(OTHER, PLACE) is Told.CONFIRMED
+        assert await teller.tell(PLACE, OTHER) is Outcome.CONFIRMED
+        assert await teller.tell(OTHER, PLACE) is Outcome.CONFIRMED
 
         assert teller.sent == [[PLACE], [OTHER]]
 
@@ -87,9 +87,9 @@ def test_what_was_confirmed_is_not_sent_again() -> None:
 
 def test_what_a_holder_was_asked_for_counts_as_confirmed_too() -> None:
     async def work(teller: Teller) -> None:
-        assert await teller.tell(PLACE, doubtful=[OTHER]) is Told.CONFIRMED
+        assert await teller.tell(PLACE, doubtful=[OTHER]) is Outcome.CONFIRMED
 
-        assert await teller.tell(OTHER, doubtful=[PLACE]) is Told.CONFIRMED
+        assert await teller.tell(OTHER, doubtful=[PLACE]) is Outcome.CONFIRMED
 
         assert (teller.sent, teller.doubtful) == ([[PLACE]], [[OTHER]])
 
@@ -187,8 +187,8 @@ def test_who_does_not_confirm_is_told_again() -> None:
     async def work(teller: Teller) -> None:
         teller.is_confirmed = False
 
-        assert await teller.tell(PLACE) is Told.FAILED
-        assert await teller.tell(PLACE) is Told.FAILED
+        assert await teller.tell(PLACE) is Outcome.FAILED
+        assert await teller.tell(PLACE) is Outcome.FAILED
 
         assert teller.sent == [[PLACE], [PLACE]]
 
@@ -199,15 +199,15 @@ def test_who_takes_long_is_waited_for_elsewhere_and_told_nothing_meanwhile() -> 
     async def work(teller: Teller) -> None:
         teller.took_s = 3 * SOON_S
 
-        assert await teller.tell(PLACE) is Told.LATER
+        assert await teller.tell(PLACE) is Outcome.LATER
         assert teller.telling.is_late
-        assert await teller.tell(OTHER) is Told.LATER
+        assert await teller.tell(OTHER) is Outcome.LATER
         assert teller.ended == 0
         await asyncio.sleep(2 * SOON_S)
 
         assert not teller.telling.is_late
         assert (teller.sent, teller.ended) == ([[PLACE]], 1)
-        assert await teller.tell(PLACE) is Told.CONFIRMED
+        assert await teller.tell(PLACE) is Outcome.CONFIRMED
 
     in_virtual_time(work)
 
@@ -218,9 +218,9 @@ def test_who_is_being_told_something_else_is_told_afterwards() -> None:
         first = asyncio.get_running_loop().create_task(teller.tell(PLACE))
         await asyncio.sleep(0)
 
-        assert await teller.tell(OTHER) is Told.LATER
+        assert await teller.tell(OTHER) is Outcome.LATER
 
-        assert (await first, teller.ended) == (Told.CONFIRMED, 1)
+        assert (await first, teller.ended) == (Outcome.CONFIRMED, 1)
 
     in_virtual_time(work)
 
@@ -278,7 +278,7 @@ def test_of_doubtful_keys_those_are_sent_that_are_not_the_same_there(monkeypatch
         sent = count_copies(monkeypatch)
         keys = list(host._rendezvous.all_keys())
 
-        assert await host._handover._telling.tell(other.contact, [], keys) is Told.CONFIRMED
+        assert await host._handover._telling.tell(other.contact, [], keys) is Outcome.CONFIRMED
 
         assert [each for _, each in sent] == [each for each in keys if each in ((3, 0, "x"), (3, 0, "z"), PLACE)]
         held = [peer._rendezvous.held for peer in peers]
