@@ -19,6 +19,9 @@ from .membership import Refusal
 CALLS_A_PERIOD = 4
 """Addresses of the book called at in one period."""
 
+MAX_CALLS = 64
+"""Addresses of the book called at at once, where each call may wait for a name and for several timeouts; further ones stay due."""
+
 ALONE_S = 10.0
 """A peer that knows of nobody calls at all addresses of its book as often as this, in seconds."""
 
@@ -68,11 +71,15 @@ class Joining:
         self._living = living
         self._failed = failed
         self._written: list[Address] = []
+        # Held while the book is written. Nobody waits for it but :meth:`save`'s callers, one each: the overlay as it has joined, as
+        # it has refreshed and as it is left. What is saved every period is saved later where a disk takes longer than that.
+        # Whoever is cancelled lets go of it.
         self._saving = asyncio.Lock()
         self.changed = False
         """Whether peers came or went since the book was written: a peer that is killed is to find its way back by it."""
         self._hurried_s = self._looked_s = float("-inf")
-        # Limit: one for each address of the book, each ends with its call's last timeout.
+        # Old addresses that are being called at. Limit: MAX_CALLS; each leaves with its task, which ends with the call's last
+        # timeout or as the overlay is left.
         self._calling: set[Address] = set()
 
     def read(self) -> None:
@@ -163,12 +170,12 @@ class Joining:
 
     def _call_due(self) -> None:
         now = self._now()
-        if self.changed:
+        if self.changed and not self._saving.locked():
             self._start(self.save())
         if not self._living() and now - self._hurried_s >= ALONE_S:
             self._hurried_s = now
             self.book.hurry(now)
-        for address in self.book.due(now, CALLS_A_PERIOD):
+        for address in self.book.due(now, min(CALLS_A_PERIOD, MAX_CALLS - len(self._calling))):
             if address not in self._calling:
                 self._calling.add(address)
                 self._start(self._revisit(address))
@@ -194,8 +201,8 @@ class Joining:
 
     def met(self) -> None:
         """A peer is there that was not known."""
-        self.changed = True
-        if self._path is not None and not self._written and not self._saving.locked():
+        is_due, self.changed = self.changed, True
+        if self._path is not None and not self._written and not is_due and not self._saving.locked():
             # The first one: until it is in the book, nobody could be found again.
             self._start(self.save())
 

@@ -140,7 +140,9 @@ class Overlay:
         self._open = False
         self._entered = asyncio.Event()
         self._twins = Twins(id)
-        self._checking: dict[Address, None] = {}
+        # Where unknown peers are called. Limit: MAX_CHECKS; each leaves when its task ends, answered, after its last timeout or
+        # as this overlay is left.
+        self._checking: set[Address] = set()
         self._nearest_may_have_changed = False
         self._watching = Watching(
             id,
@@ -436,15 +438,12 @@ class Overlay:
         if len(self._checking) >= MAX_CHECKS:
             self.counts["unknown peers passed over"] += 1
             return
-        self._checking[contact.address] = None
-        self._start(self._call(contact.address))
+        self._checking.add(contact.address)
+        self._start(self._call(contact.address)).add_done_callback(lambda _: self._checking.discard(contact.address))
 
     async def _call(self, address: Address) -> PeerId | None:
         """Call whoever listens at an address: it becomes known if it answers."""
-        try:
-            found = await self._asking.ask_id(address)
-        finally:
-            self._checking.pop(address, None)
+        found = await self._asking.ask_id(address)
         if found is not None:
             self.lives(Contact(found, *address))
         return found

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from random import Random
-from threading import Barrier, BrokenBarrierError
+from threading import Barrier, BrokenBarrierError, Event
 
 import pytest
 
@@ -24,6 +24,8 @@ from dht import (
     random_id,
 )
 from dht.errors import Address
+from dht.joining import MAX_CALLS
+from dht.overlay import MAX_CHECKS
 from dht.simnet import SimNet, run
 
 PORT = 7400
@@ -417,6 +419,25 @@ async def test_a_book_is_written_by_one_at_a_time(tmp_path: Path, monkeypatch: p
         await asyncio.gather(first, peer._joining.save())
 
 
+async def test_a_disk_that_hangs_is_waited_for_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    goes_on = Event()
+    monkeypatch.setattr("dht.joining.write_book", lambda path, addresses: goes_on.wait())
+    async with Overlay(bytes(20), "127.0.0.1", 0, rng=Random(1), book=tmp_path / "book") as peer:
+        peer._joining.book.add(("127.0.0.2", 1), asyncio.get_running_loop().time())
+        before = len(peer._tasks)
+        for _ in range(20):
+            peer._joining.met()
+        saving = len(peer._tasks) - before
+        for _ in range(20):
+            await asyncio.sleep(0)
+            peer._joining.met()
+            peer._joining._call_due()
+        still_saving = len(peer._tasks) - before - len(peer._joining._calling)
+        goes_on.set()
+
+    assert (saving, still_saving) == (1, 1)
+
+
 def test_a_book_that_cannot_be_written_is_said_and_harms_nobody(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     async def main(net: SimNet) -> int:
         async with (
@@ -447,3 +468,39 @@ def test_a_peer_that_starts_again_before_it_is_missed_is_discovered_again() -> N
     events, discovered = run(main, seed=29)
     assert [each for each in events if not isinstance(each, NeighbourhoodChanged)] == [PeerReturned(discovered[0])]
     assert len(discovered) == 1
+
+
+def test_unknown_peers_are_called_so_many_at_once_and_further_ones_are_passed_over() -> None:
+    async def main(net: SimNet) -> tuple[int, int, int]:
+        async with Overlay(random_id(net.rng()), net.host(), PORT, rng=net.rng()) as peer:
+            for number in range(MAX_CHECKS + 36):
+                peer.heard_of(Contact(random_id(net.rng()), f"10.9.0.{number}", PORT))
+            begun = len(peer._checking)
+            await asyncio.sleep(60)
+            return begun, peer.counts["unknown peers passed over"], len(peer._checking)
+
+    assert run(main, seed=1) == (MAX_CHECKS, 36, 0)
+
+
+def test_an_old_address_that_is_called_at_leaves_an_unknown_peer_there_counted() -> None:
+    async def main(net: SimNet) -> bool:
+        async with Overlay(random_id(net.rng()), net.host(), PORT, rng=net.rng()) as peer:
+            old = asyncio.create_task(peer._call(("10.9.0.1", PORT)))
+            await asyncio.sleep(0.1)
+            peer.heard_of(Contact(random_id(net.rng()), "10.9.0.1", PORT))
+            await old
+            return ("10.9.0.1", PORT) in peer._checking
+
+    assert run(main, seed=1)
+
+
+def test_old_addresses_are_called_at_so_many_at_once_and_the_others_stay_due() -> None:
+    async def main(net: SimNet) -> tuple[int, int]:
+        async with Overlay(random_id(net.rng()), net.host(), PORT, rng=net.rng(), probe_s=0.001) as peer:
+            now = asyncio.get_running_loop().time()
+            for number in range(2 * MAX_CALLS):
+                peer._joining.book.add((f"10.9.0.{number}", PORT), now - 60)
+            await asyncio.sleep(0.1)
+            return len(peer._joining._calling), len(peer._joining.book.due(now, 2 * MAX_CALLS))
+
+    assert run(main, seed=1) == (MAX_CALLS, MAX_CALLS)
