@@ -3,7 +3,7 @@
              silent             nobody vouches               the suspicion runs out
     alive ──────────> doubted ────────────────> suspected ─────────────────────────> dead: in its grave
       ^                  │                          │                                     │
-      └── answered, vouched ─── answered, or says a higher incarnation ─── answered ──────┘
+      └── answered, vouched ──── answered, or vouched once it is refuted ──── answered ───┘
 
 The protocol is SWIM (Das, Gupta and Motivala 2002, "SWIM: Scalable Weakly-consistent Infection-style process group Membership"),
 with the suspicion that others' words shorten of Lifeguard (Dadgar, Phillips and Currey 2018). What differs: an overlay's peer
@@ -13,6 +13,9 @@ watches those that it depends on, its neighbours among the ids and whom it has l
 * What others say never kills and never doubts: it makes us ask ourselves. If we find silence too, each of them shortens the wait.
 * Everybody says only what it found itself, so nobody can speak for many; refutations alone are passed on.
 * A peer that hears of its own suspicion says that it lives, with a higher incarnation: what was said of lower ones is void.
+* A refutation passed on is not signed by its peer, so unlike SWIM's it clears nobody: the suspect is asked anew, by us and through
+  others, and its suspicion begins anew, once. So the silent die in time, unless one who is asked to vouch for them lies. A doubt
+  stays as it is: helpers decide. How far others are believed about incarnations is in :mod:`dht.incarnations`.
 * What comes by a link while a peer is suspected shows that it lives, however late it answers probes (:mod:`dht.watching`).
 * When our own clock stood still (a busy or sleeping machine), nobody is blamed for it.
 * Who comes late itself, or finds that a suspect lives, is patient for a while: all its suspicions last longer (Lifeguard's local
@@ -21,6 +24,7 @@ watches those that it depends on, its neighbours among the ids and whom it has l
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from enum import Enum
@@ -30,7 +34,8 @@ from typing import TypeAlias
 
 from .contacts import Contact
 from .identity import PeerId, as_int
-from .rumours import MAX_INCARNATION, RUMOURS, Rumour, Word
+from .incarnations import REFUTATIONS, Incarnations
+from .rumours import RUMOURS, Rumour, Word
 
 HELPERS = 3
 """Others that are asked to probe a silent peer (SWIM's k)."""
@@ -54,13 +59,6 @@ MAX_RUMOURS = 64
 
 MAX_RECORDS = 4096
 """Living peers remembered, more than a routing table holds; the one heard of longest ago is dropped for a new one."""
-
-REFUTATIONS = 100
-"""By how much its incarnation may have risen between two answers of a peer for it to be in the same life: one for each suspicion
-that it has refuted, where a life begins with the milliseconds of its first moment."""
-
-LIVES_APART = REFUTATIONS + 1
-"""By how much the first incarnation of a life is above the one before at least, whatever the clock says, to be seen as another."""
 
 GRAVE_S = 30.0
 """How long what others say about a dead peer is not believed, in seconds; its own word is, at once."""
@@ -139,6 +137,8 @@ class _Record:
     # Since when it has its standing, and when it was last asked without an outcome yet.
     since_s: float = 0.0
     asked_s: float | None = None
+    # How much longer it is suspected since others said that it lives; None as long as nobody did.
+    reprieve_s: float | None = None
     # Who else finds it silent; at most CONFIRMATIONS.
     blamed_by: set[PeerId] = field(default_factory=set)
     # It told us itself that it stops.
@@ -150,6 +150,8 @@ class _Grave:
     contact: Contact
     until_s: float
     incarnation: int
+    # When it was last asked because others said that it lives: not again within DOUBT_S.
+    asked_s: float = float("-inf")
 
 
 def suspicion_s(size: int, confirmations: int, period_s: float = 1.0) -> float:
@@ -160,14 +162,15 @@ def suspicion_s(size: int, confirmations: int, period_s: float = 1.0) -> float:
 
 
 class Liveness:
-    """What one peer knows of others' lives. ``incarnation`` says which of its own lives this is; see :attr:`incarnation`.
+    """What one peer knows of others' lives. ``incarnation`` is the first one of its own life.
 
     Every call that learns something returns orders, to be carried out in any order and any time.
     """
 
     def __init__(self, own: PeerId, *, rng: Random, incarnation: int, period_s: float = 1.0) -> None:
-        self.incarnation = incarnation
-        """Which of our lives this is: higher in each, and at each refutation."""
+        self.counts: Counter[str] = Counter()
+        """How often something was said that is hard to believe, by its name."""
+        self._incarnations = Incarnations(incarnation)
         self._own = own
         self._rng = rng
         self._period_s = period_s
@@ -189,6 +192,11 @@ class Liveness:
 
     def __len__(self) -> int:
         return len(self._records)
+
+    @property
+    def incarnation(self) -> int:
+        """Which of our lives this is: higher in each, and at each refutation."""
+        return self._incarnations.present
 
     def suspects(self, peer: PeerId) -> bool:
         """Whether this peer is suspected to be dead: it did not answer, and nobody else could reach it either."""
@@ -238,7 +246,8 @@ class Liveness:
         self._forgive_lateness(now)
         orders: list[Order] = []
         for peer, suspect in list(self._suspects.items()):
-            if now - suspect.since_s >= self._patience * suspicion_s(size, len(suspect.blamed_by), self._period_s):
+            waited_s = now - suspect.since_s - (suspect.reprieve_s or 0.0)
+            if waited_s >= self._patience * suspicion_s(size, len(suspect.blamed_by), self._period_s):
                 orders.append(self._bury(peer, suspect, now))
         # Suspects and those not watched stand in the order of when they were asked or heard; whoever is asked goes to the end.
         for peer in [peer for peer, each in self._suspects.items() if self._is_free(each, now)][:SUSPECTS_A_TICK]:
@@ -336,10 +345,11 @@ class Liveness:
             record.blamed_by.add(asker)
 
     def vouched(self, contact: Contact, incarnation: int, now: float) -> None:
-        """A helper reached a peer that we could not: the fault is on our way to it."""
+        """A helper reached a peer that we could not: the fault is on our way to it. Only the helper says so (docs/security.md)."""
         record = self._records.get(contact.id)
-        if record is not None and record.contact == contact and record.standing is _Standing.DOUBTED:
-            record.incarnation = max(record.incarnation, incarnation)
+        if record is not None and record.contact == contact and self._wants_vouching(record):
+            if incarnation <= self._incarnations.believed(record.told, now):
+                record.incarnation = max(record.incarnation, incarnation)
             record.heard_s = now
             self._records[contact.id] = self._records.pop(contact.id)
             self._clear(record, now)
@@ -347,38 +357,36 @@ class Liveness:
     def nobody_vouched(self, contact: Contact, now: float) -> None:
         """No helper reached it either."""
         record = self._records.get(contact.id)
-        if record is not None and record.contact == contact and record.standing is _Standing.DOUBTED:
+        if record is None or record.contact != contact:
+            return
+        if record.standing is _Standing.DOUBTED:
             self._suspect(record, now)
+        elif self._wants_vouching(record):
+            # In the incarnation that it is said to live in, too: others who find so may shorten the wait again.
+            self._say(Rumour(Word.SUSPECTED, contact.id, record.incarnation))
 
     def heard(self, speaker: PeerId, rumours: Iterable[Rumour], now: float) -> list[Order]:
         """A peer that we know said this."""
         orders: list[Order] = []
         for rumour in rumours:
+            if rumour.incarnation > self._incarnations.latest(now):
+                self.counts["rumours of lives to come"] += 1  # lies, or some clock is wrong
             if rumour.peer == self._own:
-                if rumour.word is not Word.LIVES and rumour.incarnation >= self.incarnation:
-                    self.incarnation = min(rumour.incarnation + 1, MAX_INCARNATION)
+                if rumour.word is not Word.LIVES and self._incarnations.refutes(rumour.incarnation, now):
                     self._say(Rumour(Word.LIVES, self._own, self.incarnation))
                 continue
             record = self._records.get(rumour.peer)
             if record is None:
                 grave = self._graves.get(rumour.peer)
-                if grave is not None and rumour.word is Word.LIVES and rumour.incarnation > grave.incarnation:
+                is_news = grave is not None and rumour.word is Word.LIVES and rumour.incarnation > grave.incarnation
+                if grave is not None and is_news and now - grave.asked_s > DOUBT_S:
                     # It was started again, or refuted its death: see whether it answers us.
-                    grave.incarnation = rumour.incarnation
-                    grave.until_s = now
+                    grave.until_s = grave.asked_s = now
                     orders.append(Probe(grave.contact))
                 continue
             if rumour.word is Word.LIVES:
                 if rumour.incarnation > record.incarnation:
-                    record.incarnation = rumour.incarnation
-                    record.blamed_by.clear()
-                    self._say(rumour)
-                    if record.standing is _Standing.SUSPECTED:
-                        self._clear(record, now)
-                        orders += self._ask(record, now)
-                    elif record.told is not None and rumour.incarnation > record.told + REFUTATIONS:
-                        # It was started again, at others' word: who is far away from it would ask it late.
-                        orders += self._ask(record, now)
+                    orders += self._heard_that_it_lives(speaker, record, rumour, now)
             elif rumour.incarnation < record.incarnation:
                 self._say(Rumour(Word.LIVES, rumour.peer, record.incarnation))
             elif rumour.word is Word.DEAD and speaker == rumour.peer:
@@ -400,6 +408,30 @@ class Liveness:
 
     # How it is decided
 
+    def _heard_that_it_lives(self, speaker: PeerId, record: _Record, rumour: Rumour, now: float) -> list[Order]:
+        """It is said to live in a higher incarnation than we know of."""
+        believed = self._incarnations.believed(record.told, now)
+        if rumour.incarnation <= believed:
+            record.incarnation = rumour.incarnation
+            record.blamed_by.clear()
+            self._say(rumour)
+        if record.standing is not _Standing.SUSPECTED:
+            # Of another life: who is far away from it would ask it late.
+            return self._ask(record, now) if record.told is not None and rumour.incarnation > believed else []
+        orders = self._ask(record, now)
+        if speaker == rumour.peer:
+            # Its own datagram is sealed by itself (dht/seals.py).
+            self._clear(record, now)
+        elif record.reprieve_s is None:
+            # Once: else whoever says so again and again would keep the dead alive.
+            record.reprieve_s = now - record.since_s
+            if helpers := self._helpers(record):
+                orders.append(ProbeVia(record.contact, helpers))
+        return orders
+
+    def _wants_vouching(self, record: _Record) -> bool:
+        return record.standing is _Standing.DOUBTED or record.reprieve_s is not None
+
     def _helpers(self, record: _Record) -> tuple[Contact, ...]:
         """Some of those who are nearest to a peer, who watch it too and so hear at first hand that it is silent."""
         point = as_int(record.contact.id)
@@ -419,6 +451,7 @@ class Liveness:
         """It lives."""
         record.standing = _Standing.ALIVE
         record.since_s = now
+        record.reprieve_s = None
         self._suspects.pop(record.contact.id, None)
 
     def _bury(self, peer: PeerId, record: _Record, now: float) -> PeerDied:
@@ -454,6 +487,7 @@ class Liveness:
         return record.standing is _Standing.ALIVE and self._is_free(record, now)
 
     def _forgive_lateness(self, now: float) -> None:
+        self._incarnations.passed(now)
         passed_s = 0.0 if self._ticked_s is None else now - self._ticked_s
         self._ticked_s = now
         self._patience = 1.0 + CALMED * (self._patience - 1.0) + self._was_wrong

@@ -79,7 +79,7 @@ class Watching:
     def attach(self, queries: Queries) -> None:
         """The socket is open."""
         self._queries = queries
-        self._counts = queries.counts
+        self._counts = self.liveness.counts = queries.counts
 
     def stop(self) -> None:
         """Start nothing more, whatever others say."""

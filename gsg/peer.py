@@ -24,7 +24,7 @@ from types import TracebackType
 from typing import Self
 
 import dht
-from dht.liveness import LIVES_APART
+from dht.incarnations import LIVES_APART
 
 from . import model
 from .addresses import address_of, addresses_of

@@ -26,6 +26,7 @@ from dht import (
 from dht.errors import Address
 from dht.joining import MAX_CALLS
 from dht.overlay import MAX_CHECKS
+from dht.rumours import MAX_INCARNATION, Rumour, Word
 from dht.simnet import SimNet, run
 
 PORT = 7400
@@ -181,6 +182,67 @@ def test_a_path_broken_between_two_peers_alone_makes_neither_dead() -> None:
     dead, reached_by_others = run(main, seed=25)
     assert dead == set()
     assert reached_by_others > 0
+
+
+def test_a_peer_that_hears_others_and_is_not_heard_by_one_dies_for_nobody() -> None:
+    async def main(net: SimNet) -> tuple[set[bytes], int]:
+        async with network(net, 8) as (peers, events):
+            deaf, mute = peers[2].contact.host, peers[5].contact.host
+            send = net.send_datagram
+
+            def broken(sender, data, address):  # type: ignore[no-untyped-def]  # as SimNet's own
+                if (sender.local[0], address[0]) != (mute, deaf):
+                    send(sender, data, address)
+
+            net.send_datagram = broken  # type: ignore[method-assign]  # a router that drops what goes one way between two of its hosts
+            await asyncio.sleep(120)
+            reached = peers[2].counts["peers that only others reach"]
+            return set().union(*(died(heard) for heard in events.values())), reached
+
+    dead, reached_by_others = run(main, seed=25)
+    assert dead == set()
+    assert reached_by_others > 0
+
+
+@pytest.mark.parametrize("size", [4, 8])
+def test_a_member_that_says_again_and_again_that_the_dead_live_keeps_nobody_from_burying_them(size: int) -> None:
+    async def main(net: SimNet) -> int:
+        async with network(net, size) as (peers, events):
+            victim, liar, *others = peers
+            net.crash(victim.contact.host)
+            for number in range(1, 120):
+                for other in others:
+                    liar._asking.tell(other.contact, 0, [Rumour(Word.LIVES, victim.contact.id, number)])
+                await asyncio.sleep(0.25)
+            return sum(victim.contact.id in died(events[peer.contact.id]) for peer in others)
+
+    assert run(main, seed=38) == size - 2
+
+
+def test_a_peer_whose_forged_suspicion_is_of_the_highest_incarnation_refutes_the_next() -> None:
+    async def main(net: SimNet) -> tuple[int, int, set[bytes]]:
+        async with network(net, 8) as (peers, events):
+            victim, forger = peers[3], peers[5]
+            for _ in range(5):
+                await forger._asking.ask(
+                    victim.contact.address,
+                    "probe",
+                    forger.contact.id,
+                    0,
+                    [Rumour(Word.SUSPECTED, victim.contact.id, MAX_INCARNATION)],
+                )
+            before = victim._watching.liveness.incarnation
+            others = [peer.contact.host for peer in peers if peer is not victim]
+            net.partition([others, [victim.contact.host]])
+            while not any(peer.suspects(victim.contact.id) for peer in peers):  # noqa: ASYNC110  # virtual time, and no event for it
+                await asyncio.sleep(0.1)
+            net.heal()
+            await asyncio.sleep(20)
+            return before, victim._watching.liveness.incarnation, set().union(*(died(heard) for heard in events.values()))
+
+    before, after, dead = run(main, seed=24)
+    assert before < after < MAX_INCARNATION
+    assert dead == set()
 
 
 @pytest.mark.parametrize(("cut_s", "within_s"), [(60.0, 60.0), (600.0, 150.0)], ids=["a minute", "ten minutes"])

@@ -6,6 +6,7 @@ import pytest
 from suspects import OWN, SIZE, X, contact, deaths, living, says, suspecting
 
 from dht import BadAnswer, PeerDied
+from dht.incarnations import REFUTATIONS
 from dht.liveness import Probe, ProbeVia
 from dht.rumours import MAX_INCARNATION, RUMOURS, Rumour, Word, incarnation_from, rumours_from
 
@@ -92,14 +93,105 @@ def test_what_was_said_of_our_former_incarnation_needs_no_answer() -> None:
     assert liveness.rumours(X.id) == []
 
 
-def test_a_refutation_clears_a_suspect_is_passed_on_and_looked_into() -> None:
+def test_a_refutation_that_others_pass_on_has_the_suspect_asked_anew_and_clears_nobody() -> None:
     liveness = suspecting(now=10.0)
 
-    orders = liveness.heard(contact(2).id, [Rumour(Word.LIVES, X.id, 1)], 11.0)
+    probe, via = liveness.heard(contact(2).id, [Rumour(Word.LIVES, X.id, 1)], 11.0)
 
-    assert orders == [Probe(X)]
-    assert not liveness.suspects(X.id)
+    assert probe == Probe(X)
+    assert isinstance(via, ProbeVia)
+    assert len(via.helpers) == 3
+    assert liveness.suspects(X.id)
     assert says(liveness, X) == [(Word.LIVES, 1)]
+
+
+def test_where_nobody_can_be_asked_to_vouch_the_suspect_itself_is_asked() -> None:
+    liveness = suspecting(helpers=0)
+
+    assert liveness.heard(contact(2).id, [Rumour(Word.LIVES, X.id, 1)], 11.0) == [Probe(X)]
+
+
+def test_a_refutation_by_the_suspect_itself_clears_it() -> None:
+    liveness = suspecting(now=10.0)
+
+    assert liveness.heard(X.id, [Rumour(Word.LIVES, X.id, 1)], 11.0) == [Probe(X)]
+    assert not liveness.suspects(X.id)
+
+
+def test_a_suspect_whose_refutation_others_pass_on_has_as_long_again_to_answer() -> None:
+    liveness = suspecting(now=10.0)
+    for number in (2, 3, 4):
+        liveness.heard(contact(number).id, [Rumour(Word.SUSPECTED, X.id, 0)], 10.5)
+    liveness.heard(contact(5).id, [Rumour(Word.LIVES, X.id, 1)], 11.5)
+
+    assert [now for now in range(11, 20) if deaths(liveness.tick(float(now), [], SIZE))] == [16]
+
+
+def test_a_suspect_that_answers_when_it_is_asked_anew_is_well() -> None:
+    liveness = suspecting(now=10.0)
+    liveness.heard(contact(5).id, [Rumour(Word.LIVES, X.id, 1)], 13.5)
+
+    assert liveness.answered(X, 15.0, incarnation=1) is None
+
+    assert not liveness.suspects(X.id)
+    assert [now for now in range(11, 20) if deaths(liveness.tick(float(now), [], SIZE))] == []
+
+
+@pytest.mark.parametrize("beyond", [0, 10**12], ids=["believed", "not believed"])
+def test_a_silent_suspect_dies_however_often_others_say_that_it_lives(beyond: int) -> None:
+    liveness = suspecting(now=10.0)
+    died_at = []
+    for now in range(11, 30):
+        for order in liveness.heard(contact(2).id, [Rumour(Word.LIVES, X.id, beyond + now)], now):
+            if isinstance(order, ProbeVia):
+                liveness.nobody_vouched(order.contact, now)
+        liveness.silent(X, now)
+        died_at += [now for _ in deaths(liveness.tick(now, [], SIZE))]
+
+    assert died_at == [11 + 4]
+
+
+def test_what_one_suspicion_was_longer_the_next_one_is_not() -> None:
+    liveness = suspecting(now=10.0)
+    liveness.heard(contact(2).id, [Rumour(Word.LIVES, X.id, 1)], 13.5)
+    liveness.heard(X.id, [Rumour(Word.LIVES, X.id, 2)], 13.6)
+    for now in range(11, 21):
+        liveness.tick(float(now), [], SIZE)
+    for order in liveness.silent(X, 20.0):
+        assert isinstance(order, ProbeVia)
+        liveness.nobody_vouched(order.contact, 20.0)
+
+    assert [now for now in (21, 22, 23, 24, 25) if deaths(liveness.tick(float(now), [], SIZE))] == [24]
+
+
+def test_a_suspect_that_others_reach_once_it_is_said_to_have_refuted_it_is_well() -> None:
+    liveness = suspecting(now=10.0)
+
+    liveness.vouched(X, 1, 10.5)
+    assert liveness.suspects(X.id)
+
+    liveness.heard(contact(2).id, [Rumour(Word.LIVES, X.id, 1)], 11.0)
+    liveness.vouched(X, 1, 11.5)
+    assert not liveness.suspects(X.id)
+
+
+def test_who_is_silent_in_the_incarnation_too_that_it_is_said_to_live_in_is_spoken_of_again() -> None:
+    liveness = suspecting(now=10.0)
+    liveness.heard(contact(2).id, [Rumour(Word.LIVES, X.id, 1)], 11.0)
+
+    liveness.nobody_vouched(X, 11.5)
+
+    assert says(liveness, X) == [(Word.SUSPECTED, 1)]
+
+
+def test_a_refutation_that_others_pass_on_leaves_a_doubt_to_the_helpers() -> None:
+    liveness = living(X, *(contact(number) for number in range(2, 5)))
+    liveness.silent(X, 10.0)
+
+    assert liveness.heard(contact(2).id, [Rumour(Word.LIVES, X.id, 1)], 10.2) == []
+    liveness.nobody_vouched(X, 10.5)
+
+    assert liveness.suspects(X.id)
 
 
 def test_that_it_lives_in_the_incarnation_that_is_suspected_clears_nobody() -> None:
@@ -127,12 +219,91 @@ def test_a_suspect_that_answers_is_well_and_what_we_said_of_it_is_taken_back() -
     assert says(liveness, X) == [(Word.LIVES, 1)]
 
 
-def test_a_lie_about_an_incarnation_does_not_run_away_with_the_numbers() -> None:
+# Incarnations that nobody can have come to
+
+
+@pytest.mark.parametrize("word", [Word.SUSPECTED, Word.DEAD])
+@pytest.mark.parametrize("forged", [MAX_INCARNATION, MAX_INCARNATION - 1, 5 + REFUTATIONS + 1])
+def test_who_is_suspected_in_an_incarnation_to_come_can_refute_the_next_suspicion(word: Word, forged: int) -> None:
     liveness = living(X)
 
-    liveness.heard(X.id, [Rumour(Word.SUSPECTED, OWN, MAX_INCARNATION)], 1.0)
+    liveness.heard(X.id, [Rumour(word, OWN, forged)], 1.0)
+    assert liveness.incarnation == 5
+    assert liveness.counts == {"rumours of lives to come": 1}
 
-    assert liveness.incarnation == MAX_INCARNATION
+    liveness.heard(X.id, [Rumour(Word.SUSPECTED, OWN, 5)], 2.0)
+    assert liveness.rumours(X.id) == [Rumour(Word.LIVES, OWN, 6)]
+
+
+def test_whoever_drives_an_incarnation_up_leaves_more_to_refute_with() -> None:
+    liveness = living(X)
+    for now in (1.0, 2.0):
+        liveness.tick(now, [], SIZE)
+        for forged in range(5, 3 * REFUTATIONS + 1_000):
+            liveness.heard(X.id, [Rumour(Word.SUSPECTED, OWN, forged)], now)
+    driven = liveness.incarnation
+
+    liveness.heard(contact(2).id, [Rumour(Word.SUSPECTED, OWN, driven)], 2.1)
+
+    assert driven == 5 + 1_000 + REFUTATIONS + 1
+    assert liveness.incarnation == driven + 1
+
+
+def test_an_incarnation_beyond_what_a_peer_has_told_is_not_believed_of_it_but_it_is_asked() -> None:
+    liveness = living(X, contact(2))
+    liveness.answered(X, 1.0, incarnation=5)
+
+    assert liveness.heard(contact(2).id, [Rumour(Word.LIVES, X.id, MAX_INCARNATION)], 2.0) == [Probe(X)]
+
+    assert says(liveness, X) == []
+    assert liveness.counts == {"rumours of lives to come": 1}
+    liveness.heard(contact(2).id, [Rumour(Word.SUSPECTED, X.id, 5)], 3.0)
+    assert says(liveness, X) == []
+
+
+def test_of_a_peer_that_has_told_nothing_what_our_own_clock_explains_is_believed() -> None:
+    liveness = living(X, contact(2))
+    liveness.tick(1.0, [], SIZE)
+    latest = 5 + 2_000 + REFUTATIONS
+
+    assert liveness.heard(contact(2).id, [Rumour(Word.LIVES, X.id, latest + 1)], 3.0) == []
+    assert says(liveness, X) == []
+    assert liveness.heard(contact(2).id, [Rumour(Word.LIVES, X.id, latest)], 3.0) == []
+    assert says(liveness, X) == [(Word.LIVES, latest)]
+
+
+def test_an_incarnation_that_a_helper_makes_up_is_not_believed() -> None:
+    liveness = living(X, contact(2))
+    liveness.answered(X, 1.0, incarnation=5)
+    liveness.silent(X, 2.0)
+
+    liveness.vouched(X, MAX_INCARNATION, 2.5)
+    liveness.silent(X, 9.0)
+    liveness.nobody_vouched(X, 9.5)
+
+    assert says(liveness, X) == [(Word.SUSPECTED, 5)]
+
+
+def test_what_is_made_up_of_the_dead_does_not_keep_its_true_return_from_being_seen() -> None:
+    liveness = living(X, contact(2))
+    liveness.answered(X, 1.0, incarnation=5)
+    liveness.lost(X, 10.0)
+
+    assert liveness.heard(contact(2).id, [Rumour(Word.LIVES, X.id, MAX_INCARNATION)], 20.0) == [Probe(X)]
+    assert liveness.heard(contact(2).id, [Rumour(Word.LIVES, X.id, 6)], 31.0) == [Probe(X)]
+    returned = liveness.answered(X, 32.0, incarnation=1_000)
+
+    assert returned is not None
+    assert not returned.was_apart
+
+
+def test_the_dead_are_not_asked_again_and_again_at_others_word() -> None:
+    liveness = living(X, contact(2))
+    liveness.lost(X, 10.0)
+
+    asked = [liveness.heard(contact(2).id, [Rumour(Word.LIVES, X.id, 1 + number)], 11.0 + number) for number in range(12)]
+
+    assert [number for number, orders in enumerate(asked) if orders] == [0, 11]
 
 
 # Passing on

@@ -11,7 +11,7 @@ import pytest
 from lives import Lives, slow_disks
 from peers import quiet
 
-from dht.liveness import LIVES_APART
+from dht.incarnations import LIVES_APART
 from dht.simnet import SimNet, run
 from gsg.model import Tuple
 from gsg.versions import CLOCKS_APART_S
