@@ -70,7 +70,10 @@ def test_a_script_inserts_deletes_and_notifies(gsg: Gsg, tmp_path: Path) -> None
     path = tmp_path / "a.gsg"
     path.write_text("INSERT { (scripted, 1), (scripted, 2) } DELETE { (scripted, 1) } NOTIFY { (scripted, 3) }")
 
-    assert gsg("publish", path).exit_code == 0
+    published = gsg("publish", path)
+
+    assert published.exit_code == 0
+    assert re.fullmatch(r"3 facts and 1 event acknowledged in [\d.]+ s \([\d,]+/s\); 3 changed something\n", published.stderr)
     assert rows(gsg, "(scripted, ?n)") == ["+ ?n=2"]
 
 
