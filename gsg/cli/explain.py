@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..errors import LocalError, PeerUnreachable
+from ..errors import LocalError, PeerUnreachable, reason
 from .talking import peer_option, run
 
 if TYPE_CHECKING:
@@ -71,17 +71,17 @@ def command(
         assert subscription is not None, "checked above"
         run(_reasons(subscription, why, why_not, as_json, url))
     elif given:
-        query = text or ""
-        if file is not None:
-            from .subscribe import read
-
-            query = read(file)
-        run(_query(query, language, offline, graph, as_json, url))
+        run(_query(text, file, language, offline, graph, as_json, url))
     else:
         run(_subscriptions(subscription, graph, as_json, url))
 
 
-async def _query(text: str, language: str, offline: bool, graph: Path | None, as_json: bool, url: str) -> None:
+async def _query(
+    given: str | None, file: Path | None, language: str, offline: bool, graph: Path | None, as_json: bool, url: str
+) -> None:
+    from .subscribe import read
+
+    text = read(file) if file is not None else given or ""
     if graph is not None:
         from ..explaining import draw_query
         from ..languages import parse_query
@@ -171,5 +171,5 @@ def _write(file: Path, svg: str) -> None:
     try:
         file.write_text(svg, "utf-8")
     except OSError as error:
-        raise LocalError(f"cannot write {file}: {error}") from None
+        raise LocalError(f"cannot write {file}: {reason(error)}; expected a name in a folder that is there") from None
     click.echo(f"wrote {file}")

@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 import click
 
-from ..errors import GsgError, LocalError, Unsupported
+from ..errors import GsgError, LocalError, Unsupported, reason
 from .pipes import Pipe, is_pipe
 from .progress import PublishProgress
 from .talking import peer_option, run
@@ -100,8 +100,12 @@ def _opened(file: Path) -> Iterator[tuple[IO[bytes], IO[bytes], int | None]]:
         return
     try:
         raw = file.open("rb")
+    except FileNotFoundError:
+        raise LocalError(
+            f"cannot read {file}: there is no such file; check its name, or give '-' and --format to publish standard input"
+        ) from None
     except OSError as error:
-        raise LocalError(f"cannot read {file}: {(error.strerror or str(error)).lower()}") from None
+        raise LocalError(f"cannot read {file}: {reason(error)}; expected a file of tuples") from None
     with raw:
         size_bytes = os.fstat(raw.fileno()).st_size
         yield (gzip.GzipFile(fileobj=raw) if file.suffix == ".gz" else raw), raw, size_bytes  # type: ignore[misc]  # reads bytes

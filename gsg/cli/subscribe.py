@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..errors import LocalError, Overrun, Stale
+from ..errors import LocalError, Overrun, Stale, reason
 from .printing import Printer
 from .talking import peer_option, run
 
@@ -111,9 +111,13 @@ async def _subscribe(
 def read(file: Path) -> str:
     """The text of a query's file. Raises LocalError."""
     try:
-        return file.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise LocalError(f"cannot read {file}: {error}") from None
+        return file.read_text("utf-8")
+    except FileNotFoundError:
+        raise LocalError(f"cannot read {file}: there is no such file; write the query into it, or give it as an argument") from None
+    except OSError as error:
+        raise LocalError(f"cannot read {file}: {reason(error)}; expected a file that holds a query") from None
+    except UnicodeDecodeError as error:
+        raise LocalError(f"cannot read {file}: byte {error.start} is not UTF-8; expected a query as text") from None
 
 
 def _plain(sign: Sign, row: Row) -> str:

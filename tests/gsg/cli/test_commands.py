@@ -144,7 +144,30 @@ def test_files_that_cannot_be_published_say_why(
 def test_a_file_that_is_not_there_is_named(gsg: Gsg, tmp_path: Path, name: str) -> None:
     result = gsg("publish", tmp_path / name)
 
-    assert (result.exit_code, result.stderr) == (2, f"gsg: cannot read {tmp_path / name}: no such file or directory\n")
+    assert (result.exit_code, result.stderr) == (
+        2,
+        f"gsg: cannot read {tmp_path / name}: there is no such file; "
+        "check its name, or give '-' and --format to publish standard input\n",
+    )
+
+
+@pytest.mark.parametrize("arguments", [["subscribe"], ["explain"], ["explain", "--offline"]], ids=" ".join)
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("none", "there is no such file; write the query into it, or give it as an argument"),
+        (".", "is a directory; expected a file that holds a query"),
+        ("latin-1", "byte 1 is not UTF-8; expected a query as text"),
+    ],
+)
+def test_a_file_of_a_query_that_cannot_be_read_is_named(
+    gsg: Gsg, tmp_path: Path, arguments: list[str], name: str, said: str
+) -> None:
+    (tmp_path / "latin-1").write_bytes(b"(\xe9)")
+
+    result = gsg(*arguments, "--file", tmp_path / name)
+
+    assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"gsg: cannot read {tmp_path / name}: {said}\n")
 
 
 def test_standard_input_needs_a_format(gsg: Gsg) -> None:
@@ -315,7 +338,9 @@ async def test_networks_are_drawn(gsg: Gsg, standing: str, tmp_path: Path) -> No
     for arguments in ([], ["--subscription", standing], [EXPLAINED]):
         assert await explained(gsg, *arguments, "--graph", str(picture)) == f"wrote {picture}\n"
         assert ElementTree.parse(picture).getroot().tag == "{http://www.w3.org/2000/svg}svg"
-    assert "gsg: cannot write /nowhere/at/all: " in await explained(gsg, "--graph", "/nowhere/at/all", code=2)
+    assert "/nowhere/at/all: no such file or directory; expected a name in a folder that is there" in await explained(
+        gsg, "--graph", "/nowhere/at/all", code=2
+    )
 
 
 def test_a_plan_needs_no_peer(free_port: int) -> None:
