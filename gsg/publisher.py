@@ -348,6 +348,9 @@ class Publisher:
                 sent.append((parcel, channel, channel.ask(partial(batch.message, parcel, after=after))))
                 parcel.size_bytes = channel.sent_bytes
         except asyncio.CancelledError:
+            # What has left is answered all the same: it is not to be named for ever, and events of it are kept like any other.
+            for parcel, _, answer in sent:
+                answer.add_done_callback(partial(self._heard, parcel, batch))
             self._give_up(named[number:])
             raise
         return sent, missed, problem

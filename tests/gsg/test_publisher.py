@@ -17,6 +17,7 @@ from gsg.exchange import Channel
 from gsg.features import Key
 from gsg.messages import Done, Flash, Origin, Publish
 from gsg.model import Tuple
+from gsg.passing import NAMED_S
 from gsg.publisher import ATTEMPTS, CONTESTED, Publisher
 from gsg.sizes import MAX_TUPLE_BYTES
 from gsg.versions import Versions
@@ -327,3 +328,56 @@ def test_nobody_waits_for_events_whose_caller_was_cancelled_before_they_were_sen
         assert gone.heard == []
 
     run(main, seed=22)
+
+
+async def cancelled_between(us: Place, there: Place, full: Place, publisher: Publisher) -> None:
+    """Publish an event to two rendezvous and go when it has left for the first, which answers then, and not for the other."""
+    asked: list[tuple[Channel, int]] = []
+    await publisher.events([(("a", "b"), None)])
+    there.reply = lambda channel, message: asked.append((channel, message.request))
+    [link] = [link for link in us.links.all() if link.peer == full.contact]
+    link.pause_writing()
+    publishing = asyncio.create_task(publisher.events([(("c", "d"), None)]))
+    await asyncio.sleep(1)
+    publishing.cancel()
+    await asyncio.sleep(1)
+    link.resume_writing()
+    [(channel, request)] = asked
+    channel.send(Done(request, 1))
+    there.reply = accept
+    await asyncio.sleep(1)
+
+
+def test_what_left_before_its_caller_was_cancelled_is_not_named_for_ever() -> None:
+    async def main(net: SimNet) -> None:
+        us, even, odd = Place(net), Place(net), Place(net)
+        holders = FixedHolders(lambda feature: [(even, odd)[feature[1] % 2]])
+        async with us.links, even.links, odd.links:
+            publisher = publisher_of(us, holders)
+            await cancelled_between(us, even, odd, publisher)
+            await asyncio.sleep(NAMED_S)
+
+            await publisher.events([(("e", "f"), None)], via=[1])
+
+            assert [event.items for event in odd.heard[-1].events] == [("e", "f")]  # type: ignore[union-attr]  # a Flash
+            assert odd.heard[-1].after == []  # type: ignore[union-attr]  # a Flash
+
+    run(main, seed=23)
+
+
+def test_events_that_left_before_their_caller_was_cancelled_go_again_when_their_rendezvous_dies() -> None:
+    async def main(net: SimNet) -> None:
+        us, even, odd, next_one = (Place(net) for _ in range(4))
+        holders = FixedHolders(lambda feature: [(even, odd)[feature[1] % 2], next_one])
+        async with us.links, even.links, odd.links, next_one.links:
+            publisher = publisher_of(us, holders)
+            await cancelled_between(us, even, odd, publisher)
+            holders.failures.append(even.contact.id)
+            publisher.gone(even.contact.id)
+
+            await publisher.send_again()
+            await asyncio.sleep(1)
+
+        assert [("c", "d")] in events_heard(next_one)
+
+    run(main, seed=24)
