@@ -264,18 +264,21 @@ class Disk:
         Raises sqlite3.Error, and nothing of it is written.
         """
         weight, newest = self.weight, self.newest
-        rows = []
-        for share, record in records(group.rows) if group.rows else ():
-            newest += 1
-            weight += share
-            rows.append((newest, group.clock, share, record))
+
+        def encoded() -> Iterator[tuple[int, int, int, bytes]]:
+            nonlocal weight, newest
+            for share, record in records(group.rows):
+                newest += 1
+                weight += share
+                yield newest, group.clock, share, record
+
         with _transaction(self._opened) as connection:
             if group.until:
                 [(gone,)] = connection.execute("SELECT ifnull(sum(weight), 0) FROM groups WHERE number <= ?", (group.until,))
                 connection.execute("DELETE FROM groups WHERE number <= ?", (group.until,))
                 weight -= gone
-            if rows:
-                connection.executemany("INSERT INTO groups VALUES (?, ?, ?, ?)", rows)
+            if group.rows:
+                connection.executemany("INSERT INTO groups VALUES (?, ?, ?, ?)", encoded())
             else:
                 connection.execute("REPLACE INTO self VALUES ('clock', ?)", (group.clock,))
         self.weight, self.newest = weight, newest

@@ -12,7 +12,9 @@ from .entries import Mark
 from .model import Term, Tuple
 
 MAX_RECORD_BYTES = 4 * 1024 * 1024
-"""A record that would be larger is cut in two, as far as it has several facts: who reads it has it in memory."""
+"""A record is cut before it would be larger, as far as it has several facts: who writes or reads it has it in memory."""
+ARRAY_BYTES = 5
+"""What msgpack says at most before the rows of a record: how many there are."""
 MAX_CLOCK = 2**60
 """In microseconds since 1970, the year 38,000."""
 
@@ -36,16 +38,22 @@ def weight_of(rows: Sequence[Row]) -> int:
     return sum([len(marks) or 1 for _, marks in rows])
 
 
-def records(rows: Sequence[Row]) -> Iterator[tuple[int, bytes]]:
-    """The records of some rows, in order, each with what its rows weigh."""
-    plain = [row if type(row[0]) is tuple else (_with_readers(row[0]), row[1]) for row in rows]
-    record = _encode(plain)
-    if len(record) <= MAX_RECORD_BYTES or len(rows) == 1:
-        yield weight_of(rows), record
-    else:
-        half = len(rows) // 2
-        yield from records(rows[:half])
-        yield from records(rows[half:])
+def records(rows: Iterable[Row]) -> Iterator[tuple[int, bytes]]:
+    """The records of some rows, in order, each with what its rows weigh. Each is made when it is asked for, so that whoever writes
+    one after the other never has all of them in memory."""
+    some: list[msgspec.Raw] = []
+    weight, size_bytes = 0, ARRAY_BYTES
+    for fact, marks in rows:
+        row = _encode((fact if type(fact) is tuple else _with_readers(fact), marks))
+        if some and size_bytes + len(row) > MAX_RECORD_BYTES:
+            yield weight, _encode(some)
+            some.clear()
+            weight, size_bytes = 0, ARRAY_BYTES
+        some.append(msgspec.Raw(row))
+        weight += len(marks) or 1
+        size_bytes += len(row)
+    if some:
+        yield weight, _encode(some)
 
 
 def rows_of(record: bytes) -> list[Row]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -170,6 +171,34 @@ def test_many_facts_or_large_ones_are_several_records(disk: Disk, monkeypatch: p
 
     assert disk.newest > 7
     assert facts(disk) == dict(rows)
+
+
+def test_records_are_as_large_as_they_may_be_and_no_larger(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows: list[tuple[Tuple, list[Mark]]] = [(("x" * 400, number), MARKS) for number in range(4)]
+    [(_, all_of_them)] = gsg.records.records(rows)
+    monkeypatch.setattr(gsg.records, "MAX_RECORD_BYTES", len(all_of_them) + gsg.records.ARRAY_BYTES - 1)
+    [(weight, one)] = gsg.records.records(rows)
+    monkeypatch.setattr(gsg.records, "MAX_RECORD_BYTES", len(all_of_them) - 1)
+
+    cut = list(gsg.records.records(rows))
+
+    assert (weight, one) == (4 * len(MARKS), all_of_them)
+    assert [len(gsg.records.rows_of(record)) for _, record in cut] == [3, 1]
+    assert [row for _, record in cut for row in gsg.records.rows_of(record)] == rows
+
+
+def test_a_group_of_large_facts_is_never_in_memory_as_a_whole(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gsg.records, "MAX_RECORD_BYTES", 64 * 1024)
+    rows: list[tuple[Tuple, list[Mark]]] = [(("x" * 32 * 1024, number), MARKS) for number in range(64)]
+    disk.open()
+
+    tracemalloc.start()
+    disk.commit(Group(rows, clock=9))
+    _, most_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert most_bytes < 512 * 1024
+    assert disk.newest == 64
 
 
 def test_a_batch_is_written_whole_or_not_at_all(disk: Disk) -> None:
