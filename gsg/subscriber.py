@@ -254,15 +254,17 @@ class Subscriber:
     def held(self, channel: Channel, publisher: bytes, event: Event, feeds: Sequence[int]) -> Callable[[], None]:
         """What is to be done when it is the turn of an event that has come already, and some feeds match.
 
-        Whoever listens now hears of it then, also where it has ended by then: it was said before.
+        Whoever listens now hears of it then, also where it has ended by then: it was said before. A query that is asked until then
+        does not.
         """
+        came_s = self._now()
         memories = [memory for number in feeds if (memory := self.intake.of_feed(channel, number)) is not None]
 
         def tell() -> None:
             gathered: Flashed = {}
             # A query that has ended has no rows any more.
             still = [memory for memory in memories if memory.on_event is not None or memory.users]
-            self._hear(publisher, event, still, gathered)
+            self._hear(publisher, event, still, gathered, came_s)
             self._tell_flashed(gathered)
 
         return tell
@@ -282,11 +284,16 @@ class Subscriber:
             memories = [memory for number in feeds if (memory := of_feed(channel, number)) is not None]
         self._hear(publisher, event, memories, gathered)
 
-    def _hear(self, publisher: bytes, event: Event, memories: list[Memory], gathered: Flashed) -> None:
-        said_s = inf
+    def _hear(self, publisher: bytes, event: Event, memories: list[Memory], gathered: Flashed, came_s: float | None = None) -> None:
+        """Tell whom an event concerns; ``came_s`` is when it came here, where that was not now.
+
+        Who asked since it was said does not hear of it, as far as is known when that was.
+        """
+        now = self._now()
+        said_s = inf if came_s is None else came_s
         if event.late_s > 0:
-            said_s = self._now() - (event.late_s - 1)
-            memories = [memory for memory in memories if self.intake.heard_then(memory, event.late_s - 1)]
+            said_s = (now if came_s is None else came_s) - (event.late_s - 1)
+            memories = [memory for memory in memories if self.intake.heard_then(memory, now - said_s)]
         # Newest first, those without constants last: the order in which Pedro serves its subscriptions (facts, section 3).
         memories.sort(key=_pedro_order)
         listeners: Sequence[Memory] = [memory for memory in memories if memory.on_event is not None]
@@ -301,20 +308,24 @@ class Subscriber:
             if self._network.has_windows:
                 # What a window tells has its place between the rows of one event and those of the next.
                 self._tell_flashed(gathered)
-                gathered.update(self._network.notify(event.items, self._now()))
+                rows_of = self._network.notify(event.items, now)
+                gathered.update({production: rows for production, rows in rows_of if not self._asked_since(production, said_s)})
                 self._tell_flashed(gathered)
                 self._tell_full_windows()
                 self._expire_later()
                 return
             for production, rows in self._network.flash(event.items):
-                standing = self._standing.get(production)
-                if standing is not None and standing.since_s > said_s:
+                if self._asked_since(production, said_s):
                     continue
                 known = gathered.get(production)
                 if known is None:
                     gathered[production] = rows
                 else:
                     known += rows
+
+    def _asked_since(self, production: rete.Production, said_s: float) -> bool:
+        standing = self._standing.get(production)
+        return standing is not None and standing.since_s > said_s
 
     def _tell_flashed(self, gathered: Flashed) -> None:
         """Each query hears of the rows that events made for their moment."""

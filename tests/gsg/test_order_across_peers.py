@@ -107,6 +107,28 @@ def test_who_listened_when_an_event_was_said_hears_of_it_also_where_it_ends_befo
     simulate(work, seed=15)
 
 
+@pytest.mark.parametrize("besides", ["(other, ?n)", "(other, ?n) WINDOW 60 s"], ids=["alone", "beside a window"])
+def test_a_query_that_is_asked_while_an_event_waits_for_its_turn_does_not_hear_of_it(besides: str) -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        at, other = peers[:2]
+        [here], [asked_here, asked_there] = names(peers, at, 1), names(peers, other, 2)
+        await listen_in_order(at, [asked_here])
+        await at.subscribe(besides)
+        early = await at.subscribe(f"({here}, ?n)")
+        await listen_in_order(peers[2], [asked_there])
+        await settled(peers)
+
+        await at.flash([((asked_there, 1), "said(1)")])
+        at.flash_here([((here, 2), "said(2)")])
+        await asyncio.sleep(0.001)
+        late = await at.subscribe(f"({here}, ?n)")
+        await quiet()
+
+        assert (await unread(early), await unread(late)) == (["!?n=2"], [])
+
+    simulate(work, seed=15)
+
+
 def test_rows_of_events_of_two_rendezvous_come_in_the_order_said() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         publisher, subscriber, one, other = peers[:4]
