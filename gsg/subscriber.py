@@ -289,10 +289,10 @@ class Subscriber:
 
         Who asked since it was said does not hear of it, as far as is known when that was.
         """
-        now = self._now()
         said_s = inf if came_s is None else came_s
         if event.late_s > 0:
-            said_s = (now if came_s is None else came_s) - (event.late_s - 1)
+            now = self._now()
+            said_s = min(said_s, now) - (event.late_s - 1)
             memories = [memory for memory in memories if self.intake.heard_then(memory, now - said_s)]
         # Newest first, those without constants last: the order in which Pedro serves its subscriptions (facts, section 3).
         memories.sort(key=_pedro_order)
@@ -308,7 +308,7 @@ class Subscriber:
             if self._network.has_windows:
                 # What a window tells has its place between the rows of one event and those of the next.
                 self._tell_flashed(gathered)
-                rows_of = self._network.notify(event.items, now)
+                rows_of = self._network.notify(event.items, self._now())
                 gathered.update({production: rows for production, rows in rows_of if not self._asked_since(production, said_s)})
                 self._tell_flashed(gathered)
                 self._tell_full_windows()
