@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from itertools import count
+from math import inf
 from typing import Any
 
 import pytest
@@ -172,6 +173,12 @@ async def test_line_whose_matching_was_begun_is_delivered_though_its_client_has_
 # --- runs of lines that go together --------------------------------------------------------------------------------------------
 
 
+@pytest.fixture
+def _no_slice_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long this process is kept from running, what is matched in one go is."""
+    monkeypatch.setattr("gsg.nearby.SLICE_S", inf)
+
+
 async def answered(ack: Socket, turns: int) -> list[int]:
     """How many lines have been answered after each of the next turns, the one that the first bytes had included."""
     counts = [ack.written.count(b"\n")]
@@ -181,6 +188,7 @@ async def answered(ack: Socket, turns: int) -> list[int]:
     return counts
 
 
+@pytest.mark.usefixtures("_no_slice_is_over")
 async def test_twice_as_many_lines_go_together_as_long_as_there_is_time() -> None:
     async with doors(1) as [(_, door)]:
         # The third look after the first one comes too late: two runs a turn.
@@ -192,6 +200,7 @@ async def test_twice_as_many_lines_go_together_as_long_as_there_is_time() -> Non
         assert await answered(ack, 5) == [1 + 2, 15, 63, 255, 511, 767]
 
 
+@pytest.mark.usefixtures("_no_slice_is_over")
 @pytest.mark.parametrize(
     ("subscriptions", "counts"), [(0, [1 + 2 + 3]), (4, [1 + 2, 5, 6]), (20, [1, 2, 3, 4, 5, 6])], ids=["none", "some", "many"]
 )
