@@ -31,6 +31,12 @@ LOOK_AROUND_S = 10.0
 ENTRIES = 32
 """Addresses of the book tried by a peer that starts."""
 
+PATIENCE_S = 5.0
+"""How long to ask whoever may let us in, in seconds: a network can become slow just then, and the peer there just be starting."""
+
+ASK_AGAIN_S = 0.5
+"""The least time between two calls at one of them, in seconds."""
+
 NO_ANSWER = "no answer"
 OURSELVES = "that is this peer itself"
 
@@ -92,40 +98,47 @@ class Joining:
     async def enter(self, addresses: Iterable[Address], own: PeerId) -> list[Address]:
         """Call at addresses and at those of the book; those that answered, as IP literals. Hosts may be names.
 
-        Raises JoinFailed when there are addresses and nobody answers. With none, and an empty book, this is the first peer.
+        Raises JoinFailed when there are addresses and nobody answers within PATIENCE_S. With none, and an empty book, this is the
+        first peer.
         """
+        patient_until_s = self._now() + PATIENCE_S
         wanted = list(dict.fromkeys(addresses))
         others = [each for each in self.book.addresses() if each not in wanted][:ENTRIES]
-        async with asyncio.TaskGroup() as calls:
-            entering = [calls.create_task(self._enter(address, own)) for address in (*wanted, *others)]
-        outcomes = [task.result() for task in entering]
+        outcomes = await self._call_all((*wanted, *others), own)
         for address in wanted:
             if _problem(address) is None:
                 self.book.add(address, self._now(), given=True)
-        called = zip((*wanted, *others), outcomes, strict=True)
-        if twins := [(address, outcome) for address, outcome in called if outcome == f"{REFUSED}{Refusal.SAME_ID.sentence}"]:
+        while not (entered := [outcome for outcome in outcomes.values() if not isinstance(outcome, str)]):
+            silent = [address for address in wanted if outcomes[address] == NO_ANSWER]
+            if not silent or self._now() >= patient_until_s:
+                break
+            async with asyncio.TaskGroup() as both:
+                both.create_task(asyncio.sleep(ASK_AGAIN_S))
+                again = both.create_task(self._call_all(silent, own))
+            outcomes |= again.result()
+        if twins := [address for address, outcome in outcomes.items() if outcome == f"{REFUSED}{Refusal.SAME_ID.sentence}"]:
             # Whoever else lets us in: the network would know now this process, now the other.
-            raise JoinFailed([(address, str(problem)) for address, problem in twins])
-        entered = [outcome for outcome in outcomes if not isinstance(outcome, str)]
+            raise JoinFailed([(address, str(outcomes[address])) for address in twins])
         if wanted and not entered:
-            problems = [outcome for outcome in outcomes[: len(wanted)] if isinstance(outcome, str)]
-            raise JoinFailed(list(zip(wanted, problems, strict=True)))
-        for address, outcome in zip(wanted, outcomes, strict=False):
+            raise JoinFailed([(address, str(outcomes[address])) for address in wanted])
+        for address in wanted:
+            outcome = outcomes[address]
             if isinstance(outcome, str):
                 # One list of addresses may serve all peers: not all need run yet, and it may have this peer itself.
                 level = logging.INFO if outcome in (NO_ANSWER, OURSELVES) else logging.WARNING
                 log.log(level, "not entered by %s: %s; entered by %s", show(*address), outcome, show(*entered[0]))
-        refused = [
-            (show(*address), problem)
-            for address, problem in zip(others, outcomes[len(wanted) :], strict=True)
-            if _is_refusal(problem)
-        ]
+        refused = [(show(*address), outcomes[address]) for address in others if _is_refusal(outcomes[address])]
         if refused and not entered:
             # Nobody was named, and ports change hands: others than ours may listen there by now.
             log.warning("the peer at %s %s; going on alone, and calling again at all %d old addresses", *refused[0], len(others))
         elif others and not entered:
             log.warning("nobody answers at an old address; going on alone, and calling again at all %d of them", len(others))
         return entered
+
+    async def _call_all(self, addresses: Iterable[Address], own: PeerId) -> dict[Address, Address | str]:
+        async with asyncio.TaskGroup() as calls:
+            entering = {address: calls.create_task(self._enter(address, own)) for address in addresses}
+        return {address: task.result() for address, task in entering.items()}
 
     async def _enter(self, address: Address, own: PeerId) -> Address | str:
         """Call at an address; who answered as an IP literal, or what went wrong."""

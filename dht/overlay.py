@@ -32,7 +32,7 @@ from .blocks import PER_BLOCK, PassedOver, spread
 from .contacts import Contact, is_reachable_literal
 from .errors import Address, AddressInUse, BadContact, NotOpen
 from .identity import ID_BYTES, PeerId, as_int, common_prefix_length, random_id_in_bucket
-from .joining import Joining
+from .joining import PATIENCE_S, Joining
 from .liveness import PeerDied, PeerReturned
 from .lookup import Found, K
 from .membership import Membership
@@ -58,8 +58,8 @@ STALE_BUCKETS = 2
 OverlayEvent: TypeAlias = PeerDied | PeerReturned | NeighbourhoodChanged
 """What ``on_event`` hears of."""
 
-ENTERING_S = 5.0
-"""How long a question for owners waits where nobody is known yet, because this peer is just entering."""
+ENTERING_S = 2 * PATIENCE_S
+"""How long a question for owners waits where nobody is known yet, because this peer is just entering: longer than that lasts."""
 
 
 class Overlay:
@@ -280,8 +280,8 @@ class Overlay:
     async def join(self, addresses: Iterable[Address]) -> None:
         """Enter the network through any of these addresses or those of the book, then make ourselves known to our neighbours.
 
-        Hosts may be names. None at all means that we are the first peer. Raises JoinFailed when nobody answers; the addresses are
-        called at again and again all the same, as long as the overlay is open.
+        Hosts may be names. None at all means that we are the first peer. Raises JoinFailed when nobody answers for seconds; the
+        addresses are called at again and again all the same, as long as the overlay is open.
         """
         entered: list[Address] = []
         try:

@@ -14,7 +14,7 @@ import pytest
 
 from dht import Contact, JoinFailed, LookupFailed, NotOpen, Overlay, distance, random_id
 from dht.book import AddressBook
-from dht.joining import Joining
+from dht.joining import PATIENCE_S, Joining
 from dht.liveness import Liveness
 from dht.lookup import Lookup
 from dht.simnet import SimNet, run
@@ -250,6 +250,37 @@ def test_joining_without_an_answer_names_every_address_that_was_tried() -> None:
         "check it there, and that UDP gets through, or start without addresses to be the first peer"
     )
     assert [address for address, _ in failed.value.tried] == [("10.9.9.9", 1), ("nowhere.example", 2), ("10.0.0.1", 7400)]
+
+
+def test_joining_goes_on_asking_while_the_network_becomes_slow() -> None:
+    async def main(net: SimNet) -> list[Contact]:
+        async with overlay(net) as first, overlay(net) as second:
+            # That it answers itself at once says nothing of how long others take.
+            own, net.latency_s = second.contact.address, (0.0, 0.001)
+            with pytest.raises(JoinFailed, match="that is this peer itself"):
+                await second.join([own])
+            net.latency_s = (0.4, 0.45)
+            await second.join([own, first.contact.address])
+            return [*second.contacts(), first.contact]
+
+    known, first = run(main, seed=9)
+
+    assert known == first
+
+
+def test_joining_waits_for_a_peer_that_is_just_starting() -> None:
+    async def main(net: SimNet) -> list[Contact]:
+        async with overlay(net) as second, asyncio.TaskGroup() as both:
+            address = ("10.9.9.9", PORT)
+            joining = both.create_task(second.join([address]))
+            await asyncio.sleep(PATIENCE_S - 1)
+            async with Overlay(random_id(net.rng()), *address, rng=net.rng()) as first:
+                await joining
+                return [*second.contacts(), first.contact]
+
+    known, first = run(main, seed=9)
+
+    assert known == first
 
 
 def test_one_address_that_answers_is_enough_and_may_be_a_name() -> None:

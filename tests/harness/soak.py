@@ -38,9 +38,12 @@ Judged: TypeAlias = tuple[int, int, list[str]]
 
 
 def judge(seed: int) -> Judged:
-    """A seed, how many rounds it was given, and what is not as promised."""
+    """A seed, how many rounds it was given, and what is not as promised: a run that cannot go on is not, either."""
     rounds = ROUNDS[seed % len(ROUNDS)]
-    return seed, rounds, run(seed, rounds=rounds)[1]
+    try:
+        return seed, rounds, run(seed, rounds=rounds)[1]
+    except Exception as error:
+        return seed, rounds, [f"the run ends by {type(error).__name__}: {error}"]
 
 
 def judged(seeds: Iterator[int], ends_s: float) -> Iterator[Judged]:

@@ -6,6 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+import soak
+
 HERE = Path(__file__).resolve().parent
 
 
@@ -19,6 +22,15 @@ def test_a_soak_says_how_a_failing_seed_is_run_again() -> None:
 
     assert "Seed s has 1, 2, 3 rounds, in turn: ROUNDS[s % 3]" in told
     assert "run.py SEED --rounds N" in told
+
+
+def test_a_soak_takes_a_run_that_cannot_go_on_for_one_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ends_by_an_error(seed: int, *, rounds: int) -> None:
+        raise ExceptionGroup("tasks", [RuntimeError(f"{seed} went wrong")])
+
+    monkeypatch.setattr(soak, "run", ends_by_an_error)
+
+    assert soak.judge(8) == (8, 3, ["the run ends by ExceptionGroup: tasks (1 sub-exception)"])
 
 
 def test_a_schedule_is_that_of_as_many_rounds_as_asked_for() -> None:
