@@ -81,6 +81,8 @@ class World:
         """Strikes that wait for what they are to hit."""
         self._interruptions = 0
         """How many events are yet to be interrupted."""
+        self._snaps = 0
+        """At how many events links are yet to snap."""
 
     async def run(self) -> History:
         """All of it."""
@@ -112,7 +114,7 @@ class World:
         """Who is cut off is so until the network heals."""
         fault = happens.fault
         lasts_s = fault.amount if fault.kind in ("stall", "disk", "blackout") else 0.0
-        if fault.kind in ("strike", "interrupt"):
+        if fault.kind in ("strike", "interrupt", "snap"):
             lasts_s = STRIKES_WITHIN_S + fault.amount
         if fault.kind == "partition":
             lasts_s = (
@@ -161,6 +163,10 @@ class World:
                 self._interruptions = round(fault.amount)
                 await asyncio.sleep(STRIKES_WITHIN_S)
                 self._interruptions = 0
+            case "snap":
+                self._snaps = round(fault.amount)
+                await asyncio.sleep(STRIKES_WITHIN_S)
+                self._snaps = 0
             case "start":
                 (number,) = fault.peers
                 await self._gone[number].wait()
@@ -211,10 +217,18 @@ class World:
                 raise AssertionError(f"nobody knows how to carry out {fault.kind}")
 
     def publishes(self, published: Published, home: int | None) -> None:
-        """A client is about to publish: if it is an event that is to be interrupted, its peer loses all links in a moment."""
-        if self._interruptions and not published.sign and home is not None:
+        """A client is about to publish: if it is an event, its peer may lose all links in a moment, or those of the others."""
+        if published.sign or home is None:
+            return
+        lose: set[int] = set()
+        if self._interruptions:
             self._interruptions -= 1
-            self.net.loop.call_later(self._rng.uniform(*FORWARDED_S), self._cut_off, self._hosts[home])
+            lose.add(home)
+        if self._snaps:
+            self._snaps -= 1
+            lose |= {client.home for client in self._clients if client.home not in (None, home)}
+        for number in sorted(lose):
+            self.net.loop.call_later(self._rng.uniform(*FORWARDED_S), self._cut_off, self._hosts[number])
 
     def _cut_off(self, host: str) -> None:
         for other in self._hosts:
