@@ -1,7 +1,8 @@
-"""Progress of a long publication, on standard error where that is a terminal."""
+"""Progress of a long publication, on standard error where that is a terminal, and what came of it."""
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from types import TracebackType
@@ -14,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class PublishProgress:
-    """Counts acknowledged tuples; draws a bar on a terminal and says the sum at the end.
+    """Counts acknowledged tuples; draws a bar on a terminal and says the sum at the end, ``as_json`` on standard output.
 
     ``raw`` is the file being read, whose position in ``size_bytes`` is how far we are; without a size only the count is shown.
     """
 
-    def __init__(self, title: str, raw: IO[bytes], size_bytes: int | None, *, quiet: bool) -> None:
+    def __init__(self, title: str, raw: IO[bytes], size_bytes: int | None, *, quiet: bool, as_json: bool = False) -> None:
         self.facts = 0
         """Facts acknowledged."""
         self.changed = 0
@@ -30,6 +31,7 @@ class PublishProgress:
         self._raw = raw
         self._size_bytes = size_bytes
         self._quiet = quiet
+        self._as_json = as_json
         self._bar: Progress | None = None
         self._started_s = 0.0
         """When the first was sent: reading a script before is not sending it."""
@@ -66,10 +68,13 @@ class PublishProgress:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._bar is not None:
             self._bar.stop()
-        if self._quiet:
+        seconds = max(0.0, self._acknowledged_s - self._started_s)  # of what was sent nothing may be acknowledged
+        if self._as_json:
+            sums = {"facts": self.facts, "changed": self.changed, "events": self.events}
+            click.echo(json.dumps({**sums, "seconds": round(seconds, 6), "complete": kind is None}))
+        if self._quiet or self._as_json:
             return
         if kind is None:
-            seconds = self._acknowledged_s - self._started_s
             rate = (self.facts + self.events) / max(seconds, 1e-9)
             changed = f"; {self.changed:,} changed something" if self.facts or not self.events else ""
             click.echo(f"{self._tuples()} acknowledged in {seconds:.1f} s ({rate:,.0f}/s){changed}", err=True)

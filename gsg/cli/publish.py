@@ -48,9 +48,12 @@ Only: TypeAlias = "dict[str, Audience | None]"
     multiple=True,
     help="Ids of the only peers that may read it, as `gsg status` shows them. May be given again.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Neither progress nor a summary.")
+@click.option("--json", "as_json", is_flag=True, help="The summary as one line of JSON on standard output.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress, and no summary for people.")
 @peer_option
-def command(file: Path, format_name: str | None, retract: bool, audiences: tuple[str, ...], quiet: bool, url: str) -> None:
+def command(
+    file: Path, format_name: str | None, retract: bool, audiences: tuple[str, ...], as_json: bool, quiet: bool, url: str
+) -> None:
     """Publish the tuples of FILE ('-' for standard input): facts, which stay until they are retracted, and events.
 
     \b
@@ -64,10 +67,12 @@ def command(file: Path, format_name: str | None, retract: bool, audiences: tuple
     peers named can read the tuples, at their doors; to retract them, name the same.
     """
     readers = [reader.strip() for some in audiences for reader in some.split(",")] if audiences else None
-    run(_publish(file, format_name, retract, readers, quiet, url))
+    run(_publish(file, format_name, retract, readers, as_json, quiet, url))
 
 
-async def _publish(file: Path, format_name: str | None, retract: bool, readers: list[str] | None, quiet: bool, url: str) -> None:
+async def _publish(
+    file: Path, format_name: str | None, retract: bool, readers: list[str] | None, as_json: bool, quiet: bool, url: str
+) -> None:
     from ..audiences import audience_of
     from ..client import connect
     from ..files import format_of, read_tuples
@@ -80,7 +85,7 @@ async def _publish(file: Path, format_name: str | None, retract: bool, readers: 
         # Once it is there: of a name that was mistyped the suffix is not what is wrong.
         format_name = format_name or format_of(file)
         async with connect(url, wait_for_quota=True) as client:
-            with PublishProgress(name, raw, size_bytes, quiet=quiet) as progress:
+            with PublishProgress(name, raw, size_bytes, quiet=quiet, as_json=as_json) as progress:
                 if format_name == "gsg":
                     await _script(client, stream, name, retract, only, progress)
                 else:

@@ -85,6 +85,20 @@ def test_one_fact_is_counted_in_the_singular(gsg: Gsg) -> None:
     assert broken.stderr.startswith("1 fact was acknowledged before this stopped\n")
 
 
+def test_the_summary_is_json_where_that_is_asked_for(gsg: Gsg) -> None:
+    script = "INSERT { (summed, 1), (summed, 1) } NOTIFY { (summed, 3) }"
+    whole = gsg("publish", "--json", "--format", "gsg", "-", input=script)
+    broken = gsg("publish", "--json", "--format", "nt", "-", input=triples("summed", 1) + "oops\n")
+
+    told = [json.loads(each.stdout) for each in (whole, broken)]
+    assert [each.pop("seconds") > 0 for each in told] == [True, True]
+    assert told == [
+        {"facts": 2, "changed": 1, "events": 1, "complete": True},
+        {"facts": 1, "changed": 1, "events": 0, "complete": False},
+    ]
+    assert (whole.stderr, broken.stderr.startswith("gsg: standard input line 2, ")) == ("", True)
+
+
 def test_a_malformed_line_in_the_middle_is_named_and_what_came_before_it_is_there(gsg: Gsg, tmp_path: Path) -> None:
     path = tmp_path / "data.nt"
     path.write_text(triples("before", 1_234) + "<x:s> <x:before> oops .\n" + triples("after", 10))
