@@ -6,24 +6,28 @@ from collections import deque
 from collections.abc import Callable
 from typing import TypeAlias
 
+from msgspec.structs import replace
+
 from .errors import PeerMisbehaved, Refused
 from .exchange import Channel
-from .messages import Message
+from .lately import later
+from .messages import Flash, Message
 from .room import WAITING_BYTES, Room
 
 OnMessage: TypeAlias = Callable[[Channel, Message], None]
 
 
 class Behind:
-    """The messages of one link; ``what`` they wait for, as its publisher is told where too much waits."""
+    """The messages of one link; ``what`` they wait for, as its publisher is told where too much waits, and ``now()`` in seconds."""
 
-    __slots__ = ("_channel", "_messages", "_room", "_what")
+    __slots__ = ("_channel", "_messages", "_now", "_room", "_what")
 
-    def __init__(self, channel: Channel, what: str) -> None:
+    def __init__(self, channel: Channel, what: str, now: Callable[[], float]) -> None:
         self._channel = channel
         self._what = what
-        self._messages: deque[tuple[Message, int]] = deque()
-        """In order, with the length of each. Bounded by the room."""
+        self._now = now
+        self._messages: deque[tuple[Message, int, float]] = deque()
+        """In order, with the length of each and when it came. Bounded by the room."""
         self._room = Room(WAITING_BYTES)
 
     def add(self, message: Message) -> None:
@@ -32,14 +36,19 @@ class Behind:
         if not self._room.has(size_bytes):
             raise Refused(f"{len(self._messages)} messages wait for {self._what}; wait for answers before you send more")
         self._room.take(size_bytes)
-        self._messages.append((message, size_bytes))
+        self._messages.append((message, size_bytes, self._now()))
 
     def next(self) -> Message | None:
-        """The message that has waited longest, which does so no more and is the one being delivered; None where none does."""
+        """The message that has waited longest, which does so no more and is the one being delivered; None where none does.
+
+        Events say how long they have waited, so that who has subscribed since does not hear of them.
+        """
         if not self._messages:
             return None
-        message, self._channel.frame_bytes = self._messages.popleft()
+        message, self._channel.frame_bytes, came_s = self._messages.popleft()
         self._room.leave(self._channel.frame_bytes)
+        if isinstance(message, Flash):
+            return replace(message, events=later(message.events, self._now() - came_s))
         return message
 
     def go_on(self, on_message: OnMessage, holds: Callable[[], bool] = lambda: False) -> None:

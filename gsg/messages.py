@@ -50,8 +50,8 @@ class Event(_Message, frozen=True):
     items: Tuple
     text: str | None = None
     late_s: int = 0
-    """Of an event that is sent again because its rendezvous died: so many seconds ago it was said, at most. Who subscribed since
-    is not to hear of it, to a second or so."""
+    """Of an event that is sent again because its rendezvous died, or that had to wait: so many seconds ago it was said, at most.
+    Who subscribed since is not to hear of it, to a second or so."""
 
 
 class Origin(_Message, frozen=True):

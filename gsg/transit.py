@@ -35,7 +35,7 @@ class _Link:
         self.passage: Passage | None = passage
         self.flash = flash
         self.done = done
-        self.behind = Behind(channel, "the events before them, which take long to match")
+        self.behind = Behind(channel, "the events before them, which take long to match", asyncio.get_running_loop().time)
 
 
 class Transit:

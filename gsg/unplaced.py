@@ -71,7 +71,8 @@ class Unplaced:
             return True
         if not isinstance(message, Flash) or not self._unknown(channel, message):
             return False
-        behind = self._links[channel] = Behind(channel, "events before them, whose holders are looked up")
+        what = "events before them, whose holders are looked up"
+        behind = self._links[channel] = Behind(channel, what, asyncio.get_running_loop().time)
         behind.add(message)
         self._start_task(self._find(channel, message, behind))
         return True

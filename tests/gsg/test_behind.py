@@ -9,7 +9,7 @@ import gsg.behind
 from gsg.behind import Behind
 from gsg.errors import PeerMisbehaved, Refused
 from gsg.exchange import Channel
-from gsg.messages import Arrived, Message
+from gsg.messages import Arrived, Event, Flash, Message
 from gsg.room import MESSAGE_BYTES
 
 
@@ -24,7 +24,7 @@ class Ended(Line):
 
 def waiting(link: Line, *sizes_bytes: int) -> Behind:
     """Messages of these lengths, numbered from 0."""
-    behind = Behind(link, "what is slow")
+    behind = Behind(link, "what is slow", lambda: 0.0)
     for number, link.frame_bytes in enumerate(sizes_bytes):
         behind.add(Arrived(number))
     return behind
@@ -47,6 +47,19 @@ def test_nothing_goes_on_while_it_is_held_again() -> None:
 
     assert delivered == [Arrived(0), Arrived(1)]
     assert behind.next() == Arrived(2)
+
+
+@pytest.mark.parametrize(("waited_s", "late_s"), [(0.9, [0, 3]), (4.2, [5, 7])], ids=["for less than a second", "for four seconds"])
+def test_events_say_how_long_they_have_waited(waited_s: float, late_s: list[int]) -> None:
+    now_s = 10.0
+    behind = Behind(Line("from"), "what is slow", lambda: now_s)
+    behind.add(Flash(1, b"publisher", [Event(1, ("rang",)), Event(2, ("rang",), late_s=3)], [b"\0", b"\0"]))
+    now_s += waited_s
+
+    message = behind.next()
+
+    assert isinstance(message, Flash)
+    assert [event.late_s for event in message.events] == late_s
 
 
 def test_what_is_too_much_is_refused_with_what_it_waits_for(monkeypatch: pytest.MonkeyPatch) -> None:
