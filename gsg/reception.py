@@ -107,7 +107,7 @@ class Reception:
         )
         self._unplaced = Unplaced(
             holders,
-            exchange,
+            exchange.own,
             handover,
             start_task,
             on_message=self._carry_out,

@@ -13,14 +13,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
+
+import dht
 
 from .behind import Behind, OnMessage
 from .errors import PeerUnreachable
-from .exchange import Channel, Exchange, show
+from .exchange import Channel, show
 from .features import Key
-from .handover import Handover
-from .holders import Holders
 from .messages import Flash, Message
 from .standbys import StartTask
 from .transit import DEFECT
@@ -31,8 +32,40 @@ FINDING_S = 10.0
 """How long the holders of an event are looked for; shorter than ANSWER_TIMEOUT_S: else this peer were taken for dead."""
 
 
+class Finder(Protocol):
+    """Who knows the holders of keys and finds them: :class:`gsg.holders.Holders`."""
+
+    @property
+    def alone(self) -> bool:
+        """Whether there is no other peer, as far as known."""
+
+    def all_of_each(self, features: Iterable[Key], /) -> Sequence[Sequence[dht.Contact]]:
+        """The holders of each feature's key, the primary first; none where they are not known."""
+
+    async def look_up(self, features: Iterable[Key], /) -> None:
+        """Find those that are not known. Raises PeerUnreachable."""
+
+    async def meet(self, contact: dht.Contact, /) -> None:
+        """Somebody says that this peer is there: wait until it has answered, for a while."""
+
+    async def find(self, feature: Key, /) -> object:
+        """Ask anew who holds a key. Raises PeerUnreachable."""
+
+
+class Change(Protocol):
+    """Who knows whether keys are changing hands: :class:`gsg.handover.Handover`."""
+
+    @property
+    def leaving(self) -> bool:
+        """Whether this peer is about to stop."""
+
+    @property
+    def settling(self) -> bool:
+        """Whether messages are to be checked for keys that are another's by now."""
+
+
 class Unplaced:
-    """Those of one peer.
+    """Those of one peer, whose way to itself is ``own``.
 
     ``on_message`` carries out what has waited, ``refuse(channel, message, why)`` answers what cannot be; ``flush`` sends what that
     has caused.
@@ -40,9 +73,9 @@ class Unplaced:
 
     def __init__(
         self,
-        holders: Holders,
-        exchange: Exchange,
-        handover: Handover,
+        holders: Finder,
+        own: Channel,
+        handover: Change,
         start_task: StartTask,
         *,
         on_message: OnMessage,
@@ -50,7 +83,7 @@ class Unplaced:
         flush: Callable[[], None],
     ) -> None:
         self._holders = holders
-        self._own = exchange.own
+        self._own = own
         self._handover = handover
         self._start_task = start_task
         self._on_message = on_message

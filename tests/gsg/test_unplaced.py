@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -34,11 +33,13 @@ def rang(request: int, **options: Any) -> Flash:  # Any: as Flash takes them
 
 
 class Served:
-    """One peer's events; ``known`` are the keys whose holders it knows, and a lookup ends when it is let go on."""
+    """One peer's events, and who finds holders for them; ``known`` are the keys whose holders it knows, and a lookup ends when it
+    is let go on."""
 
     def __init__(self, group: asyncio.TaskGroup) -> None:
         self.known: set[Key] = set()
         self.alone = False
+        self.leaving, self.settling = False, True
         self.found = asyncio.Event()
         self.problem = ""
         self.defect: Exception | None = None
@@ -47,11 +48,10 @@ class Served:
         self.refused: list[str] = []
         self.own, self.link = Line("own"), Line("another")
         self.link.contact, self.link.frame_bytes = ANOTHER, 100
-        self.handover = SimpleNamespace(leaving=False, settling=True)
         self.unplaced = Unplaced(
-            self,  # type: ignore[arg-type]  # its holders, as far as they are asked
-            SimpleNamespace(own=self.own),  # type: ignore[arg-type]  # likewise
-            self.handover,  # type: ignore[arg-type]  # likewise
+            self,
+            self.own,
+            self,
             lambda work: self._start(group, work),
             on_message=self._delivered,
             refuse=lambda channel, message, why: self.refused.append(why),
@@ -64,10 +64,10 @@ class Served:
     def _delivered(self, channel: Channel, message: Message) -> None:
         self.brought(message)
 
-    def all_of_each(self, keys: Any) -> list[tuple[dht.Contact, ...]]:  # Any: some keys
+    def all_of_each(self, keys: Iterable[Key]) -> list[tuple[dht.Contact, ...]]:
         return [(ANOTHER,) if key in self.known else () for key in keys]
 
-    async def look_up(self, keys: list[Key]) -> None:
+    async def look_up(self, keys: Iterable[Key]) -> None:
         await self.found.wait()
         if self.defect is not None:
             raise self.defect
@@ -118,7 +118,7 @@ async def test_what_another_holder_has_passed_on_is_taken_as_it_is() -> None:
 async def test_nobody_looks_where_all_is_settled_unless_the_publisher_is_unsure() -> None:
     async with asyncio.TaskGroup() as group:
         served = Served(group)
-        served.handover.settling = False
+        served.settling = False
 
         waited = [served.brought(rang(1)), served.brought(rang(2, unsure=True))]
         served.found.set()
@@ -129,7 +129,7 @@ async def test_nobody_looks_where_all_is_settled_unless_the_publisher_is_unsure(
 async def test_who_takes_itself_for_alone_meets_whoever_speaks_to_it_first() -> None:
     async with asyncio.TaskGroup() as group:
         served = Served(group)
-        served.alone, served.handover.settling = True, False
+        served.alone, served.settling = True, False
 
         assert served.brought(rang(1))
 
