@@ -115,6 +115,8 @@ class SimNet:
         self._down: set[str] = set()
         self._stalled: set[str] = set()
         self._group: dict[str, int] = {}
+        self._walls: Counter[frozenset[str]] = Counter()
+        """Between which two hosts there are walls, and how many. Goes with the last one."""
 
     # What tests order
 
@@ -136,6 +138,17 @@ class SimNet:
         """The partition ends; streams go on with what was under way."""
         self._group = {}
         self.note("heal")
+        self._let_go()
+
+    def wall(self, a: str, b: str) -> None:
+        """From now on these two do not hear each other, though others may hear both; until each wall is taken down."""
+        self.note("wall", a, b)
+        self._walls[frozenset((a, b))] += 1
+
+    def take_down(self, a: str, b: str) -> None:
+        """A wall between two hosts goes; streams go on with what was under way."""
+        self.note("take down", a, b)
+        self._walls -= Counter((frozenset((a, b)),))
         self._let_go()
 
     def cut(self, a: str, b: str) -> None:
@@ -227,6 +240,8 @@ class SimNet:
 
     def separated(self, a: str, b: str) -> bool:
         """Whether nothing gets from one host to the other."""
+        if self._walls and frozenset((a, b)) in self._walls:
+            return True
         if not self._group and not self._down:
             return False
         if a in self._down or b in self._down:

@@ -143,6 +143,30 @@ def test_a_partition_holds_streams_back_and_healing_lets_them_go_on() -> None:
     assert run(main, seed=1) == (True, b"hello")
 
 
+def test_a_wall_is_between_two_hosts_alone_until_the_last_one_is_taken_down() -> None:
+    async def main(net: SimNet) -> tuple[bytes, bool, bytes]:
+        here, there, beside = net.host(), net.host(), net.host()
+        async with await echo(net, there):
+            reader, writer = await asyncio.open_connection(there, 80, local_addr=(here, 0))
+            other_reader, other_writer = await asyncio.open_connection(there, 80, local_addr=(beside, 0))
+            net.wall(here, there)
+            net.wall(there, here)
+            writer.write(b"hello")
+            other_writer.write(b"hello")
+            at_once = await other_reader.readexactly(5)
+            answer = asyncio.ensure_future(reader.readexactly(5))
+            net.take_down(here, there)
+            await asyncio.sleep(100)
+            held = not answer.done()
+            net.take_down(here, there)
+            arrived = await answer
+            writer.close()
+            other_writer.close()
+            return at_once, held, arrived
+
+    assert run(main, seed=1) == (b"hello", True, b"hello")
+
+
 def test_what_was_held_back_from_an_end_that_is_gone_tells_its_sender_so_when_the_network_heals() -> None:
     async def main(net: SimNet) -> None:
         here, there = net.host(), net.host()

@@ -10,8 +10,8 @@ none of them has lost its disk.
 The first 200 runs have one round each, with 173 deeds on average: 16,751 insertions and 7,695 retractions of one to four facts,
 5,285 publications of events, 2,925 subscriptions and 883 ends of them, 1,133 changes of peer. In so many of them there is: a strike
 37, a partition 24, a peer that leaves 23, one that flaps 22, a newcomer 18, a loss of memory 18, a crash 17, a clock that jumps 16,
-a restart 14, a blackout 11; links that are cut 52, a peer that reads nothing 41, links that snap 38, datagrams that are repeated
-37, datagrams that are lost 37, slow links 36, an interruption 34, a full disk 34.
+a restart 14, a blackout 11; links that are cut 44, datagrams that are lost 40, a peer that reads nothing 36, links that snap 35,
+datagrams that are repeated 33, slow links 32, an interruption 31, a full disk 31, walls 27.
 
 A fact belongs to one client: its first term names it. So what is true in the end follows from what each client did last, and
 queries join over the facts of all.
@@ -54,10 +54,11 @@ TEXTS = {
 PEER_FAULTS = ("crash", "restart", "forget", "strike", "strike", "leave", "partition", "clock", "join", "blackout", "flap")
 """One of these happens in each round. A strike waits for the next acknowledgement of a change, and in that moment kills holders of
 what was acknowledged, with their disks: there is no worse one. A peer that flaps is killed again while it enters, or soon after."""
-LINK_FAULTS = ("cut", "loss", "slow", "stall", "double", "disk", "interrupt", "snap")
+LINK_FAULTS = ("cut", "loss", "slow", "stall", "double", "disk", "interrupt", "snap", "wall")
 """Up to three of these happen besides. An interruption breaks all links of a peer when it has just published an event: who has it
 already and who has it not, its publisher does not know, and says it again. Links snap at the peers of all other clients when one
-has just published an event: it is on its way to them, and forwarded already, so nobody says it again to the rendezvous."""
+has just published an event: it is on its way to them, and forwarded already, so nobody says it again to the rendezvous. A wall
+is between two peers that do not hear each other, though others hear both."""
 STRUCK = ((0,), (0,), (0, 1), (0, 1), (0, 2), (1, 2))
 """Whom a strike hits, by their places among the holders of a key, the primary first."""
 
@@ -255,9 +256,12 @@ def _faults(rng: Random, begins_s: float) -> list[Happens]:
         if kind == "cut":
             for _ in range(rng.choice((1, 4, 12))):
                 add("cut", *rng.sample(range(PEERS), 2), after_s=when_s + rng.uniform(0.0, lasts_s))
+        elif kind == "wall":
+            for _ in range(rng.choice((1, 3, 8))):
+                add("wall", *rng.sample(range(PEERS), 2), after_s=when_s, amount=rng.choice((1.0, 5.0, 12.0)))
         elif kind == "stall":
             add("stall", rng.randrange(PEERS), after_s=when_s, amount=rng.choice((1.0, 4.0, 8.0)))
-        elif kind in ("interrupt", "snap"):
+        elif kind in ("interrupt", "snap", "wall"):
             add(kind, after_s=when_s, amount=rng.choice((3, 6)))
         elif kind == "disk":
             add("disk", rng.randrange(PEERS), after_s=when_s, amount=lasts_s)

@@ -113,7 +113,7 @@ class World:
     def _note_trouble(self, happens: Happens) -> None:
         """Who is cut off is so until the network heals."""
         fault = happens.fault
-        lasts_s = fault.amount if fault.kind in ("stall", "disk", "blackout") else 0.0
+        lasts_s = fault.amount if fault.kind in ("stall", "disk", "blackout", "wall") else 0.0
         if fault.kind in ("strike", "interrupt", "snap"):
             lasts_s = STRIKES_WITHIN_S + fault.amount
         if fault.kind == "partition":
@@ -204,6 +204,10 @@ class World:
                 net.duplication = fault.amount
             case "slow":
                 net.latency_s = (LATENCY_S[0], fault.amount or LATENCY_S[1])
+            case "wall":
+                net.wall(*hosts)
+                await asyncio.sleep(fault.amount)
+                net.take_down(*hosts)
             case "stall":
                 net.stall(hosts[0])
                 await asyncio.sleep(fault.amount)
