@@ -13,7 +13,7 @@ and its links were ended then. Whoever has heard of an event already knows it ag
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -97,31 +97,35 @@ class Interrupted:
         self.since_s = now
         """When the link broke."""
         self._missed = unheard.missed
-        self._events: dict[int, list[tuple[Happened, Event]]] = {}
-        """By feed what it is to be told, in order, each with the message that it came in. Limits: KEPT_TIMES, KEPT_BYTES."""
+        self._events: dict[int, list[tuple[Happened, Event, float]]] = {}
+        """By feed what it is to be told, in order, each with the message that it came in, and since when it is late. Limits:
+        KEPT_TIMES, KEPT_BYTES."""
         self._times = 0
         self._bytes = 0
         self._beyond: Counter[int] = Counter()
         """By feed, how many were beyond the limits. Limit: the feeds of the link."""
         for message in unheard:
-            self.add(message)
+            self.add(message, now)
         while held is not None and (message_or_count := held.next()) is not None:
-            self.add(message_or_count)
+            self.add(message_or_count, now)
 
-    def add(self, message: Message) -> None:
-        """What would be sent to it: events are kept, and beyond the limits counted."""
+    def add(self, message: Message, now: float) -> None:
+        """What would be sent to it now: events are kept, and of a feed counted that is beyond the limits."""
         if isinstance(message, Missed):
             self._beyond[message.feed] += message.events
         if not isinstance(message, Happened):
             return
         self._bytes += len(encode(message))
-        if self._times >= KEPT_TIMES or self._bytes > KEPT_BYTES or self._beyond:
+        if self._times >= KEPT_TIMES or self._bytes > KEPT_BYTES:
             count_feeds(self._beyond, message)
             return
         for event, feeds in zip(message.events, message.feeds, strict=True):
             self._times += len(feeds)
             for feed in feeds:
-                self._events.setdefault(feed, []).append((message, event))
+                if feed in self._beyond:
+                    self._beyond[feed] += 1
+                else:
+                    self._events.setdefault(feed, []).append((message, event, now))
 
     def of(self, feed: int, instead: int, now: float) -> Iterator[Message]:
         """What a feed is to be told by another one ``instead``: how much is gone, events, and how many more there were.
@@ -130,11 +134,13 @@ class Interrupted:
         """
         if missed := self._missed.pop(feed, 0):
             yield Missed(instead, missed)
-        late_s = int(now - self.since_s) + 1
-        for _, pairs in groupby(self._events.pop(feed, ()), key=lambda pair: id(pair[0])):
-            told = list(pairs)
+        for _, kept in groupby(self._events.pop(feed, ()), key=lambda one: id(one[0])):
+            told = list(kept)
             message = told[0][0]
-            late = [Event(event.number, event.items, event.text, max(event.late_s, late_s)) for _, event in told]
+            late = [
+                Event(event.number, event.items, event.text, max(event.late_s, int(now - since_s) + 1))
+                for _, event, since_s in told
+            ]
             yield Happened(message.publisher, late, [[instead]] * len(late), message.after)
         if beyond := self._beyond.pop(feed, 0):
             yield Missed(instead, beyond)
@@ -155,13 +161,13 @@ class Interruptions:
         self.untold = 0
         """Events of links that broke of which nobody was told in the end, those of several feeds for each of these."""
 
-    def sent(self, channel: Channel, message: Happened, size_bytes: int) -> None:
+    def sent(self, channel: Channel, message: Happened, size_bytes: int, now: Callable[[], float]) -> None:
         """Events are sent by a link, in a message of this length; where it is broken, and that was told, they are kept."""
         unheard = self._unheard.get(channel)
         if unheard is None:
             broken = self._broken.get(channel)
             if broken is not None:
-                broken.add(message)
+                broken.add(message, now())
                 return
             unheard = self._unheard[channel] = Unheard()
         unheard.sent(message, size_bytes)

@@ -89,7 +89,7 @@ class Outgoing:
     def send(self, subscriber: Subscriber, message: Message) -> None:
         """One message to whom it concerns; who takes no more for now is held."""
         if isinstance(subscriber, Interrupted):
-            subscriber.add(message)
+            subscriber.add(message, _now())
             return
         assert isinstance(subscriber, Channel)
         if self._held and isinstance(message, Happened) and (kept := self._held.get(subscriber)) is not None:
@@ -113,7 +113,7 @@ class Outgoing:
             return
         if subscriber.is_remote and isinstance(message, Happened):
             # Also where the link is gone already: the next one tells of it.
-            self._interruptions.sent(subscriber, message, subscriber.sent_bytes)
+            self._interruptions.sent(subscriber, message, subscriber.sent_bytes, _now)
 
     async def _release(self, subscriber: Channel, kept: Kept) -> None:
         try:
@@ -175,13 +175,16 @@ class Outgoing:
         self._interruptions.end(interrupted)
         self._rendezvous.drop(interrupted)
 
-    def tell_again(self, channel: Channel, feeds: Sequence[int], instead: int) -> None:
-        """A subscriber is back with a feed in the place of others: it is told what those had not brought.
-
-        Raises Refused where it names more than AGAIN.
-        """
+    @staticmethod
+    def check_again(feeds: Sequence[int]) -> None:
+        """Raises Refused where more feeds are named in whose place a new one is than a subscriber may name."""
         if len(feeds) > AGAIN:
             raise Refused(f"{len(feeds)} feeds are named that broke; expected at most {AGAIN}, those that broke last")
+
+    def tell_again(self, channel: Channel, feeds: Sequence[int], instead: int) -> None:
+        """A subscriber is back with a feed in the place of others: it is told what those had not brought."""
+        # What came in the same read is on the way to them still.
+        self.flush()
         for other in self._interruptions.others(channel):
             if any(self._are_alike(other, feed, channel, instead) for feed in feeds):
                 # The other side knows that it broke, and this one does not yet.

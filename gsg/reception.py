@@ -194,6 +194,7 @@ class Reception:
                 case AskLoads():
                     channel.send(Loads(message.request, self._rendezvous.loads(message.template, message.positions)))
                 case InsertCondition():
+                    self._outgoing.check_again(message.again)
                     # Always, not only while settling: whoever asks may have lost sight of the holder alone.
                     not_here = None if message.standby else self._handover.not_here(message)
                     if not_here is not None:

@@ -96,6 +96,7 @@ class Spreading:
 
         Raises Refused where too much waits to go on to them.
         """
+        came_s = _now()
         here, counts, parts = self._sort(message)
         if not parts:
             self._transit.flash(channel, message, lambda: self._answer_done(channel, Done(message.request)), here)
@@ -110,7 +111,7 @@ class Spreading:
             passing.append(asyncio.get_running_loop().create_future())
             self._start_task(self._pass_on(one, _part(message, part, named), passing[-1]))
         self._transit.flash(
-            channel, message, lambda: self._start_task(self._answer(channel, message, here, counts, parts, passing)), here
+            channel, message, lambda: self._start_task(self._answer(channel, message, came_s, here, counts, parts, passing)), here
         )
 
     def _sort(self, message: Flash) -> tuple[list[bytes], list[bytes], Parts]:
@@ -148,6 +149,7 @@ class Spreading:
         self,
         channel: Channel,
         message: Flash,
+        came_s: float,
         here: list[bytes],
         counts: list[bytes],
         parts: Parts,
@@ -171,7 +173,7 @@ class Spreading:
         left = [bytes(set(there) - had) for there, had in zip(message.places, have, strict=True)]
         if any(left):
             try:
-                await self._pass_here(message, left)
+                await self._pass_here(message, came_s, left)
             except Exception:
                 # A defect of ours is no reason to leave whoever sent the events waiting.
                 log.exception("events from %s were not passed on", show(channel.contact))
@@ -190,10 +192,11 @@ class Spreading:
         else:
             channel.send(Done(message.request))
 
-    async def _pass_here(self, message: Flash, places: list[bytes]) -> None:
+    async def _pass_here(self, message: Flash, came_s: float, places: list[bytes]) -> None:
         """Events pass here late, under these places, in slices between which others have their turn."""
-        passage = Passage(self._rendezvous, message.publisher, message.events, places, message.after, message.audience)
         async with self._late:
+            events = later(message.events, _now() - came_s)
+            passage = Passage(self._rendezvous, message.publisher, events, places, message.after, message.audience)
             while not self._rendezvous.pass_on(passage, SLICE_S):
                 self._flush()
                 await asyncio.sleep(0)
@@ -215,6 +218,10 @@ class Spreading:
         except TimeoutError:
             log.info("events not passed on to %s, which reads too slowly", show(holder))
             return Taken.NO
+        except LinkBroke as error:
+            # While it was full: that says nothing of its holder.
+            log.info("events not passed on to %s: %s", show(holder), error)
+            return await self._whether_gone(holder)
         except PeerUnreachable as error:
             log.info("events not passed on to %s: %s", show(holder), error)
             return Taken.GONE
@@ -250,11 +257,14 @@ def _part(message: Flash, part: dict[int, bytearray], after: After) -> Callable[
     """Some of the events of a message, as they go on, which may be seconds after they came here."""
     events = [message.events[number] for number in part]
     places = [bytes(positions) for positions in part.values()]
-    now = asyncio.get_running_loop().time
-    came_s = now()
+    came_s = _now()
 
     def make(request: int) -> Flash:
-        going = list(later(events, now() - came_s))
+        going = list(later(events, _now() - came_s))
         return Flash(request, message.publisher, going, places, forwarded=True, after=after, audience=message.audience)
 
     return make
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -72,8 +72,8 @@ def test_who_is_back_is_told_what_was_under_way_what_the_link_did_not_take_and_w
     held.add(happened(3, 1, 7))
 
     interrupted = Interrupted(Line("away"), unheard, held, 10.0)
-    interrupted.add(Missed(7, 6))
-    interrupted.add(Arrived(1))
+    interrupted.add(Missed(7, 6), 10.0)
+    interrupted.add(Arrived(1), 10.0)
 
     assert list(interrupted.of(7, 9, 10.5)) == [happened(1, 1, 9, late_s=1), happened(3, 1, 9, late_s=1), Missed(9, 6)]
     assert list(interrupted.of(8, 10, 12.0)) == [happened(1, 1, 10, late_s=3), happened(2, 1, 10, late_s=3)]
@@ -87,10 +87,10 @@ def test_what_is_too_much_for_a_link_that_broke_is_counted(limit: str, monkeypat
     monkeypatch.setattr(gsg.interruptions, limit, 3 if limit == "KEPT_TIMES" else 100)
     interrupted = Interrupted(Line("away"), unheard, None, 0.0)
 
-    interrupted.add(happened(1, 2, 7, 8))
+    interrupted.add(happened(1, 2, 7, 8), 0.0)
     for number in range(3, 10):
-        interrupted.add(happened(number, 1, 7))
-    interrupted.add(happened(10, 1, 8))
+        interrupted.add(happened(number, 1, 7), 0.0)
+    interrupted.add(happened(10, 1, 8), 0.0)
 
     missed, *events, beyond = interrupted.of(7, 9, 0.0)
     assert (missed, events[0]) == (Missed(9, 4), happened(1, 2, 9, late_s=1))
@@ -101,10 +101,10 @@ def test_what_is_too_much_for_a_link_that_broke_is_counted(limit: str, monkeypat
 
 def test_what_is_told_is_not_counted_as_lost_and_what_is_not_told_is() -> None:
     interruptions, link = Interruptions(), Line("away")
-    interruptions.sent(link, happened(1, 2, 7, 8), 100)
+    interruptions.sent(link, happened(1, 2, 7, 8), 100, lambda: 0.0)
     interrupted, _ = interruptions.begin(link, None, 0.0)
-    interrupted.add(Missed(7, 5))
-    interrupted.add(happened(3, 4, 8))
+    interrupted.add(Missed(7, 5), 0.0)
+    interrupted.add(happened(3, 4, 8), 0.0)
 
     told = list(interrupted.of(7, 9, 0.0))
     interruptions.end(interrupted)
@@ -115,12 +115,23 @@ def test_what_is_told_is_not_counted_as_lost_and_what_is_not_told_is() -> None:
 
 def test_what_happens_after_the_break_is_kept_also_where_it_was_matched_before() -> None:
     interruptions, link = Interruptions(), Line("away")
-    interruptions.sent(link, happened(1, 1, 7), 100)
+    interruptions.sent(link, happened(1, 1, 7), 100, lambda: 0.0)
 
     interrupted, _ = interruptions.begin(link, None, 0.0)
-    interruptions.sent(link, happened(2, 1, 7), 100)
+    interruptions.sent(link, happened(2, 1, 7), 100, lambda: 9.0)
 
-    assert list(interrupted.of(7, 8, 0.0)) == [happened(1, 1, 8, late_s=1), happened(2, 1, 8, late_s=1)]
+    # Late since it happened, not since the break: who asked in between is to hear of it.
+    assert list(interrupted.of(7, 8, 10.0)) == [happened(1, 1, 8, late_s=11), happened(2, 1, 8, late_s=2)]
+
+
+def test_a_feed_of_which_some_are_missed_keeps_nothing_from_the_others() -> None:
+    interrupted = Interrupted(Line("away"), Unheard(), None, 0.0)
+    interrupted.add(Missed(7, 3), 0.0)
+
+    interrupted.add(happened(1, 1, 7, 8), 0.0)
+
+    assert list(interrupted.of(7, 9, 0.0)) == [Missed(9, 4)]
+    assert list(interrupted.of(8, 9, 0.0)) == [happened(1, 1, 9, late_s=1)]
 
 
 def test_of_links_that_broke_the_first_are_forgotten_where_they_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -147,11 +147,25 @@ async def test_who_is_not_back_in_time_is_not_waited_for_and_what_it_missed_is_c
     assert lines.counts()["events_missed_by_broken_links"] == 2
 
 
-async def test_more_feeds_than_may_be_named_are_refused(lines: Lines) -> None:
-    line, feed = lines.link()
+@pytest.mark.parametrize("is_noticed", [True, False], ids=["the break is noticed", "it is not"])
+async def test_what_comes_in_the_same_read_as_the_feed_that_is_back_is_told(lines: Lines, is_noticed: bool) -> None:
+    first, feed = lines.link()
+    if is_noticed:
+        lines.outgoing.lost(first)
+
+    lines.place.flash(("x", 1))
+    second, instead = lines.link()
+    lines.outgoing.tell_again(second, [feed], instead)
+    lines.outgoing.flush()
+
+    assert lines.told(second) == [1]
+
+
+def test_more_feeds_than_may_be_named_are_refused() -> None:
+    Outgoing.check_again(range(AGAIN))
 
     with pytest.raises(Refused, match=f"{AGAIN + 1} feeds are named that broke; expected at most {AGAIN}"):
-        lines.outgoing.tell_again(line, list(range(AGAIN + 1)), feed)
+        Outgoing.check_again(range(AGAIN + 1))
 
 
 class FullLine(Line):

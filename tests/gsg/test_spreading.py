@@ -118,7 +118,7 @@ def test_events_that_nobody_else_took_pass_in_slices_too() -> None:
         await listen(at, heard)
         before = at._rendezvous.matched
 
-        late = asyncio.create_task(at._reception._spreading._pass_here(rang(b"p" * 20, 1, 1, 2), [b"\0"] * 2))
+        late = asyncio.create_task(at._reception._spreading._pass_here(rang(b"p" * 20, 1, 1, 2), net.loop.time(), [b"\0"] * 2))
         for _ in range(4):
             await asyncio.sleep(0)
         meanwhile = at._rendezvous.matched - before
