@@ -176,6 +176,10 @@ class Client:
             return
         session.whole_s = self._now()
         self._world.history.sessions.append(session)
+        if self.home != home:
+            # The peer died in the same moment.
+            session.ended_s = session.whole_s
+            return
         self._sessions[number] = session, live
 
 

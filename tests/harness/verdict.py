@@ -26,6 +26,8 @@ TROUBLED_S = 20.0
 APART = ("partition", "blackout")
 UNTOLD = (*APART, "stall")
 """Where events may be lost, and told in another order: who reads nothing is told how many it has missed."""
+UNAWARE = (*UNTOLD, "wall")
+"""What lies on a stream meanwhile does not say how long it did, and may be told to who has asked since."""
 BEFORE_S = 3.0
 """So long before somebody asks for them events were said that it is not to be told, however late they are."""
 SHOWN = 6
@@ -249,7 +251,7 @@ def events_in_order(name: str, session: Session, history: History) -> Iterator[s
         if published[row].begun_s < (session.whole_s or inf):
             # It was said before, and is told all the same, as where it is sent again: give or take a second.
             said_s = published[row].ended_s or inf
-            if said_s < session.begun_s - BEFORE_S and not excused(history, published[row].begun_s, at_s, *UNTOLD):
+            if said_s < session.begun_s - BEFORE_S and not excused(history, published[row].begun_s, at_s, *UNAWARE):
                 yield f"{name}: at {at_s:.2f} ! {row} was said at {said_s:.2f}, before anybody asked for it"
             continue
         via, number = sayer(published[row]), number_of[row]
