@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from line import Line
 from members import member_of
-from peers import others, quiet, rendezvous, simulate
+from peers import others, quiet, rendezvous, simulate, unread
 
 import rete
 from dht.simnet import SimNet, run
@@ -126,6 +126,21 @@ def test_events_that_nobody_else_took_pass_in_slices_too() -> None:
 
         assert meanwhile == 1
         assert at._rendezvous.matched - before == 2
+
+    simulate(work, seed=2, size=3)
+
+
+@pytest.mark.parametrize(("waited_s", "heard"), [(0.0, ["!?n=1"]), (20.0, [])], ids=["at once", "late"])
+def test_events_that_pass_here_late_are_not_told_to_who_has_asked_since(waited_s: float, heard: list[str]) -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        at = rendezvous(peers, 2, 0, RANG)
+        asked = await at.subscribe("(rang, ?n)")
+
+        await at._reception._spreading._pass_here(rang(b"p" * 20, 1, 1), net.loop.time() - waited_s, [b"\0"])
+        at._reception._spreading._flush()
+        await quiet()
+
+        assert await unread(asked) == heard
 
     simulate(work, seed=2, size=3)
 
