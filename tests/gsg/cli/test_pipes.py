@@ -76,7 +76,7 @@ async def test_a_line_on_a_pipe_is_published_while_the_pipe_stays_open(tmp_path:
     with os.fdopen(os.open(pipe, os.O_RDWR), "wb", buffering=0) as write:
         async with asyncio.timeout(30), gsg.Peer() as peer, HttpDoor(peer, "127.0.0.1", 0) as door:
             subscription = await peer.subscribe("(?x, <x:p>, ?y)")
-            publishing = asyncio.create_task(_publish(pipe, None, False, None, True, door.url))
+            publishing = asyncio.create_task(_publish(pipe, None, False, None, False, True, door.url))
             write.write(lines(1))
             sign, row = await anext(subscription)
             assert (sign, row["x"]) == (1, gsg.IRI("x:1"))
