@@ -10,7 +10,7 @@ import asyncio
 import socket
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from contextvars import Context, copy_context
+from contextvars import Context, ContextVar, copy_context
 from functools import partial
 from heapq import heappop, heappush
 from selectors import BaseSelector
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 _MOMENT_S = 1e-9
 """What is this close together happens at one moment."""
+
+PROGRAM: ContextVar[str] = ContextVar("program", default="")
+"""The host to whose program a callback belongs; no host for the network itself, and for whoever runs the simulation."""
 
 
 class Stalled(RuntimeError):
@@ -95,6 +98,9 @@ class SimLoop(asyncio.SelectorEventLoop):
         self._asked_for = 0
         self._timers: list[tuple[float, int, _TimedCall]] = []
         """A heap by time, then by when it was asked for. Unbounded, as asyncio's."""
+        self.suspended: dict[str, list[_Call]] = {}
+        """By host what its program has to do, in the order in which it was due, and does not, as it stands still. Unbounded, as
+        what is due."""
         self.errors: list[BaseException] = []
         """What callbacks and forgotten tasks raised."""
         super().__init__()
@@ -136,7 +142,7 @@ class SimLoop(asyncio.SelectorEventLoop):
 
     def _run_once(self) -> None:
         """All turns until the loop is stopped."""
-        ready, timers = self._ready, self._timers
+        ready, timers, suspended = self._ready, self._timers, self.suspended
         take = ready.popleft
         while True:
             if timers:
@@ -147,7 +153,9 @@ class SimLoop(asyncio.SelectorEventLoop):
                 self._hear_of_the_world()
             for _ in range(len(ready)):
                 handle = take()
-                if not handle._cancelled:
+                if suspended and (due := suspended.get(handle._context.get(PROGRAM, ""))) is not None:
+                    due.append(handle)
+                elif not handle._cancelled:
                     try:
                         handle._context.run(handle._callback, *handle._args)
                     except (SystemExit, KeyboardInterrupt):
@@ -200,6 +208,14 @@ class SimLoop(asyncio.SelectorEventLoop):
     def oversleep(self, seconds: float) -> None:
         """The machine stands still for so long: nothing was called meanwhile, and what is due by then is late."""
         self._now_s += seconds
+
+    def suspend(self, host: str) -> None:
+        """The program of a host stands still: nothing that belongs to it is called until :meth:`resume`."""
+        self.suspended.setdefault(host, [])
+
+    def resume(self, host: str) -> None:
+        """It goes on, with all that was due meanwhile."""
+        self._ready.extend(self.suspended.pop(host, ()))
 
     def run_in_executor(  # type: ignore[override]  # Any: as asyncio has it
         self, executor: Any, func: Callable[..., Any], *args: Any

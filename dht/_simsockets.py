@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Any, cast
 
 from .errors import Address
@@ -29,6 +30,8 @@ class Datagrams(asyncio.DatagramTransport):
     def __init__(self, net: SimNet, protocol: asyncio.DatagramProtocol, local: Address) -> None:
         super().__init__({"sockname": local})
         self.net = net
+        self.context = copy_context()
+        """In which the protocol is called: that of whoever has bound the socket."""
         self.protocol = protocol
         self.local = local
         self._closing = False
@@ -47,7 +50,7 @@ class Datagrams(asyncio.DatagramTransport):
         if not self._closing:
             self._closing = True
             self.net.unbind_datagrams(self)
-            self.net.loop.call_soon(self.protocol.connection_lost, None)
+            self.net.loop.call_soon(self.protocol.connection_lost, None, context=self.context)
 
     def abort(self) -> None:
         """The same."""
@@ -55,11 +58,12 @@ class Datagrams(asyncio.DatagramTransport):
 
 
 class Stream(asyncio.Transport):
-    """One end of a connection."""
+    """One end of a connection, whose protocol is called in the context of whoever has connected, or listens."""
 
-    def __init__(self, net: SimNet, protocol: asyncio.Protocol, local: Address, remote: Address) -> None:
+    def __init__(self, net: SimNet, protocol: asyncio.Protocol, local: Address, remote: Address, context: Context) -> None:
         super().__init__({"sockname": local, "peername": remote})
         self.net = net
+        self._context = context
         self.local = local
         self.remote = remote
         self.other: Stream | None = None
@@ -141,7 +145,8 @@ class Stream(asyncio.Transport):
         """Read on."""
         if self._reading_paused:
             self._reading_paused = False
-            self.net.loop.call_soon(self._read)
+            # A copy, as the protocol is called in the context itself, which cannot be entered twice.
+            self.net.loop.call_soon(self._read, context=self._context.copy())
 
     def is_reading(self) -> bool:
         """Whether it reads."""
@@ -195,7 +200,7 @@ class Stream(asyncio.Transport):
             arrival_s = max(arrival_s, self._wire[-1][0])
         self._wire.append((arrival_s, piece))
         if len(self._wire) == 1:
-            self.net.loop.call_at(arrival_s, self.arrive)
+            self.net.call_at(arrival_s, self.arrive)
 
     def arrive(self) -> None:
         """What has arrived by now is read, unless the network is cut: then it waits for the network to heal."""
@@ -205,7 +210,7 @@ class Stream(asyncio.Transport):
         while self._wire and self._wire[0][0] <= now_s + 1e-9:
             self._inbox.append(self._wire.popleft()[1])
         if self._wire:
-            self.net.loop.call_at(self._wire[0][0], self.arrive)
+            self.net.call_at(self._wire[0][0], self.arrive)
         self._read()
 
     def _read(self) -> None:
@@ -215,7 +220,7 @@ class Stream(asyncio.Transport):
                 return
             if self._inbox[0] is _END:
                 self._inbox.popleft()
-                if not self._protocol.eof_received():
+                if not self._context.run(self._protocol.eof_received):
                     self.close()
                 return
             data = self._inbox.popleft()
@@ -228,7 +233,7 @@ class Stream(asyncio.Transport):
             assert self.other is not None
             self.other.was_read(len(data))
             try:
-                self._protocol.data_received(data)
+                self._context.run(self._protocol.data_received, data)
             except Exception as error:
                 self.net.loop.call_exception_handler({"message": "data_received failed", "exception": error})
                 self.abort()
@@ -247,7 +252,7 @@ class Stream(asyncio.Transport):
     def was_read(self, size: int) -> None:
         """The other end read so many bytes: there is space in the window, for what waits for it in the next turn."""
         if self._buffer or self._writing_paused:
-            self.net.loop.call_soon(self._took, size)
+            self.net.loop.call_soon(self._took, size, context=self._context)
         else:
             self._in_window -= size
 
@@ -266,7 +271,7 @@ class Stream(asyncio.Transport):
             self._buffer.clear()
             self._buffered = 0
             self.net.gone(self)
-            self.net.loop.call_soon(self._protocol.connection_lost, error)
+            self.net.loop.call_soon(self._protocol.connection_lost, error, context=self._context)
 
     def was_reset(self) -> None:
         """The other end is gone without a goodbye."""

@@ -17,12 +17,13 @@ import marshal
 import socket
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable
+from contextvars import Context, copy_context
 from hashlib import blake2b
 from ipaddress import ip_address
 from random import Random
 from typing import Any, TypeVar
 
-from ._simloop import SimLoop, Stalled
+from ._simloop import PROGRAM, SimLoop, Stalled
 from ._simsockets import WINDOW_BYTES, Datagrams, Stream
 from .errors import Address
 
@@ -51,6 +52,8 @@ class SimServer(asyncio.AbstractServer):
 
     def __init__(self, net: SimNet, factory: Callable[[], asyncio.Protocol], address: Address) -> None:
         self.factory = factory
+        self.context = copy_context()
+        """In which protocols are made, and called."""
         self.address = address
         self.sockets = (_Bound(address),)
         self._net = net
@@ -102,6 +105,8 @@ class SimNet:
         self.trace: list[tuple[object, ...]] | None = None
         """Set it to a list to have every event recorded."""
         self.loop = SimLoop(self)
+        self._own = Context()
+        """In which the network calls itself: what is under way is nobody's program, and arrives while programs stand still."""
         self._rng = Random(seed)
         self._hash = blake2b(digest_size=16)
         self._noted: list[tuple[object, ...]] = []
@@ -128,6 +133,12 @@ class SimNet:
     def rng(self) -> Random:
         """A source of randomness of its own for a peer, drawn from the seed."""
         return Random(self._rng.getrandbits(64))
+
+    def program(self, host: str) -> Context:
+        """A context for what runs at a host: a task that begins in it belongs to the host's program, with all that it starts."""
+        context = copy_context()
+        context.run(PROGRAM.set, host)
+        return context
 
     def partition(self, groups: Iterable[Iterable[str]]) -> None:
         """From now on hosts of different groups do not hear each other: datagrams vanish, streams stand still."""
@@ -169,6 +180,18 @@ class SimNet:
         self._stalled.discard(host)
         self._let_go()
 
+    def suspend(self, host: str) -> None:
+        """The host's program stands still, as by SIGSTOP: it neither reads nor does what is due. What it has sent arrives, and
+        what comes waits for it; its datagrams too, however many."""
+        self.note("suspend", host)
+        self.loop.suspend(host)
+
+    def resume(self, host: str) -> None:
+        """It goes on, with all that was due meanwhile, and then reads."""
+        self.note("resume", host)
+        self.loop.resume(host)
+        self._let_go()
+
     def crash(self, host: str, *, quietly: bool = False) -> None:
         """The host stops: its sockets are gone, others' connections to it are reset; ``quietly``, as when its power fails, they
         are not.
@@ -177,6 +200,7 @@ class SimNet:
         """
         self.note("crash", host)
         self._down.add(host)
+        self.loop.resume(host)
         for endpoint in [each for each in self._datagrams.values() if each.local[0] == host]:
             endpoint.close()
         for server in [each for each in self._servers.values() if each.address[0] == host]:
@@ -189,7 +213,7 @@ class SimNet:
                 if quietly:
                     stream.other.loses_what_is_under_way()
                 else:
-                    self.loop.call_later(self.delay_s(), stream.other.was_reset)
+                    self.call_later(self.delay_s(), stream.other.was_reset)
 
     def restart(self, host: str) -> None:
         """The host's network works again; whatever listened there before the crash does not."""
@@ -221,6 +245,14 @@ class SimNet:
         self._hash.update(marshal.dumps(self._noted, 2))
         self._noted.clear()
 
+    def call_at(self, when_s: float, callback: Callable[..., object], *args: object) -> None:
+        """Call back for the network itself, whoever sends."""
+        self.loop.call_at(when_s, callback, *args, context=self._own)
+
+    def call_later(self, delay_s: float, callback: Callable[..., object], *args: object) -> None:
+        """The same, when so many seconds have passed."""
+        self.loop.call_later(delay_s, callback, *args, context=self._own)
+
     def delay_s(self) -> float:
         """How long the next message takes."""
         # As random.uniform has it; this is asked for each message.
@@ -250,7 +282,8 @@ class SimNet:
 
     def holds_back(self, stream: Stream) -> bool:
         """Whether what is under way to a stream cannot arrive now; it will be asked to try again."""
-        if stream.local[0] in self._stalled or self.separated(stream.local[0], stream.remote[0]):
+        host = stream.local[0]
+        if host in self._stalled or host in self.loop.suspended or self.separated(stream.local[0], stream.remote[0]):
             self._held_back[stream] = None
             return True
         return False
@@ -258,14 +291,14 @@ class SimNet:
     def _let_go(self) -> None:
         waiting, self._held_back = self._held_back, {}
         for stream in waiting:
-            self.loop.call_later(self.delay_s(), stream.arrive)
+            self.call_later(self.delay_s(), stream.arrive)
 
     def reset(self, stream: Stream) -> None:
         """Tell a stream that its other end is gone: what was under way from there is not sent again."""
         if self.separated(stream.local[0], stream.remote[0]):
             stream.loses_what_is_under_way()
         else:
-            self.loop.call_later(self.delay_s(), stream.was_reset)
+            self.call_later(self.delay_s(), stream.was_reset)
 
     def gone(self, stream: Stream) -> None:
         """A stream has ended."""
@@ -278,9 +311,9 @@ class SimNet:
         if self.separated(sender.local[0], target[0]) or self._rng.random() < self.loss:
             self.note("datagram lost", sender.local, target, len(data))
             return
-        self.loop.call_at(self.loop.time() + self.delay_s(), self._deliver, sender.local, data, target)
+        self.call_later(self.delay_s(), self._deliver, sender.local, data, target)
         if self.duplication and self._rng.random() < self.duplication:
-            self.loop.call_later(self.delay_s(), self._deliver, sender.local, data, target)
+            self.call_later(self.delay_s(), self._deliver, sender.local, data, target)
 
     def _deliver(self, source: Address, data: bytes, target: Address) -> None:
         endpoint = self._datagrams.get(target)
@@ -288,7 +321,10 @@ class SimNet:
             self.note("datagram lost", source, target, len(data))
             return
         self.note("datagram", source, target, data=data)
-        endpoint.protocol.datagram_received(data, source)
+        if target[0] in self.loop.suspended:
+            self.loop.call_soon(endpoint.protocol.datagram_received, data, source, context=endpoint.context)
+        else:
+            endpoint.context.run(endpoint.protocol.datagram_received, data, source)
 
     async def bind_datagrams(
         self, factory: Callable[[], asyncio.DatagramProtocol], local: Address | None
@@ -332,11 +368,12 @@ class SimNet:
         self.note("connect", here, there, server is not None)
         if server is None:
             raise ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused")
-        protocols = (factory(), server.factory())
-        near, far = Stream(self, protocols[0], here, there), Stream(self, protocols[1], there, here)
+        protocols = (factory(), server.context.run(server.factory))
+        near = Stream(self, protocols[0], here, there, copy_context())
+        far = Stream(self, protocols[1], there, here, server.context.copy())
         near.other, far.other = far, near
         self._streams[near] = self._streams[far] = None
-        self.loop.call_soon(protocols[1].connection_made, far)
+        self.loop.call_soon(protocols[1].connection_made, far, context=server.context)
         protocols[0].connection_made(near)
         return near, protocols[0]
 

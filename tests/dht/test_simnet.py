@@ -256,6 +256,66 @@ def test_a_host_that_stalls_reads_nothing_until_it_reads_on() -> None:
     assert run(main, seed=1) == (True, b"hello")
 
 
+def test_a_program_that_is_suspended_neither_reads_nor_does_what_is_due_and_then_does_both() -> None:
+    async def main(net: SimNet) -> tuple[list[str], bytes]:
+        here, there = net.host(), net.host()
+        done: list[str] = []
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            done.append((await reader.readexactly(5)).decode())
+            writer.write(b"heard")
+
+        async def live() -> None:
+            async with await asyncio.start_server(serve, there, 80):
+                await asyncio.sleep(50)
+                done.append("slept")
+                await asyncio.sleep(500)
+
+        program = asyncio.create_task(live(), context=net.program(there))
+        await asyncio.sleep(1)
+        net.suspend(there)
+        # The system connects, and takes what comes.
+        reader, writer = await asyncio.open_connection(there, 80, local_addr=(here, 0))
+        writer.write(b"hello")
+        answer = asyncio.ensure_future(reader.readexactly(5))
+        await asyncio.sleep(100)
+        held = [*done, f"answered: {answer.done()}"]
+        net.resume(there)
+        arrived = await answer
+        writer.close()
+        program.cancel()
+        return [*held, *done], arrived
+
+    assert run(main, seed=1) == (["answered: False", "slept", "hello"], b"heard")
+
+
+def test_what_a_program_has_sent_arrives_and_its_datagrams_wait_while_it_is_suspended() -> None:
+    class Hears(asyncio.DatagramProtocol):
+        def __init__(self) -> None:
+            self.heard: list[tuple[float, bytes]] = []
+
+        def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
+            self.heard.append((asyncio.get_running_loop().time(), data))
+
+    async def main(net: SimNet) -> tuple[list[bytes], list[bytes], bool]:
+        here, there = net.host(), net.host()
+        bind = asyncio.get_running_loop().create_datagram_endpoint
+        near, near_heard = await bind(Hears, (here, 7))
+        far, far_heard = await asyncio.create_task(bind(Hears, (there, 7)), context=net.program(there))
+        far.sendto(b"sent before", (here, 7))
+        net.suspend(there)
+        near.sendto(b"waits", (there, 7))
+        await asyncio.sleep(10)
+        net.resume(there)
+        await asyncio.sleep(1)
+        at_s, data = far_heard.heard[0]
+        near.close()
+        far.close()
+        return [data for _, data in near_heard.heard], [data], at_s >= 10
+
+    assert run(main, seed=1) == ([b"sent before"], [b"waits"], True)
+
+
 def test_what_was_under_way_in_a_cut_network_is_not_sent_again_by_who_has_gone() -> None:
     async def main(net: SimNet) -> bytes:
         here, there = net.host(), net.host()

@@ -92,7 +92,7 @@ BREAKS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], int]] = {
         (order_not_kept, 0),
         (stamps_compared_the_wrong_way, 0),
         (acknowledged_before_it_is_on_disk, 6),
-        (lost_with_the_link, 24),
+        (lost_with_the_link, 22),
     )
 }
 """Each with the seed from which on it is looked for."""

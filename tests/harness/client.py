@@ -87,7 +87,8 @@ class Client:
         peer = None if self.home is None else self._world.peers.get(self.home)
         if peer is None:
             raise Gone
-        task = self._work = asyncio.get_running_loop().create_task(work(peer))
+        program = self._world.net.program(peer.contact.host)
+        task = self._work = asyncio.get_running_loop().create_task(work(peer), context=program)
         try:
             async with asyncio.timeout(PATIENCE_S):
                 return await asyncio.shield(task)

@@ -9,9 +9,9 @@ none of them has lost its disk.
 
 The first 200 runs have one round each, with 173 deeds on average: 16,751 insertions and 7,695 retractions of one to four facts,
 5,285 publications of events, 2,925 subscriptions and 883 ends of them, 1,133 changes of peer. In so many of them there is: a strike
-37, a partition 24, a peer that leaves 23, one that flaps 22, a newcomer 18, a loss of memory 18, a crash 17, a clock that jumps 16,
-a restart 14, a blackout 11; links that are cut 44, datagrams that are lost 40, a peer that reads nothing 36, links that snap 35,
-datagrams that are repeated 33, slow links 32, an interruption 31, a full disk 31, walls 27.
+36, a partition 23, a peer that leaves 21, one that flaps 20, one that is suspended 17, a newcomer 16, a loss of memory 16, a crash
+16, a clock that jumps 14, a restart 11, a blackout 10; links that are cut 44, datagrams that are lost 37, a peer that reads nothing
+34, links that snap 34, datagrams that are repeated 33, walls 32, slow links 31, an interruption 30, a full disk 29.
 
 A fact belongs to one client: its first term names it. So what is true in the end follows from what each client did last, and
 queries join over the facts of all.
@@ -51,16 +51,30 @@ TEXTS = {
     "rings": "(rang, ?who, ?n)",
 }
 """Standing queries by name."""
-PEER_FAULTS = ("crash", "restart", "forget", "strike", "strike", "leave", "partition", "clock", "join", "blackout", "flap")
+PEER_FAULTS = (
+    "crash",
+    "restart",
+    "forget",
+    "strike",
+    "strike",
+    "leave",
+    "partition",
+    "clock",
+    "join",
+    "blackout",
+    "flap",
+    "suspend",
+)
 """One of these happens in each round. A strike waits for the next acknowledgement of a change, and in that moment kills holders of
-what was acknowledged, with their disks: there is no worse one. A peer that flaps is killed again while it enters, or soon after."""
+what was acknowledged, with their disks: there is no worse one. A peer that flaps is killed again while it enters, or soon after.
+Who is suspended stands still, as by SIGSTOP, when an event has just been published that is on its way to it, and goes on later."""
 LINK_FAULTS = ("cut", "loss", "slow", "stall", "double", "disk", "interrupt", "snap", "wall")
 """Up to three of these happen besides. An interruption breaks all links of a peer when it has just published an event: who has it
 already and who has it not, its publisher does not know, and says it again. Links snap at the peers of all other clients when one
 has just published an event: it is on its way to them, and forwarded already, so nobody says it again to the rendezvous. A wall
 is between two peers that do not hear each other, though others hear both."""
 STRUCK = ((0,), (0,), (0, 1), (0, 1), (0, 2), (1, 2))
-"""Whom a strike hits, by their places among the holders of a key, the primary first."""
+"""Whom a strike hits, or who is suspended, by their places among the holders of a key, the primary first."""
 
 
 @dataclass(frozen=True)
@@ -105,8 +119,8 @@ class Reconnect:
 
 @dataclass(frozen=True)
 class Fault:
-    """Something goes wrong: what it is, the peers that it concerns by number (a strike: by their place among the holders), and how
-    much of it or for how long."""
+    """Something goes wrong: what it is, the peers that it concerns by number (a strike, a suspension: by their place among the
+    holders), and how much of it or for how long."""
 
     kind: str
     peers: tuple[int, ...] = ()
@@ -235,6 +249,8 @@ def _faults(rng: Random, begins_s: float) -> list[Happens]:
         add("blackout", after_s=when_s, amount=rng.choice((0.5, 3.0)))
     elif kind == "strike":
         add("strike", *rng.choice(STRUCK), after_s=when_s, amount=rng.choice((0.5, 2.0, 3.5)))
+    elif kind == "suspend":
+        add("suspend", *rng.choice(STRUCK), after_s=when_s, amount=rng.choice((2.0, 5.0, 12.0)))
     elif kind == "flap":
         for number in some[: rng.choice((1, LOST))]:
             back_s = when_s + rng.choice((0.1, 0.3, 1.0))

@@ -50,6 +50,8 @@ STRIKES_WITHIN_S = 4.0
 """How long a strike waits for something to be acknowledged."""
 FORWARDED_S = (0.008, 0.03)
 """In this time after an event was sent it is mostly forwarded already, and not yet answered."""
+ON_ITS_WAY_S = (0.0, 0.06)
+"""In this time after an event was published it is on its way by its rendezvous, or its answer is."""
 
 T = TypeVar("T")
 
@@ -83,6 +85,8 @@ class World:
         """How many events are yet to be interrupted."""
         self._snaps = 0
         """At how many events links are yet to snap."""
+        self._suspensions: list[asyncio.Future[Published]] = []
+        """Those that wait for an event whose rendezvous they concern."""
 
     async def run(self) -> History:
         """All of it."""
@@ -114,7 +118,7 @@ class World:
         """Who is cut off is so until the network heals."""
         fault = happens.fault
         lasts_s = fault.amount if fault.kind in ("stall", "disk", "blackout", "wall") else 0.0
-        if fault.kind in ("strike", "interrupt", "snap"):
+        if fault.kind in ("strike", "interrupt", "snap", "suspend"):
             lasts_s = STRIKES_WITHIN_S + fault.amount
         if fault.kind == "partition":
             lasts_s = (
@@ -128,7 +132,8 @@ class World:
         self._ahead_s.append(self._rng.uniform(0.0, CLOCKS_APART_S))
 
     async def _start(self, number: int) -> None:
-        friends = self._rng.sample(sorted(self.peers), min(2, len(self.peers)))
+        awake = self._awake()
+        friends = self._rng.sample(awake, min(2, len(awake)))
         folder = Path(f"/nowhere/{number}")
         peer = Peer(
             (self._hosts[number], PORT),
@@ -138,7 +143,7 @@ class World:
         )
         peer._keeping = SlowKeeping(self._disks[number], folder, self.net.rng())
         self.starts[number] += 1
-        entering = asyncio.create_task(peer.__aenter__())
+        entering = asyncio.create_task(peer.__aenter__(), context=self.net.program(self._hosts[number]))
         self._starting[number] = peer, entering
         try:
             await asyncio.wait([entering])
@@ -167,6 +172,8 @@ class World:
                 self._snaps = round(fault.amount)
                 await asyncio.sleep(STRIKES_WITHIN_S)
                 self._snaps = 0
+            case "suspend":
+                await self._suspend(fault)
             case "start":
                 (number,) = fault.peers
                 await self._gone[number].wait()
@@ -224,6 +231,8 @@ class World:
         """A client is about to publish: if it is an event, its peer may lose all links in a moment, or those of the others."""
         if published.sign or home is None:
             return
+        if self._suspensions:
+            self._suspensions.pop().set_result(published)
         lose: set[int] = set()
         if self._interruptions:
             self._interruptions -= 1
@@ -265,6 +274,30 @@ class World:
         for number in victims:
             await self._start(number)
 
+    async def _suspend(self, fault: Fault) -> None:
+        """Let rendezvous of the next event stand still when it is on its way, those at which nobody works."""
+        published_soon: asyncio.Future[Published] = self.net.loop.create_future()
+        self._suspensions.append(published_soon)
+        try:
+            async with asyncio.timeout(STRIKES_WITHIN_S):
+                published = await published_soon
+        except TimeoutError:
+            self._suspensions.remove(published_soon)
+            return
+        await asyncio.sleep(self._rng.uniform(*ON_ITS_WAY_S))
+        holders = self._holders({peer.contact.id: number for number, peer in self.peers.items()}, published.tuples[0], 0)
+        homes = {client.home for client in self._clients}
+        hosts = [self._hosts[holders[place]] for place in fault.peers if holders[place] not in homes]
+        for host in hosts:
+            self.net.suspend(host)
+        await asyncio.sleep(fault.amount)
+        for host in hosts:
+            self.net.resume(host)
+
+    def _awake(self) -> list[int]:
+        """The peers that run, and do not stand still."""
+        return [number for number in sorted(self.peers) if self._hosts[number] not in self.net.loop.suspended]
+
     @staticmethod
     def _holders(ids: dict[bytes, T], fact: Tuple, position: int) -> list[T]:
         """Who is to hold a fact under a position, closest first, by the definition."""
@@ -275,8 +308,8 @@ class World:
         """The peers that a client may go to that was at this one: one that is cut off cannot leave its part, and stays there until
         the parts have told each other what happened. By what else would anybody know which of two things it did last?"""
         if self.net.loop.time() >= self._apart_until_s:
-            return sorted(self.peers)
-        return sorted(other for other in self.peers if (other in self._apart) == (number in self._apart))
+            return self._awake()
+        return [other for other in self._awake() if (other in self._apart) == (number in self._apart)]
 
     def _tell_clients(self, number: int) -> None:
         for client in self._clients:
