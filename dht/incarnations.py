@@ -1,8 +1,9 @@
 """Incarnations: the numbers that tell a peer's lives from each other, and void what was said of it before it refuted that.
 
 A life begins with the milliseconds of its first moment, and each refutation adds one. A peer's own word of its incarnation, which
-comes with its answers, is believed at once; what others say of it only as far as here. A peer may begin with any number: clocks
-differ, and what others say of a higher one than is believed is looked into, by asking the peer (:mod:`dht.liveness`).
+comes with its answers, is believed at once; what others say of it only as far as here. A peer may begin with any number, as clocks
+differ: where others say a higher one than is believed of a peer that has told us one, or that is suspected, it is asked, unless it
+was just now (:mod:`dht.liveness`).
 """
 
 from __future__ import annotations

@@ -387,11 +387,12 @@ class Liveness:
             if rumour.word is Word.LIVES:
                 if rumour.incarnation > record.incarnation:
                     orders += self._heard_that_it_lives(speaker, record, rumour, now)
-            elif rumour.incarnation < record.incarnation:
-                self._say(Rumour(Word.LIVES, rumour.peer, record.incarnation))
-            elif rumour.word is Word.DEAD and speaker == rumour.peer:
+            elif rumour.word is Word.DEAD and speaker == rumour.peer and rumour.incarnation >= (record.told or 0):
+                # It takes its leave, by its own word: what others say that it has refuted meanwhile it may never have said.
                 record.leaves = True
                 orders += self._ask(record, now)
+            elif rumour.incarnation < record.incarnation:
+                self._say(Rumour(Word.LIVES, rumour.peer, record.incarnation))
             elif record.standing is not _Standing.ALIVE or now - record.heard_s > self._period_s:
                 if len(record.blamed_by) < CONFIRMATIONS:
                     record.blamed_by.add(speaker)

@@ -75,9 +75,9 @@ class Forwarding:
             self._rendezvous.publish(message.sign, *theirs, stamp=stamp, as_holder=False, origin=said)
 
         def make(numbers: list[int], theirs: list[bytes]) -> Callable[[int], Publish]:
-            facts, parts = [message.facts[number] for number in numbers], message.parts_of(numbers)
+            facts, calls = [message.facts[number] for number in numbers], message.parts_of(numbers)
             return lambda request: Publish(
-                request, message.sign, facts, theirs, stamp, forwarded=True, origin=origin, audience=message.audience, parts=parts
+                request, message.sign, facts, theirs, stamp, forwarded=True, origin=origin, audience=message.audience, parts=calls
             )
 
         async def instead(numbers: list[int], theirs: list[bytes]) -> Done:

@@ -100,7 +100,13 @@ class Intake:
             tell=self._tell,
         )
         self.replacing = Replacing(
-            *(holders, self._sources, self.inorder, self._resuming, self.standbys, self.staleness, self._everywhere),
+            holders,
+            self._sources,
+            self.inorder,
+            self._resuming,
+            self.standbys,
+            self.staleness,
+            self._everywhere,
             post=self._post,
             forget=self._forget,
             tell=self._tell,

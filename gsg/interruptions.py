@@ -97,13 +97,15 @@ class Interrupted:
         self.since_s = now
         """When the link broke."""
         self._missed = unheard.missed
-        self._events: dict[int, list[tuple[Happened, Event, float]]] = {}
-        """By feed what it is to be told, in order, each with the message that it came in, and since when it is late. Limits:
-        KEPT_TIMES, KEPT_BYTES."""
+        self._events: dict[int, list[tuple[Happened, Event, float, float]]] = {}
+        """By feed what it is to be told, in order, each with the message that it came in, its share of the length of that, and
+        since when it is late. Limits: KEPT_TIMES, KEPT_BYTES."""
         self._times = 0
-        self._bytes = 0
+        self._bytes = 0.0
         self._beyond: Counter[int] = Counter()
         """By feed, how many were beyond the limits. Limit: the feeds of the link."""
+        self._slow: Counter[int] = Counter()
+        """By feed, how many its link had not taken in time, which were counted then. Limit: the same."""
         for message in unheard:
             self.add(message, now)
         while held is not None and (message_or_count := held.next()) is not None:
@@ -112,20 +114,22 @@ class Interrupted:
     def add(self, message: Message, now: float) -> None:
         """What would be sent to it now: events are kept, and of a feed counted that is beyond the limits."""
         if isinstance(message, Missed):
-            self._beyond[message.feed] += message.events
+            self._slow[message.feed] += message.events
         if not isinstance(message, Happened):
             return
-        self._bytes += len(encode(message))
-        if self._times >= KEPT_TIMES or self._bytes > KEPT_BYTES:
+        size_bytes = len(encode(message))
+        if self._times >= KEPT_TIMES or self._bytes + size_bytes > KEPT_BYTES:
             count_feeds(self._beyond, message)
             return
+        share_bytes = size_bytes / (sum(map(len, message.feeds)) or 1)
         for event, feeds in zip(message.events, message.feeds, strict=True):
-            self._times += len(feeds)
             for feed in feeds:
-                if feed in self._beyond:
+                if feed in self._beyond or feed in self._slow:
                     self._beyond[feed] += 1
                 else:
-                    self._events.setdefault(feed, []).append((message, event, now))
+                    self._events.setdefault(feed, []).append((message, event, share_bytes, now))
+                    self._times += 1
+                    self._bytes += share_bytes
 
     def of(self, feed: int, instead: int, now: float) -> Iterator[Message]:
         """What a feed is to be told by another one ``instead``: how much is gone, events, and how many more there were.
@@ -134,15 +138,18 @@ class Interrupted:
         """
         if missed := self._missed.pop(feed, 0):
             yield Missed(instead, missed)
-        for _, kept in groupby(self._events.pop(feed, ()), key=lambda one: id(one[0])):
+        kept_of_feed = self._events.pop(feed, [])
+        self._times -= len(kept_of_feed)
+        self._bytes -= sum(share_bytes for _, _, share_bytes, _ in kept_of_feed)
+        for _, kept in groupby(kept_of_feed, key=lambda one: id(one[0])):
             told = list(kept)
             message = told[0][0]
             late = [
                 Event(event.number, event.items, event.text, max(event.late_s, int(now - since_s) + 1))
-                for _, event, since_s in told
+                for _, event, _, since_s in told
             ]
             yield Happened(message.publisher, late, [[instead]] * len(late), message.after)
-        if beyond := self._beyond.pop(feed, 0):
+        if beyond := self._beyond.pop(feed, 0) + self._slow.pop(feed, 0):
             yield Missed(instead, beyond)
 
     def untold(self) -> int:
@@ -159,7 +166,7 @@ class Interruptions:
         self._broken: dict[Channel, Interrupted] = {}
         """The one that broke first comes first. Limits: LINKS, LINKS_EACH."""
         self.untold = 0
-        """Events of links that broke of which nobody was told in the end, those of several feeds for each of these."""
+        """Events of links that broke of which no other link told in the end, those of several feeds for each of these."""
 
     def sent(self, channel: Channel, message: Happened, size_bytes: int, now: Callable[[], float]) -> None:
         """Events are sent by a link, in a message of this length; where it is broken, and that was told, they are kept."""
@@ -189,12 +196,10 @@ class Interruptions:
         return broken, beyond
 
     def forget(self, channel: Channel, held: Kept | None) -> int:
-        """Nothing is kept for a link; how many events had not arrived, or were not taken."""
+        """Nothing is kept for a link, as it has too many feeds, or none; how many events had not arrived, or were not taken."""
         unheard = self._unheard.pop(channel, None)
         lost = 0 if unheard is None else len(unheard) + unheard.missed.total()
-        lost += 0 if held is None else len(held)
-        self.untold += lost
-        return lost
+        return lost + (0 if held is None else len(held))
 
     def oldest(self) -> Interrupted | None:
         """Who has stood for its subscriber the longest."""

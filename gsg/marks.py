@@ -6,8 +6,9 @@ from collections import deque
 
 MARKED_S = 0.5
 """How often it is noted."""
-MARKS = 64
-"""So many of these times are remembered: longer than an event can be late."""
+MARKS = 160
+"""So many of these times are remembered, which is 80 s: longer than an event can be late, which is sent again for 17 s
+(:mod:`gsg.lately`), goes by all holders for 15, is kept for a link that broke for 20, and waits for its turn for 5."""
 
 
 class Marks:

@@ -143,7 +143,9 @@ class Outgoing:
         """A link is gone: its feeds end, and for a while events that they match are kept for its peer, which may be back."""
         if not 0 < (feeds := self._most_feeds(channel)) <= FEEDS:
             lost = self._interruptions.forget(channel, self._held.pop(channel, None))
+            # Of feeds that have ended nobody misses anything.
             if feeds:
+                self._interruptions.untold += lost
                 log.warning(
                     "the link to %s broke, which had %d feeds: events are kept for at most %d, so %d that were on their way "
                     "are lost, and those that happen until it is back",

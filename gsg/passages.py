@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from .audiences import Audience
+from .lately import later
 from .messages import After, Event
 from .posting import Posted, Subscriber
 
@@ -49,10 +50,10 @@ class Reaching:
 
 
 class Passage:
-    """Some events of one publisher; ``after`` is what is to be told before them (:mod:`gsg.passing`), ``audience`` who may read
-    them."""
+    """Some events of one publisher, which have come now; ``after`` is what is to be told before them (:mod:`gsg.passing`),
+    ``audience`` who may read them."""
 
-    __slots__ = ("_at", "_audience", "_places", "_reaching", "_rendezvous", "after", "done", "events", "publisher")
+    __slots__ = ("_at", "_audience", "_came_s", "_places", "_reaching", "_rendezvous", "after", "done", "events", "publisher")
 
     def __init__(
         self,
@@ -68,6 +69,7 @@ class Passage:
         self.events = events
         self._places = places
         self._at = 0
+        self._came_s = rendezvous.clock()
         self._reaching: Reaching | None = None
         self.publisher = publisher
         self.after: After = after or []
@@ -75,10 +77,14 @@ class Passage:
         """Whether all of them have passed."""
 
     def slice(self, for_s: float) -> list[tuple[Event, Reached]]:
-        """The events that are matched until the time is over: at least one test is made, or one event matched."""
+        """The events that are matched until the time is over: at least one test is made, or one event matched.
+
+        They say how long that took since they came, so that who has subscribed since does not hear of them.
+        """
         rendezvous, events, places = self._rendezvous, self.events, self._places
         clock, publisher = rendezvous.clock, self.publisher
-        ends_s = clock() + for_s
+        begun_s = clock()
+        ends_s = begun_s + for_s
         matched: list[tuple[Event, Reached]] = []
         at = self._at
         reaching = self._reaching
@@ -98,4 +104,5 @@ class Passage:
             at += 1
         self._at = at
         self.done = at == len(events)
-        return matched
+        waited_s = begun_s - self._came_s
+        return matched if waited_s < 1.0 else [(later((event,), waited_s)[0], reached) for event, reached in matched]

@@ -101,7 +101,12 @@ class Reception:
         self._quotas = quotas
         self._transit = Transit(rendezvous, outgoing, self._carry_out, self._refuse)
         self._spreading = Spreading(
-            *(handover, holders, exchange, rendezvous, self._transit, start_task),
+            handover,
+            holders,
+            exchange,
+            rendezvous,
+            self._transit,
+            start_task,
             answer=outgoing.answer,
             flush=outgoing.flush,
         )

@@ -45,7 +45,7 @@ SLOW_S = 0.5
 HANGING_S = 15.0
 """The same where nobody has: shorter than ANSWER_TIMEOUT_S, for which their publisher waits, or this peer were taken for dead."""
 
-Parts: TypeAlias = "dict[dht.Contact, dict[int, bytearray]]"
+Shares: TypeAlias = "dict[dht.Contact, dict[int, bytearray]]"
 """For each other holder: by number of an event in its message, the positions under which it is to pass there."""
 
 
@@ -97,24 +97,24 @@ class Spreading:
         Raises Refused where too much waits to go on to them.
         """
         came_s = _now()
-        here, counts, parts = self._sort(message)
-        if not parts:
+        here, counts, shares = self._sort(message)
+        if not shares:
             self._transit.flash(channel, message, lambda: self._answer_done(channel, Done(message.request)), here)
             return
-        self._onward.check(channel.frame_bytes, parts)
+        self._onward.check(channel.frame_bytes, shares)
         last = message.events[-1].number
         named = [(self._own_id, last, last), *message.after]
         passing: list[asyncio.Future[Taken]] = []
-        admitted = self._onward.admit(channel.frame_bytes, parts)
-        for one, part in zip(admitted, parts.values(), strict=True):
+        admitted = self._onward.admit(channel.frame_bytes, shares)
+        for one, share in zip(admitted, shares.values(), strict=True):
             # Tasks begin in order, those of several messages too: each waits for its turn with its holder.
             passing.append(asyncio.get_running_loop().create_future())
-            self._start_task(self._pass_on(one, _part(message, part, named), passing[-1]))
+            self._start_task(self._pass_on(one, _share(message, share, named), passing[-1]))
         self._transit.flash(
-            channel, message, lambda: self._start_task(self._answer(channel, message, came_s, here, counts, parts, passing)), here
+            channel, message, lambda: self._start_task(self._answer(channel, message, came_s, here, counts, shares, passing)), here
         )
 
-    def _sort(self, message: Flash) -> tuple[list[bytes], list[bytes], Parts]:
+    def _sort(self, message: Flash) -> tuple[list[bytes], list[bytes], Shares]:
         """For each event the positions under which it passes here, and those of them that count; and what goes on.
 
         Where this peer is new and nothing is posted yet, that an event has passed here says nothing.
@@ -122,7 +122,7 @@ class Spreading:
         here: list[bytes] = []
         counts: list[bytes] = []
         is_new = self._handover.is_new
-        parts: Parts = {}
+        shares: Shares = {}
         for number, (event, there) in enumerate(zip(message.events, message.places, strict=True)):
             items = event.items
             arity = len(items)
@@ -140,10 +140,10 @@ class Spreading:
                 if not listened and holders and holders[0].id == self._own_id and not is_new:
                     continue
                 for holder in others:
-                    parts.setdefault(holder, {}).setdefault(number, bytearray()).append(position)
+                    shares.setdefault(holder, {}).setdefault(number, bytearray()).append(position)
             here.append(bytes(own))
             counts.append(bytes(sure))
-        return here, counts, parts
+        return here, counts, shares
 
     async def _answer(
         self,
@@ -152,14 +152,15 @@ class Spreading:
         came_s: float,
         here: list[bytes],
         counts: list[bytes],
-        parts: Parts,
+        shares: Shares,
         passing: list[asyncio.Future[Taken]],
     ) -> None:
         """Answer the publisher when the events have passed."""
         sure = here == message.places and not self._handover.is_new
         done, slow = await asyncio.wait(passing, timeout=SLOW_S)
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(HANGING_S):
+            # Since they came: what passes here first may take long as well.
+            async with asyncio.timeout_at(came_s + HANGING_S):
                 while slow and not sure and not any(taken.result() is Taken.YES for taken in done):
                     more, slow = await asyncio.wait(slow, return_when=asyncio.FIRST_COMPLETED)
                     done |= more
@@ -167,8 +168,8 @@ class Spreading:
         of_slow = Taken.YES if sure or any(taken.result() is Taken.YES for taken in done) else Taken.NO
         outcomes = [of_slow if taken in slow else taken.result() for taken in passing]
         have = [set(own) for own in counts]
-        for part, outcome in zip(parts.values(), outcomes, strict=True):
-            for number, positions in part.items() if outcome is Taken.YES else ():
+        for share, outcome in zip(shares.values(), outcomes, strict=True):
+            for number, positions in share.items() if outcome is Taken.YES else ():
                 have[number].update(positions)
         left = [bytes(set(there) - had) for there, had in zip(message.places, have, strict=True)]
         if any(left):
@@ -183,8 +184,8 @@ class Spreading:
         # Whoever lives and has not taken them may be the only one where they are asked for.
         lacking = [
             show(holder)
-            for (holder, part), outcome in zip(parts.items(), outcomes, strict=True)
-            if outcome is Taken.NO and any(set(part[at]).intersection(left[at]) for at in part)
+            for (holder, share), outcome in zip(shares.items(), outcomes, strict=True)
+            if outcome is Taken.NO and any(set(share[at]).intersection(left[at]) for at in share)
         ]
         if lacking:
             why = f"{', '.join(lacking)} did not take events while keys change hands, and nobody else has them; publish them again"
@@ -253,10 +254,10 @@ class Spreading:
         return Taken.NO
 
 
-def _part(message: Flash, part: dict[int, bytearray], after: After) -> Callable[[int], Flash]:
+def _share(message: Flash, share: dict[int, bytearray], after: After) -> Callable[[int], Flash]:
     """Some of the events of a message, as they go on, which may be seconds after they came here."""
-    events = [message.events[number] for number in part]
-    places = [bytes(positions) for positions in part.values()]
+    events = [message.events[number] for number in share]
+    places = [bytes(positions) for positions in share.values()]
     came_s = _now()
 
     def make(request: int) -> Flash:

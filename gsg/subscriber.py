@@ -100,7 +100,7 @@ class Subscriber:
         self._heard = Heard()
         self._arrivals = Arrivals()
         self.missed = 0
-        """Events that did not come because this peer did not take them in time, since the start."""
+        """Events that did not come, as a link to this peer was full, or broke, for longer than they are kept, since the start."""
         self._expiry: asyncio.TimerHandle | None = None
 
     async def subscribe(
@@ -343,13 +343,14 @@ class Subscriber:
             return
         self.missed += missed.events
         log.warning(
-            "%d events of feed %d from %s were missed: the link was full", missed.events, missed.feed, show(channel.contact)
+            "%d events of feed %d from %s were missed: its link was full, or had broken",
+            *(missed.events, missed.feed, show(channel.contact)),
         )
         for standing in self._who_asks(memory):
             standing.on_missed(
                 Overrun(
-                    f"{missed.events} events were missed because this peer did not take them in time; rows that are state are "
-                    "complete: give the peer more of the machine, or ask for fewer events",
+                    f"{missed.events} events were missed because this peer did not take them in time, or its link to who kept them "
+                    "had broken; rows that are state are complete: give the peer more of the machine, or ask for fewer events",
                     lost=missed.events,
                 )
             )

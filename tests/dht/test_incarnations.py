@@ -44,7 +44,7 @@ def test_before_anybody_said_what_time_it_is_refutations_are_all_there_is() -> N
     assert Incarnations(1_000).latest(50_000.0) == 1_000 + REFUTATIONS
 
 
-def test_the_next_life_is_above_all_that_this_one_was_made_to_refute() -> None:
+def test_the_next_life_does_not_begin_below_what_this_one_was_made_to_refute() -> None:
     incarnations = begun(1_000)
     later_s = 100.0 + LIVES_APART / 1000
 

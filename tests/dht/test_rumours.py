@@ -55,6 +55,25 @@ def test_a_peer_that_says_itself_that_it_stops_is_dead_when_it_is_silent() -> No
     assert liveness.silent(X, 5.5) == [PeerDied(X)]
 
 
+def test_a_farewell_counts_also_where_others_have_made_up_a_refutation_of_it() -> None:
+    liveness = living(X, *(contact(number) for number in range(2, 9)), now=5.0)
+    liveness.heard(contact(2).id, [Rumour(Word.LIVES, X.id, 50)], 5.0)
+
+    orders = liveness.heard(X.id, [Rumour(Word.DEAD, X.id, 0)], 5.1)
+
+    assert orders == [Probe(X)]
+    assert liveness.silent(X, 5.5) == [PeerDied(X)]
+
+
+def test_a_farewell_of_an_earlier_life_says_nothing() -> None:
+    liveness = living(X, *(contact(number) for number in range(2, 9)), now=5.0)
+    liveness.answered(X, 5.0, incarnation=7)
+
+    liveness.heard(X.id, [Rumour(Word.DEAD, X.id, 6)], 5.1)
+
+    assert isinstance(liveness.silent(X, 5.5)[0], ProbeVia)
+
+
 def test_a_farewell_in_anothers_name_harms_nobody_who_answers() -> None:
     liveness = living(X, contact(2))
     liveness.heard(X.id, [Rumour(Word.DEAD, X.id, 0)], 5.0)

@@ -113,6 +113,32 @@ def test_what_is_told_is_not_counted_as_lost_and_what_is_not_told_is() -> None:
     assert interruptions.untold == 6
 
 
+def test_what_a_slow_link_had_missed_when_it_broke_is_told_and_not_counted_again() -> None:
+    interruptions, link = Interruptions(), Line("away")
+    held = Kept()
+    held._missed[7] = 5
+    interrupted, _ = interruptions.begin(link, held, 0.0)
+
+    interrupted.add(happened(1, 1, 7), 0.0)
+    untold = interrupted.untold()
+
+    assert list(interrupted.of(7, 9, 0.0)) == [Missed(9, 6)]
+    assert untold == 1
+
+
+@pytest.mark.parametrize(("limit", "most"), [("KEPT_TIMES", 2), ("KEPT_BYTES", 45)])
+def test_what_was_told_makes_room_for_what_is_kept_for_other_feeds(limit: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gsg.interruptions, limit, most)
+    interrupted = Interrupted(Line("away"), Unheard(), None, 0.0)
+    interrupted.add(happened(1, 2, 7), 0.0)
+
+    told = list(interrupted.of(7, 9, 0.0))
+    interrupted.add(happened(3, 2, 8), 0.0)
+
+    assert told == [happened(1, 2, 9, late_s=1)]
+    assert list(interrupted.of(8, 9, 0.0)) == [happened(3, 2, 9, late_s=1)]
+
+
 def test_what_happens_after_the_break_is_kept_also_where_it_was_matched_before() -> None:
     interruptions, link = Interruptions(), Line("away")
     interruptions.sent(link, happened(1, 1, 7), 100, lambda: 0.0)

@@ -129,6 +129,17 @@ async def test_a_link_with_too_many_feeds_is_not_waited_for_and_what_was_on_its_
     assert "broke, which had 1 feeds: events are kept for at most 0, so 2 that were on their way are lost" in caplog.text
 
 
+async def test_nobody_misses_what_was_on_its_way_to_feeds_that_have_ended(lines: Lines) -> None:
+    first, feed = lines.link()
+    lines.place.flash(("x", 1))
+    lines.outgoing.flush()
+    lines.place.rendezvous.remove_condition(first, feed)
+
+    lines.outgoing.lost(first)
+
+    assert lines.counts()["events_missed_by_broken_links"] == 0
+
+
 async def test_who_is_not_back_in_time_is_not_waited_for_and_what_it_missed_is_counted(
     lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:

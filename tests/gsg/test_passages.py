@@ -91,6 +91,17 @@ def test_nothing_is_told_of_an_event_before_all_of_it_is_matched() -> None:
     assert at.matched == 0
 
 
+def test_what_takes_long_to_match_says_how_late_it_is() -> None:
+    at = listening(20)
+    going_on = passage(at, "a", "b" * 30)
+
+    while not at.pass_on(going_on, 3):
+        pass
+
+    late_s = {event.number: event.late_s for _, message in at.take() if isinstance(message, Happened) for event in message.events}
+    assert late_s[2] > late_s[1] > 1
+
+
 def test_slice_that_has_no_time_makes_one_test_all_the_same() -> None:
     at = listening(5)
     going_on = passage(at, "abc")

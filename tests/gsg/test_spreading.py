@@ -13,10 +13,10 @@ import rete
 from dht.simnet import SimNet, run
 from gsg import Peer
 from gsg.exchange import ANSWER_TIMEOUT_S, Answer
-from gsg.messages import Done, Event, Failed, Flash
+from gsg.messages import Done, Event, Failed, Flash, Passed
 from gsg.messages import Test as TupleTest  # a name that pytest does not take for a class of tests
 from gsg.model import Symbol
-from gsg.spreading import _part
+from gsg.spreading import FULL_S, _share
 from gsg.transit import DEFECT
 
 RANG = Symbol("rang")
@@ -62,9 +62,33 @@ def test_events_that_no_holder_took_are_not_acknowledged() -> None:
     assert after_s < ANSWER_TIMEOUT_S, "whoever published them would take this peer for dead"
 
 
+def test_a_holder_whose_full_link_breaks_and_that_lives_is_not_taken_for_gone() -> None:
+    answers: list[Answer] = []
+
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        at = peers[-1]
+        await at.insert([(RANG, "a fact, so that there are links")])
+        async with member_of(net) as publisher:
+            for peer in others(peers, at):
+                net.stall(peer.contact.host)
+                link = await at._exchange.channel(peer.contact)
+                while not link.congested:
+                    link.send(Passed(b"nobody" * 10_000, 0))
+            asking = asyncio.create_task(publisher.ask(at, lambda request: rang(publisher.contact.id, request, 1)))
+            await asyncio.sleep(FULL_S / 2)
+            for peer in others(peers, at):
+                net.cut(at.contact.host, peer.contact.host)
+                net.read_on(peer.contact.host)
+            answers.append(await asking)
+
+    simulate(work, seed=1, size=3)
+    assert isinstance(answers[0], Failed)
+    assert "did not take events while keys change hands" in answers[0].reason
+
+
 def test_events_that_waited_for_their_turn_with_a_holder_say_so() -> None:
     async def work(net: SimNet) -> None:
-        make = _part(rang(b"p" * 20, 1, 1), {0: bytearray(b"\0")}, [])
+        make = _share(rang(b"p" * 20, 1, 1), {0: bytearray(b"\0")}, [])
         at_once = make(1)
         await asyncio.sleep(2.5)
 
