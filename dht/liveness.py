@@ -35,7 +35,7 @@ from typing import TypeAlias
 from .contacts import Contact
 from .identity import PeerId, as_int
 from .incarnations import REFUTATIONS, Incarnations
-from .rumours import RUMOURS, Rumour, Word
+from .rumours import RUMOURS, Rumour, Rumours, Word
 
 HELPERS = 3
 """Others that are asked to probe a silent peer (SWIM's k)."""
@@ -53,9 +53,6 @@ LATE = 1.5
 """How many periods may pass between two ticks before this peer counts as late."""
 CALMED = 0.98
 """How much of its patience beyond the usual is left after a tick: half in 34."""
-
-MAX_RUMOURS = 64
-"""Rumours waiting to be said; the one said most often is dropped for a new one."""
 
 MAX_RECORDS = 4096
 """Living peers remembered, more than a routing table holds; the one heard of longest ago is dropped for a new one."""
@@ -174,14 +171,13 @@ class Liveness:
         self._own = own
         self._rng = rng
         self._period_s = period_s
-        self._size = 1
         # Limit: MAX_RECORDS, and in the order of when each was heard, the longest ago first.
         self._records: dict[PeerId, _Record] = {}
         self._suspects: dict[PeerId, _Record] = {}
         # Limit: MAX_GRAVES, the oldest first.
         self._graves: dict[PeerId, _Grave] = {}
-        # What to say, with how often it is still to be said. Limit: MAX_RUMOURS.
-        self._rumours: dict[PeerId, tuple[Rumour, int]] = {}
+        self._rumours = Rumours()
+        """What to say to whomever we speak with."""
         self._ticked_s: float | None = None
         self._patience = 1.0
         self._was_wrong = False
@@ -225,14 +221,7 @@ class Liveness:
         suspect = self._suspects.get(to)
         if suspect is not None:
             said.append(Rumour(Word.SUSPECTED, to, suspect.incarnation))
-        for rumour, times in sorted(self._rumours.values(), key=lambda each: -each[1])[:RUMOURS]:
-            if len(said) < RUMOURS and rumour.peer != to:
-                said.append(rumour)
-                if times > 1:
-                    self._rumours[rumour.peer] = (rumour, times - 1)
-                else:
-                    del self._rumours[rumour.peer]
-        return said
+        return said + self._rumours.next(to, RUMOURS - len(said))
 
     def farewell(self) -> list[Rumour]:
         """What to say to everybody near when this peer stops."""
@@ -242,7 +231,7 @@ class Liveness:
 
     def tick(self, now: float, watched: Collection[PeerId], size: int) -> list[Order]:
         """A probe period has passed. ``watched`` are the peers that we depend on, ``size`` how many peers there are, about."""
-        self._size = size
+        self._rumours.times = ceil(4 * log10(size + 1))
         self._forgive_lateness(now)
         orders: list[Order] = []
         for peer, suspect in list(self._suspects.items()):
@@ -279,9 +268,9 @@ class Liveness:
             if grave is not None:
                 returned = PeerReturned(contact, incarnation is None or incarnation <= grave.incarnation + REFUTATIONS)
                 record.incarnation = grave.incarnation
-                self._rumours.pop(contact.id, None)
+                self._rumours.forget(contact.id)
                 if incarnation is not None and incarnation > grave.incarnation:
-                    self._say(Rumour(Word.LIVES, contact.id, incarnation))
+                    self._rumours.say(Rumour(Word.LIVES, contact.id, incarnation))
         self._was_wrong |= record.standing is _Standing.SUSPECTED
         # The order of the dict is that of hearing.
         self._records[contact.id] = record
@@ -298,14 +287,14 @@ class Liveness:
         if record.is_anew and now - record.anew_s >= self._period_s:
             record.is_anew, record.anew_s = False, now
             returned = PeerReturned(contact)
-            self._say(Rumour(Word.LIVES, contact.id, record.incarnation))
+            self._rumours.say(Rumour(Word.LIVES, contact.id, record.incarnation))
         self._clear(record, now)
-        rumour = self._rumours.get(contact.id)
-        if rumour is not None and rumour[0].word is not Word.LIVES:
+        rumour = self._rumours.of(contact.id)
+        if rumour is not None and rumour.word is not Word.LIVES:
             # What we said of it is wrong: say so, where its incarnation lets us.
-            del self._rumours[contact.id]
-            if record.incarnation > rumour[0].incarnation:
-                self._say(Rumour(Word.LIVES, contact.id, record.incarnation))
+            self._rumours.forget(contact.id)
+            if record.incarnation > rumour.incarnation:
+                self._rumours.say(Rumour(Word.LIVES, contact.id, record.incarnation))
         return returned
 
     def anew(self, peer: PeerId, life: int, now: float) -> list[Order]:
@@ -363,7 +352,7 @@ class Liveness:
             self._suspect(record, now)
         elif self._wants_vouching(record):
             # In the incarnation that it is said to live in, too: others who find so may shorten the wait again.
-            self._say(Rumour(Word.SUSPECTED, contact.id, record.incarnation))
+            self._rumours.say(Rumour(Word.SUSPECTED, contact.id, record.incarnation))
 
     def heard(self, speaker: PeerId, rumours: Iterable[Rumour], now: float) -> list[Order]:
         """A peer that we know said this."""
@@ -373,7 +362,7 @@ class Liveness:
                 self.counts["rumours of lives to come"] += 1  # lies, or some clock is wrong
             if rumour.peer == self._own:
                 if rumour.word is not Word.LIVES and self._incarnations.refutes(rumour.incarnation, now):
-                    self._say(Rumour(Word.LIVES, self._own, self.incarnation))
+                    self._rumours.say(Rumour(Word.LIVES, self._own, self.incarnation))
                 continue
             record = self._records.get(rumour.peer)
             if record is None:
@@ -392,7 +381,7 @@ class Liveness:
                 record.leaves = True
                 orders += self._ask(record, now)
             elif rumour.incarnation < record.incarnation:
-                self._say(Rumour(Word.LIVES, rumour.peer, record.incarnation))
+                self._rumours.say(Rumour(Word.LIVES, rumour.peer, record.incarnation))
             elif record.standing is not _Standing.ALIVE or now - record.heard_s > self._period_s:
                 if len(record.blamed_by) < CONFIRMATIONS:
                     record.blamed_by.add(speaker)
@@ -415,7 +404,7 @@ class Liveness:
         if rumour.incarnation <= believed:
             record.incarnation = rumour.incarnation
             record.blamed_by.clear()
-            self._say(rumour)
+            self._rumours.say(rumour)
         if record.standing is not _Standing.SUSPECTED:
             # Of another life: who is far away from it would ask it late.
             return self._ask(record, now) if record.told is not None and rumour.incarnation > believed else []
@@ -446,7 +435,7 @@ class Liveness:
         record.since_s = now
         self._suspects[record.contact.id] = record
         self._alarmed_s = now
-        self._say(Rumour(Word.SUSPECTED, record.contact.id, record.incarnation))
+        self._rumours.say(Rumour(Word.SUSPECTED, record.contact.id, record.incarnation))
 
     def _clear(self, record: _Record, now: float) -> None:
         """It lives."""
@@ -463,14 +452,8 @@ class Liveness:
         self._graves[peer] = _Grave(record.contact, now + GRAVE_S, record.incarnation)
         if len(self._graves) > MAX_GRAVES:
             del self._graves[next(iter(self._graves))]
-        self._say(Rumour(Word.DEAD, peer, record.incarnation))
+        self._rumours.say(Rumour(Word.DEAD, peer, record.incarnation))
         return PeerDied(record.contact)
-
-    def _say(self, rumour: Rumour) -> None:
-        self._rumours.pop(rumour.peer, None)
-        if len(self._rumours) >= MAX_RUMOURS:
-            del self._rumours[min(self._rumours, key=lambda peer: self._rumours[peer][1])]
-        self._rumours[rumour.peer] = (rumour, ceil(4 * log10(self._size + 1)))
 
     def _ask(self, record: _Record, now: float) -> list[Order]:
         return [self._probe(record, now)] if self._is_free(record, now) else []

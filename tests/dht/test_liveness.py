@@ -12,14 +12,13 @@ from dht.liveness import (
     MAX_GRAVES,
     MAX_PATIENCE,
     MAX_RECORDS,
-    MAX_RUMOURS,
     SUSPECTS_A_TICK,
     VISITS_IN_HASTE,
     Probe,
     ProbeVia,
     suspicion_s,
 )
-from dht.rumours import MAX_INCARNATION, Rumour, Word
+from dht.rumours import MAX_INCARNATION, MAX_RUMOURS, Rumour, Word
 
 # Probes
 
