@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from pathlib import Path
 from random import Random
 from typing import NoReturn
 
@@ -14,7 +13,7 @@ import pytest
 
 from dht import Contact, JoinFailed, LookupFailed, NotOpen, Overlay, distance, random_id
 from dht.book import AddressBook
-from dht.joining import PATIENCE_S, Joining
+from dht.joining import Joining
 from dht.liveness import Liveness
 from dht.lookup import Lookup
 from dht.simnet import SimNet, run
@@ -236,64 +235,6 @@ def test_a_peer_that_moved_is_known_at_its_newest_address() -> None:
     assert known == moved
 
 
-def test_joining_without_an_answer_names_every_address_that_was_tried() -> None:
-    async def main(net: SimNet) -> None:
-        async with overlay(net) as peer:
-            await peer.join([("10.9.9.9", 1), ("nowhere.example", 2), peer.contact.address])
-
-    with pytest.raises(JoinFailed) as failed:
-        run(main, seed=9)
-
-    assert str(failed.value) == (
-        "no peer answered at 10.9.9.9:1 (no answer), nowhere.example:2 (the name does not resolve (Name or service not known)), "
-        "10.0.0.1:7400 (that is this peer itself); expected the --listen address of a peer that runs, not that of its HTTP door: "
-        "check it there, and that UDP gets through, or start without addresses to be the first peer"
-    )
-    assert [address for address, _ in failed.value.tried] == [("10.9.9.9", 1), ("nowhere.example", 2), ("10.0.0.1", 7400)]
-
-
-def test_joining_goes_on_asking_while_the_network_becomes_slow() -> None:
-    async def main(net: SimNet) -> list[Contact]:
-        async with overlay(net) as first, overlay(net) as second:
-            # That it answers itself at once says nothing of how long others take.
-            own, net.latency_s = second.contact.address, (0.0, 0.001)
-            with pytest.raises(JoinFailed, match="that is this peer itself"):
-                await second.join([own])
-            net.latency_s = (0.4, 0.45)
-            await second.join([own, first.contact.address])
-            return [*second.contacts(), first.contact]
-
-    known, first = run(main, seed=9)
-
-    assert known == first
-
-
-def test_joining_waits_for_a_peer_that_is_just_starting() -> None:
-    async def main(net: SimNet) -> list[Contact]:
-        async with overlay(net) as second, asyncio.TaskGroup() as both:
-            address = ("10.9.9.9", PORT)
-            joining = both.create_task(second.join([address]))
-            await asyncio.sleep(PATIENCE_S - 1)
-            async with Overlay(random_id(net.rng()), *address, rng=net.rng()) as first:
-                await joining
-                return [*second.contacts(), first.contact]
-
-    known, first = run(main, seed=9)
-
-    assert known == first
-
-
-def test_one_address_that_answers_is_enough_and_may_be_a_name() -> None:
-    async def main(net: SimNet) -> list[Contact]:
-        async with overlay(net) as first, overlay(net) as second:
-            net.names["seed.example"] = first.contact.host
-            await second.join([("10.9.9.9", 1), ("seed.example", PORT)])
-            return second.contacts() + first.contacts() + [first.contact, second.contact]
-
-    seen_by_second, seen_by_first, first, second = run(main, seed=10)
-    assert (seen_by_second, seen_by_first) == (first, second)
-
-
 def test_the_first_peer_owns_everything_without_asking() -> None:
     async def main(net: SimNet) -> tuple[tuple[Contact, ...] | None, Contact]:
         async with overlay(net) as first:
@@ -462,20 +403,6 @@ def test_a_lookup_that_a_defect_ends_fails_for_who_waits_and_for_nobody_else(mon
             return len(await peers[0].lookup(random_id(net.rng())))
 
     assert run(main, seed=27) == 2
-
-
-def test_a_book_that_no_thread_can_be_had_for_is_logged_as_one_that_cannot_be_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    async def main(net: SimNet) -> int:
-        async with overlay(net, book=tmp_path / "book") as first, overlay(net) as second:
-            monkeypatch.setattr(asyncio, "to_thread", fail)
-            await second.join([first.contact.address])
-            await asyncio.sleep(5)
-            return len(first.contacts())
-
-    assert run(main, seed=28) == 1
-    assert "cannot be written: can't start new thread" in caplog.text
 
 
 @pytest.mark.parametrize("moment_s", [30.0, 30.01, 30.05, 30.1, 30.2, 30.4])

@@ -5,16 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from pathlib import Path
+from contextlib import AsyncExitStack, asynccontextmanager
 from random import Random
-from threading import Barrier, BrokenBarrierError, Event
 
 import pytest
 
 from dht import (
     Contact,
-    JoinFailed,
     NeighbourhoodChanged,
     Overlay,
     OverlayEvent,
@@ -23,8 +20,6 @@ from dht import (
     distance,
     random_id,
 )
-from dht.errors import Address
-from dht.joining import MAX_CALLS
 from dht.overlay import MAX_CHECKS
 from dht.rumours import MAX_INCARNATION, Rumour, Word
 from dht.simnet import SimNet, run
@@ -360,160 +355,6 @@ def test_the_neighbourhood_is_told_once_for_all_that_died_together() -> None:
     assert told[0].nearest == nearest
 
 
-def test_all_peers_that_were_killed_find_each_other_by_their_books(tmp_path: Path) -> None:
-    async def main(net: SimNet) -> set[int]:
-        rngs = [net.rng() for _ in range(10)]
-        ids = [random_id(rng) for rng in rngs]
-        hosts = [net.host() for _ in rngs]
-
-        def life(number: int, incarnation: int) -> Overlay:
-            book = tmp_path / f"book{number}"
-            return Overlay(ids[number], hosts[number], PORT, rng=rngs[number], book=book, incarnation=incarnation)
-
-        async with AsyncExitStack() as first:
-            peers = [await first.enter_async_context(life(number, 0)) for number in range(10)]
-            for peer in peers[1:]:
-                await peer.join([peers[0].contact.address])
-            await asyncio.sleep(65)
-            for host in hosts:
-                net.crash(host)
-        for host in hosts:
-            net.restart(host)
-        async with AsyncExitStack() as second:
-            again = [await second.enter_async_context(life(number, 1000)) for number in range(10)]
-            for peer in again:
-                await peer.join([])
-            await asyncio.sleep(30)
-            return {len(peer.contacts()) for peer in again}
-
-    assert run(main, seed=30) == {9}
-
-
-def test_a_peer_whose_join_failed_enters_when_its_seed_is_there(tmp_path: Path) -> None:
-    async def main(net: SimNet) -> list[Contact]:
-        host = net.host()
-        net.names["seed.example"] = host
-        async with Overlay(random_id(net.rng()), net.host(), PORT, rng=net.rng()) as early:
-            with pytest.raises(JoinFailed):
-                await early.join([("seed.example", PORT)])
-            await asyncio.sleep(300)
-            async with Overlay(random_id(net.rng()), host, PORT, rng=net.rng()) as seed:
-                await asyncio.sleep(20)
-                return early.contacts() + seed.contacts() + [seed.contact, early.contact]
-
-    known_early, known_seed, seed, early = run(main, seed=31)
-    assert (known_early, known_seed) == (seed, early)
-
-
-def test_a_book_has_whoever_was_met_a_moment_ago(tmp_path: Path) -> None:
-    async def main(net: SimNet) -> tuple[str, str]:
-        async with (
-            Overlay(random_id(net.rng()), net.host(), PORT, rng=net.rng(), book=tmp_path / "book") as first,
-            Overlay(random_id(net.rng()), net.host(), PORT, rng=net.rng()) as second,
-        ):
-            await second.join([first.contact.address])
-            await asyncio.sleep(2.5)
-            return (tmp_path / "book").read_text(), second.contact.host
-
-    book, second = run(main, seed=33)
-    assert book == f'["{second}",{PORT}]\n'
-
-
-def test_a_peer_that_has_joined_finds_its_way_back_however_soon_it_is_killed(tmp_path: Path) -> None:
-    async def main(net: SimNet) -> tuple[str, str]:
-        async with (
-            Overlay(random_id(net.rng()), net.host(), PORT, rng=net.rng()) as first,
-            Overlay(random_id(net.rng()), net.host(), PORT, rng=net.rng(), book=tmp_path / "book") as second,
-        ):
-            await second.join([first.contact.address])
-            return (tmp_path / "book").read_text(), first.contact.host
-
-    book, first = run(main, seed=34)
-    assert book == f'["{first}",{PORT}]\n'
-
-
-def test_the_first_peer_has_the_second_in_its_book_at_once(tmp_path: Path) -> None:
-    async def main(net: SimNet) -> tuple[str, str]:
-        async with (
-            Overlay(random_id(net.rng()), net.host(), PORT, rng=net.rng(), book=tmp_path / "book") as first,
-            Overlay(random_id(net.rng()), net.host(), PORT, rng=net.rng()) as second,
-        ):
-            await first.join([])
-            await second.join([first.contact.address])
-            return (tmp_path / "book").read_text(), second.contact.host
-
-    book, second = run(main, seed=34)
-    assert book == f'["{second}",{PORT}]\n'
-
-
-def test_a_book_that_could_not_be_written_is_written_when_there_is_room(tmp_path: Path) -> None:
-    async def main(net: SimNet) -> tuple[str, str]:
-        book = tmp_path / "later" / "book"
-        async with (
-            Overlay(random_id(net.rng()), net.host(), PORT, rng=net.rng(), book=book) as first,
-            Overlay(random_id(net.rng()), net.host(), PORT, rng=net.rng()) as second,
-        ):
-            await second.join([first.contact.address])
-            await asyncio.sleep(5)
-            book.parent.mkdir()
-            await asyncio.sleep(65)
-            return book.read_text(), second.contact.host
-
-    book, second = run(main, seed=34)
-    assert book == f'["{second}",{PORT}]\n'
-
-
-async def test_a_book_is_written_by_one_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    writing = Barrier(2)
-
-    def write(path: Path, addresses: list[Address]) -> None:
-        # Passes only where another writes meanwhile.
-        with suppress(BrokenBarrierError):
-            writing.wait(timeout=0.2)
-            pytest.fail("two write at once")
-
-    monkeypatch.setattr("dht.joining.write_book", write)
-    async with Overlay(bytes(20), "127.0.0.1", 0, rng=Random(1), book=tmp_path / "book") as peer:
-        peer._joining.book.add(("127.0.0.2", 1), 0.0)
-        first = asyncio.create_task(peer._joining.save())
-        await asyncio.sleep(0)
-        peer._joining.book.add(("127.0.0.3", 1), 0.0)
-        await asyncio.gather(first, peer._joining.save())
-
-
-async def test_a_disk_that_hangs_is_waited_for_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    goes_on = Event()
-    monkeypatch.setattr("dht.joining.write_book", lambda path, addresses: goes_on.wait())
-    async with Overlay(bytes(20), "127.0.0.1", 0, rng=Random(1), book=tmp_path / "book") as peer:
-        peer._joining.book.add(("127.0.0.2", 1), asyncio.get_running_loop().time())
-        before = len(peer._tasks)
-        for _ in range(20):
-            peer._joining.met()
-        saving = len(peer._tasks) - before
-        for _ in range(20):
-            await asyncio.sleep(0)
-            peer._joining.met()
-            peer._joining._call_due()
-        still_saving = len(peer._tasks) - before - len(peer._joining._calling)
-        goes_on.set()
-
-    assert (saving, still_saving) == (1, 1)
-
-
-def test_a_book_that_cannot_be_written_is_said_and_harms_nobody(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    async def main(net: SimNet) -> int:
-        async with (
-            Overlay(random_id(net.rng()), net.host(), PORT, rng=net.rng(), book=tmp_path / "nowhere" / "book") as first,
-            Overlay(random_id(net.rng()), net.host(), PORT, rng=net.rng()) as second,
-        ):
-            await second.join([first.contact.address])
-            await asyncio.sleep(65)
-            return len(first.contacts())
-
-    assert run(main, seed=32) == 1
-    assert "cannot be written: [Errno 2] No such file or directory" in caplog.text
-
-
 def test_a_peer_that_starts_again_before_it_is_missed_is_discovered_again() -> None:
     async def main(net: SimNet) -> tuple[list[OverlayEvent], list[Contact]]:
         discovered: list[Contact] = []
@@ -542,27 +383,3 @@ def test_unknown_peers_are_called_so_many_at_once_and_further_ones_are_passed_ov
             return begun, peer.counts["unknown peers passed over"], len(peer._checking)
 
     assert run(main, seed=1) == (MAX_CHECKS, 36, 0)
-
-
-def test_an_old_address_that_is_called_at_leaves_an_unknown_peer_there_counted() -> None:
-    async def main(net: SimNet) -> bool:
-        async with Overlay(random_id(net.rng()), net.host(), PORT, rng=net.rng()) as peer:
-            old = asyncio.create_task(peer._call(("10.9.0.1", PORT)))
-            await asyncio.sleep(0.1)
-            peer.heard_of(Contact(random_id(net.rng()), "10.9.0.1", PORT))
-            await old
-            return ("10.9.0.1", PORT) in peer._checking
-
-    assert run(main, seed=1)
-
-
-def test_old_addresses_are_called_at_so_many_at_once_and_the_others_stay_due() -> None:
-    async def main(net: SimNet) -> tuple[int, int]:
-        async with Overlay(random_id(net.rng()), net.host(), PORT, rng=net.rng(), probe_s=0.001) as peer:
-            now = asyncio.get_running_loop().time()
-            for number in range(2 * MAX_CALLS):
-                peer._joining.book.add((f"10.9.0.{number}", PORT), now - 60)
-            await asyncio.sleep(0.1)
-            return len(peer._joining._calling), len(peer._joining.book.due(now, 2 * MAX_CALLS))
-
-    assert run(main, seed=1) == (MAX_CALLS, MAX_CALLS)
