@@ -98,8 +98,8 @@ class Joining:
     async def enter(self, addresses: Iterable[Address], own: PeerId) -> list[Address]:
         """Call at addresses and at those of the book; those that answered, as IP literals. Hosts may be names.
 
-        Raises JoinFailed when there are addresses and nobody answers within PATIENCE_S. With none, and an empty book, this is the
-        first peer.
+        Raises JoinFailed when there are addresses and nobody answers a call that begins within PATIENCE_S; the last may take three
+        seconds more. With none, and an empty book, this is the first peer.
         """
         patient_until_s = self._now() + PATIENCE_S
         wanted = list(dict.fromkeys(addresses))
