@@ -14,6 +14,7 @@
     └── RemoteError         another peer or the network failed
         ├── JoinFailed          nobody answered at any of the addresses
         ├── PeerUnreachable     a peer could not be dialled, or did not shake hands in time
+        │   ├── DialBroke           its host answers, and the connection broke before the hello
         │   └── WrongPeer           another peer answers at that address
         ├── LinkLost            a link ended: has the reason
         └── PeerMisbehaved      a peer sent what the protocol forbids
@@ -153,6 +154,10 @@ class PeerUnreachable(RemoteError):
         self.port = port
         self.problem = problem
         super().__init__(f"no link to the peer at {show(host, port)}: {problem}")
+
+
+class DialBroke(PeerUnreachable):
+    """A peer's host answers, and each connection there broke before the hello: it may live all the same."""
 
 
 class WrongPeer(PeerUnreachable):

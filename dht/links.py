@@ -23,7 +23,7 @@ from typing import Self
 
 from .ciphers import Ciphers
 from .contacts import Contact, is_reachable_literal
-from .errors import Address, AddressInUse, BadContact, NotOpen, PeerUnreachable, WrongPeer
+from .errors import Address, AddressInUse, BadContact, DialBroke, NotOpen, PeerUnreachable, WrongPeer
 from .greeting import WRONG_PEER, Claimed, Greeting, Proved
 from .identity import PeerId
 from .lateness import Timer, late_s
@@ -171,7 +171,7 @@ class Links:
     async def to(self, contact: Contact) -> Link:
         """The link to a peer: the one there is, else a new one; callers who ask at the same time share the dial.
 
-        Raises PeerUnreachable, WrongPeer when another peer answers there, BadContact for ourselves, NotOpen.
+        Raises PeerUnreachable, as DialBroke or WrongPeer where it is that; BadContact for ourselves, NotOpen.
         """
         link = self.linked(contact.id)
         if link is not None:
@@ -239,7 +239,7 @@ class Links:
             return link
         if link.reason == WRONG_PEER:
             return WrongPeer(contact.host, contact.port, contact.id, link.peer.id)
-        return PeerUnreachable(contact.host, contact.port, link.reason)
+        return (DialBroke if link.broke else PeerUnreachable)(contact.host, contact.port, link.reason)
 
     def _reads(self, contact: Contact, since_s: float) -> bool:
         """Whether this side has read since then, as far as known: something came, or nobody but this peer could have sent it."""

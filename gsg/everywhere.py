@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 import dht
 
 from .errors import GsgError, PeerMisbehaved, PeerUnreachable, Refused
-from .exchange import ANSWER_TIMEOUT_S, LinkBroke
+from .exchange import ANSWER_TIMEOUT_S, DialBroke, LinkBroke
 from .holders import Holders
 from .inorder import InOrder
 from .memories import Memory, Source
@@ -115,7 +115,7 @@ class Everywhere:
 
     async def _again(self, source: Source, posting: _Posting, done: asyncio.Future[None]) -> None:
         try:
-            await self._until_fed(source.memory, source.holder)
+            await self._until_fed(source.memory, source.holder, is_fed=True)
         finally:
             self._forget(source)
             _ended(posting, source.holder.id, done)
@@ -138,8 +138,8 @@ class Everywhere:
         finally:
             _ended(posting, contact.id, done)
 
-    async def _until_fed(self, memory: Memory, contact: dht.Contact) -> None:
-        """Set up a feed from one peer; a link that breaks is dialled again."""
+    async def _until_fed(self, memory: Memory, contact: dht.Contact, *, is_fed: bool = False) -> None:
+        """Set up a feed from one peer; a link that breaks is dialled again. ``is_fed``: in the place of one that stands."""
         attempt = 0
         problem: GsgError
         try:
@@ -151,9 +151,14 @@ class Everywhere:
                 except LinkBroke as error:
                     problem = error
                 except (PeerUnreachable, PeerMisbehaved) as error:
-                    # Its facts are unknown until it is heard of again (see discovered).
                     log.info("template without constants not posted: %s", error)
-                    return
+                    if is_fed and isinstance(error, DialBroke):
+                        # Where links break again and again it may live all the same: what it holds is not to go and come back.
+                        await self._holders.meet(contact)
+                    if not is_fed or self._holders.known(contact.id) is None:
+                        # Its facts are unknown until it is heard of again (see discovered).
+                        return
+                    problem = error
                 except Refused as error:
                     if memory.ready is not True:
                         raise  # whoever subscribes is told

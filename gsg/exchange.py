@@ -41,6 +41,10 @@ class LinkBroke(PeerUnreachable):
     """The link to a peer broke, which says nothing of the peer: it is dialled again before anybody takes its place."""
 
 
+class DialBroke(PeerUnreachable):
+    """The host of a peer answers, and the connection broke before the two had greeted: it may live, and is not to be had now."""
+
+
 class Leaving(PeerUnreachable):
     """The peer is about to stop: it is not asked any more, and its links stand until it has handed over what it holds."""
 
@@ -264,6 +268,8 @@ class Exchange:
         assert self._links is not None, "attach() comes first"
         try:
             link = await self._links.to(contact)
+        except dht.DialBroke as error:
+            raise DialBroke(str(error)) from None
         except dht.DhtError as error:
             raise PeerUnreachable(str(error)) from None
         return self._of(link)

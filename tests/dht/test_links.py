@@ -7,7 +7,20 @@ from random import Random
 
 import pytest
 
-from dht import BadContact, Contact, Link, LinkLost, Links, LinkState, NotOpen, PeerUnreachable, WrongPeer, frame, random_id
+from dht import (
+    BadContact,
+    Contact,
+    DialBroke,
+    Link,
+    LinkLost,
+    Links,
+    LinkState,
+    NotOpen,
+    PeerUnreachable,
+    WrongPeer,
+    frame,
+    random_id,
+)
 from dht.greeting import make_claim
 from dht.link import HARD_LIMIT_BYTES, HIGH_WATER_BYTES
 from dht.links import DIALS, MAX_LINKS_PER_PEER
@@ -370,7 +383,7 @@ def test_no_more_links_than_the_limit() -> None:
         server.links._max_links = 1
         async with server.links, first.links, second.links:
             await first.links.to(server.contact)
-            with pytest.raises(PeerUnreachable, match="connection reset by peer"):
+            with pytest.raises(DialBroke, match="connection reset by peer"):
                 await second.links.to(server.contact)
             assert server.links.counts["too many links"] == DIALS
 

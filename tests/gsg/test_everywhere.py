@@ -57,6 +57,26 @@ def kill(net: SimNet, peer: Peer) -> None:
     net.restart(peer.contact.host)
 
 
+def test_a_row_stays_where_links_break_also_while_they_are_dialled_anew() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        reader, *rest = peers
+        subscription = await reader.subscribe(READS_ALL)
+        await rest[0].insert([fact_at(peers, rest)])
+        await asyncio.sleep(1.0)
+        assert len(await unread(subscription)) == 1
+
+        for _ in range(40):
+            for peer in rest:
+                net.cut(reader.contact.host, peer.contact.host)
+            await asyncio.sleep(0.01)
+        await quiet()
+
+        assert await unread(subscription) == []
+        assert len(subscription.rows()) == 1
+
+    simulate(work, seed=5, size=4)
+
+
 def test_a_row_stays_while_what_the_other_holders_said_of_it_is_unread() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         reader, first, *rest = peers
