@@ -58,6 +58,7 @@ class Endpoint:
         refresh_s: float = 30.0,
         membership: Membership | None = None,
         link_tls: bool = False,
+        links_wait: bool = False,
         per_block: int = PER_BLOCK,
     ) -> None:
         def make_links() -> Links:
@@ -74,6 +75,7 @@ class Endpoint:
                 handshake_s=handshake_s,
                 membership=membership,
                 tls=link_tls,
+                waits=links_wait,
             )
 
         def make_overlay(bound: int) -> Overlay:

@@ -200,7 +200,8 @@ class Link(asyncio.Protocol):
 
     def _read_on(self) -> None:
         transport = self._transport
-        if self._reads and self.state is LinkState.OPEN and transport is not None and not transport.is_closing():
+        reads = self._reads and self.state in (LinkState.OPEN, LinkState.SHAKING_HANDS)
+        if reads and transport is not None and not transport.is_closing():
             transport.resume_reading()
 
     def _deciphered(self, data: bytes) -> bytes:

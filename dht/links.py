@@ -58,7 +58,8 @@ class Links:
     ``on_frames`` raises, its frames count as lost: that is logged, counted in ``counts``, and the link is closed with the reason.
 
     ``membership``, whose id is to be ``id``, proves who this peer is and demands the same of others; with ``tls``, inside TLS. Both
-    ends of a link have the same of both. Without it ids are claims.
+    ends of a link have the same of both. Without it ids are claims. Where it ``waits``, nothing is read before :meth:`begin`: who
+    calls earlier, as one that knows this peer from its last life, waits too.
     """
 
     def __init__(
@@ -77,6 +78,7 @@ class Links:
         max_links: int = MAX_LINKS,
         membership: Membership | None = None,
         tls: bool = False,
+        waits: bool = False,
     ) -> None:
         self.id = id
         self.host = host
@@ -107,6 +109,8 @@ class Links:
         self._by_peer: dict[PeerId, list[Link]] = {}
         # Limit: one a peer that a caller asks for; each ends within DIALS times handshake_s.
         self._dials: dict[PeerId, asyncio.Task[Link | PeerUnreachable]] = {}
+        self._early: list[Link] | None = [] if waits else None
+        """Links of which nothing is read until :meth:`begin`; None from then on. Limit: max_links."""
 
     async def __aenter__(self) -> Self:
         """Listen. Raises AddressInUse."""
@@ -150,6 +154,12 @@ class Links:
                 await self._group.__aexit__(None, None, None)
 
     # What callers ask
+
+    def begin(self) -> None:
+        """Whoever is told what links bring is ready: it is read from now on."""
+        early, self._early = self._early, None
+        for link in early or ():
+            link.resume_reading()
 
     def linked(self, peer: PeerId) -> Link | None:
         """The link that this side sends on to a peer, or None."""
@@ -279,6 +289,9 @@ class Links:
         sock = None if transport is None else transport.get_extra_info("socket")
         if sock is not None:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        if self._early is not None and transport is not None:
+            self._early.append(link)
+            transport.pause_reading()
         if self._closing or len(self._connections) > self._max_links:
             self.counts["too many links" if not self._closing else "came while stopping"] += 1
             link.abort("this peer has no place for another link")

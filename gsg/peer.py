@@ -222,6 +222,7 @@ class Peer:
             await self._keeping.begin(self._membership.id, life)
             self._start_task(self._keeping.run())
             self._tracing.start()
+            self._endpoint.links.begin()
             await self._enter_overlay()
             # Nobody waits for it: what is acknowledged from now on is written later.
             self._start_task(self._keeping.entered(self.contact.port))
@@ -283,6 +284,7 @@ class Peer:
             incarnation=life,
             membership=self._membership,
             link_tls=self._network.ciphers_links(),
+            links_wait=True,
             per_block=self._network.peers_per_block,
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from peers import Reader, feeds, others, quiet, rendezvous, simulate, stranger_of, templates, unread
@@ -16,13 +17,33 @@ import rete
 from dht.simnet import SimNet
 from gsg import Peer, Row, Space, Symbol
 from gsg.interruptions import BACK_S
-from gsg.messages import Publish, RemoveCondition, encode
+from gsg.messages import AskStatus, PeerStatus, Publish, RemoveCondition, encode
 
 ON = Symbol("on")
 
 
 def row(**bindings: object) -> Row:
     return Row(bindings)
+
+
+def test_who_calls_a_peer_that_is_just_starting_is_answered_when_it_has(caplog: pytest.LogCaptureFixture) -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        bind, host, identity = net.bind_datagrams, net.host(), dht.Identity(bytes(32))
+
+        async def slowly(*arguments: Any) -> Any:  # Any: as the network has it
+            await asyncio.sleep(2.0)
+            return await bind(*arguments)
+
+        net.bind_datagrams = slowly  # type: ignore[method-assign]  # a busy machine
+        starting = asyncio.create_task(Peer((host, 7400), [peers[0].contact.address], identity=identity).__aenter__())
+        await asyncio.sleep(1.0)
+        answer = await peers[0]._exchange.ask(dht.Contact(identity.id, host, 7400), AskStatus, PeerStatus)
+        await (await starting).__aexit__(None, None, None)
+
+        assert answer.peer == identity.id
+        assert [record.message for record in caplog.records if record.exc_info] == []
+
+    simulate(work, seed=10, size=1)
 
 
 @pytest.mark.parametrize("text", ["(?x, on, ?y)", "(?x, ?p, ?y)"], ids=["with a constant", "without constants"])
