@@ -330,9 +330,12 @@ class Intake:
     # --- feeds ------------------------------------------------------------------------------------------------------------
 
     def _source(self, channel: Channel, number: int) -> Source | None:
-        """The feed of this number, if it comes by this channel: numbers are easy to guess, and only its rendezvous counts."""
+        """The feed of this number, if it comes by this channel and is listened to: numbers are easy to guess, and only its
+        rendezvous counts."""
         source = self._sources.get(number)
-        return source if source is not None and source.channel is channel and not isinstance(source, Standby) else None
+        if source is None or source.channel is not channel or isinstance(source, Standby) or source in self.replacing.retired:
+            return None
+        return source
 
     async def _establish(self, memory: Memory) -> None:
         for attempt in range(1, ATTEMPTS + 1):

@@ -5,7 +5,8 @@
 
 Until its snapshot is whole the new feed runs beside the old one: a fact counts once however many feeds have it, so what readers see
 is the difference. The snapshot may be older than what the old one has told meanwhile, so of that its word counts until the other
-rendezvous is heard out.
+rendezvous is heard out. From when that one is asked the old one is not listened to: what it told then might not be part of the
+answer, and would go with it and come back.
 """
 
 from __future__ import annotations
@@ -61,6 +62,8 @@ class Replacing:
         self._post = post
         self._forget = forget
         self._tell = tell
+        self.retired: set[Source] = set()
+        """Feeds that are not listened to any more, while those in their place are heard out. Bounded by the feeds."""
 
     async def follow(self, source: Source, to: dht.Contact) -> None:
         """The rendezvous has moved: set up a feed there beside the old one, then end that."""
@@ -103,6 +106,7 @@ class Replacing:
             return  # nobody uses the memory any more
         self._tell(source.memory, source.memory.yields(source))
         if source.memory.contested(source):
+            self.retired.add(source)
             try:
                 async with asyncio.timeout(ANSWER_TIMEOUT_S):
                     await self._hear_out(source)
@@ -111,6 +115,8 @@ class Replacing:
                     "%s has not said within %g s what it holds: what %s has told lately goes with it",
                     *(source.memory.template, ANSWER_TIMEOUT_S, show(source.holder)),
                 )
+            finally:
+                self.retired.discard(source)
         self._forget(source)
 
     async def _hear_out(self, source: Source) -> None:

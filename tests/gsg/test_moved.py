@@ -11,7 +11,7 @@ import dht
 from dht.simnet import SimNet
 from gsg import Peer, Symbol
 from gsg.everywhere import WIDENING
-from gsg.messages import Moved
+from gsg.messages import Deltas, Moved
 
 
 def links_to(reader: Peer, peer: Peer) -> list[dht.Link]:
@@ -106,6 +106,31 @@ def test_the_word_of_the_old_feed_counts_until_the_new_one_has_said_what_it_hold
             assert [feed.holder for feed in memory.sources] == [guest.contact]
 
     simulate(work, seed=7)
+
+
+def test_what_the_old_feed_tells_while_the_new_one_is_heard_out_neither_comes_nor_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        asked = rendezvous(peers, 2, 0, "x")
+        reader = others(peers, asked)[0]
+        subscription = await reader.subscribe('("x", ?n)')
+        intake = reader._subscriber.intake
+        (old,) = [source for source in intake._sources.values() if source.holder == asked.contact]
+        old.follow()
+        await intake.replacing._until_posted(old)
+        heard_out = net.loop.create_future()
+        monkeypatch.setattr(intake.inorder, "heard_out", lambda _: heard_out)
+
+        intake.deltas(old.channel, Deltas(old.number, 0, [("x", 1)], [1]))
+        handing_over = asyncio.create_task(intake.replacing.hand_over(old))
+        await asyncio.sleep(0.1)
+        intake.deltas(old.channel, Deltas(old.number, 1, [("x", 2)], [1]))
+        heard_out.set_result(True)
+        await handing_over
+
+        assert await unread(subscription) == ["+?n=1", "-?n=1"]
+        assert not intake.replacing.retired
+
+    simulate(work, seed=3)
 
 
 def test_a_feed_that_ended_while_another_was_set_up_takes_nothing_away() -> None:
