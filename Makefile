@@ -48,15 +48,16 @@ check: $(STAMP) ## format, lint, types, import arrows
 	$(BIN)/mypy
 	$(BIN)/python -m pytest tests/test_imports.py
 
-soak: $(STAMP) ## random queries and histories, 10,000 runs of peers in trouble, random lines at the Pedro door, all film data (hours, or less: ARGS="--seconds 600")
-	$(BIN)/python tests/conformance/soak.py $(ARGS)
-	$(BIN)/python tests/harness/soak.py $(ARGS)
-	$(BIN)/python tests/pedro_compat/soak.py
+soak: $(STAMP) ## random queries and histories, 10,000 runs of peers in trouble and some of real ones, random lines at the Pedro door, all film data (hours, or less: ARGS="--seconds 600")
+	$(BIN)/python tests/conformance/conformance_soak.py $(ARGS)
+	$(BIN)/python tests/harness/harness_soak.py $(ARGS)
+	$(BIN)/python tests/harness/real_trial.py
+	$(BIN)/python tests/pedro_compat/pedro_soak.py
 	$(BIN)/python -m pytest --hypothesis-profile=soak tests/rete/test_equivalence.py tests/rete/test_algebra_equivalence.py \
 		tests/rete/test_derivation.py tests/rete/test_refusal.py tests/rete/test_parameters.py \
 		tests/gsg/languages/test_skeletons.py tests/gsg/languages/test_script_queries.py
 	$(BIN)/python -m benchmarks.films --peers 8
-	$(BIN)/python tests/simulations/soak.py --every 4
+	$(BIN)/python tests/simulations/simulations_soak.py --every 4
 	$(BIN)/python -m benchmarks.prediction --every 4
 
 bench: $(STAMP) ## the matcher beside CLIPS, py_rete and pyoxigraph, all film data through eight peers, Pedro's door (minutes)

@@ -7,7 +7,7 @@ After every change the rows, and the differences added up, are the oracle's, and
 retracted: the rows are those of an empty graph, nodes remember what nodes without a past remember, and without subscriptions there
 is no node.
 
-`make soak` runs more of the same (soak.py).
+`make soak` runs more of the same (conformance_soak.py).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The equivalence test for longer: `make soak ARGS="--seconds 3600"`, or so many examples.
 
-    .venv/bin/python tests/conformance/soak.py --examples 50000 --seed 7
+    .venv/bin/python tests/conformance/conformance_soak.py --examples 50000 --seed 7
 
 Rounds of fresh examples, each from a seed that is printed. A failure is shrunk and printed with what reproduces it: the round's
 seed, and the line `@reproduce_failure(...)` to be put above the test. Exits 1 if any round has failed.

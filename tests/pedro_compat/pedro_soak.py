@@ -1,6 +1,6 @@
 """Random lines through Pedro's door for longer: `make soak`, or by itself:
 
-    .venv/bin/python tests/pedro_compat/soak.py --lines 10000000 --seed 7
+    .venv/bin/python tests/pedro_compat/pedro_soak.py --lines 10000000 --seed 7
 
 Rounds of fresh lines, each from a seed that is printed and makes the same lines again. Exits 1 if one has shown something strange.
 """

@@ -1,7 +1,7 @@
 """The harness for longer: `make soak`, so many seeds, or for as long as told, on all cores.
 
-    python tests/harness/soak.py --seeds 10000 --first 200
-    python tests/harness/soak.py --seconds 3600
+    python tests/harness/harness_soak.py --seeds 10000 --first 200
+    python tests/harness/harness_soak.py --seconds 3600
 
 Each seed that is not as promised is printed with the command that repeats it. Exits 1 if there is any.
 """
