@@ -47,7 +47,7 @@ TEXTS = {
     "chains": "(?x, on, ?y), (?y, by, ?z)",
     "lonely": "(?x, on, ?y), NOT { (?y, by, ?x) }",
     "all": "(?x, ?p, ?y)",
-    "of Aa": "(Aa, ?p, ?y)",
+    "of Aa": '("Aa", ?p, ?y)',
     "rings": "(rang, ?who, ?n)",
 }
 """Standing queries by name."""
@@ -289,7 +289,7 @@ def _faults(rng: Random, begins_s: float) -> list[Happens]:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Print what happens in the run of a seed.")
-    parser.add_argument("seed", type=int, help="as run.py takes it, and soak.py prints it")
+    parser.add_argument("seed", type=int, help="as run.py takes it, and harness_soak.py prints it")
     parser.add_argument("--rounds", type=int, default=1, help="how many rounds the run has (default: 1)")
     options = parser.parse_args()
     print(*schedule(options.seed, rounds=options.rounds).lines(), sep="\n")

@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 from breaks import BREAKS
 from run import run
-from schedule import LINK_FAULTS, LOST, PEER_FAULTS, Happens, schedule
+from schedule import LINK_FAULTS, LOST, PEER_FAULTS, TEXTS, Happens, Insert, Notify, schedule
+
+from gsg import Space
 
 SEEDS = 200
 """Of runs of one to two seconds of a core each. The rest of 10,000 is `make soak`."""
@@ -74,6 +76,22 @@ def test_every_fault_and_every_deed_occurs_often_in_the_first_runs() -> None:
     assert min(kinds.values()) >= 500
     assert min(deeds) > 100
     assert sum(deeds) / len(deeds) > 150
+
+
+def test_every_standing_query_is_told_of_something_in_the_first_runs() -> None:
+    told = Counter[str]()
+    with Space() as space:
+        for query, text in TEXTS.items():
+            space.subscribe(text, callback=lambda sign, row, query=query: told.update([query]))
+
+        for deed in (done.deed for seed in range(3) for done in schedule(seed).deeds):
+            match deed:
+                case Insert():
+                    space.insert(deed.facts)
+                case Notify():
+                    space.notify(deed.events)
+
+    assert set(told) == set(TEXTS)
 
 
 def test_a_strike_hits_at_most_two_of_a_keys_holders_and_is_alone() -> None:

@@ -7,7 +7,7 @@ that was acknowledged; where nobody knows whether it happened, what the world sh
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from math import inf
@@ -111,6 +111,14 @@ def row_of(fact: Tuple) -> str:
     return f"{fact[0]} {fact[1]} {fact[2]}"
 
 
+ROW_OF_FACT: Mapping[str, Callable[[Tuple], str | None]] = {
+    "all": row_of,
+    "pairs": lambda fact: f"{fact[0]} {fact[2]}" if fact[1] == ON else None,
+    "of Aa": lambda fact: f"{fact[1]} {fact[2]}" if fact[0] == "Aa" else None,
+}
+"""By query of one condition, a fact as a row of it; None where it is none."""
+
+
 def answer_in(space: Space, query: str) -> Answer:
     """What the yardstick answers."""
     with space.subscribe(TEXTS[query]) as subscription:
@@ -134,7 +142,7 @@ def of_session(session: Session, history: History) -> Iterator[str]:
         held[row] += sign
         if held[row] not in (0, 1):
             yield f"{name}: at {at_s:.2f} {row} is there {held[row]} times"
-    if session.query == "pairs" or session.query == "all":
+    if session.query in ROW_OF_FACT:
         yield from changes_explained(name, session, history)
     if session.query in ("rings", "all"):
         yield from events_in_order(name, session, history)
@@ -147,8 +155,8 @@ def changes_explained(name: str, session: Session, history: History) -> Iterator
     doings = [one for one in history.published if one.sign]
     for number, one in enumerate(doings):
         for fact in one.tuples:
-            if session.query == "all" or fact[1] == ON:
-                row = row_of(fact) if session.query == "all" else f"{fact[0]} {fact[2]}"
+            row = ROW_OF_FACT[session.query](fact)
+            if row is not None:
                 causes[row, one.sign].append(number)
                 if interrupted(one):
                     causes[row, -one.sign].append(number)
