@@ -27,6 +27,9 @@ OnHappened: TypeAlias = Callable[[Channel, bytes, Sequence[Event], Sequence[Sequ
 OnHeld: TypeAlias = Callable[[Channel, bytes, Event, Sequence[int]], Callable[[], None]]
 """Hears of an event that has come before its turn; returns what is to be done then."""
 
+WARN_EVERY_S = 5.0
+"""A death makes many tuples late, each at its own moment: they are logged together."""
+
 NOBODY_BYTES = 8
 """The length of what is put in the place of a publisher where nobody in particular is asked for; the ids of peers are longer."""
 _NOBODY = Origin(NOBODY, 0)
@@ -46,6 +49,10 @@ class InOrder:
         self.on_happened: OnHappened = _unheard
         self.on_held: OnHeld = _unheard_later
         self._timer: asyncio.TimerHandle | None = None
+        self._warned = 0
+        """How many late ones are in the log."""
+        self._pause: asyncio.TimerHandle | None = None
+        """There while the log was told of late ones less than WARN_EVERY_S ago."""
         self._asked: dict[tuple[Channel, bytes], asyncio.Future[bool]] = {}
         """Who is being heard out, by a number that the answer repeats. Bounded by those who wait for it."""
         self._numbers = count()
@@ -141,8 +148,9 @@ class InOrder:
 
     def stop(self) -> None:
         """The peer stops."""
-        if self._timer is not None:
-            self._timer.cancel()
+        for timer in (self._timer, self._pause):
+            if timer is not None:
+                timer.cancel()
 
     def _go_on(self, turn: Sequence[Callable[[], None]]) -> None:
         questions, self._ordering.questions = self._ordering.questions, []
@@ -182,15 +190,21 @@ class InOrder:
             self._ordering.wait_anew(self._now())
             self._wake_up_later()
             return
-        before = self._ordering.late
         turn = self._ordering.expire(self._now())
-        if self._ordering.late > before:
+        if self._pause is None:
+            self._warn()
+        self._go_on(turn)
+
+    def _warn(self) -> None:
+        late, self._pause = self.late - self._warned, None
+        if late:
             log.warning(
                 "%d events or changes were told without what their publisher sent before them by another rendezvous: "
-                "it has not come within %g s",
-                *(self._ordering.late - before, ORDER_WAIT_S),
+                "it has not come within %g s; gsg status counts them as told_out_of_order",
+                *(late, ORDER_WAIT_S),
             )
-        self._go_on(turn)
+            self._warned = self.late
+            self._pause = asyncio.get_running_loop().call_later(WARN_EVERY_S, self._warn)
 
 
 def _way(channel: Channel, after: After) -> Way:
