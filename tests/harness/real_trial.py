@@ -1,4 +1,5 @@
-"""Real processes in trouble: peers on loopback, with disks, killed, ended, stopped and started again while two clients go on.
+"""Real processes in trouble: peers on loopback, with disks, killed, ended, stopped and started again while two clients go on, and
+newcomers that come and leave.
 
     python tests/harness/real_trial.py --runs 5
     python tests/harness/real_trial.py --seconds 30 --first 7
@@ -45,7 +46,9 @@ QUIET_S = 60.0
 AWAY_S = {signal.SIGKILL: (0.0, 4.0), signal.SIGTERM: (0.0, 4.0), signal.SIGSTOP: (1.0, 30.0)}
 """What befalls a peer, and how long it is away."""
 PAUSE_S = (0.0, 4.0)
-"""Between two things that one of AWAY does to peers."""
+"""Between two things that one of AWAY does to peers, and between two newcomers."""
+STAYS_S = (0.0, 20.0)
+"""How long a newcomer stays, once it has entered."""
 QUERIES = ("(rang, ?who, ?n)", '(rang, "A0", ?n)', "(?what, ?who, ?n)", "(?who, on, ?n)")
 
 
@@ -58,6 +61,8 @@ class Fleet:
         self.done: list[str] = []
         """What was done to whom, with the time."""
         self._folder = folder
+        self._guest: PeerProcess | None = None
+        """The newcomer that is there."""
 
     async def launch(self) -> None:
         """Start all of them."""
@@ -93,12 +98,24 @@ class Fleet:
             await asyncio.sleep(away_s)
             self.running[number] = await self._start(number)
 
+    async def newcomers(self, rng: Random, until_s: float) -> None:
+        """One after the other enters, without a disk, and leaves, until then."""
+        while time.monotonic() < until_s:
+            await asyncio.sleep(rng.uniform(*PAUSE_S))
+            self._guest = guest = await start(join=self.running[0].listen)
+            self.done.append(f"{time.time():.3f} newcomer: {guest.id.hex()[:8]}")
+            await asyncio.sleep(rng.uniform(*STAYS_S))
+            guest.process.send_signal(signal.SIGTERM)
+            await guest.process.wait()
+            self.done.append(f"{time.time():.3f} back: the newcomer has left")
+            self._guest = None
+
     async def end(self) -> None:
         """All of them, at once."""
-        for one in self.running:
+        for one in filter(None, [*self.running, self._guest]):
             with contextlib.suppress(ProcessLookupError):
                 one.process.kill()
-        for one in self.running:
+        for one in filter(None, [*self.running, self._guest]):
             await one.process.wait()
 
 
@@ -167,6 +184,7 @@ async def trial(seed: int, run_s: float, folder: Path) -> tuple[str, list[str]]:
                 async with asyncio.TaskGroup() as working:
                     for number in range(AWAY):
                         working.create_task(fleet.trouble(Random(f"trouble {seed} {number}"), until_s))
+                    working.create_task(fleet.newcomers(Random(f"newcomers {seed}"), until_s))
                     for number, said in enumerate(streams):
                         working.create_task(say(clients[number // STREAMS], said, Random(rng.random()), until_s))
                 quiet_s = time.monotonic() + QUIET_S
@@ -184,7 +202,7 @@ async def trial(seed: int, run_s: float, folder: Path) -> tuple[str, list[str]]:
         told.update(reader.counts())
     counts = ", ".join(f"{count:,} {what}" for what, count in told.items())
     done = Counter(line.split()[1] for line in fleet.done)
-    faults = ", ".join(f"{count} {what}" for what, count in done.items() if what != "back:")
+    faults = ", ".join(f"{count} {what.rstrip(':')}" for what, count in done.items() if what != "back:")
     return f"{events:,} events acknowledged, {unsure:,} unsure; {counts}; {faults}", found + (fleet.done if found else [])
 
 
