@@ -26,9 +26,12 @@ Reached: TypeAlias = "dict[Subscriber, list[int]]"
 
 
 class Reaching:
-    """One event whose slice was over before all that it meets was looked at."""
+    """One event on its way through what it meets, in one slice or several.
 
-    __slots__ = ("audience", "event", "met", "positions", "publisher", "reached", "rest")
+    Whom it reaches is found when all was: a subscriber whose link broke between two slices may have other feeds by then.
+    """
+
+    __slots__ = ("audience", "event", "passed", "positions", "publisher", "reached", "rest")
 
     def __init__(
         self,
@@ -36,17 +39,31 @@ class Reaching:
         event: Event,
         positions: Iterable[int] | None,
         audience: Audience | None,
-        reached: Reached,
-        met: int,
         rest: list[Posted],
     ) -> None:
         self.publisher = publisher
         self.event = event
         self.positions = positions
         self.audience = audience
-        self.reached = reached
-        self.met = met
+        self.passed: list[Posted] = []
+        """What it met and passed so far."""
         self.rest = rest
+        """What it has yet to meet. What is not asked for any more when that is looked at has no feeds then."""
+        self.reached: Reached = {}
+        """Set when there is no rest."""
+
+
+def fed_by(passed: Iterable[Posted]) -> Reached:
+    """Whom what an event has passed feeds now."""
+    reached: Reached = {}
+    for posted in passed:
+        for feed in posted.feeds:
+            numbers = reached.get(feed.subscriber)
+            if numbers is None:
+                reached[feed.subscriber] = [feed.number]
+            else:
+                numbers.append(feed.number)
+    return reached
 
 
 class Passage:

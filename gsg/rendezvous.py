@@ -30,7 +30,7 @@ from .features import HOME, Key, Template, keys_at
 from .gathering import gathered
 from .messages import After, Event, Gap, InsertCondition, Load, Message, Moved, Origin, Snapshot
 from .model import Term, Tuple
-from .passages import Passage, Reached, Reaching
+from .passages import Passage, Reached, Reaching, fed_by
 from .passing import Passing
 from .posting import AnyFeed, EventFeed, Feed, Posted, Stand, StandbyFeed, Subscriber, anchor_key, deltas, key_of
 from .stands import EVERYWHERE, Stands, is_taken
@@ -179,27 +179,20 @@ class Rendezvous:
                     whom = sole.reached() if audience is None else readers_among(sole.reached(), audience)
                     self._has_reached(publisher, event, positions, whom, 1)
                     return whom
-        meeting = self._meeting(items, positions)
-        reached: Reached = {}
-        met, looked_at = self._meet(event, meeting, reached, ends_s)
-        # What is not asked for any more when the next slice comes has no feeds then.
-        if looked_at < len(meeting):
-            return Reaching(publisher, event, positions, audience, reached, met, meeting[looked_at:])
-        if audience is not None:
-            reached = readers_among(reached, audience)
-        self._has_reached(publisher, event, positions, reached, met)
-        return reached
+        reaching = Reaching(publisher, event, positions, audience, self._meeting(items, positions))
+        return reaching.reached if self.go_on(reaching, ends_s) else reaching
 
     def go_on(self, reaching: Reaching, ends_s: float) -> bool:
         """Look at more of what an event meets; whether that was all."""
-        met, looked_at = self._meet(reaching.event, reaching.rest, reaching.reached, ends_s)
-        reaching.met += met
+        looked_at = self._meet(reaching.event, reaching.rest, reaching.passed, ends_s)
         if looked_at < len(reaching.rest):
             del reaching.rest[:looked_at]
             return False
+        reached = fed_by(reaching.passed)
         if reaching.audience is not None:
-            reaching.reached = readers_among(reaching.reached, reaching.audience)
-        self._has_reached(reaching.publisher, reaching.event, reaching.positions, reaching.reached, reaching.met)
+            reached = readers_among(reached, reaching.audience)
+        reaching.reached = reached
+        self._has_reached(reaching.publisher, reaching.event, reaching.positions, reached, len(reaching.passed))
         return True
 
     def _meeting(self, items: Tuple, positions: Container[int] | None) -> list[Posted]:
@@ -210,23 +203,17 @@ class Rendezvous:
             meeting.extend(self._everywhere.meeting(items, is_event=True))
         return meeting
 
-    def _meet(self, event: Event, meeting: Sequence[Posted], reached: Reached, ends_s: float) -> tuple[int, int]:
-        """Try one after the other until the time is over: how many the event passed, and how many were tried."""
+    def _meet(self, event: Event, meeting: Sequence[Posted], passed: list[Posted], ends_s: float) -> int:
+        """Try one after the other until the time is over; returns how many were tried, and adds those that the event passed."""
         items, text, clock = event.items, event.text, self.clock
-        met = tried = 0
+        tried = 0
         for posted in meeting:
             tried += 1
             if posted.test is None or self.tests.passes(posted, items, text):
-                met += 1
-                for feed in posted.feeds:
-                    numbers = reached.get(feed.subscriber)
-                    if numbers is None:
-                        reached[feed.subscriber] = [feed.number]
-                    else:
-                        numbers.append(feed.number)
+                passed.append(posted)
             if tried < len(meeting) and clock() >= ends_s:
                 break
-        return met, tried
+        return tried
 
     def _has_reached(self, publisher: bytes, event: Event, positions: Iterable[int] | None, reached: Reached, met: int) -> None:
         """All that an event meets was looked at."""

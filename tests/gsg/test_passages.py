@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Hashable
+from collections.abc import Coroutine, Hashable
 from itertools import count
 
 import pytest
@@ -123,6 +123,39 @@ def test_who_leaves_between_slices_is_not_told_and_who_comes_does_not_hinder() -
 
     assert {who: feeds[-1] for who, _, feeds in told(at)}["t"] == 8
     assert at.feeds() == 6
+
+
+@pytest.mark.parametrize("breaks", ["before the event", "between its slices"])
+async def test_a_subscriber_who_is_back_between_slices_is_told_by_its_new_link(breaks: str) -> None:
+    works: list[Coroutine[None, None, None]] = []
+    at = listening(4, "others", "others")
+    outgoing = Outgoing(at, works.append)
+    first, second = Line("subscriber"), Line("subscriber")
+
+    def ask(line: Line, feed: int) -> None:
+        # Met before the others, as it is the last that came.
+        at.insert_condition(line, InsertCondition(1, feed, SAID, 0, TupleTest("longer", "9"), events_only=True))
+
+    ask(first, 10)
+    if breaks == "before the event":
+        outgoing.lost(first)
+    events = passage(at, "a" * 30)
+    while not events._reaching or not events._reaching.passed:
+        assert not at.pass_on(events, 0.0)
+    if breaks == "between its slices":
+        outgoing.lost(first)
+    ask(second, 11)
+    outgoing.tell_again(second, [10], 11)
+    while not at.pass_on(events, 0.0):
+        pass
+    for who, message in at.take():
+        if who != "others":
+            outgoing.send(who, message)
+    for work in works:
+        work.close()
+
+    assert [event.number for message in second.sent if isinstance(message, Happened) for event in message.events] == [1]
+    assert (first.sent, list(outgoing._interruptions._unheard)) == ([], [second])
 
 
 # --- whole peers ---------------------------------------------------------------------------------------------------------------
