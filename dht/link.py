@@ -85,6 +85,8 @@ class Link(asyncio.Protocol):
         # Reads the plain words of a side that does not speak TLS, where this one does.
         self._plain: RefusalReader | None = None
         self._has_read = False
+        self._early = b""
+        """What came before :meth:`begin`. Limit: one read, and what else a loop hands on of what it has read already."""
         self._reads = True
         """Whether the caller takes frames: see ``pause_reading``."""
         # Headers and payloads not yet given to the transport. Limit: HARD_LIMIT_BYTES, where the link is closed with a reason.
@@ -173,9 +175,22 @@ class Link(asyncio.Protocol):
         self._reads = True
         self._read_on()
 
+    def begin(self) -> None:
+        """Take what waits, and go on reading: see ``waits`` in :class:`dht.links.Links`."""
+        early, self._early = self._early, b""
+        if early:
+            self.data_received(early)
+        self._read_on()
+
     def data_received(self, data: bytes) -> None:
         """One read: all the frames that it completes go to the caller together."""
         if self.state not in (LinkState.OPEN, LinkState.SHAKING_HANDS):
+            return
+        if self._links.waits:
+            # Here, and not where the connection is made: asyncio before 3.12, and uvloop, begin to read after that, paused or not.
+            self._early += data
+            assert self._transport is not None
+            self._transport.pause_reading()
             return
         now = self._links.read_s = self._loop.time()
         if self.state is LinkState.OPEN:

@@ -109,8 +109,8 @@ class Links:
         self._by_peer: dict[PeerId, list[Link]] = {}
         # Limit: one a peer that a caller asks for; each ends within DIALS times handshake_s.
         self._dials: dict[PeerId, asyncio.Task[Link | PeerUnreachable]] = {}
-        self._early: list[Link] | None = [] if waits else None
-        """Links of which nothing is read until :meth:`begin`; None from then on. Limit: max_links."""
+        self.waits = waits
+        """Whether nothing is read yet."""
 
     async def __aenter__(self) -> Self:
         """Listen. Raises AddressInUse."""
@@ -156,10 +156,10 @@ class Links:
     # What callers ask
 
     def begin(self) -> None:
-        """Whoever is told what links bring is ready: it is read from now on."""
-        early, self._early = self._early, None
-        for link in early or ():
-            link.resume_reading()
+        """Read from now on what links bring, as whoever is told of it is ready."""
+        self.waits = False
+        for link in list(self._connections):
+            link.begin()
 
     def linked(self, peer: PeerId) -> Link | None:
         """The link that this side sends on to a peer, or None."""
@@ -289,9 +289,6 @@ class Links:
         sock = None if transport is None else transport.get_extra_info("socket")
         if sock is not None:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        if self._early is not None and transport is not None:
-            self._early.append(link)
-            transport.pause_reading()
         if self._closing or len(self._connections) > self._max_links:
             self.counts["too many links" if not self._closing else "came while stopping"] += 1
             link.abort("this peer has no place for another link")

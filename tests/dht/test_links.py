@@ -32,9 +32,7 @@ PORT = 7400
 class Peer:
     """Links that remember what they were told."""
 
-    def __init__(
-        self, host: str, rng: Random, *, port: int = PORT, id: bytes | None = None, handshake_s: float = 5.0, waits: bool = False
-    ) -> None:
+    def __init__(self, host: str, rng: Random, *, port: int = PORT, id: bytes | None = None, handshake_s: float = 5.0) -> None:
         self.frames: asyncio.Queue[bytes] = asyncio.Queue()
         self.reads: list[int] = []
         self.lost: asyncio.Queue[str] = asyncio.Queue()
@@ -49,7 +47,6 @@ class Peer:
             on_congested=lambda link: self.congestion.append("congested"),
             on_drained=lambda link: self.congestion.append("drained"),
             handshake_s=handshake_s,
-            waits=waits,
         )
 
     def take(self, link: Link, payloads: list[bytes]) -> None:
@@ -228,20 +225,6 @@ def test_a_peer_that_was_started_anew_replaces_its_former_life() -> None:
                 assert link.state is LinkState.OPEN
 
     run(main, seed=9)
-
-
-def test_who_calls_before_a_peer_is_ready_waits_and_is_heard_then() -> None:
-    async def main(net: SimNet) -> tuple[bool, bytes]:
-        a, b = peer(net), peer(net, waits=True)
-        async with a.links, b.links:
-            dial = asyncio.ensure_future(a.links.to(b.contact))
-            await asyncio.sleep(2)
-            waited = not dial.done() and b.frames.empty()
-            b.links.begin()
-            (await dial).send(b"hello")
-            return waited, await b.frames.get()
-
-    assert run(main, seed=10) == (True, b"hello")
 
 
 def test_another_peer_at_the_address_is_named() -> None:
