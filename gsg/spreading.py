@@ -16,13 +16,13 @@ so that those who hear of both keep the order (:mod:`gsg.ordering`).
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Callable
 from enum import Enum
 from typing import TypeAlias
 
 import dht
+from dht.lateness import AGAIN, late_s
 
 from .errors import GsgError, PeerUnreachable
 from .exchange import Channel, Exchange, Leaving, LinkBroke, answer_of, show
@@ -158,12 +158,9 @@ class Spreading:
         """Answer the publisher when the events have passed."""
         sure = here == message.places and not self._handover.is_new
         done, slow = await asyncio.wait(passing, timeout=SLOW_S)
-        with contextlib.suppress(TimeoutError):
+        if not sure:
             # Since they came: what passes here first may take long as well.
-            async with asyncio.timeout_at(came_s + HANGING_S):
-                while slow and not sure and not any(taken.result() is Taken.YES for taken in done):
-                    more, slow = await asyncio.wait(slow, return_when=asyncio.FIRST_COMPLETED)
-                    done |= more
+            done, slow = await _until_taken(done, slow, came_s + HANGING_S)
         # Whoever has them has passed them; then who is slow is on the way to it.
         of_slow = Taken.YES if sure or any(taken.result() is Taken.YES for taken in done) else Taken.NO
         outcomes = [of_slow if taken in slow else taken.result() for taken in passing]
@@ -252,6 +249,23 @@ class Spreading:
             self._holders.failed(holder.id, error)
             return Taken.GONE
         return Taken.NO
+
+
+async def _until_taken(
+    done: set[asyncio.Future[Taken]], slow: set[asyncio.Future[Taken]], until_s: float
+) -> tuple[set[asyncio.Future[Taken]], set[asyncio.Future[Taken]]]:
+    """Wait until then while no other holder has taken the events: who has answered, and who has not."""
+    times_late = 0
+    while slow and not any(taken.result() is Taken.YES for taken in done):
+        more, slow = await asyncio.wait(slow, timeout=max(0.0, until_s - _now()), return_when=asyncio.FIRST_COMPLETED)
+        done |= more
+        if not more:
+            if times_late == AGAIN or not late_s(until_s):
+                break
+            # This side was stopped, or busy: answers may have come that lie unread.
+            times_late += 1
+            until_s = _now() + SLOW_S
+    return done, slow
 
 
 def _share(message: Flash, share: dict[int, bytearray], after: After) -> Callable[[int], Flash]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 from line import Line
@@ -16,7 +17,7 @@ from gsg.exchange import ANSWER_TIMEOUT_S, Answer
 from gsg.messages import Done, Event, Failed, Flash, Passed
 from gsg.messages import Test as TupleTest  # a name that pytest does not take for a class of tests
 from gsg.model import Symbol
-from gsg.spreading import FULL_S, _share
+from gsg.spreading import FULL_S, HANGING_S, _share
 from gsg.transit import DEFECT
 
 RANG = Symbol("rang")
@@ -60,6 +61,28 @@ def test_events_that_no_holder_took_are_not_acknowledged() -> None:
     assert isinstance(answer, Failed)
     assert "did not take events while keys change hands, and nobody else has them; publish them again" in answer.reason
     assert after_s < ANSWER_TIMEOUT_S, "whoever published them would take this peer for dead"
+
+
+@pytest.mark.parametrize("away_s", [HANGING_S + 1, HANGING_S + 10])
+def test_who_stood_still_hears_what_holders_answered_meanwhile(away_s: float) -> None:
+    answers: list[Answer] = []
+
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        at = peers[-1]
+        await at.insert([(RANG, "a fact, so that there are links")])
+        spreading = at._reception._spreading
+        answer_at_once = spreading._answer
+
+        async def answer(*arguments: Any) -> None:  # Any: as it has them
+            net.loop.call_soon(net.loop.oversleep, away_s)
+            await answer_at_once(*arguments)
+
+        spreading._answer = answer  # type: ignore[method-assign]  # the events have just gone on
+        async with member_of(net) as publisher:
+            answers.append(await publisher.ask(at, lambda request: rang(publisher.contact.id, request, 1)))
+
+    simulate(work, seed=1, size=3)
+    assert isinstance(answers[0], Done)
 
 
 def test_a_holder_whose_full_link_breaks_and_that_lives_is_not_taken_for_gone() -> None:
