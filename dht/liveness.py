@@ -125,8 +125,9 @@ class _Record:
     contact: Contact
     heard_s: float
     incarnation: int = 0
-    # The latest one that it told us itself.
+    # The highest one that it told us itself, and the last: a later life may have a clock that is behind.
     told: int | None = None
+    told_last: int = 0
     # Whether it has told us of a new life, and not answered since; and when it last had.
     is_anew: bool = False
     anew_s: float = float("-inf")
@@ -283,6 +284,7 @@ class Liveness:
             record.incarnation = incarnation
             record.is_anew |= record.told is not None and incarnation > record.told + REFUTATIONS
             record.told = incarnation if record.told is None else max(record.told, incarnation)
+            record.told_last = incarnation
         # Once a period: else whoever claims a new life each time would keep everybody busy with its return.
         if record.is_anew and now - record.anew_s >= self._period_s:
             record.is_anew, record.anew_s = False, now
@@ -305,7 +307,7 @@ class Liveness:
         record = self._records.get(peer)
         if record is None or (record.told is not None and life <= record.told <= life + REFUTATIONS):
             return []
-        record.told = record.incarnation = life
+        record.told = record.told_last = record.incarnation = life
         record.is_anew = True
         return self._ask(record, now)
 
@@ -376,7 +378,7 @@ class Liveness:
             if rumour.word is Word.LIVES:
                 if rumour.incarnation > record.incarnation:
                     orders += self._heard_that_it_lives(speaker, record, rumour, now)
-            elif rumour.word is Word.DEAD and speaker == rumour.peer and rumour.incarnation >= (record.told or 0):
+            elif rumour.word is Word.DEAD and speaker == rumour.peer and rumour.incarnation >= record.told_last:
                 # It takes its leave, by its own word: what others say that it has refuted meanwhile it may never have said.
                 record.leaves = True
                 orders += self._ask(record, now)

@@ -155,10 +155,12 @@ class Everywhere:
                     if is_fed and isinstance(error, DialBroke):
                         # Where links break again and again it may live all the same: what it holds is not to go and come back.
                         await self._holders.meet(contact)
-                    if not is_fed or self._holders.known(contact.id) is None:
+                    known = self._holders.known(contact.id)
+                    if not is_fed or known is None or isinstance(error, PeerMisbehaved):
                         # Its facts are unknown until it is heard of again (see discovered).
                         return
-                    problem = error
+                    # It may be at another address by now.
+                    contact, problem = known, error
                 except Refused as error:
                     if memory.ready is not True:
                         raise  # whoever subscribes is told

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-Parts: TypeAlias = dict[dht.Contact, tuple[list[int], list[bytes]]]
+Shares: TypeAlias = dict[dht.Contact, tuple[list[int], list[bytes]]]
 """For each other holder: numbers of tuples, and the positions that are its own."""
 
 
@@ -58,15 +58,15 @@ class Forwarding:
         self._onward = Onward(holders, exchange)
 
     def publish(self, channel: Channel, message: Publish) -> Held | None:
-        """Carry out a Publish; None when parts of it were forwarded, and the answer comes when those are answered."""
+        """Carry out a Publish; None when some of it was forwarded, and the answer comes when those are answered."""
         entries = message.entries
-        places, kept, parts = self._sort(entries, message.places)
+        places, kept, shares = self._sort(entries, message.places)
         origin, origins = message.origin, message.by_call()
         stamp = message.stamp
-        if parts:
-            self._onward.check(channel.frame_bytes, parts)
+        if shares:
+            self._onward.check(channel.frame_bytes, shares)
         held = self._replication.hold(message.sign, entries, places, stamp, origins)
-        if not parts:
+        if not shares:
             return held
         for number in {*held.behind, *self._rendezvous.held.behind(message.sign, entries, kept, stamp)}:
             kept[number] = b""
@@ -75,9 +75,9 @@ class Forwarding:
             self._rendezvous.publish(message.sign, *theirs, stamp=stamp, as_holder=False, origin=said)
 
         def make(numbers: list[int], theirs: list[bytes]) -> Callable[[int], Publish]:
-            facts, calls = [message.facts[number] for number in numbers], message.parts_of(numbers)
+            facts, parts = [message.facts[number] for number in numbers], message.parts_of(numbers)
             return lambda request: Publish(
-                request, message.sign, facts, theirs, stamp, forwarded=True, origin=origin, audience=message.audience, parts=calls
+                request, message.sign, facts, theirs, stamp, forwarded=True, origin=origin, audience=message.audience, parts=parts
             )
 
         async def instead(numbers: list[int], theirs: list[bytes]) -> Done:
@@ -87,15 +87,15 @@ class Forwarding:
                 await kept.everywhere()
             return Done(0, kept.changed, kept.latest, kept.behind, kept.unchanged)
 
-        admitted = self._onward.admit(channel.frame_bytes, parts)
-        self._start_task(self._forward(channel, message.request, parts, admitted, held, make, instead))
+        admitted = self._onward.admit(channel.frame_bytes, shares)
+        self._start_task(self._forward(channel, message.request, shares, admitted, held, make, instead))
         return None
 
-    def _sort(self, tuples: Sequence[Tuple], places: Sequence[bytes]) -> tuple[list[bytes], list[bytes], Parts]:
-        """For each tuple its positions that are ours, and those that are not and still have something here; the others' parts."""
+    def _sort(self, tuples: Sequence[Tuple], places: Sequence[bytes]) -> tuple[list[bytes], list[bytes], Shares]:
+        """For each tuple its positions that are ours, and those that are not and still have something here; the others' shares."""
         ours: list[bytes] = []
         kept: list[bytes] = []
-        parts: Parts = {}
+        shares: Shares = {}
         elsewhere = self._handover.elsewhere
         for number, (items, there) in enumerate(zip(tuples, places, strict=True)):
             arity = len(items)
@@ -116,18 +116,18 @@ class Forwarding:
                 if self._rendezvous.holds(key) and not self._handover.is_ours(key):
                     more.append(position)
             for holder, their in theirs.items():
-                numbers, their_places = parts.setdefault(holder, ([], []))
+                numbers, their_places = shares.setdefault(holder, ([], []))
                 numbers.append(number)
                 their_places.append(bytes(their))
             ours.append(bytes(own))
             kept.append(bytes(more))
-        return ours, kept, parts
+        return ours, kept, shares
 
     async def _forward(
         self,
         channel: Channel,
         request: int,
-        parts: Parts,
+        shares: Shares,
         admitted: list[Admitted],
         held: Held,
         make: Callable[[list[int], list[bytes]], Callable[[int], Message]],
@@ -135,11 +135,11 @@ class Forwarding:
     ) -> None:
         """Pass on what is others', then answer. Where a holder has gone already, we are next: it is carried out here."""
         # Tasks begin in order, those of several messages too: each waits for its turn with its holder.
-        sent = await asyncio.gather(*(self._send(one, make(*part)) for one, part in zip(admitted, parts.values(), strict=True)))
+        sent = await asyncio.gather(*(self._send(one, make(*share)) for one, share in zip(admitted, shares.values(), strict=True)))
         changed, latest = held.changed, held.latest
         behind, unchanged = set[int](), list(held.unchanged)
         try:
-            for (holder, (numbers, theirs)), answer in zip(parts.items(), sent, strict=True):
+            for (holder, (numbers, theirs)), answer in zip(shares.items(), sent, strict=True):
                 try:
                     done = None if answer is None else await answer_of(*answer, Done)
                 except GsgError as error:

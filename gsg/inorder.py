@@ -28,7 +28,7 @@ OnHeld: TypeAlias = Callable[[Channel, bytes, Event, Sequence[int]], Callable[[]
 """Hears of an event that has come before its turn; returns what is to be done then."""
 
 WARN_EVERY_S = 5.0
-"""A death makes many tuples late, each at its own moment: they are logged together."""
+"""How often the log is told of late ones at most: a death makes many tuples late, each at its own moment."""
 
 NOBODY_BYTES = 8
 """The length of what is put in the place of a publisher where nobody in particular is asked for; the ids of peers are longer."""
@@ -49,10 +49,11 @@ class InOrder:
         self.on_happened: OnHappened = _unheard
         self.on_held: OnHeld = _unheard_later
         self._timer: asyncio.TimerHandle | None = None
-        self._warned = 0
-        """How many late ones are in the log."""
+        """There while anything is held; :meth:`stop` ends it."""
+        self._unlogged = 0
+        """How many have come late that are not in the log yet."""
         self._pause: asyncio.TimerHandle | None = None
-        """There while the log was told of late ones less than WARN_EVERY_S ago."""
+        """There while the log was told of late ones less than WARN_EVERY_S ago; :meth:`stop` ends it."""
         self._asked: dict[tuple[Channel, bytes], asyncio.Future[bool]] = {}
         """Who is being heard out, by a number that the answer repeats. Bounded by those who wait for it."""
         self._numbers = count()
@@ -151,6 +152,7 @@ class InOrder:
         for timer in (self._timer, self._pause):
             if timer is not None:
                 timer.cancel()
+        self._log()
 
     def _go_on(self, turn: Sequence[Callable[[], None]]) -> None:
         questions, self._ordering.questions = self._ordering.questions, []
@@ -190,21 +192,27 @@ class InOrder:
             self._ordering.wait_anew(self._now())
             self._wake_up_later()
             return
+        before = self._ordering.late
         turn = self._ordering.expire(self._now())
+        self._unlogged += self._ordering.late - before
         if self._pause is None:
             self._warn()
         self._go_on(turn)
 
     def _warn(self) -> None:
-        late, self._pause = self.late - self._warned, None
-        if late:
+        self._pause = None
+        if self._unlogged:
+            self._log()
+            self._pause = asyncio.get_running_loop().call_later(WARN_EVERY_S, self._warn)
+
+    def _log(self) -> None:
+        if self._unlogged:
             log.warning(
                 "%d events or changes were told without what their publisher sent before them by another rendezvous: "
                 "it has not come within %g s; gsg status counts them as told_out_of_order",
-                *(late, ORDER_WAIT_S),
+                *(self._unlogged, ORDER_WAIT_S),
             )
-            self._warned = self.late
-            self._pause = asyncio.get_running_loop().call_later(WARN_EVERY_S, self._warn)
+            self._unlogged = 0
 
 
 def _way(channel: Channel, after: After) -> Way:

@@ -61,10 +61,6 @@ class Unheard:
         """The messages, oldest first."""
         return (message for message, _ in self._messages)
 
-    def __len__(self) -> int:
-        """How many events they bring."""
-        return self._events
-
     def sent(self, message: Happened, size_bytes: int) -> None:
         """One message more."""
         self._messages.append((message, size_bytes))
@@ -187,19 +183,21 @@ class Interruptions:
 
     def begin(self, channel: Channel, held: Kept | None, now: float) -> tuple[Interrupted, list[Interrupted]]:
         """A link broke, with what it could not take: who stands for its subscriber, and whom nobody waits for any more."""
-        unheard = self._unheard.pop(channel) if channel in self._unheard else Unheard()
-        broken = self._broken[channel] = Interrupted(channel, unheard, held, now)
+        broken = self._broken[channel] = self._interrupted(channel, held, now)
         of_peer = [one for one in self._broken if one.contact.id == channel.contact.id]
         beyond = [self._broken[one] for one in dict.fromkeys([*of_peer[:-LINKS_EACH], *list(self._broken)[:-LINKS]])]
         for one in beyond:
             self.end(one)
         return broken, beyond
 
-    def forget(self, channel: Channel, held: Kept | None) -> int:
-        """Nothing is kept for a link, as it has too many feeds, or none; how many events had not arrived, or were not taken."""
+    def forget(self, channel: Channel, held: Kept | None, now: float) -> int:
+        """Nothing is kept for a link, as it has too many feeds, or none; how many events had not arrived, or were not taken, those
+        of several feeds for each of these."""
+        return self._interrupted(channel, held, now).untold()
+
+    def _interrupted(self, channel: Channel, held: Kept | None, now: float) -> Interrupted:
         unheard = self._unheard.pop(channel, None)
-        lost = 0 if unheard is None else len(unheard) + unheard.missed.total()
-        return lost + (0 if held is None else len(held))
+        return Interrupted(channel, Unheard() if unheard is None else unheard, held, now)
 
     def oldest(self) -> Interrupted | None:
         """Who has stood for its subscriber the longest."""

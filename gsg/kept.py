@@ -29,10 +29,6 @@ class Kept:
         self.missed = 0
         """How many events were not kept, those of several feeds once."""
 
-    def __len__(self) -> int:
-        """How many events are kept."""
-        return self._events
-
     def add(self, message: Happened) -> None:
         """Keep events, or count them where there is no room."""
         if not self._missed and self._events < KEPT_EVENTS and self._bytes < KEPT_BYTES:

@@ -45,7 +45,7 @@ class _Line:
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """One holder's part of a message, which has its place in the line and is to be sent."""
+    """One holder's share of a message, which has its place in the line and is to be sent."""
 
     holder: dht.Contact
     line: _Line
@@ -64,8 +64,8 @@ class Onward:
         self._room = Room(ALL_BYTES)
 
     def check(self, size_bytes: int, holders: Collection[dht.Contact]) -> None:
-        """Raise Refused where a message of this length, of which each of these holders gets a part, cannot wait as well."""
-        part_bytes = _part_bytes(size_bytes, holders)
+        """Raise Refused where a message of this length, of which each of these holders gets a share, cannot wait as well."""
+        part_bytes = _share_bytes(size_bytes, holders)
         rooms = {show(holder): self._lines[holder.id].room for holder in holders if holder.id in self._lines}
         for whom, room in [*rooms.items(), ("the holders of their keys", self._room)]:
             if not room.has(part_bytes):
@@ -76,7 +76,7 @@ class Onward:
 
     def admit(self, size_bytes: int, holders: Collection[dht.Contact]) -> list[Admitted]:
         """A message that was checked is to go on: what :meth:`send` is to have for each of these holders."""
-        part_bytes = _part_bytes(size_bytes, holders)
+        part_bytes = _share_bytes(size_bytes, holders)
         admitted = [Admitted(holder, self._lines.setdefault(holder.id, _Line()), part_bytes) for holder in holders]
         for one in admitted:
             one.line.users += 1
@@ -115,5 +115,5 @@ class Onward:
                 del self._lines[holder.id]
 
 
-def _part_bytes(size_bytes: int, holders: Collection[dht.Contact]) -> int:
+def _share_bytes(size_bytes: int, holders: Collection[dht.Contact]) -> int:
     return -(-size_bytes // len(holders))

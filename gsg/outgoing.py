@@ -141,8 +141,10 @@ class Outgoing:
 
     def lost(self, channel: Channel) -> None:
         """A link is gone: its feeds end, and for a while events that they match are kept for its peer, which may be back."""
+        # What was on the way to them is theirs: nothing is sent to a link of which nothing is remembered any more.
+        self.flush()
         if not 0 < (feeds := self._most_feeds(channel)) <= FEEDS:
-            lost = self._interruptions.forget(channel, self._held.pop(channel, None))
+            lost = self._interruptions.forget(channel, self._held.pop(channel, None), _now())
             # Of feeds that have ended nobody misses anything.
             if feeds:
                 self._interruptions.untold += lost

@@ -65,6 +65,17 @@ def test_a_farewell_counts_also_where_others_have_made_up_a_refutation_of_it() -
     assert liveness.silent(X, 5.5) == [PeerDied(X)]
 
 
+def test_a_farewell_counts_also_in_a_life_whose_clock_is_behind_that_of_the_one_before() -> None:
+    liveness = living(X, *(contact(number) for number in range(2, 9)), now=4.0)
+    liveness.answered(X, 4.5, incarnation=1_000_000)
+    liveness.answered(X, 5.0, incarnation=500_000)
+
+    orders = liveness.heard(X.id, [Rumour(Word.DEAD, X.id, 500_000)], 5.1)
+
+    assert orders == [Probe(X)]
+    assert liveness.silent(X, 5.5) == [PeerDied(X)]
+
+
 def test_a_farewell_of_an_earlier_life_says_nothing() -> None:
     liveness = living(X, *(contact(number) for number in range(2, 9)), now=5.0)
     liveness.answered(X, 5.0, incarnation=7)

@@ -172,6 +172,17 @@ def test_of_links_that_broke_the_first_are_forgotten_where_they_are_too_many(mon
     assert interruptions.of(Line("a").contact.id) == [begun[2][0]]
 
 
+def test_what_was_under_way_by_a_link_with_too_many_feeds_is_counted_as_that_of_others() -> None:
+    counts = []
+    for forgets in (True, False):
+        interruptions, link, held = Interruptions(), Line("a"), Kept()
+        interruptions.sent(link, happened(1, 2, 7, 8, 9), 100, lambda: 0.0)
+        held.add(happened(3, 1, 7, 8))
+        counts.append(interruptions.forget(link, held, 0.0) if forgets else interruptions.begin(link, held, 0.0)[0].untold())
+
+    assert counts == [8, 8]
+
+
 # --- between peers -----------------------------------------------------------------------------------------------------------
 
 

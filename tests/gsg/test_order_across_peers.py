@@ -246,28 +246,6 @@ def test_what_never_comes_delays_others_for_a_while_and_loses_nothing(caplog: py
     assert "1 events or changes were told without what their publisher sent before them" in caplog.text
 
 
-def test_many_that_are_late_at_their_own_moments_are_logged_together(caplog: pytest.LogCaptureFixture) -> None:
-    async def work(net: SimNet, peers: list[Peer]) -> None:
-        subscriber, one, other, *publishers = peers[:6]
-        functors = [*names(peers, one, 1), *names(peers, other, 1)]
-        heard = await listen_in_order(subscriber, functors)
-        await settled(peers)
-
-        for number, publisher in enumerate(publishers):
-            publisher._publisher._sent.sending(other.contact.id, publisher._publisher._last + 1, net.loop.time())
-            publisher._publisher._last += 1
-            await publisher.notify([(functors[0], number)])
-            await asyncio.sleep(1.0)
-        await asyncio.sleep(ORDER_WAIT_S + gsg.inorder.WARN_EVERY_S)
-
-        assert heard == [0, 1, 2]
-
-    simulate(work, seed=20, size=6)
-
-    late = [record.getMessage().split()[0] for record in caplog.records if "were told without what" in record.getMessage()]
-    assert late == ["1", "2"]
-
-
 # --- facts --------------------------------------------------------------------------------------------------------------
 
 

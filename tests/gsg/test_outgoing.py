@@ -129,6 +129,17 @@ async def test_a_link_with_too_many_feeds_is_not_waited_for_and_what_was_on_its_
     assert "broke, which had 1 feeds: events are kept for at most 0, so 2 that were on their way are lost" in caplog.text
 
 
+async def test_nothing_is_remembered_of_a_link_whose_last_feed_ended_in_the_read_before_it_broke(lines: Lines) -> None:
+    first, feed = lines.link()
+    lines.place.flash(("x", 1))
+    lines.place.rendezvous.remove_condition(first, feed)
+
+    lines.outgoing.lost(first)
+    lines.outgoing.flush()
+
+    assert list(lines.outgoing._interruptions._unheard) == []
+
+
 async def test_nobody_misses_what_was_on_its_way_to_feeds_that_have_ended(lines: Lines) -> None:
     first, feed = lines.link()
     lines.place.flash(("x", 1))

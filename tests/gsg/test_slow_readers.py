@@ -41,7 +41,7 @@ async def read_all(subscription: LiveSubscription) -> tuple[int, int]:
 
 def held_for(host: Peer, slow: Peer) -> tuple[int, int]:
     """Events and deltas that a rendezvous holds for a peer."""
-    events = sum(len(kept) for channel, kept in host._outgoing._held.items() if channel.contact == slow.contact)
+    events = sum(kept._events for channel, kept in host._outgoing._held.items() if channel.contact == slow.contact)
     feeds = [feed for who, some in host._rendezvous._of_subscriber.items() if who.contact == slow.contact for feed in some.values()]  # type: ignore[attr-defined]  # a channel
     return events, sum(getattr(feed, "_kept", 0) for feed in feeds)
 
