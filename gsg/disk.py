@@ -287,6 +287,17 @@ class Disk:
         """Others may open the directory."""
         connection, self._connection = self._connection, None
         if connection is not None:
+            try:
+                # As closing does, which would not say that it failed: one process has the file, so nobody else is in the way.
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            except sqlite3.Error as error:
+                # A file that cannot be used at all has none.
+                if log_bytes := _size_bytes(self.path.with_name(FILE + "-wal")):
+                    log.warning(
+                        "%s is whole, but its log of %s bytes could not be folded into it (%s): make as much room before this "
+                        "peer is started again",
+                        *(self.path, f"{log_bytes:,}", error),
+                    )
             with contextlib.suppress(sqlite3.Error):  # what was committed is in the log
                 connection.close()
 
@@ -295,6 +306,13 @@ class Disk:
         if self._connection is None:
             raise sqlite3.ProgrammingError("the data directory is closed")
         return self._connection
+
+
+def _size_bytes(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 @contextlib.contextmanager

@@ -370,3 +370,26 @@ def test_what_may_not_be_written_is_refused_at_once(disk: Disk, monkeypatch: pyt
 def test_a_closed_directory_takes_nothing(disk: Disk) -> None:
     with pytest.raises(sqlite3.ProgrammingError, match="closed"):
         disk.commit(Group([], clock=1))
+
+
+def test_a_log_that_cannot_be_folded_as_the_peer_ends_is_said_with_what_it_takes(
+    disk: Disk, caplog: pytest.LogCaptureFixture
+) -> None:
+    disk.open()
+    connection = disk._opened
+
+    class Full:
+        """A connection to a disk without room."""
+
+        def execute(self, statement: str) -> None:
+            raise sqlite3.OperationalError("database or disk is full")
+
+        def close(self) -> None:
+            connection.close()
+
+    disk._connection = Full()  # type: ignore[assignment]  # as far as it is asked
+    log_bytes = disk.path.with_name("peer.sqlite3-wal").stat().st_size
+    disk.close()
+
+    assert f"its log of {log_bytes:,} bytes could not be folded into it (database or disk is full)" in caplog.text
+    assert "make as much room before this peer is started again" in caplog.text
