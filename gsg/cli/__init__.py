@@ -6,6 +6,7 @@ Open next: peer.py (start a peer), publish.py, subscribe.py, explain.py, status.
 from __future__ import annotations
 
 import importlib
+import os
 
 import click
 
@@ -44,3 +45,14 @@ def main() -> None:
 
     Start a peer with `gsg peer`; publish, subscribe and look at it from other terminals.
     """
+    _open_standard_streams()
+
+
+def _open_standard_streams() -> None:
+    """Put /dev/null where a supervisor has closed standard input, output or error: else a socket would take its number."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            # The lowest number that is free, which is this one.
+            os.open(os.devnull, os.O_RDWR)

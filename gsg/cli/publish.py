@@ -46,7 +46,7 @@ Only: TypeAlias = "dict[str, Audience | None]"
     "audiences",
     metavar="ID[,ID]",
     multiple=True,
-    help="Ids of the only peers that may read it, as `gsg status` shows them. May be given again.",
+    help="Ids of the only peers that may read it, as `gsg status --json` shows them. May be given again.",
 )
 @click.option("--json", "as_json", is_flag=True, help="The summary as one line of JSON on standard output.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress, and no summary for people.")
@@ -162,11 +162,17 @@ async def _in_order(batches: AsyncIterator[list[Tuple]], send: Send, progress: P
     finally:
         # After a mistake in the file, what was sent before it still counts; after a failed request, so does what follows.
         failure: BaseException | None = None
-        while under_way:
-            try:
-                await settle()
-            except GsgError as error:
-                failure = failure or error
+        try:
+            while under_way:
+                try:
+                    await settle()
+                except GsgError as error:
+                    failure = failure or error
+        finally:
+            # Ctrl-C meanwhile: nobody waits for the rest.
+            for _, task in under_way:
+                task.cancel()
+            await asyncio.gather(*(task for _, task in under_way), return_exceptions=True)
         if failure is not None and sys.exc_info()[1] is None:
             raise failure
 

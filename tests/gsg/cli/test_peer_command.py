@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import shlex
 import signal
 import subprocess
 from pathlib import Path
@@ -37,6 +39,23 @@ def test_an_address_that_is_none_is_refused() -> None:
         2,
         "gsg: 'localhost:8470' is no address of a peer; expected one like http://127.0.0.1:8470\n",
     )
+
+
+@pytest.mark.parametrize("closed", [(0,), (1,), (2,), (0, 1, 2)], ids=str)
+def test_a_supervisor_may_close_standard_streams(closed: tuple[int, ...], tmp_path: Path) -> None:
+    redirect = " ".join(f"{number}>&-" for number in closed)
+    peer = shlex.join(peer_command("--listen", ":0", "--http", "none", "--data", str(tmp_path / "data")))
+    process = subprocess.Popen(["bash", "-c", f"exec {peer} {redirect}"], stdin=subprocess.DEVNULL, stdout=-3, stderr=-3)
+    try:
+        # Its key is written when it is about to enter.
+        while process.poll() is None and not (tmp_path / "data" / "identity").exists():
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(0.05)
+        process.send_signal(signal.SIGINT)
+
+        assert process.wait(END_S) in (0, 130)
+    finally:
+        process.kill()
 
 
 def host_and_port(url: str) -> str:
