@@ -151,6 +151,8 @@ class Joining:
             if refusal is None:
                 return NO_ANSWER
             # That this side refuses is no proof that a peer is there: whoever can send from its address could have answered.
+            if refusal is Refusal.NOT_ALLOWED:
+                return f"{REFUSED}{refusal.sentence}; its id is {own.hex()}"
             return refusal.sentence if refusal is Refusal.UNLISTED else f"{REFUSED}{refusal.sentence}"
         if who == own:
             return OURSELVES

@@ -25,9 +25,9 @@ class Twins:
         if now - self._told_s >= TWIN_S:
             self._told_s = now
             log.error(
-                "peer %s runs twice, as the one at %s shows; some peers know this process, and some the other, so rows and facts "
-                "are missing at both: stop one of them, and give each peer a --data directory of its own, since a copy of one is "
-                "the same peer",
+                "peer %s runs twice: the other one is at %s, or the peer there has met it; some peers know this process, and some "
+                "the other, so rows and facts are missing at both: stop one of them, and give each peer a --data directory of its "
+                "own, since a copy of one is the same peer",
                 self._own.hex()[:12],
                 show(*address),
             )

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from itertools import count
+from ssl import SSLError
 from types import TracebackType
 from typing import Self, TypeAlias, TypeVar
 from urllib.parse import urlsplit
@@ -21,7 +22,7 @@ from . import model
 from .audiences import audience_of
 from .backlog import LIMIT, Overflow, check_limit, overflow_of
 from .client_subscription import ClientSubscription
-from .errors import DoorClosed, GsgError, LocalError, Overrun, PeerMisbehaved, PeerUnreachable, Refused, Stale
+from .errors import DoorClosed, GsgError, LocalError, Overrun, PeerMisbehaved, PeerUnreachable, Refused, Stale, reason
 from .explanations import HeldKey, Holding, Plan, Why, WhyNot
 from .features import Key
 from .http.protocol import (
@@ -129,7 +130,9 @@ class Client:
                 "`http door at` (its --http), not that of --listen or --pedro; name it with --peer URL or GSG_PEER"
             ) from None
         except (OSError, InvalidHandshake, InvalidURI, EOFError, UnicodeError) as error:
-            problem = str(error) or "no answer"
+            # TLS has no words of the system's.
+            said = reason(error) if isinstance(error, OSError) and not isinstance(error, SSLError) else str(error)
+            problem = said or "no answer"
             raise PeerUnreachable(
                 f"no peer answers at {self.url}: {problem}; start one with `gsg peer`, or name another with --peer URL or GSG_PEER"
             ) from None

@@ -95,6 +95,8 @@ class LiveSubscription:
         while not len(self._backlog) and self._overrun is None and self._stale is None:
             if self._ended:
                 if self._error is not None:
+                    # Again each time; whoever goes on reading all the same is not to keep everybody else waiting.
+                    await asyncio.sleep(0)
                     raise self._error
                 return []
             if self._news is None:

@@ -359,8 +359,8 @@ class Subscriber:
         """This peer was stopped for so long: every subscription is told where others may have given up keeping events for it."""
         if away_s >= BACK_S:
             overrun = Overrun(
-                f"events may have been missed: this peer was stopped for {away_s:.0f} s, and others keep them for {BACK_S:.0f} s; "
-                "rows that are state will be right again in a moment",
+                f"events may have been missed: this peer was stopped for {away_s:.0f} s, and others keep them for one that is "
+                f"back within {BACK_S:.0f} s; rows that are state will be right again in a moment",
                 lost=0,
             )
             for standing in list(self._standing.values()):

@@ -182,7 +182,7 @@ async def test_the_readme_leads_from_nothing_to_rows(environment: dict[str, str]
         assert sorted([await line_of(subscriber) for _ in appearing]) == appearing
         assert await run(retract, environment) == ""
         assert [await line_of(subscriber)] == told[len(appearing) :]
-        assert "peers known to 127.0.0.1:" in await run(status, environment)
+        assert "peer known to 127.0.0.1:" in await run(status, environment)
     finally:
         subscriber.terminate()
         await subscriber.wait()

@@ -20,7 +20,7 @@ AnyCommand = TypeVar("AnyCommand", bound=Callable[..., Any])  # Any: click calls
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 SECRET_NEXT = "make one with `(umask 077; openssl rand -hex 32 > {file})`, and copy it to every peer"
-ALLOWED_NEXT = "write into it the ids of the peers that may come, one a line, as `gsg status` shows them"
+ALLOWED_NEXT = "write into it the ids of the peers that may come, one a line, as they say when they start or are refused"
 _OPTIONS = [
     click.option(
         "--secret-file",
@@ -88,7 +88,8 @@ def network_of(secret_file: Path | None, allow_peers: Path | None, link_tls: str
 
 def members_of(network: Network) -> str:
     """Whom a peer talks with, for a person to read."""
-    allowed = "" if network.allowed is None else f"those of the {len(network.allowed):,} peers allowed who "
+    count = 0 if network.allowed is None else len(network.allowed)
+    allowed = "" if network.allowed is None else f"those of the {count:,} peer{'' if count == 1 else 's'} allowed who "
     if network.secret is not None:
         return f"members: {allowed or 'those who '}have the network's secret"
     if network.allowed is not None:

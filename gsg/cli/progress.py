@@ -78,7 +78,7 @@ class PublishProgress:
             rate = (self.facts + self.events) / max(seconds, 1e-9)
             changed = f"; {self.changed:,} changed something" if self.facts or not self.events else ""
             click.echo(f"{self._tuples()} acknowledged in {seconds:.1f} s ({rate:,.0f}/s){changed}", err=True)
-        else:
+        elif self._started_s:
             were = "was" if self.facts + self.events == 1 else "were"
             click.echo(f"{self._tuples()} {were} acknowledged before this stopped", err=True)
 

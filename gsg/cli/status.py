@@ -29,7 +29,9 @@ async def _status(as_json: bool, url: str) -> None:
 
     output = console()
     asked = report.peers[0]
-    output.print(f"{len(report.peers)} peers known to {asked.address}, whose id is {asked.peer.hex()}")
+    output.print(
+        f"{len(report.peers)} peer{'' if len(report.peers) == 1 else 's'} known to {asked.address}, whose id is {asked.peer.hex()}"
+    )
     output.print(peers_table(report))
     output.print(PEERS_LEGEND, style="dim", soft_wrap=False)
     if any(one.count for peer in report.peers for one in peer.counts):

@@ -61,7 +61,9 @@ def command(
     gsg subscribe '(?film, <http://example.org/film/directedBy>, ?who)'
     gsg subscribe '(?x, ^on, ?y), NOT { (?y, ^color, red) }' --jsonl
     """
-    if (text is None) == (file is None):
+    if text is not None and file is not None:
+        raise click.UsageError("give the query as TEXT, or its file with --file, not both")
+    if text is None and file is None:
         raise click.UsageError("give the query as TEXT, or its file with --file")
     run(_subscribe(text, file, language, jsonl, snapshot, count, max_tokens, overflow, url))
 

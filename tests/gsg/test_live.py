@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
+from contextlib import suppress
 
 import pytest
 
@@ -182,6 +183,26 @@ async def test_what_ended_a_subscription_is_raised_after_what_had_come() -> None
         await made.subscription.batch(1)
     await made.subscription.close()
     assert made.closed == 0
+
+
+async def test_who_goes_on_reading_what_has_ended_keeps_nobody_waiting() -> None:
+    subscription = Made().subscription
+    subscription.ended(Overrun("too slow", lost=1))
+    turns = 0
+
+    async def read_on() -> None:
+        nonlocal turns
+        while True:
+            with suppress(Overrun):
+                await subscription.batch(1)
+            turns += 1
+
+    reading = asyncio.create_task(read_on())
+    for _ in range(5):
+        await asyncio.sleep(0)
+    reading.cancel()
+
+    assert 1 < turns < 10
 
 
 async def test_a_reader_that_was_too_slow_for_events_is_told_once() -> None:

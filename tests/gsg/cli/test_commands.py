@@ -77,6 +77,13 @@ def test_a_script_inserts_deletes_and_notifies(gsg: Gsg, tmp_path: Path) -> None
     assert rows(gsg, "(scripted, ?n)") == ["+ ?n=2"]
 
 
+def test_a_script_with_a_mistake_is_not_said_to_have_been_begun(gsg: Gsg) -> None:
+    result = gsg("publish", "--format", "gsg", "-", input="INSERT { (a, 1) ")
+
+    assert result.exit_code == 2
+    assert result.stderr.startswith("gsg: standard input line 1, ")
+
+
 def test_one_fact_is_counted_in_the_singular(gsg: Gsg) -> None:
     whole = gsg("publish", "--format", "nt", "-", input=triples("single", 1))
     broken = gsg("publish", "--format", "nt", "-", input=triples("single", 1) + "oops\n")
@@ -280,7 +287,7 @@ def test_live_rows_come_as_others_publish(url: str, gsg: Gsg) -> None:
         (["(?x)", "--language", "prolog"], "gsg: unknown language 'prolog'; known are: gsg"),
         (["--file", "/nowhere/at/all"], "gsg: cannot read /nowhere/at/all: "),
         ([], "Error: give the query as TEXT, or its file with --file"),
-        (["(?x)", "--file", "f"], "Error: give the query as TEXT, or its file with --file"),
+        (["(?x)", "--file", "f"], "Error: give the query as TEXT, or its file with --file, not both"),
         (["(?x)", "--count", "0"], "Error: Invalid value for '--count'"),
     ],
     ids=["half a query", "unknown language", "no file", "no query", "two queries", "no rows"],
@@ -403,7 +410,7 @@ def test_status_is_a_table_with_its_legend(gsg: Gsg, running_peer: dict[str, str
     result = gsg("status")
 
     assert result.exit_code == 0
-    assert result.stdout.startswith(f"1 peers known to {running_peer['listen']}, whose id is ")
+    assert result.stdout.startswith(f"1 peer known to {running_peer['listen']}, whose id is ")
     assert "share of all keys that the peer is responsible for" in result.stdout
 
 

@@ -98,10 +98,10 @@ def test_a_secret_in_the_environment_is_checked_too(secret: str) -> None:
     ("network", "said"),
     [
         (Network(), "members: everybody who reaches this peer; --secret-file FILE makes the network private"),
-        (Network(allowed=frozenset([b"a" * 20])), "members: those of the 1 peers allowed who come by, without a secret"),
+        (Network(allowed=frozenset([b"a" * 20])), "members: those of the 1 peer allowed who come by, without a secret"),
         (
             Network(b"what only members know", frozenset([b"a" * 20])),
-            "members: those of the 1 peers allowed who have the network's secret",
+            "members: those of the 1 peer allowed who have the network's secret",
         ),
     ],
     ids=["open", "a list", "both"],

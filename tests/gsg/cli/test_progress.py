@@ -54,6 +54,7 @@ def test_events_change_nothing(said: list[tuple[int, int | None]], sum_: str, ca
 def test_what_was_acknowledged_before_a_mistake_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     mistake = ValueError("a mistake")
     progress = PublishProgress("a script", io.BytesIO(), None, quiet=False)
+    progress.sending()
     progress.acknowledged(1, None)
 
     progress.__exit__(ValueError, mistake, None)
