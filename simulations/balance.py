@@ -22,6 +22,7 @@ from .loads import Spread, spread_of
 from .meeting import Meetings, check
 from .plan import Plan, make_plan
 from .randomness import Words
+from .spark import check_partitions
 from .strategies import Strategy
 from .tally import Loads, Tally
 from .watching import Progress, watched
@@ -35,7 +36,10 @@ Counter: TypeAlias = Callable[[Plan, Workload], Loads]
 """Whoever counts a workload's tuples by a plan."""
 
 TASK_TUPLES = 100_000_000
-"""Tuples of one task at most, some seconds' worth. Fewer are one task for each core: each hands over the loads of all peers."""
+"""Tuples of one task at most, some seconds' worth, where nobody says into how many parts they are to be cut. Fewer are one task for
+each core: each hands over the loads of all peers."""
+LEAST_TUPLES = 1 << 14
+"""Tuples that are worth a task of their own, where nobody says so."""
 BLOCK_PEERS = 1 << 12
 """Peers whose loads travel as one row."""
 BLOCK_SCHEMA = "block long, tuples binary, work binary, first_epoch binary"
@@ -132,14 +136,13 @@ def in_one_thread(progress: Progress | None = None) -> Counter:
 
 
 def on_spark(spark: SparkSession, *, partitions: int | None = None, progress: Progress | None = None) -> Counter:
-    """Counts in a session, in so many partitions, or one for each core. Raises BadParameter for no partitions."""
-    if partitions is not None and partitions < 1:
-        raise BadParameter(f"{partitions} partitions; expected 1 or more")
+    """Counts in a session, in so many partitions, or one for each core. Raises BadParameter for a number that cannot be."""
+    check_partitions(partitions)
 
     def count(plan: Plan, workload: Workload) -> Loads:
-        chunks = list(chunks_of(workload.tuples))
         cores = spark.sparkContext.defaultParallelism
-        cut = partitions or min(len(chunks), cores * -(-workload.tuples // (cores * TASK_TUPLES)))
+        cut = partitions or usual_cut(workload.tuples, cores)
+        chunks = list(chunks_of(workload.tuples, parts=cut))
         # What tasks share travels once to each machine.
         nothing = np.zeros(0, dtype=np.int64)
         shared = spark.sparkContext.broadcast((replace(plan, subscriptions=nothing, templates=nothing), workload))
@@ -166,6 +169,11 @@ def on_spark(spark: SparkSession, *, partitions: int | None = None, progress: Pr
         return loads
 
     return count
+
+
+def usual_cut(tuples: int, cores: int) -> int:
+    """Into how many parts tuples are cut where nobody says: as many for each core, unless they are few."""
+    return min(cores * -(-tuples // (cores * TASK_TUPLES)), -(-tuples // LEAST_TUPLES))
 
 
 def blocks_of(loads: Loads) -> Iterator[pyarrow.RecordBatch]:

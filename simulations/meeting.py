@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from gsg import placement
 from gsg.features import Template
-from gsg.messages import Load
-from gsg.placement import Anchor
+from gsg.placement import Anchor, Load
 
 from . import kernels
 from .kernels import Whole

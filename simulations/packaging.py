@@ -10,6 +10,16 @@ from .errors import BadParameter
 
 PACKAGES = ("rete", "dht", "gsg", "pedro_compat", "simulations")
 
+EXECUTORS = ("msgspec", "numpy", "pandas", "pyarrow")
+"""Packages that the machines need which count: those of experiments that are not named below."""
+DISSEMINATION = ("scipy",)
+"""What they need besides for ``dissemination``."""
+DRIVER = ("click", "matplotlib", "rich")
+"""What the machine needs besides which drives the run, and writes the report: in cluster mode one of the cluster's.
+
+Whoever reads a file, a trace or a history needs what gsg-router itself needs, and ``replay`` that on all machines.
+"""
+
 PROGRAM = '''"""Starts a simulation under spark-submit; the arguments are those of `gsg simulate`."""
 
 from gsg.cli.simulate import command

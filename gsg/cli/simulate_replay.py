@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .simulate_running import bar, mistakes_told
+from .simulate_running import bar, master_option, mistakes_told
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 )
 @click.option("--show", type=click.IntRange(min=0), default=20, show_default=True, help="Rows in the table, the first that came.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document with all rows instead of the table.")
-@click.option("--master", default="local[*]", show_default=True, help="Spark's master; 'given' under spark-submit.")
+@master_option
 @click.option("--partitions", type=click.IntRange(min=1), help="Into how many parts it is cut. [default: one for each core]")
 @click.option(
     "--engine",
@@ -43,7 +43,7 @@ def command(
     out: Path | None,
     show: int,
     as_json: bool,
-    master: str,
+    master: str | None,
     partitions: int | None,
     engine: str,
 ) -> None:

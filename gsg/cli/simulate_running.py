@@ -28,7 +28,7 @@ class How:
     """How a run goes, whatever is run: where and by what, and where its results go."""
 
     out: Path
-    master: str
+    master: str | None
     partitions: int | None
     engine: str
     as_json: bool
@@ -45,12 +45,17 @@ class How:
         return session("gsg simulate", master=self.master)
 
 
+master_option = click.option(
+    "--master", help="Spark's master; 'given' is the one of Spark's own settings. [default: spark-submit's, elsewhere local[*]]"
+)
+
+
 def run_options(*, cut: str) -> Callable[[Command], Command]:
     """The options that all experiments have, below their own ones; ``cut`` says what ``--partitions`` cuts into so many."""
     options = (
         click.option("--seed", default=1, show_default=True, help="The same seed gives the same result, however it is run."),
         click.option("--out", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Where results and report go."),
-        click.option("--master", default="local[*]", show_default=True, help="Spark's master; 'given' under spark-submit."),
+        master_option,
         click.option("--partitions", type=click.IntRange(min=1), help=cut),
         click.option(
             "--engine", type=click.Choice(["spark", "numpy"]), default="spark", show_default=True, help="numpy: in one thread."
