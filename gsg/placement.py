@@ -2,7 +2,7 @@
 
 Keys are bytes, of which the first 64 bits are what decides; whatever is derived from a key is computed from those alone, so that a
 simulation computes it for whole columns. A key may stand for a grid of cells (DESIGN section 6): a tuple goes to one row of them, a
-template to one column, and they meet in one cell. Most ways to spread a hot key are such a grid: two choices are two rows, a split
+template to one column, and they meet in one cell. Most ways to spread a hot key are such a grid: halves are two rows, a split
 by tuples any number of them, and epochs rows that tuples choose by the clock.
 
 It imports nothing of the overlay and of links: tasks of Spark take these decisions on machines that have little installed.

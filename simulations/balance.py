@@ -69,6 +69,19 @@ class Outcome:
         return len(self.templates)
 
     @property
+    def busiest_tuples(self) -> float:
+        """Copies of tuples at the busiest peer as a share of all tuples, which compares strategies whatever copies they send.
+
+        Above 1 where that peer has several keys of one tuple.
+        """
+        return int(self.loads.tuples.max()) / self.published
+
+    @property
+    def busiest_work(self) -> float:
+        """The busiest peer's share of all match work; 0 where there is none."""
+        return int(self.loads.work.max()) / max(1, int(self.loads.work.sum()))
+
+    @property
     def messages(self) -> int:
         """One for each copy of a tuple or a subscription, and two for each question; batching and look-ups are left out."""
         return int(self.loads.tuples.sum() + self.subscriptions.sum()) + 2 * self.questions
@@ -84,6 +97,8 @@ class Outcome:
             "copies_per_subscription": int(self.subscriptions.sum()) / self.subscribed,
             "messages": self.messages,
             "messages_per_tuple": self.messages / self.published,
+            "busiest_share_of_tuples": self.busiest_tuples,
+            "busiest_share_of_work": self.busiest_work,
             "lost_subscriptions": self.lost,
             "sampled_pairs": self.meetings.pairs,
             "sampled_pairs_met": self.meetings.met,
@@ -232,10 +247,16 @@ def add_blocks(loads: Loads, batch: pyarrow.RecordBatch) -> None:
             getattr(loads, load.name)[peers] += unpacked(part)
 
 
-def save(folder: Path, outcomes: list[Outcome], configuration: dict[str, object], ids: list[str]) -> None:
-    """Write what each peer has (Parquet), the numbers (JSON) and what was asked for (JSON) into a folder. Raises BadParameter.
+def save(
+    folder: Path,
+    outcomes: list[Outcome],
+    configuration: dict[str, object],
+    ids: list[str],
+    summary: list[dict[str, object]] | None = None,
+) -> None:
+    """Write what each peer has (Parquet), the numbers (JSON) and what ran (JSON) into a folder. Raises BadParameter.
 
-    ``ids`` are those of the peers in hexadecimal, in order.
+    ``ids`` are those of the peers in hexadecimal, in order; ``summary`` is that of the outcomes by default.
     """
     import pyarrow
     from pyarrow import parquet
@@ -254,6 +275,7 @@ def save(folder: Path, outcomes: list[Outcome], configuration: dict[str, object]
                 "work": outcome.loads.work,
             }
             parquet.write_table(pyarrow.table(columns), folder / file)
-        (folder / SUMMARY).write_text(json.dumps([outcome.summary() for outcome in outcomes], indent=2) + "\n")
+        numbers = [outcome.summary() for outcome in outcomes] if summary is None else summary
+        (folder / SUMMARY).write_text(json.dumps(numbers, indent=2) + "\n")
     except OSError as error:
         raise BadParameter(f"cannot write to {folder}: {(error.strerror or str(error)).lower()}") from None

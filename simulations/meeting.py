@@ -125,7 +125,7 @@ class OneByOne:
         return int(self._constants[position].facts[code])
 
     def _grid(self, load: Load) -> placement.Grid:
-        if self._strategy.spread is Spread.TWO_CHOICES:
+        if self._strategy.spread is Spread.HALVES:
             return placement.Grid(2, 1)
         if self._strategy.spread is Spread.EPOCHS:
             return placement.Grid(self._strategy.amount, 1)

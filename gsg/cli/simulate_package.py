@@ -28,5 +28,5 @@ def command(file: Path) -> None:
     click.echo(
         f"executors need Python 3.11 or newer with {', '.join(EXECUTORS)}; for dissemination {', '.join(DISSEMINATION)} as well"
     )
-    click.echo(f"the driver (in cluster mode a machine of the cluster) needs {', '.join(DRIVER)} as well, and pyspark itself")
+    click.echo(f"the driver (in cluster mode a machine of the cluster) needs {', '.join(DRIVER)} as well, and pyspark")
     click.echo("a driver that reads --events or --trace, and all machines for replay: pip install gsg-router")

@@ -35,7 +35,7 @@ ALL = (
     "grid-1+virtual-3+random",
     "composite+demand",
     "epochs-5+predicate",
-    "two-choices+demand",
+    "halves+demand",
     "rarest+replicas-3",
     "composite+demand+replicas-2",
     "epochs-5+replicas-4",
