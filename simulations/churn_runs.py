@@ -7,7 +7,7 @@ to be lost as its key, so shares of keys say what is lost in the mean, and share
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from statistics import fmean
 
@@ -17,7 +17,7 @@ from .churn import check, simulate
 from .errors import BadParameter
 from .experiments import ZIPF, usual_distinct
 from .findings import Findings, Shown, check_seed, drawn, made, save
-from .intervals import Interval, mean_of, quantile_of, share_of
+from .intervals import Interval, flat, mean_of, quantile_of, share_of
 from .matches import Meeting, meetings
 from .page import Figure
 from .plan import check as check_strategy
@@ -255,7 +255,7 @@ def found(request: ChurnRequest, losses: Sequence[Losses], met: dict[str, Meetin
         figures=_figures(request, losses, means),
         summary=[
             {
-                **asdict(mean),
+                **flat({field.name: getattr(mean, field.name) for field in fields(mean)}),
                 "sampled_matches": int(met[mean.strategy].matches.sum()),
                 "sampled_keys": len(met[mean.strategy].keys),
                 "sampled_matches_unposted": met[mean.strategy].unposted,

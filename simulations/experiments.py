@@ -14,7 +14,7 @@ from .loads import spread_of
 from .ownership import prefixes_of
 from .plan import check, make_plan, peer_ids
 from .provenance import Provenance, made_by
-from .remarks import malformed
+from .remarks import files_ignored, malformed
 from .report import Growth, write_report
 from .seeds import OverSeeds, check_seeds, figures_of
 from .strategies import STANDARD, Strategy, parse
@@ -164,12 +164,16 @@ def workload_of(request: BalanceRequest) -> tuple[Workload, list[bytes] | None, 
         distinct = _three(request.distinct, "--distinct", int) if request.distinct else usual_distinct(tuples)
         zipf = _three(request.zipf or ZIPF, "--zipf", float)
         return Synthetic(tuples, distinct, zipf, request.seed, hours * 3600), None, ""
-    from .reading import read
+    from .reading import EXAMPLES, read
 
     if not 0 < hours < float("inf"):
         raise BadParameter(f"tuples within {hours:g} h; expected more than 0")
     reading = read(request.events, seconds=hours * 3600)
-    return reading.recorded, None, "; ".join(malformed(reading.malformed, "line", reading.examples))
+    return (
+        reading.recorded,
+        None,
+        "; ".join([*malformed(reading.malformed, "line", reading.examples), *files_ignored(reading.ignored, "tuples", EXAMPLES)]),
+    )
 
 
 def _refuse_unused(request: BalanceRequest) -> None:

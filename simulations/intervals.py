@@ -10,7 +10,7 @@ the bound for the number of trials that were independent for certain.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,6 +41,17 @@ class Interval:
         if self.value == 1 and self.trials and self.low is not None:
             return f"all of {self.trials:,}, above {100 - float(_bound(1 - self.low).rstrip('%')):.8g}%"
         return _told(self, 100.0, "%")
+
+
+def flat(record: Mapping[str, object]) -> dict[str, object]:
+    """A record for programs: an interval is its value under its name, and its ends under that name with _low and _high."""
+    found: dict[str, object] = {}
+    for name, value in record.items():
+        if isinstance(value, Interval):
+            found |= {name: value.value, f"{name}_low": value.low, f"{name}_high": value.high}
+        else:
+            found[name] = value
+    return found
 
 
 def mean_of(values: Sequence[float]) -> Interval:

@@ -6,14 +6,14 @@ Targets are drawn evenly: keys are hashes, so those of any workload and any stra
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 import numpy as np
 
 from .errors import BadParameter
 from .findings import Findings, Shown, check_seed, drawn, made, save
-from .intervals import Interval, mean_of, share_of
+from .intervals import Interval, flat, mean_of, share_of
 from .page import Figure
 from .plots import Line
 from .provenance import Provenance, made_by
@@ -201,7 +201,7 @@ def found(request: RoutingRequest, ways: Sequence[Ways]) -> Findings:
         notes=_NOTES,
         tables=[Shown.of(_COLUMNS, whole)],
         figures=_figures(request, means),
-        summary=[asdict(mean) for mean in means],
+        summary=[flat({field.name: getattr(mean, field.name) for field in fields(mean)}) for mean in means],
         rows={"lookups": ways},
     )
 

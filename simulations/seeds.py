@@ -6,12 +6,12 @@ One seed is one overlay and one day: where its hottest keys fall is chance, and 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from .balance import Outcome
 from .errors import BadParameter
 from .findings import Shown
-from .intervals import Interval, mean_of
+from .intervals import Interval, flat, mean_of
 
 MAX_SEEDS = 1_000
 
@@ -44,7 +44,8 @@ class OverSeeds:
 
     def summary(self) -> dict[str, object]:
         """Each figure by name: its mean with the interval, and what it was with each seed."""
-        return {name: {**asdict(self.mean(name)), "values": list(values)} for name, values in self.values.items()}
+        means = flat({name: self.mean(name) for name in self.values})
+        return {**means, "values": {name: list(values) for name, values in self.values.items()}}
 
 
 def figures_of(outcome: Outcome) -> dict[str, float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -18,11 +17,12 @@ if TYPE_CHECKING:
 @click.option("--peers", type=int, help="How many peers. [default: 1000, or those that traced]")
 @click.option("--tuples", type=int, help="How many synthetic tuples. [default: 1000000]")
 @click.option(
-    "--events", type=click.Path(path_type=Path), help="Take the tuples of a file: .nt, .tsv, .jsonl (also .gz) or .parquet."
+    "--events",
+    metavar="PATH",
+    help="Take the tuples of a file, a folder or a pattern such as 'a/*.nt': .nt, .tsv, .csv, .jsonl (also .gz) or .parquet.",
 )
 @click.option(
     "--trace",
-    type=click.Path(path_type=Path),
     metavar="DIR",
     help="Take the tuples, subscriptions and peers of an overlay whose peers ran with --trace.",
 )
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 def command(
     peers: int | None,
     tuples: int | None,
-    events: Path | None,
-    trace: Path | None,
+    events: str | None,
+    trace: str | None,
     subscriptions: int | None,
     mix: str,
     distinct: str,
@@ -58,12 +58,13 @@ def command(
     """
     with mistakes_told():
         from simulations.experiments import BalanceRequest
+        from simulations.places import read_from
 
         request = BalanceRequest(
             peers=peers,
             tuples=tuples,
-            events=None if events is None else str(events),
-            trace=None if trace is None else str(trace),
+            events=None if events is None else str(read_from(events, "--events")),
+            trace=None if trace is None else str(read_from(trace, "--trace")),
             subscriptions=subscriptions,
             mix=mix,
             distinct=distinct,

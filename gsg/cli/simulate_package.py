@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import click
 
 
 @click.command(short_help="Make the zip that spark-submit hands to a cluster.")
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False), default=Path("gsg-simulations.zip"))
-def command(file: Path) -> None:
+@click.argument("name", metavar="FILE", default="gsg-simulations.zip")
+def command(name: str) -> None:
     """Write our packages into FILE, and the program that begins a run beside it.
 
     It is said what the machines of the cluster need: those that count, and the one that drives the run.
     """
     from simulations.errors import SimulationError
     from simulations.packaging import DISSEMINATION, DRIVER, EXECUTORS, write_package
+    from simulations.places import written_to
 
     try:
+        file = written_to(name, "FILE")
         program = write_package(file)
     except SimulationError as error:
         click.echo(f"gsg: {error}", err=True)

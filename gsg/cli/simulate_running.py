@@ -28,6 +28,7 @@ class How:
     """How a run goes, whatever is run: where and by what, and where its results go."""
 
     out: Path
+    """A folder of this machine."""
     master: str | None
     partitions: int | None
     engine: str
@@ -87,7 +88,7 @@ def run_options(*, cut: str) -> Callable[[Command], Command]:
     """The options that all experiments have, below their own ones; ``cut`` says what ``--partitions`` cuts into so many."""
     options = (
         click.option("--seed", default=1, show_default=True, help="The same seed gives the same result, however it is run."),
-        click.option("--out", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Where results and report go."),
+        click.option("--out", required=True, metavar="DIR", help="Where results and report go."),
         master_option,
         click.option("--partitions", type=click.IntRange(min=1), help=cut),
         click.option(
@@ -99,6 +100,10 @@ def run_options(*, cut: str) -> Callable[[Command], Command]:
     def decorated(command: Command) -> Command:
         @wraps(command)
         def bundled(**given: Any) -> None:  # Any: as above
+            with mistakes_told():
+                from simulations.places import written_to
+
+                given["out"] = written_to(given["out"])
             how = How(**{one.name: given.pop(one.name) for one in fields(How)})
             command(how=how, **given)
 
