@@ -11,9 +11,9 @@ from .errors import LocalError, PeerUnreachable
 from .exchange import Exchange
 from .features import Template, key
 from .holders import Holders
-from .messages import AskLoads, Load, Loads
+from .messages import AskLoads, Loads
 from .model import Term
-from .placement import Anchor, choose_anchor, drawn, predicate_anchor, random_anchor
+from .placement import Anchor, Load, choose_anchor, drawn, predicate_anchor, random_anchor
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from .audiences import Audience, PeerId, restricted, restricted_each
 from .errors import PeerMisbehaved
 from .features import Template
 from .model import Term, Tuple
+from .placement import Load
 
 After: TypeAlias = list[tuple[bytes, int, int]]
 """Rendezvous, and for each the last number that a publisher has sent there, and the last of an event, 0 for none of late: what
@@ -166,14 +167,6 @@ class AskLoads(_Message, tag=5, frozen=True):
     request: int
     template: Template
     positions: list[int]
-
-
-class Load(_Message, frozen=True):
-    """What lies under one key, and whether the template that was asked about is among its templates."""
-
-    facts: int
-    templates: int
-    posted: bool
 
 
 class Loads(_Message, tag=6, frozen=True):

@@ -2,8 +2,10 @@
 
 Keys are bytes, of which the first 64 bits are what decides; whatever is derived from a key is computed from those alone, so that a
 simulation computes it for whole columns. A key may stand for a grid of cells (DESIGN section 6): a tuple goes to one row of them, a
-template to one column, and they meet in one cell. Most ways to spread a hot key are such a grid: two choices are two rows, a split
+template to one column, and they meet in one cell. Most ways to spread a hot key are such a grid: halves are two rows, a split
 by tuples any number of them, and epochs rows that tuples choose by the clock.
+
+It imports nothing of the overlay and of links: tasks of Spark take these decisions on machines that have little installed.
 """
 
 from __future__ import annotations
@@ -12,8 +14,9 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
+import msgspec
+
 from .features import Template
-from .messages import Load
 
 NOWHERE = -1
 """The anchor of a template without constants: it is posted at every peer (see :mod:`gsg.features`)."""
@@ -21,6 +24,14 @@ NOWHERE = -1
 
 REPLICAS = 3
 """How many peers hold a key (DESIGN section 6), where there are so many: all but one may die at once."""
+
+
+class Load(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What lies under one key, and whether the template that was asked about is among its templates."""
+
+    facts: int
+    templates: int
+    posted: bool
 
 
 class Anchor(StrEnum):

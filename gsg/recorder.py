@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .errors import LocalError, Unsupported, reason
+from .locations import scheme_of
 from .trace import OPEN, Record, What, condition_text, part_name, schema, text_of
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ class Parts:
             from pyarrow import parquet
         except ImportError as error:
             raise Unsupported(f"a trace needs pyarrow ({error}); install the extra: pip install 'gsg-router[sim]'") from None
+        if (elsewhere := scheme_of(folder)) is not None:
+            raise LocalError(f"cannot trace to {elsewhere}: that is another file system; expected a folder of this machine")
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:

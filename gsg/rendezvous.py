@@ -28,10 +28,11 @@ from .entries import Entries
 from .errors import Refused
 from .features import HOME, Key, Template, keys_at
 from .gathering import gathered
-from .messages import After, Event, Gap, InsertCondition, Load, Message, Moved, Origin, Snapshot
+from .messages import After, Event, Gap, InsertCondition, Message, Moved, Origin, Snapshot
 from .model import Term, Tuple
 from .passages import Passage, Reached, Reaching, fed_by
 from .passing import Passing
+from .placement import Load
 from .posting import AnyFeed, EventFeed, Feed, Posted, Stand, StandbyFeed, Subscriber, anchor_key, deltas, key_of
 from .stands import EVERYWHERE, Stands, is_taken
 from .stored import stored

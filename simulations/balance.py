@@ -22,6 +22,7 @@ from .loads import Spread, spread_of
 from .meeting import Meetings, check
 from .plan import Plan, make_plan
 from .randomness import Words
+from .spark import check_partitions
 from .strategies import Strategy
 from .tally import Loads, Tally
 from .watching import Progress, watched
@@ -35,7 +36,10 @@ Counter: TypeAlias = Callable[[Plan, Workload], Loads]
 """Whoever counts a workload's tuples by a plan."""
 
 TASK_TUPLES = 100_000_000
-"""Tuples of one task at most, some seconds' worth. Fewer are one task for each core: each hands over the loads of all peers."""
+"""Tuples of one task at most, some seconds' worth, where nobody says into how many parts they are to be cut. Fewer are one task for
+each core: each hands over the loads of all peers."""
+LEAST_TUPLES = 1 << 14
+"""Tuples that are worth a task of their own, where nobody says so."""
 BLOCK_PEERS = 1 << 12
 """Peers whose loads travel as one row."""
 BLOCK_SCHEMA = "block long, tuples binary, work binary, first_epoch binary"
@@ -65,6 +69,19 @@ class Outcome:
         return len(self.templates)
 
     @property
+    def busiest_tuples(self) -> float:
+        """Copies of tuples at the busiest peer as a share of all tuples, which compares strategies whatever copies they send.
+
+        Above 1 where that peer has several keys of one tuple.
+        """
+        return int(self.loads.tuples.max()) / self.published
+
+    @property
+    def busiest_work(self) -> float:
+        """The busiest peer's share of all match work; 0 where there is none."""
+        return int(self.loads.work.max()) / max(1, int(self.loads.work.sum()))
+
+    @property
     def messages(self) -> int:
         """One for each copy of a tuple or a subscription, and two for each question; batching and look-ups are left out."""
         return int(self.loads.tuples.sum() + self.subscriptions.sum()) + 2 * self.questions
@@ -80,6 +97,8 @@ class Outcome:
             "copies_per_subscription": int(self.subscriptions.sum()) / self.subscribed,
             "messages": self.messages,
             "messages_per_tuple": self.messages / self.published,
+            "busiest_share_of_tuples": self.busiest_tuples,
+            "busiest_share_of_work": self.busiest_work,
             "lost_subscriptions": self.lost,
             "sampled_pairs": self.meetings.pairs,
             "sampled_pairs_met": self.meetings.met,
@@ -132,14 +151,13 @@ def in_one_thread(progress: Progress | None = None) -> Counter:
 
 
 def on_spark(spark: SparkSession, *, partitions: int | None = None, progress: Progress | None = None) -> Counter:
-    """Counts in a session, in so many partitions, or one for each core. Raises BadParameter for no partitions."""
-    if partitions is not None and partitions < 1:
-        raise BadParameter(f"{partitions} partitions; expected 1 or more")
+    """Counts in a session, in so many partitions, or one for each core. Raises BadParameter for a number that cannot be."""
+    check_partitions(partitions)
 
     def count(plan: Plan, workload: Workload) -> Loads:
-        chunks = list(chunks_of(workload.tuples))
         cores = spark.sparkContext.defaultParallelism
-        cut = partitions or min(len(chunks), cores * -(-workload.tuples // (cores * TASK_TUPLES)))
+        cut = partitions or usual_cut(workload.tuples, cores)
+        chunks = list(chunks_of(workload.tuples, parts=cut))
         # What tasks share travels once to each machine.
         nothing = np.zeros(0, dtype=np.int64)
         shared = spark.sparkContext.broadcast((replace(plan, subscriptions=nothing, templates=nothing), workload))
@@ -166,6 +184,11 @@ def on_spark(spark: SparkSession, *, partitions: int | None = None, progress: Pr
         return loads
 
     return count
+
+
+def usual_cut(tuples: int, cores: int) -> int:
+    """Into how many parts tuples are cut where nobody says: as many for each core, unless they are few."""
+    return min(cores * -(-tuples // (cores * TASK_TUPLES)), -(-tuples // LEAST_TUPLES))
 
 
 def blocks_of(loads: Loads) -> Iterator[pyarrow.RecordBatch]:
@@ -224,10 +247,16 @@ def add_blocks(loads: Loads, batch: pyarrow.RecordBatch) -> None:
             getattr(loads, load.name)[peers] += unpacked(part)
 
 
-def save(folder: Path, outcomes: list[Outcome], configuration: dict[str, object], ids: list[str]) -> None:
-    """Write what each peer has (Parquet), the numbers (JSON) and what was asked for (JSON) into a folder. Raises BadParameter.
+def save(
+    folder: Path,
+    outcomes: list[Outcome],
+    configuration: dict[str, object],
+    ids: list[str],
+    summary: list[dict[str, object]] | None = None,
+) -> None:
+    """Write what each peer has (Parquet), the numbers (JSON) and what ran (JSON) into a folder. Raises BadParameter.
 
-    ``ids`` are those of the peers in hexadecimal, in order.
+    ``ids`` are those of the peers in hexadecimal, in order; ``summary`` is that of the outcomes by default.
     """
     import pyarrow
     from pyarrow import parquet
@@ -246,6 +275,7 @@ def save(folder: Path, outcomes: list[Outcome], configuration: dict[str, object]
                 "work": outcome.loads.work,
             }
             parquet.write_table(pyarrow.table(columns), folder / file)
-        (folder / SUMMARY).write_text(json.dumps([outcome.summary() for outcome in outcomes], indent=2) + "\n")
+        numbers = [outcome.summary() for outcome in outcomes] if summary is None else summary
+        (folder / SUMMARY).write_text(json.dumps(numbers, indent=2) + "\n")
     except OSError as error:
         raise BadParameter(f"cannot write to {folder}: {(error.strerror or str(error)).lower()}") from None

@@ -42,6 +42,8 @@ class Lost:
     matches_without: float
     copies_moved: float
     """Holders that had to be given a key, per key."""
+    apart: int
+    """Sets of holders in the first epoch of which no two share a peer: so many trials, at least, are independent of each other."""
 
 
 def check(*, peers: int, replicas: int, dying: float, epochs: int) -> None:
@@ -70,6 +72,7 @@ def simulate(
     ids = Stream(seed, "peers", 0).words(0, peers)
     # Peers are told apart by their ids, which are never used again: a peer that joins in the place of a dead one is another.
     posted = ids[Ownership(ids).holders(keys, replicas)]
+    apart = sets_apart(posted)
     kept = posted.copy()
     has = np.ones(kept.shape, dtype=bool)
     """Whether each of the closest has the template, with hand-over."""
@@ -94,7 +97,19 @@ def simulate(
             float(share[~survives].sum()),
             float(share[~met].sum()),
             float(moved / len(keys)),
+            apart,
         )
+
+
+def sets_apart(holders: NDArray[np.uint64]) -> int:
+    """How many rows, taken as they come in order, share no peer with one that was taken before."""
+    taken: set[int] = set()
+    apart = 0
+    for row in np.unique(np.sort(holders, axis=1), axis=0).tolist():
+        if taken.isdisjoint(row):
+            taken.update(row)
+            apart += 1
+    return apart
 
 
 def _among(wanted: NDArray[np.uint64], ordered: NDArray[np.uint64]) -> NDArray[np.bool_]:

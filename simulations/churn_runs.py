@@ -7,7 +7,7 @@ to be lost as its key, so shares of keys say what is lost in the mean, and share
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from statistics import fmean
 
@@ -15,19 +15,23 @@ import numpy as np
 
 from .churn import check, simulate
 from .errors import BadParameter
-from .experiments import usual_distinct
+from .experiments import ZIPF, usual_distinct
 from .findings import Findings, Shown, check_seed, drawn, made, save
+from .intervals import Interval, flat, mean_of, quantile_of, share_of
 from .matches import Meeting, meetings
 from .page import Figure
 from .plan import check as check_strategy
 from .plan import peer_ids
 from .plots import Line
+from .provenance import Provenance, made_by
 from .randomness import Stream
-from .strategies import parse
+from .strategies import Strategy, parse
 from .sweep import Player, Sweep, check_cases
-from .workload import COMMON_MIX, Synthetic, check_subscriptions, parse_mix
+from .workload import COMMON_MIX, POSITIONS, Synthetic, check_subscriptions, parse_mix
 
 MAX_RUNS = 1_000
+MOST_RUNS = 0.9
+"""A quantile that some tens of runs can tell; what the worst of all runs is hangs on how many there are."""
 USUAL_REPLICAS = (1, 2, 3, 5, 8)
 """As far as there are peers to hold a key."""
 USUAL_SHARE = 0.2
@@ -48,13 +52,15 @@ class ChurnRequest:
     replicas: tuple[int, ...] = ()
     dying: tuple[float, ...] = (0.05, 0.1, 0.2, 0.4)
     epochs: int = 10
-    runs: int = 20
+    runs: int = 40
     seed: int = 1
 
     def completed(self) -> ChurnRequest:
         """With what is usual in the place of what was not said."""
         usual = tuple(replicas for replicas in USUAL_REPLICAS if replicas <= self.peers)
-        return self if self.replicas else replace(self, replicas=usual or (1,))
+        strategies = dict.fromkeys(parse(name).name for name in self.strategies or ("rarest",))
+        mix = parse_mix(self.mix) if self.mix else COMMON_MIX
+        return replace(self, replicas=self.replicas or usual or (1,), strategies=tuple(strategies), mix=str(mix))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +88,7 @@ class Losses:
     matches_with_hand_over: float
     matches_without: float
     copies_moved: float
+    apart: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,31 +118,33 @@ class Play:
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """All runs of one setting."""
+    """All runs of one setting: shares of keys that are lost, where matches are not named, in the mean."""
 
     strategy: str
     replicas: int
     dying: float
     runs: int
-    first_with: float
+    first_with: Interval
     """Lost after one epoch, with hand-over."""
-    first_without: float
-    first_closest_alone: float
-    worst_matches_with: float
-    """Matches lost after one epoch, with hand-over, in the run that lost most."""
-    worst_matches_without: float
-    last_with: float
+    first_without: Interval
+    first_closest_alone: Interval
+    first_matches_with: Interval
+    """Matches lost after one epoch, with hand-over: the same in the mean, less surely where they meet under few keys."""
+    most_runs_with: Interval
+    """What MOST_RUNS of the runs do not exceed of that."""
+    last_with: Interval
     """Lost after all epochs."""
-    last_without: float
-    copies_moved: float
+    last_without: Interval
+    copies_moved: Interval
     """Holders that had to be given a key, per key and epoch."""
 
 
 def sweep_of(request: ChurnRequest) -> Sweep[Case, Losses]:
-    """What is to be played, of a request that is completed. Raises BadParameter."""
+    """What is to be played. Raises BadParameter."""
     check_seed(request.seed)
-    strategies = list({strategy.name: strategy for strategy in map(parse, request.strategies or ("rarest",))}.values())
-    mix = parse_mix(request.mix) if request.mix else COMMON_MIX
+    request = request.completed()
+    strategies = list(map(parse, request.strategies))
+    mix = parse_mix(request.mix)
     if not 0 < request.runs <= MAX_RUNS:
         raise BadParameter(f"{request.runs} runs; expected 1 to {MAX_RUNS}")
     for replicas in request.replicas:
@@ -144,6 +153,7 @@ def sweep_of(request: ChurnRequest) -> Sweep[Case, Losses]:
     check_cases(len(strategies) * len(request.replicas) * len(request.dying) * request.runs)
     for strategy in strategies:
         check_strategy(strategy, request.peers)
+        refuse_without_effect(strategy)
     check_subscriptions(request.subscriptions)
     workload = Synthetic(request.tuples, usual_distinct(max(1, request.tuples)), seed=request.seed)
     subscriptions = workload.subscriptions(request.subscriptions, mix, request.seed)
@@ -159,7 +169,25 @@ def sweep_of(request: ChurnRequest) -> Sweep[Case, Losses]:
     return Sweep(Losses, cases, Play(request.peers, request.epochs, request.seed, met))
 
 
-def run(request: ChurnRequest, player: Callable[[], Player], out: Path, title: Callable[[str], None] = lambda _: None) -> Findings:
+def refuse_without_effect(strategy: Strategy) -> None:
+    """Raises BadParameter for what would not be looked at, or changes nothing: its figures would pass for those of the strategy."""
+    refused = {
+        f"replicas-{strategy.replicas}": (strategy.replicas > 1, "how many holders a key has is said by --replicas"),
+        f"virtual-{strategy.virtual}": (strategy.virtual > 1, "peers live and die under one id each here"),
+        "demand": (strategy.demand, "a tuple that goes nowhere would have met nothing, so it changes nothing that is lost"),
+    }
+    for part, (there, why) in refused.items():
+        if there:
+            raise BadParameter(f"strategy {strategy.name!r}: churn has no {part!r}: {why}; leave it out")
+
+
+def run(
+    request: ChurnRequest,
+    player: Callable[[], Player],
+    out: Path,
+    title: Callable[[str], None] = lambda _: None,
+    provenance: Provenance = made_by,
+) -> Findings:
     """Play all cases and leave the findings in a folder; whatever is impossible is refused before ``player`` starts anything.
 
     Raises SimulationError.
@@ -173,7 +201,8 @@ def run(request: ChurnRequest, player: Callable[[], Player], out: Path, title: C
     losses = play(sweep)
     assert isinstance(sweep.play, Play)
     findings = found(request, losses, sweep.play.meetings)
-    save(folder, findings, asdict(request))
+    law = {"constants": dict(zip(POSITIONS, usual_distinct(request.tuples), strict=True)), "zipf": ZIPF}
+    save(folder, findings, {**asdict(request), **law, **provenance()})
     return findings
 
 
@@ -186,23 +215,32 @@ def means_of(losses: Sequence[Losses]) -> list[Mean]:
     for (strategy, replicas, dying), some in sorted(settings.items(), key=lambda item: item[0]):
         epochs = max(one.epoch for one in some)
         first, last = ([one for one in some if one.epoch == epoch] for epoch in (1, epochs))
+        apart = sum(one.apart for one in first)
         means.append(
             Mean(
                 strategy=strategy,
                 replicas=replicas,
                 dying=dying,
                 runs=len(first),
-                first_with=fmean(one.with_hand_over for one in first),
-                first_without=fmean(one.without for one in first),
-                first_closest_alone=fmean(one.closest_alone for one in first),
-                worst_matches_with=max(one.matches_with_hand_over for one in first),
-                worst_matches_without=max(one.matches_without for one in first),
-                last_with=fmean(one.with_hand_over for one in last),
-                last_without=fmean(one.without for one in last),
-                copies_moved=fmean(one.copies_moved for one in some),
+                first_with=share_of([one.with_hand_over for one in first], apart),
+                first_without=share_of([one.without for one in first], apart),
+                first_closest_alone=share_of([one.closest_alone for one in first], apart),
+                first_matches_with=share_of([one.matches_with_hand_over for one in first], apart),
+                most_runs_with=quantile_of([one.matches_with_hand_over for one in first], MOST_RUNS),
+                last_with=share_of([one.with_hand_over for one in last], apart),
+                last_without=share_of([one.without for one in last], apart),
+                copies_moved=mean_of(_by_run(some)),
             )
         )
     return means
+
+
+def _by_run(losses: Sequence[Losses]) -> list[float]:
+    """Copies moved, in the mean of the epochs of each run."""
+    moved: dict[int, list[float]] = {}
+    for one in losses:
+        moved.setdefault(one.run, []).append(one.copies_moved)
+    return [fmean(of_run) for of_run in moved.values()]
 
 
 def found(request: ChurnRequest, losses: Sequence[Losses], met: dict[str, Meeting]) -> Findings:
@@ -211,13 +249,13 @@ def found(request: ChurnRequest, losses: Sequence[Losses], met: dict[str, Meetin
     return Findings(
         title="What is lost while peers come and go",
         lead=f"Matches of {request.tuples:,} tuples and {request.subscriptions:,} subscriptions over {request.peers:,} peers, "
-        f"{request.epochs} epochs, mean of {request.runs} runs.",
+        f"{request.epochs} epochs, {request.runs} runs.",
         notes=_NOTES,
-        tables=[Shown.of(_COLUMNS, means)],
+        tables=_tables(means, met),
         figures=_figures(request, losses, means),
         summary=[
             {
-                **asdict(mean),
+                **flat({field.name: getattr(mean, field.name) for field in fields(mean)}),
                 "sampled_matches": int(met[mean.strategy].matches.sum()),
                 "sampled_keys": len(met[mean.strategy].keys),
                 "sampled_matches_unposted": met[mean.strategy].unposted,
@@ -242,25 +280,25 @@ def _figures(request: ChurnRequest, losses: Sequence[Losses], means: Sequence[Me
     for look, share in enumerate(request.dying):
         some = [mean for mean in mine if mean.dying == share]
         against_r += [
-            line(f"{share:.0%} die, hand-over", some, lambda mean: mean.first_with, look),
-            line(f"{share:.0%} die, without", some, lambda mean: mean.first_without, look + DASHED),
+            line(f"{share:.0%} die, hand-over", some, lambda mean: mean.first_with.value, look),
+            line(f"{share:.0%} die, without", some, lambda mean: mean.first_without.value, look + DASHED),
         ]
     regimes = [
-        line("hand-over", at_usual, lambda mean: mean.first_with, 0),
+        line("hand-over", at_usual, lambda mean: mean.first_with.value, 0),
         line("expected with hand-over", at_usual, lambda mean: mean.dying**mean.replicas, DOTTED),
-        line("without hand-over", at_usual, lambda mean: mean.first_without, 1),
-        line("without, facts to the closest alone", at_usual, lambda mean: mean.first_closest_alone, 2),
+        line("without hand-over", at_usual, lambda mean: mean.first_without.value, 1),
+        line("without, facts to the closest alone", at_usual, lambda mean: mean.first_closest_alone.value, 2),
     ]
     moved = [
-        line(f"{share:.0%} die", [mean for mean in mine if mean.dying == share], lambda mean: mean.copies_moved, look)
+        line(f"{share:.0%} die", [mean for mean in mine if mean.dying == share], lambda mean: mean.copies_moved.value, look)
         for look, share in enumerate(request.dying)
     ]
     by_strategy = []
     for look, name in enumerate(dict.fromkeys(mean.strategy for mean in means)):
         some = [mean for mean in means if mean.strategy == name and mean.dying == usual]
         by_strategy += [
-            line(f"{name}, mean", some, lambda mean: mean.first_with, look),
-            line(f"{name}, worst run", some, lambda mean: mean.worst_matches_with, look + DASHED),
+            line(f"{name}, mean", some, lambda mean: mean.first_with.value, look),
+            line(f"{name}, {MOST_RUNS:.0%} of runs below", some, lambda mean: mean.most_runs_with.value, look + DASHED),
         ]
     return [
         drawn("replicas", against_r, x=axis, y=lost, log_y=True, caption=f"Lost after one epoch, by {first}. {_NO_POINT}"),
@@ -282,7 +320,8 @@ def _figures(request: ChurnRequest, losses: Sequence[Losses], means: Sequence[Me
             x=axis,
             y="share of matches lost",
             log_y=True,
-            caption=f"With hand-over, after one epoch in which {usual:.0%} die. Few keys make a bad worst run.",
+            caption=f"With hand-over, after one epoch in which {usual:.0%} die. "
+            "The fewer keys matches meet under, the more a run may lose at once.",
         ),
     ]
 
@@ -300,24 +339,44 @@ def _over_time(losses: Sequence[Losses], strategy: str, dying: float, request: C
     return lines
 
 
-_COLUMNS: tuple[tuple[str, Callable[[Mean], str]], ...] = (
+def _tables(means: Sequence[Mean], met: dict[str, Meeting]) -> list[Shown]:
+    """What is lost after one epoch, and after all of them."""
+    first = [
+        *_SETTING,
+        ("hand-over", lambda mean: mean.first_with.percent()),
+        ("matches", lambda mean: mean.first_matches_with.percent()),
+        (f"{MOST_RUNS:.0%} of runs", lambda mean: mean.most_runs_with.percent()),
+        ("without", lambda mean: mean.first_without.percent()),
+        ("closest alone", lambda mean: mean.first_closest_alone.percent()),
+    ]
+    if any(meeting.unposted for meeting in met.values()):
+        first.append(("not posted", lambda mean: _unposted(met[mean.strategy])))
+    return [Shown.of(first, means), Shown.of(_LAST, means)]
+
+
+def _unposted(meeting: Meeting) -> str:
+    return f"{meeting.unposted / (meeting.unposted + int(meeting.matches.sum())):.1%}"
+
+
+_SETTING: list[tuple[str, Callable[[Mean], str]]] = [
     ("strategy", lambda mean: mean.strategy),
     ("r", lambda mean: f"{mean.replicas}"),
     ("die", lambda mean: f"{mean.dying:.0%}"),
-    ("hand-over", lambda mean: f"{mean.first_with:.3%}"),
-    ("worst run", lambda mean: f"{mean.worst_matches_with:.3%}"),
-    ("without", lambda mean: f"{mean.first_without:.3%}"),
-    ("closest alone", lambda mean: f"{mean.first_closest_alone:.1%}"),
-    ("hand-over, end", lambda mean: f"{mean.last_with:.3%}"),
-    ("without, end", lambda mean: f"{mean.last_without:.1%}"),
-    ("moved", lambda mean: f"{mean.copies_moved:.2f}"),
-)
+]
+_LAST = [
+    *_SETTING,
+    ("hand-over, end", lambda mean: mean.last_with.percent()),
+    ("without, end", lambda mean: mean.last_without.percent()),
+    ("moved", lambda mean: str(mean.copies_moved)),
+]
 _NO_POINT = "Where a line has no point nothing was lost."
 _NOTES = (
     "In each epoch a share of all peers dies at one moment, and as many join. Templates are posted at the r closest peers "
-    "before, facts published to the r closest after. hand-over, without: the share of matches lost after the first epoch, "
-    "in the mean, where keys are handed over to whoever is closest by then, and where they stay; worst run: with hand-over, "
-    "matches lost in the run that lost most, many of which meet under few keys; closest alone: without, where facts go to "
-    "the closest peer only; end: after all epochs, with nothing posted anew; moved: holders that had to be given a key, per "
-    "key and epoch."
+    "before, facts published to the r closest after. hand-over, without: the share of keys, and so of matches, lost after "
+    "the first epoch, in the mean, where keys are handed over to whoever is closest by then, and where they stay; matches: "
+    f"with hand-over, the share of matches themselves, many of which meet under few keys; {MOST_RUNS:.0%} of runs: what so "
+    "many of the runs do not exceed of that; closest alone: without, where facts go to the closest peer only; end: after "
+    "all epochs, with nothing posted anew; moved: holders that had to be given a key, per key and epoch; not posted: "
+    "matches of subscriptions that find no key, on top of all else. In brackets are 95 % intervals, by the spread between "
+    "runs. Of nothing lost it is said in how many sets of holders that share no peer, and what share that leaves possible."
 )

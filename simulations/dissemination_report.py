@@ -10,6 +10,7 @@ import numpy as np
 
 from .dissemination_runs import FORMS, DisseminationRequest, Round, Spread, middle
 from .findings import Findings, Shown, drawn
+from .intervals import Interval, flat, mean_of, share_of
 from .page import Figure
 from .plots import Line
 
@@ -30,7 +31,8 @@ def found(request: DisseminationRequest, rounds: Sequence[Round], spreads: Seque
         notes=_NOTES,
         tables=[Shown.of(_REMOVALS, removals), Shown.of(_EVENTS, events)],
         figures=[*_removal_figures(request, rounds), *_size_figures(request, rounds), *_event_figures(request, spreads)],
-        summary=[{"kind": "view exchange", **one} for one in removals] + [{"kind": "diffusion", **one} for one in events],
+        summary=[flat({"kind": "view exchange", **one}) for one in removals]
+        + [flat({"kind": "diffusion", **one}) for one in events],
         rows={"rounds": rounds, "events": spreads},
     )
 
@@ -46,6 +48,7 @@ def _removals(rounds: Sequence[Round]) -> list[dict[str, object]]:
         share = _by_round(some, lambda one: one.dead_share)
         forgotten = next((number for number, dead in share.items() if dead <= _FORGOTTEN), None)
         spread = [_spread(one.in_degrees) for one in begun]
+        last = [one for one in some if one.round == max(share)]
         found.append(
             {
                 "agents": agents,
@@ -56,8 +59,10 @@ def _removals(rounds: Sequence[Round]) -> list[dict[str, object]]:
                 "in_degree_mean": fmean(mean for mean, _ in spread),
                 "in_degree_std": fmean(std for _, std in spread),
                 "rounds_to_one_percent": forgotten,
-                "dead_share_at_end": share[max(share)],
-                "dead_known_at_end": fmean(one.dead_known for one in some if one.round == max(share)),
+                "dead_share_at_end": share_of(
+                    [one.dead_share for one in last], len(last) * (agents - round(removed * agents)) * view
+                ),
+                "dead_known_at_end": mean_of([float(one.dead_known) for one in last]),
             }
         )
     return found
@@ -88,12 +93,12 @@ def _events(spreads: Sequence[Spread]) -> list[dict[str, object]]:
             "agents": agents,
             "subscribers": share,
             "runs": len(some),
-            "reached": fmean(one.reached / one.subscribed for one in some),
-            "median_ms": fmean(one.median_ms for one in some),
-            "p99_ms": fmean(one.p99_ms for one in some),
-            "last_ms": max(one.last_ms for one in some),
-            "walk_hops": fmean(one.walk_hops for one in some),
-            "messages_per_subscriber": fmean(one.messages / one.subscribed for one in some),
+            "reached": share_of([one.reached / one.subscribed for one in some], sum(one.subscribed for one in some)),
+            "median_ms": mean_of([one.median_ms for one in some]),
+            "p99_ms": mean_of([one.p99_ms for one in some]),
+            "last_ms": mean_of([one.last_ms for one in some]),
+            "walk_hops": mean_of([float(one.walk_hops) for one in some]),
+            "messages_per_subscriber": mean_of([one.messages / one.subscribed for one in some]),
         }
         for (agents, share), some in sorted(settings.items(), key=lambda item: item[0])
     ]
@@ -193,6 +198,11 @@ def _event_figures(request: DisseminationRequest, spreads: Sequence[Spread]) -> 
     return figures
 
 
+def _told(value: object, *, percent: bool = False) -> str:
+    assert isinstance(value, Interval)
+    return value.percent() if percent else str(value)
+
+
 Numbers: TypeAlias = dict[str, object]
 """What all runs of one setting came to, by name."""
 _REMOVALS: tuple[tuple[str, Callable[[Numbers], str]], ...] = (
@@ -203,18 +213,18 @@ _REMOVALS: tuple[tuple[str, Callable[[Numbers], str]], ...] = (
     ("in-degree", lambda one: f"{one['in_degree_mean']:.1f}"),
     ("deviation", lambda one: f"{one['in_degree_std']:.2f}"),
     ("rounds to 1 %", lambda one: "" if one["rounds_to_one_percent"] is None else f"{one['rounds_to_one_percent']}"),
-    ("dead at end", lambda one: f"{one['dead_share_at_end']:.3%}"),
-    ("dead known", lambda one: f"{one['dead_known_at_end']:,.1f}"),
+    ("dead at end", lambda one: _told(one["dead_share_at_end"], percent=True)),
+    ("dead known", lambda one: _told(one["dead_known_at_end"])),
 )
 _EVENTS: tuple[tuple[str, Callable[[Numbers], str]], ...] = (
     ("agents", lambda one: f"{one['agents']:,}"),
     ("subscribers", lambda one: f"{one['subscribers']:.0%}"),
-    ("reached", lambda one: f"{one['reached']:.2%}"),
-    ("median ms", lambda one: f"{one['median_ms']:,.0f}"),
-    ("p99 ms", lambda one: f"{one['p99_ms']:,.0f}"),
-    ("last ms", lambda one: f"{one['last_ms']:,.0f}"),
-    ("walk hops", lambda one: f"{one['walk_hops']:.1f}"),
-    ("messages", lambda one: f"{one['messages_per_subscriber']:.1f}"),
+    ("reached", lambda one: _told(one["reached"], percent=True)),
+    ("median ms", lambda one: _told(one["median_ms"])),
+    ("p99 ms", lambda one: _told(one["p99_ms"])),
+    ("last ms", lambda one: _told(one["last_ms"])),
+    ("walk hops", lambda one: _told(one["walk_hops"])),
+    ("messages", lambda one: _told(one["messages_per_subscriber"])),
 )
 _PARTNER = {"oldest": "its oldest neighbour (Cyclon)", "random": "a random neighbour (the paper)"}
 _NOTES = (
@@ -223,5 +233,7 @@ _NOTES = (
     "agent; dead at end: their share after the last round; dead known: removed agents that somebody still knows then. An "
     "event finds the first subscriber by random walks, and is then passed on by each subscriber to all its neighbours in "
     "the topic's overlay; a hop takes a random time, and no agent is busy, so times show the shape and not the seconds of a "
-    "real system. messages: per subscriber, walks included."
+    "real system. messages: per subscriber, walks included. In brackets are 95 % intervals, by the spread between runs; one "
+    "run alone has none but for shares of its own agents. Of nothing seen it is said of how many, and what share that "
+    "leaves possible."
 )

@@ -17,6 +17,7 @@ from . import cyclon, diffusion
 from .cyclon import Views
 from .errors import BadParameter
 from .findings import Findings, check_seed, made, save
+from .provenance import Provenance, made_by
 from .randomness import Stream
 from .sweep import Player, Sweep, check_cases
 
@@ -238,7 +239,11 @@ def _check(request: DisseminationRequest) -> None:
 
 
 def run(
-    request: DisseminationRequest, player: Callable[[], Player], out: Path, title: Callable[[str], None] = lambda _: None
+    request: DisseminationRequest,
+    player: Callable[[], Player],
+    out: Path,
+    title: Callable[[str], None] = lambda _: None,
+    provenance: Provenance = made_by,
 ) -> Findings:
     """Play all cases and leave the findings in a folder; whatever is impossible is refused before ``player`` starts anything.
 
@@ -253,5 +258,5 @@ def run(
     rounds = play(exchange)
     title("diffusion")
     findings = found(request, rounds, play(events))
-    save(folder, findings, asdict(request))
+    save(folder, findings, {**asdict(request), **provenance()})
     return findings

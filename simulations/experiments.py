@@ -13,8 +13,10 @@ from .findings import made
 from .loads import spread_of
 from .ownership import prefixes_of
 from .plan import check, make_plan, peer_ids
-from .remarks import malformed
+from .provenance import Provenance, made_by
+from .remarks import files_ignored, malformed
 from .report import Growth, write_report
+from .seeds import OverSeeds, check_seeds, figures_of
 from .strategies import STANDARD, Strategy, parse
 from .workload import COMMON_MIX, POSITIONS, Mix, Recorded, Synthetic, Workload, check_subscriptions, parse_mix
 
@@ -52,19 +54,43 @@ class BalanceRequest:
     hours: float | None = None
     strategies: tuple[str, ...] = ()
     seed: int = 1
+    seeds: int = 1
+    """How many, from ``seed`` on; what each peer carries is that of the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """What a comparison came to."""
+
+    outcomes: list[Outcome]
+    """Of the first seed."""
+    over_seeds: list[OverSeeds]
+    """Of all of them; none where there was but one."""
+    left_out: str
+    """What is to be said of lines that were not understood."""
+
+    def summary(self) -> list[dict[str, object]]:
+        """The numbers of each strategy by name."""
+        found = [outcome.summary() for outcome in self.outcomes]
+        for numbers, over in zip(found, self.over_seeds, strict=False):
+            numbers["over_seeds"] = over.summary()
+        return found
 
 
 def balance(
-    request: BalanceRequest, counter: Callable[[], Counter], out: Path, title: Callable[[str], None] = lambda _: None
-) -> tuple[list[Outcome], str]:
-    """Run all strategies, save everything in a folder; the outcomes, and what is to be said of lines that were not understood.
+    request: BalanceRequest,
+    counter: Callable[[], Counter],
+    out: Path,
+    title: Callable[[str], None] = lambda _: None,
+    provenance: Provenance = made_by,
+) -> Balance:
+    """Run all strategies and save everything in a folder.
 
     Whatever is impossible is refused before ``counter`` starts anything. Raises SimulationError.
     """
     strategies = list(dict.fromkeys(parse(name) for name in request.strategies or STANDARD))
     mix = parse_mix(request.mix) if request.mix else COMMON_MIX
-    if not 0 <= request.seed <= MAX_SEED:
-        raise BadParameter(f"seed {request.seed}; expected 0 to {MAX_SEED}")
+    check_seeds(request.seed, request.seeds, MAX_SEED)
     if request.subscriptions is not None:
         check_subscriptions(request.subscriptions)
     if request.peers is not None:
@@ -82,16 +108,27 @@ def balance(
     for strategy in strategies:
         title(strategy.name)
         outcomes.append(run(strategy, workload, subscriptions, peers, count))
-    configuration = {**_said(request), **described(workload, mix), "left_out": left_out}
+    figures = [[figures_of(outcome)] for outcome in outcomes]
+    for seed in range(request.seed + 1, request.seed + request.seeds):
+        others = replace(workload, seed=seed) if isinstance(workload, Synthetic) else workload
+        asking = others.subscriptions(asked, mix, seed)
+        drawn = peer_ids(len(peers), seed) if ids is None else peers
+        for strategy, kept in zip(strategies, figures, strict=True):
+            title(f"{strategy.name}, seed {seed}")
+            kept.append(figures_of(run(strategy, others, asking, drawn, count)))
+    over_seeds = [OverSeeds.of(strategy.name, kept) for strategy, kept in zip(strategies, figures, strict=True)]
+    ran = {"peers": len(peers), "subscriptions": len(subscriptions), "strategies": [strategy.name for strategy in strategies]}
+    configuration = {**_said(request), **described(workload, mix), **ran, "left_out": left_out, **provenance()}
     if request.trace is not None:
         # Its tuples have their times, and its subscriptions their patterns.
         for name in ("hours", "mix") if request.subscriptions is None else ("hours",):
             del configuration[name]
-    save(out, outcomes, configuration, names)
+    found = Balance(outcomes, over_seeds if request.seeds > 1 else [], left_out)
+    save(out, outcomes, configuration, names, found.summary())
     title("fewer peers, for the report")
     grown = [growth(strategy, len(peers), asked, request.seed, workload, mix) for strategy in strategies]
-    write_report(out / "report.html", outcomes, grown, configuration)
-    return outcomes, left_out
+    write_report(out / "report.html", outcomes, grown, configuration, found.over_seeds)
+    return found
 
 
 def _said(request: BalanceRequest) -> dict[str, object]:
@@ -127,12 +164,16 @@ def workload_of(request: BalanceRequest) -> tuple[Workload, list[bytes] | None, 
         distinct = _three(request.distinct, "--distinct", int) if request.distinct else usual_distinct(tuples)
         zipf = _three(request.zipf or ZIPF, "--zipf", float)
         return Synthetic(tuples, distinct, zipf, request.seed, hours * 3600), None, ""
-    from .reading import read
+    from .reading import EXAMPLES, read
 
     if not 0 < hours < float("inf"):
         raise BadParameter(f"tuples within {hours:g} h; expected more than 0")
     reading = read(request.events, seconds=hours * 3600)
-    return reading.recorded, None, "; ".join(malformed(reading.malformed, "line", reading.examples))
+    return (
+        reading.recorded,
+        None,
+        "; ".join([*malformed(reading.malformed, "line", reading.examples), *files_ignored(reading.ignored, "tuples", EXAMPLES)]),
+    )
 
 
 def _refuse_unused(request: BalanceRequest) -> None:
@@ -165,6 +206,11 @@ def _traced(request: BalanceRequest, folder: str) -> tuple[Workload, list[bytes]
     elif workload.asked is None:
         raise BadParameter(f"nobody subscribed to triples in {folder}; say how many to make, with --subscriptions")
     ids = [bytes.fromhex(peer) for peer in trace.ids] if request.peers is None else None
+    if request.seeds > 1 and ids is not None and request.subscriptions is None:
+        raise BadParameter(
+            f"--seeds {request.seeds} draw peers and subscriptions, and those of {folder} are there; say how many to make, with "
+            "--peers or --subscriptions"
+        )
     return workload, ids, "; ".join(trace.remarks)
 
 

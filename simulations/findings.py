@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from .errors import BadParameter
 from .page import Figure, page, table, write_page
+from .places import written_to
 from .plots import Line, lines_plot, named
 from .sweep import table_of
 
@@ -56,6 +57,7 @@ def made(folder: Path) -> Path:
 
     Raises BadParameter, before a run rather than after it, where it cannot be written to.
     """
+    written_to(str(folder))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         configuration = folder / CONFIGURATION

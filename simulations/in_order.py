@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gsg.features import Template
-from gsg.messages import Load
-from gsg.placement import NOWHERE, choose_anchor
+from gsg.placement import NOWHERE, Load, choose_anchor
 
 from .kernels import Whole
 

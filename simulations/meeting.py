@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from gsg import placement
 from gsg.features import Template
-from gsg.messages import Load
-from gsg.placement import Anchor
+from gsg.placement import Anchor, Load
 
 from . import kernels
 from .kernels import Whole
@@ -126,7 +125,7 @@ class OneByOne:
         return int(self._constants[position].facts[code])
 
     def _grid(self, load: Load) -> placement.Grid:
-        if self._strategy.spread is Spread.TWO_CHOICES:
+        if self._strategy.spread is Spread.HALVES:
             return placement.Grid(2, 1)
         if self._strategy.spread is Spread.EPOCHS:
             return placement.Grid(self._strategy.amount, 1)

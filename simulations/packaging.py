@@ -7,8 +7,19 @@ import zipfile
 from pathlib import Path
 
 from .errors import BadParameter
+from .provenance import COMMIT, commit
 
 PACKAGES = ("rete", "dht", "gsg", "pedro_compat", "simulations")
+
+EXECUTORS = ("msgspec", "numpy", "pandas", "pyarrow")
+"""Packages that the machines need which count: those of experiments that are not named below."""
+DISSEMINATION = ("scipy",)
+"""What they need besides for ``dissemination``."""
+DRIVER = ("click", "matplotlib", "rich", "scipy")
+"""What the machine needs besides which drives the run, and writes the report: in cluster mode one of the cluster's.
+
+Whoever reads a file, a trace or a history needs what gsg-router itself needs, and ``replay`` that on all machines.
+"""
 
 PROGRAM = '''"""Starts a simulation under spark-submit; the arguments are those of `gsg simulate`."""
 
@@ -32,6 +43,7 @@ def write_package(file: Path) -> Path:
                     if path.is_file() and "__pycache__" not in path.parts:
                         entry = zipfile.ZipInfo(str(Path(package) / path.relative_to(folder)), _EPOCH)
                         made.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED)
+            made.writestr(zipfile.ZipInfo(f"simulations/{COMMIT}", _EPOCH), commit())
         program.write_text(PROGRAM)
     except OSError as error:
         raise BadParameter(f"cannot write {file}: {(error.strerror or str(error)).lower()}") from None

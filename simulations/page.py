@@ -66,7 +66,7 @@ def _configuration(configuration: dict[str, object]) -> str:
     rows = (
         f"<tr><th>{escape(name)}</th><td>{escape(_shown(value))}</td></tr>"
         for name, value in configuration.items()
-        if value not in (None, "")
+        if value not in (None, "", ())
     )
     return f"<table>{''.join(rows)}</table>"
 
@@ -75,7 +75,9 @@ def _shown(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name} {_shown(part)}" for name, part in value.items())
     if isinstance(value, tuple | list):
-        return ", ".join(map(_shown, value)) or "all standard ones"
+        return ", ".join(map(_shown, value))
+    if isinstance(value, float):
+        return f"{value:g}"
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
@@ -89,9 +91,10 @@ th { font-weight: 600; } tbody th, tr > th:first-child { text-align: left; white
 td { white-space: nowrap; }
 .legend { margin: .2rem 0; }
 .legend span { display: inline-block; margin-right: 1.2rem; font-size: 13px; white-space: nowrap; }
+.legend svg { width: 30px; height: 12px; vertical-align: middle; }
 .wide { overflow-x: auto; }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(520px, 1fr)); gap: 1.5rem; }
-figure { margin: 0; } figure svg { width: 100%; height: auto; } figcaption { color: #51606f; font-size: 13px; }
+figure { margin: 0; } figure > svg { width: 100%; height: auto; } figcaption { color: #51606f; font-size: 13px; }
 """
 
 _PAGE = """<!doctype html>
@@ -106,7 +109,7 @@ _PAGE = """<!doctype html>
 <div class="figures">
 {figures}
 </div>
-<h2>What was asked for</h2>
+<h2>What ran</h2>
 {configuration}
 </body>
 </html>

@@ -229,7 +229,7 @@ def grids(
     """The rows and columns of each key, None where all have one; ``mean`` is the load of a peer in facts and in templates."""
     if strategy.spread is Spread.NONE:
         return None, None
-    if strategy.spread is Spread.TWO_CHOICES:
+    if strategy.spread is Spread.HALVES:
         return np.full(len(facts), 2, dtype=np.int64), None
     if strategy.spread is Spread.EPOCHS:
         return np.full(len(facts), strategy.amount, dtype=np.int64), None

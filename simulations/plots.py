@@ -21,15 +21,20 @@ if TYPE_CHECKING:
 
 SIZE_INCHES = (6.0, 4.0)
 _COLOURS = ("#0b6e99", "#d1495b", "#3c8c40", "#e08d00", "#7a4fb5", "#11a3a3", "#8a5a2b", "#5c6670")
-_DASHES = ("-", "--", ":")
+_WIDTH = 1.5
+"""How broad a line is, in points; a legend's lines are as many pixels."""
+_DASHES: tuple[tuple[float, ...], ...] = ((), (4, 2), (1, 2))
+"""What is drawn and left out in turn, in times of the width; nothing for a whole line."""
 _MARKERS = ("o", "s", "^")
-"""A line is told from others by its colour, and from the ninth on by its dashes; a point by its shape."""
-_SWATCHES = (
-    ("", '<circle cx="15" cy="6" r="4"/>'),
-    (' stroke-dasharray="6 3"', '<rect x="11" y="2" width="8" height="8"/>'),
-    (' stroke-dasharray="2 3"', '<path d="M15 1 L20 11 L10 11 Z"/>'),
+"""A line is told from others by its colour, and from the ninth on by its dashes and the shape of its points."""
+_SHAPES = (
+    '<circle cx="15" cy="6" r="3"/>',
+    '<rect x="12" y="3" width="6" height="6"/>',
+    '<path d="M15 2.5 L18.5 9.5 L11.5 9.5 Z"/>',
 )
-"""How the legend shows dashes and marker."""
+"""How the legend shows these markers."""
+MARKED = 12
+"""A line of fewer points shows them."""
 _STYLE: dict[Any, Any] = {  # Any: matplotlib's names of settings are a type of three hundred literals, and values of any kind
     "font.family": "sans-serif",
     "font.size": 9.0,
@@ -79,9 +84,18 @@ def lines_plot(
             axes.plot([0, 1], [0, 1], color="#b6c0ca", linewidth=1)
         for place, line in enumerate(lines):
             number = place if line.look is None else line.look
-            style = _DASHES[number // len(_COLOURS) % len(_DASHES)]
-            marker = "o" if len(line.x) < 12 else None
-            axes.plot(line.x, line.y, style, color=_colour(number), label=line.name, linewidth=1.5, marker=marker, markersize=3)
+            style = _style(number)
+            axes.plot(
+                line.x,
+                line.y,
+                linestyle=(0, _DASHES[style]) if _DASHES[style] else "solid",
+                color=_colour(number),
+                label=line.name,
+                linewidth=_WIDTH,
+                dash_capstyle="butt",
+                marker=_MARKERS[style] if is_marked(line) else None,
+                markersize=3.5,
+            )
         return _svg(figure)
 
 
@@ -92,7 +106,7 @@ def points_plot(identity: str, points: Sequence[Point], *, x: str, y: str) -> st
     with rc_context(_STYLE | {"svg.hashsalt": identity}):
         figure, axes = _axes(x, y, log_x=True, log_y=True)
         for number, point in enumerate(points):
-            marker = _MARKERS[number // len(_COLOURS) % len(_MARKERS)]
+            marker = _MARKERS[_style(number)]
             axes.plot([point.x], [point.y], marker, color=_colour(number), label=point.name, markersize=7, alpha=0.85)
         axes.margins(0.12)
         return _svg(figure)
@@ -100,18 +114,29 @@ def points_plot(identity: str, points: Sequence[Point], *, x: str, y: str) -> st
 
 def named(lines: Sequence[Line]) -> str:
     """The legend of the lines of one plot."""
-    return legend([line.name for line in lines], [place if line.look is None else line.look for place, line in enumerate(lines)])
+    looks = [place if line.look is None else line.look for place, line in enumerate(lines)]
+    return legend([line.name for line in lines], looks, [is_marked(line) for line in lines])
 
 
-def legend(names: Sequence[str], looks: Sequence[int] | None = None) -> str:
-    """The names of lines and points in their order, each with its colour, dashes and marker; one for all plots of a page."""
+def legend(names: Sequence[str], looks: Sequence[int] | None = None, marked: Sequence[bool] | None = None) -> str:
+    """The names of lines and points in their order, each with its colour, dashes and marker; one for all plots of a page.
+
+    ``looks`` are as of lines, by default their places, and ``marked`` says which have markers, by default all.
+    """
     entries = []
-    for number, name in zip(looks or range(len(names)), names, strict=True):
-        dashes, marker = _SWATCHES[number // len(_COLOURS) % len(_SWATCHES)]
-        line = f'<line x1="0" y1="6" x2="30" y2="6" stroke="{_colour(number)}" stroke-width="2"{dashes}/>'
-        swatch = f'<svg width="30" height="12" fill="{_colour(number)}">{line}{marker}</svg>'
-        entries.append(f"<span>{swatch} {escape(name)}</span>")
+    for place, name in enumerate(names):
+        number = place if looks is None else looks[place]
+        colour, style = _colour(number), _style(number)
+        dashes = f' stroke-dasharray="{" ".join(f"{_WIDTH * part:g}" for part in _DASHES[style])}"' if _DASHES[style] else ""
+        line = f'<line x1="0" y1="6" x2="30" y2="6" stroke="{colour}" stroke-width="{_WIDTH:g}"{dashes}/>'
+        marker = _SHAPES[style] if marked is None or marked[place] else ""
+        entries.append(f'<span><svg width="30" height="12" fill="{colour}">{line}{marker}</svg> {escape(name)}</span>')
     return "".join(entries)
+
+
+def is_marked(line: Line) -> bool:
+    """Whether a line's points are drawn as such."""
+    return len(line.x) < MARKED
 
 
 def _axes(x: str, y: str, *, log_x: bool, log_y: bool) -> tuple[Figure, Axes]:
@@ -138,6 +163,10 @@ def _number_plainly(axis: Axis) -> None:
     # Numbers as text: to set 10 with its exponent as a formula takes nearly half of the time of a picture.
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(LogFormatter(labelOnlyBase=False))
+
+
+def _style(number: int) -> int:
+    return number // len(_COLOURS) % len(_DASHES)
 
 
 def _colour(number: int) -> str:

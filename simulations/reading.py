@@ -1,4 +1,4 @@
-"""Real tuples from files: N-Triples, tab separated triples, JSON lines (each also gzipped) and Parquet.
+"""Real tuples from files: N-Triples, tab or comma separated values, JSON lines (each also gzipped) and Parquet (sources.py).
 
 A line that holds no tuple is counted and the first few are kept with what is wrong; a file that cannot be read at all is refused.
 In N-Triples a term is a term. In the other formats a text that begins as a term of N-Triples does (``<``, ``_:`` or ``"``) is that
@@ -7,14 +7,16 @@ term, any other is a symbol, and a number of JSON is a number. The key of a cons
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import IO, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -25,12 +27,10 @@ from gsg.model import Symbol, Term, term
 
 from .errors import BadWorkload
 from .kernels import Whole
-from .lines import TOO_DEEP, Fields, columns_of, of_json, of_names, of_tabs
+from .lines import BOM, SNIFFED_BYTES, TOO_DEEP, Fields, columns_of, of_csv, of_json, of_names, of_tabs, rows_of_csv
 from .ownership import prefixes_of
+from .sources import partition_of, sources_of
 from .workload import ARITY, DAY_S, Constants, Recorded, Subscriptions
-
-FORMATS = {".nt": "nt", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
-"""Suffix of a file name, and its format."""
 
 EXAMPLES = 5
 """Malformed lines that are told in full; the others are counted."""
@@ -42,11 +42,13 @@ Row: TypeAlias = Sequence[object]
 
 @dataclass
 class Source:
-    """A file of tuples, being read: what was wrong with it so far."""
+    """Files of tuples, being read one by one: what was wrong with them so far."""
 
     path: Path
     malformed: int = 0
     examples: list[str] = field(default_factory=list)
+    ignored: list[str] = field(default_factory=list)
+    """Files of a folder that are none by name."""
 
     def complain(self, line: int, problem: str) -> None:
         """Count a line that holds no tuple."""
@@ -63,22 +65,29 @@ class Reading:
     terms: tuple[dict[Term, int], ...]
     malformed: int
     examples: tuple[str, ...]
+    ignored: tuple[str, ...] = ()
+    """Files of a folder that are none of tuples by name."""
 
 
 def read(path: str | Path, *, format: str | None = None, seconds: float = DAY_S) -> Reading:
-    """All tuples of a file, encoded. Raises BadWorkload when it cannot be read or holds no tuple."""
+    """All tuples of a file, a folder or a pattern, encoded. Raises BadWorkload when they cannot be read or there are none."""
     source = Source(Path(path))
     known = Codes()
     try:
-        for rows in _READERS[_format_of(source.path, format)](source):
-            known.add(rows)
+        found = sources_of(path, holding="tuples", format=format)
+        source.ignored = found.ignored
+        for source.path, kind in found.files:
+            for rows in _READERS[kind](source):
+                known.add(rows)
     except (gzip.BadGzipFile, EOFError, zlib.error):
         raise BadWorkload(f"cannot read {source.path}: damaged, or not gzip at all") from None
+    except UnicodeDecodeError:
+        raise BadWorkload(f"cannot read {source.path}: a text in it is no UTF-8") from None
     except OSError as error:
         raise BadWorkload(f"cannot read {source.path}: {(error.strerror or str(error)).lower()}") from None
     if not len(known):
-        raise BadWorkload(f"{source.path} holds no tuples{_first_complaint(source)}")
-    return Reading(known.recorded(seconds), known.terms, source.malformed, tuple(source.examples))
+        raise BadWorkload(f"{path} holds no tuples{_first_complaint(source)}")
+    return Reading(known.recorded(seconds), known.terms, source.malformed, tuple(source.examples), tuple(source.ignored))
 
 
 def encode(reading: Reading, templates: Sequence[Template]) -> tuple[Recorded, Subscriptions]:
@@ -135,21 +144,24 @@ def _constants(position: int, terms: dict[Term, int], column: np.ndarray[tuple[i
     return Constants(keys, np.bincount(column, minlength=len(terms)).astype(np.int64))
 
 
-def _format_of(path: Path, format: str | None) -> str:
-    found = format or FORMATS.get(Path(path.name.removesuffix(".gz")).suffix, "")
-    if found not in _READERS or (found == "parquet" and path.suffix == ".gz"):
-        raise BadWorkload(f"{path.name!r} has no known suffix; expected {', '.join(FORMATS)}, all but .parquet also with .gz")
-    return found
-
-
 def _first_complaint(source: Source) -> str:
     return f" ({source.malformed} malformed lines, the first: {source.examples[0]})" if source.malformed else ""
 
 
+@contextmanager
+def opened(path: Path) -> Iterator[io.BufferedReader[io.RawIOBase]]:
+    """The bytes of a file, without what gzip makes of them and without a mark of byte order."""
+    with path.open("rb", buffering=0) as raw:
+        whole: io.RawIOBase = gzip.GzipFile(fileobj=raw) if path.suffix == ".gz" else raw  # type: ignore[assignment]  # reads into
+        stream = io.BufferedReader(whole, SNIFFED_BYTES)
+        if stream.peek(len(BOM)).startswith(BOM):
+            stream.read(len(BOM))
+        yield stream
+
+
 def _batches(source: Source) -> Iterator[tuple[int, list[bytes]]]:
     """The number of the first line, and the lines; they end at ``\\n`` only."""
-    with source.path.open("rb") as raw:
-        stream: IO[bytes] = gzip.GzipFile(fileobj=raw) if source.path.suffix == ".gz" else raw  # type: ignore[assignment]  # reads bytes
+    with opened(source.path) as stream:
         first = 1
         while lines := list(islice(stream, LINES)):
             yield first, lines
@@ -208,14 +220,38 @@ def _lines_by(parse: Callable[[bytes], Fields]) -> Callable[[Source], Iterator[l
     return reader
 
 
+def _csv(source: Source) -> Iterator[list[tuple[Term, ...]]]:
+    terms, beside = Terms(), partition_of(source.path)
+    with opened(source.path) as stream:
+        rows: list[tuple[Term, ...]] = []
+        try:
+            for number, row in rows_of_csv(stream, beside):
+                try:
+                    rows.append(terms.of(_triple(of_csv(row, beside))))
+                except (ValueError, GsgError) as error:
+                    source.complain(number, str(error))
+                if len(rows) == LINES:
+                    yield rows
+                    rows = []
+        except csv.Error as error:
+            raise BadWorkload(f"cannot read {source.path}: {error}") from None
+        yield rows
+
+
+def _json_lines(source: Source) -> Iterator[list[tuple[Term, ...]]]:
+    beside = partition_of(source.path)
+    return _lines_by(lambda line: of_json(line, beside))(source)
+
+
 def _parquet(source: Source) -> Iterator[list[tuple[Term, ...]]]:
     from pyarrow import ArrowException, parquet
 
+    beside = partition_of(source.path)
     try:
         with source.path.open("rb") as raw:
             file = parquet.ParquetFile(raw)
             try:
-                wanted = columns_of(file.schema_arrow.names)
+                wanted = [name for name in columns_of([*file.schema_arrow.names, *beside]) if name in file.schema_arrow.names]
             except ValueError as error:
                 raise BadWorkload(f"cannot read {source.path}: {error}") from None
             terms, number = Terms(), 0
@@ -226,7 +262,7 @@ def _parquet(source: Source) -> Iterator[list[tuple[Term, ...]]]:
                 for row in batch.to_pylist():
                     number += 1
                     try:
-                        rows.append(terms.of(_triple(of_names(row))))
+                        rows.append(terms.of(_triple(of_names({**beside, **row}))))
                     except (ValueError, GsgError) as error:
                         source.complain(number, str(error))
                 yield rows
@@ -269,6 +305,7 @@ def _term_of(text: str) -> Term:
 _READERS: dict[str, Callable[[Source], Iterator[list[tuple[Term, ...]]]]] = {
     "nt": _n_triples,
     "tsv": _lines_by(of_tabs),
-    "jsonl": _lines_by(of_json),
+    "csv": _csv,
+    "jsonl": _json_lines,
     "parquet": _parquet,
 }

@@ -16,6 +16,13 @@ def malformed(number: int, what: str, examples: Sequence[str]) -> list[str]:
     return [f"{counted(number, f'malformed {what}')} left out{first}: {'; '.join(examples)}"] if number else []
 
 
+def files_ignored(names: Sequence[str], what: str, examples: int) -> list[str]:
+    """Files of a folder that are by name none of those that were asked for, of which the first are named."""
+    first = ", the first of them" if len(names) > examples else ""
+    named = ", ".join(names[:examples])
+    return [f"{counted(len(names), 'file')} left out, by name no file of {what}{first}: {named}"] if names else []
+
+
 def rows_lost(number: int) -> list[str]:
     """Rows that the numbers of a trace say there were."""
     return [f"{counted(number, 'row')} lost while the peers traced: something may be missing"] if number else []

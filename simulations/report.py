@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from . import seeds
 from .balance import Outcome
 from .findings import Shown
+from .intervals import share_of
 from .loads import Load, ccdf, lorenz
 from .page import Figure, page, table, write_page
 from .plots import Line, Point, legend, lines_plot, points_plot
+from .seeds import OverSeeds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,21 +31,32 @@ class Growth:
     uneven: tuple[float, ...]
 
 
-def write_report(file: Path, outcomes: Sequence[Outcome], growths: Sequence[Growth], configuration: dict[str, object]) -> None:
+def write_report(
+    file: Path,
+    outcomes: Sequence[Outcome],
+    growths: Sequence[Growth],
+    configuration: dict[str, object],
+    over_seeds: Sequence[OverSeeds] = (),
+) -> None:
     """Write the report. Raises BadParameter where it cannot be written."""
-    write_page(file, report(outcomes, growths, configuration))
+    write_page(file, report(outcomes, growths, configuration, over_seeds))
 
 
-def report(outcomes: Sequence[Outcome], growths: Sequence[Growth], configuration: dict[str, object]) -> str:
-    """The whole document."""
+def report(
+    outcomes: Sequence[Outcome],
+    growths: Sequence[Growth],
+    configuration: dict[str, object],
+    over_seeds: Sequence[OverSeeds] = (),
+) -> str:
+    """The whole document; ``over_seeds`` is empty where there was one seed."""
     first = outcomes[0]
     whole = Shown.of(_COLUMNS, outcomes)
     title = f"{first.published:,} tuples and {first.subscribed:,} subscriptions over {first.peers:,} peers"
     return page(
         "Who carries what",
         f"{title}.",
-        table(whole.columns, whole.cells),
-        _NOTES,
+        "\n".join(table(one.columns, one.cells) for one in (whole, *([seeds.shown(over_seeds)] if over_seeds else []))),
+        f"{_NOTES}{seeds_said(over_seeds)}{NOT_COUNTED}",
         [Figure(svg, caption) for svg, caption in plots(outcomes, growths)],
         configuration,
         legend=legend([outcome.strategy.name for outcome in outcomes]),
@@ -105,34 +119,60 @@ _COLUMNS: tuple[tuple[str, Callable[[Outcome], str]], ...] = (
     ("p99/mean", lambda outcome: f"{outcome.spreads()['tuple_load'].p99_over_mean:,.1f}"),
     ("Gini", lambda outcome: f"{outcome.spreads()['tuple_load'].gini:.3f}"),
     ("entropy", lambda outcome: f"{outcome.spreads()['tuple_load'].entropy:.3f}"),
+    (
+        "busiest gets",
+        lambda outcome: f"{outcome.busiest_tuples:.3g} a tuple" if outcome.busiest_tuples > 1 else f"{outcome.busiest_tuples:.2%}",
+    ),
     ("peak load", lambda outcome: f"{outcome.loads.tuples.max():,}"),
     (
         "in one epoch",
         lambda outcome: f"{outcome.loads.first_epoch.max():,}" if outcome.loads.first_epoch.any() else "",
     ),
     ("peak match work", lambda outcome: f"{outcome.loads.work.max():,}"),
+    ("its share", lambda outcome: f"{outcome.busiest_work:.1%}"),
     ("most templates", lambda outcome: f"{outcome.templates.max():,}"),
-    ("lost subscriptions", lambda outcome: f"{outcome.lost / outcome.subscribed:.1%}"),
-    ("sampled pairs that met", lambda outcome: f"{outcome.meetings.met:,} of {outcome.meetings.pairs - outcome.meetings.lost:,}"),
+    ("lost subscriptions", lambda outcome: f"{outcome.lost:,} of {outcome.subscribed:,}"),
+    ("sampled pairs that did not meet", lambda outcome: _missed(outcome)),
 )
 _FEW_COLUMNS: tuple[tuple[str, Callable[[Outcome], str]], ...] = (
     ("strategy", lambda outcome: outcome.strategy.name.removeprefix("rarest+")),
     ("tuple", lambda outcome: f"{outcome.loads.tuples.sum() / outcome.published:.2f}"),
     ("sub", lambda outcome: f"{outcome.subscriptions.sum() / outcome.subscribed:.2f}"),
-    *_COLUMNS[4:9],
+    *(column for column in _COLUMNS if column[0] in ("max/mean", "p99/mean", "Gini", "busiest gets", "peak load")),
     ("peak work", lambda outcome: f"{outcome.loads.work.max():.2g}"),
-    ("lost", lambda outcome: f"{outcome.lost / outcome.subscribed:.1%}"),
-    ("missed", lambda outcome: f"{outcome.meetings.missed:,}"),
+    ("lost", lambda outcome: f"{outcome.lost:,}"),
+    ("missed", lambda outcome: f"{outcome.meetings.missed:,} of {outcome.meetings.pairs - outcome.meetings.lost:,}"),
 )
 """What a terminal has room for."""
 
+NOT_COUNTED = (
+    " Not counted, for all strategies alike: frames that carry many, look-ups of owners, replicas that a strategy does not "
+    "name, and what subscribers are told of matches. Nor what it takes to learn: the facts and templates under each key, "
+    "which keys somebody waits under (demand), and into how many parts a key is split (hot-split, grid) are taken as known, "
+    "where peers would have to tell each other. With epochs each subscription asks for all of them."
+)
+"""What must be known of messages to compare strategies by them."""
 LEGEND = (
     "Subscriptions are posted at their rarest constant where nothing else is said. tuple, sub: copies of a tuple and of a "
-    "subscription. max/mean, p99/mean, Gini, entropy: how copies of tuples are spread over peers (1, 1, 0 and 1 where all carry "
-    "the same). peak load: most copies of tuples at one peer. peak work: most pairs of a tuple and a template that met at one "
-    "peer. lost: subscriptions that find no key. missed: matching pairs, in a sample, that did not meet though they should."
+    "subscription. max/mean, p99/mean, Gini: how copies of tuples are spread over peers (1, 1 and 0 where all carry the "
+    "same); the mean is of all copies that a strategy makes, so strategies are compared by what the busiest peer gets of "
+    "all tuples. peak load: most copies of tuples at one peer. peak work: most pairs of a tuple and a template that met at "
+    "one peer. lost: subscriptions that find no key. missed: matching pairs, in a sample, that did not meet though they "
+    "should."
 )
 """What the terminal's table means."""
+
+
+def seeds_said(over_seeds: Sequence[OverSeeds]) -> str:
+    """How sure the figures are."""
+    if not over_seeds:
+        return " All figures are of one seed: how far chance moves them is said with --seeds 20."
+    return " Over seeds are means with 95 % intervals in brackets, and the least and the most; all else is of the first seed."
+
+
+def _missed(outcome: Outcome) -> str:
+    sampled = outcome.meetings.pairs - outcome.meetings.lost
+    return share_of([outcome.meetings.missed / sampled], sampled).percent() if sampled else ""
 
 
 def shown(outcomes: Sequence[Outcome]) -> Shown:
@@ -140,8 +180,10 @@ def shown(outcomes: Sequence[Outcome]) -> Shown:
     return Shown.of(_FEW_COLUMNS, outcomes)
 
 
-_NOTES = """
-Load is what peers are sent: copies of tuples, whether they keep them or not. max/mean, p99/mean, Gini and entropy are 1, 1, 0
-and 1 where all carry the same. A message is a copy of a tuple or of a subscription, and two for each question about a load;
-batching and look-ups of owners are left out, for all strategies alike. Facts and templates under each key are taken as known.
-"""
+_NOTES = (
+    "Load is what peers are sent: copies of tuples, whether they keep them or not. max/mean, p99/mean, Gini and entropy are "
+    "1, 1, 0 and 1 where all carry the same. Their mean is of all copies that a strategy makes, so one that makes more "
+    "copies looks more even; what the busiest peer gets of all tuples is the figure that compares strategies, and its share "
+    "of the match work beside that work. A message is a copy of a tuple or of a subscription, and two for each question "
+    "about a load."
+)

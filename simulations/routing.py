@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .errors import BadParameter
 from .ownership import MAX_PEERS, Prefixes
-from .randomness import Stream
+from .randomness import Stream, Words
 
 MAX_HOPS = 64
 """Each hop shares one more of 64 bits at least."""
@@ -89,26 +89,35 @@ class Overlay:
         low = np.searchsorted(ids, first)
         high = np.searchsorted(ids, first | ((np.uint64(1) << shift) - np.uint64(1)), side="right")
         size = high - low
-        slots = np.arange(self.k)
         counters = (here.astype(np.uint64) << np.uint64(6) | shared.astype(np.uint64)) * np.uint64(self.k)
-        drawn = self._contacts.at(counters[:, None] + slots.astype(np.uint64))
-        picked = ((drawn >> np.uint64(32)) * size[:, None].astype(np.uint64) >> np.uint64(32)).astype(np.int64)
-        # A subtree that fits into a bucket is known whole.
-        small = size[:, None] <= self.k
-        contact = low[:, None] + np.where(small, np.minimum(slots, size[:, None] - 1), picked)
+        places, there = self._bucket(counters, size)
+        contact = low[:, None] + places
         distance = ids[contact] ^ wanted[:, None]
-        alive = self._alive[contact]
+        alive = self._alive[contact] & there
         nearest_alive = np.where(alive, distance, np.iinfo(np.uint64).max)
         chosen = nearest_alive.argmin(axis=1)
         rows = np.arange(len(here))
         reached = alive[rows, chosen]
         best = nearest_alive[rows, chosen]
-        # A contact drawn twice is one contact: it times out once. Sorted, equal distances are neighbours.
-        closer = np.sort(np.where(~alive & (distance < best[:, None]), distance, np.iinfo(np.uint64).max), axis=1)
-        distinct = (closer != np.iinfo(np.uint64).max) & np.concatenate(
-            (np.ones((len(here), 1), dtype=bool), closer[:, 1:] != closer[:, :-1]), axis=1
-        )
-        return np.where(reached, contact[rows, chosen], here), distinct.sum(axis=1), reached
+        closer = ~alive & there & (distance < best[:, None])
+        return np.where(reached, contact[rows, chosen], here), closer.sum(axis=1), reached
+
+    def _bucket(self, counters: Words, size: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """The places of a bucket's contacts in its subtree of so many peers, and which of its slots are filled at all.
+
+        No contact is in a bucket twice: they are drawn by Floyd's method (Bentley and Floyd 1987, "A Sample of Brilliance"), which
+        takes the last place of those that may be drawn by now where it draws one that it has. A subtree that fits is known whole.
+        """
+        places = np.empty((len(size), self.k), dtype=np.int64)
+        for slot in range(self.k):
+            drawn = self._contacts.at(counters + np.uint64(slot))
+            last = np.maximum(size - self.k + slot, 0)
+            place = ((drawn >> np.uint64(32)) * (last + 1).astype(np.uint64) >> np.uint64(32)).astype(np.int64)
+            again = (places[:, :slot] == place[:, None]).any(axis=1)
+            places[:, slot] = np.where(again, last, place)
+        slots = np.arange(self.k)
+        small = size[:, None] <= self.k
+        return np.where(small, np.minimum(slots, size[:, None] - 1), places), slots < size[:, None]
 
 
 def _leading_zeros(words: Prefixes) -> NDArray[np.int64]:

@@ -6,20 +6,23 @@ Targets are drawn evenly: keys are hashes, so those of any workload and any stra
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 import numpy as np
 
 from .errors import BadParameter
 from .findings import Findings, Shown, check_seed, drawn, made, save
+from .intervals import Interval, flat, mean_of, share_of
 from .page import Figure
 from .plots import Line
+from .provenance import Provenance, made_by
 from .randomness import Stream
 from .routing import MAX_HOPS, Overlay, check
 from .sweep import Player, Sweep, check_cases
 
 MAX_LOOKUPS = 100_000_000
+MAX_RUNS = 1_000
 CHUNK = 1 << 14
 """Lookups that go together: their contacts stay in the processor's cache."""
 
@@ -32,6 +35,7 @@ class RoutingRequest:
     lookups: int = 20_000
     k: tuple[int, ...] = (2, 4, 8, 16, 20)
     dead: tuple[float, ...] = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
+    runs: int = 5
     seed: int = 1
 
 
@@ -43,6 +47,7 @@ class Case:
     k: int
     dead: float
     lookups: int
+    run: int
     seed: int
 
 
@@ -54,6 +59,7 @@ class Ways:
     k: int
     dead: float
     lookups: int
+    run: int
     found: int
     mean_hops: float
     p99_hops: int
@@ -66,6 +72,54 @@ class Ways:
     def success(self) -> float:
         """The share of lookups that came to the peer that is closest to the target."""
         return self.found / self.lookups
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """All runs of one setting: lookups in so many overlays of the same kind."""
+
+    peers: int
+    k: int
+    dead: float
+    runs: int
+    lookups: int
+    found: int
+    success: Interval
+    mean_hops: Interval | None
+    """None where no lookup of any run succeeded, as for p99_hops and most_hops."""
+    p99_hops: int | None
+    most_hops: int | None
+    timeouts: Interval
+    by_hops: tuple[int, ...]
+
+
+def means_of(ways: Sequence[Ways]) -> list[Mean]:
+    """The mean of all runs of each setting, in the order in which they come."""
+    settings: dict[tuple[int, int, float], list[Ways]] = {}
+    for way in ways:
+        settings.setdefault((way.peers, way.k, way.dead), []).append(way)
+    return [_mean(some) for some in settings.values()]
+
+
+def _mean(some: Sequence[Ways]) -> Mean:
+    first, asked, found = some[0], sum(way.lookups for way in some), sum(way.found for way in some)
+    by_hops = np.zeros(max(len(way.by_hops) for way in some), dtype=np.int64)
+    for way in some:
+        by_hops[: len(way.by_hops)] += np.array(way.by_hops, dtype=np.int64)
+    return Mean(
+        peers=first.peers,
+        k=first.k,
+        dead=first.dead,
+        runs=len(some),
+        lookups=asked,
+        found=found,
+        success=share_of([way.success for way in some], asked),
+        mean_hops=mean_of([way.mean_hops for way in some if way.found]) if found else None,
+        p99_hops=int(np.searchsorted(np.cumsum(by_hops), 0.99 * found)) if found else None,
+        most_hops=len(by_hops) - 1 if found else None,
+        timeouts=mean_of([way.timeouts for way in some]),
+        by_hops=tuple(by_hops.tolist()),
+    )
 
 
 def play(case: Case) -> Iterator[Ways]:
@@ -86,6 +140,7 @@ def play(case: Case) -> Iterator[Ways]:
         k=case.k,
         dead=case.dead,
         lookups=case.lookups,
+        run=case.run,
         found=found,
         mean_hops=float(by_hops @ np.arange(len(by_hops)) / max(1, found)),
         p99_hops=int(np.searchsorted(reached, 0.99 * found)),
@@ -99,12 +154,16 @@ def cases_of(request: RoutingRequest) -> list[Case]:
     check_seed(request.seed)
     if not 0 < request.lookups <= MAX_LOOKUPS:
         raise BadParameter(f"{request.lookups} lookups; expected 1 to {MAX_LOOKUPS}")
+    if not 0 < request.runs <= MAX_RUNS:
+        raise BadParameter(f"{request.runs} runs; expected 1 to {MAX_RUNS}")
     wanted = [(request.peers, k, dead) for k in request.k for dead in sorted({0.0, *request.dead})]
     wanted += [(peers, k, 0.0) for peers in _smaller(request.peers) for k in request.k]
     check_cases(len(wanted))
+    check_cases(len(wanted) * request.runs)
     for peers, k, dead in wanted:
         check(peers, k=k, dead=dead)
-    return [Case(peers, k, dead, request.lookups, request.seed) for peers, k, dead in wanted]
+    seeds = [int(Stream(request.seed, "routing", run).words(0, 1)[0]) for run in range(request.runs)]
+    return [Case(peers, k, dead, request.lookups, run, seed) for peers, k, dead in wanted for run, seed in enumerate(seeds)]
 
 
 def _smaller(peers: int) -> list[int]:
@@ -113,7 +172,11 @@ def _smaller(peers: int) -> list[int]:
 
 
 def run(
-    request: RoutingRequest, player: Callable[[], Player], out: Path, title: Callable[[str], None] = lambda _: None
+    request: RoutingRequest,
+    player: Callable[[], Player],
+    out: Path,
+    title: Callable[[str], None] = lambda _: None,
+    provenance: Provenance = made_by,
 ) -> Findings:
     """Play all cases and leave the findings in a folder; whatever is impossible is refused before ``player`` starts anything.
 
@@ -124,32 +187,33 @@ def run(
     title("lookups")
     ways = player()(Sweep(Ways, cases, play))
     findings = found(request, ways)
-    save(folder, findings, asdict(request))
+    save(folder, findings, {**asdict(request), **provenance()})
     return findings
 
 
 def found(request: RoutingRequest, ways: Sequence[Ways]) -> Findings:
     """Ways as the report shows them."""
-    whole = [way for way in ways if way.peers == request.peers]
+    means = means_of(ways)
+    whole = [mean for mean in means if mean.peers == request.peers]
     return Findings(
         title="How far a lookup goes",
-        lead=f"{request.lookups:,} lookups in overlays of up to {request.peers:,} peers.",
+        lead=f"{request.lookups:,} lookups in each of {request.runs} overlays of up to {request.peers:,} peers.",
         notes=_NOTES,
         tables=[Shown.of(_COLUMNS, whole)],
-        figures=_figures(request, ways),
-        summary=[{**asdict(way), "success": way.success} for way in ways],
+        figures=_figures(request, means),
+        summary=[flat({field.name: getattr(mean, field.name) for field in fields(mean)}) for mean in means],
         rows={"lookups": ways},
     )
 
 
-def _figures(request: RoutingRequest, ways: Sequence[Ways]) -> list[Figure]:
+def _figures(request: RoutingRequest, ways: Sequence[Mean]) -> list[Figure]:
     alive = [way for way in ways if not way.dead]
     whole = [way for way in ways if way.peers == request.peers]
 
-    def by_k(some: Sequence[Ways], x: Callable[[Ways], float], y: Callable[[Ways], float]) -> list[Line]:
+    def by_k(some: Sequence[Mean], x: Callable[[Mean], float], y: Callable[[Mean], float]) -> list[Line]:
         return [_line(f"k = {k}", [way for way in some if way.k == k], x, y) for k in request.k]
 
-    def by_dead(x: Callable[[Ways], float], y: Callable[[Ways], float]) -> list[Line]:
+    def by_dead(x: Callable[[Mean], float], y: Callable[[Mean], float]) -> list[Line]:
         shares = sorted({way.dead for way in whole})
         return [_line(f"{share:.0%} dead", [way for way in whole if way.dead == share], x, y) for share in shares]
 
@@ -162,7 +226,7 @@ def _figures(request: RoutingRequest, ways: Sequence[Ways]) -> list[Figure]:
     return [
         drawn(
             "peers",
-            by_k(alive, lambda way: way.peers, lambda way: way.mean_hops),
+            by_k(alive, lambda way: way.peers, _hops),
             x="peers",
             y="hops, mean",
             log_x=True,
@@ -170,35 +234,35 @@ def _figures(request: RoutingRequest, ways: Sequence[Ways]) -> list[Figure]:
         ),
         drawn(
             "hops-k",
-            by_dead(lambda way: way.k, lambda way: way.mean_hops),
+            by_dead(lambda way: way.k, _hops),
             x=k_axis,
             y="hops, mean",
             caption=f"Hops against k among {request.peers:,} peers, of the lookups that succeeded.",
         ),
         drawn(
             "success-k",
-            by_dead(lambda way: way.k, lambda way: way.success),
+            by_dead(lambda way: way.k, lambda way: way.success.value),
             x=k_axis,
             y="share that succeeded",
             caption="Success against k. A lookup ends where all contacts of a bucket are dead.",
         ),
         drawn(
             "success-dead",
-            by_k(whole, lambda way: way.dead, lambda way: way.success),
+            by_k(whole, lambda way: way.dead, lambda way: way.success.value),
             x=dead_axis,
             y="share that succeeded",
             caption="Success against the share of peers that died since the buckets were filled.",
         ),
         drawn(
             "hops-dead",
-            by_k(whole, lambda way: way.dead, lambda way: way.mean_hops),
+            by_k(whole, lambda way: way.dead, _hops),
             x=dead_axis,
             y="hops, mean",
             caption="Hops against the share of dead peers, of the lookups that succeeded.",
         ),
         drawn(
             "timeouts",
-            by_k(whole, lambda way: way.dead, lambda way: way.timeouts),
+            by_k(whole, lambda way: way.dead, lambda way: way.timeouts.value),
             x=dead_axis,
             y="timeouts per lookup",
             caption="Timeouts. Each is a dead contact that was tried because it was closer than the living ones.",
@@ -207,23 +271,29 @@ def _figures(request: RoutingRequest, ways: Sequence[Ways]) -> list[Figure]:
     ]
 
 
-def _line(name: str, some: Sequence[Ways], x: Callable[[Ways], float], y: Callable[[Ways], float]) -> Line:
+def _hops(way: Mean) -> float:
+    return 0.0 if way.mean_hops is None else way.mean_hops.value
+
+
+def _line(name: str, some: Sequence[Mean], x: Callable[[Mean], float], y: Callable[[Mean], float]) -> Line:
     # Where no lookup succeeded there are no hops to be shown.
     ordered = sorted((way for way in some if way.found), key=x)
     return Line(name, np.array([x(way) for way in ordered], dtype=np.float64), np.array([y(way) for way in ordered]))
 
 
-_COLUMNS: tuple[tuple[str, Callable[[Ways], str]], ...] = (
+_COLUMNS: tuple[tuple[str, Callable[[Mean], str]], ...] = (
     ("k", lambda way: f"{way.k}"),
     ("dead", lambda way: f"{way.dead:.0%}"),
-    ("success", lambda way: f"{way.success:.2%}"),
-    ("hops", lambda way: f"{way.mean_hops:.2f}" if way.found else ""),
-    ("p99", lambda way: f"{way.p99_hops}" if way.found else ""),
-    ("most", lambda way: f"{max(0, len(way.by_hops) - 1)}" if way.found else ""),
-    ("timeouts", lambda way: f"{way.timeouts:.2f}"),
+    ("success", lambda way: way.success.percent()),
+    ("hops", lambda way: str(way.mean_hops or "")),
+    ("p99", lambda way: "" if way.p99_hops is None else f"{way.p99_hops}"),
+    ("most", lambda way: "" if way.most_hops is None else f"{way.most_hops}"),
+    ("timeouts", lambda way: str(way.timeouts)),
 )
 _NOTES = (
-    "A lookup goes from peer to peer, each time to the living contact closest to its target; it succeeds if it comes to the living "
-    "peer that is closest of all. Hops are peers asked, of lookups that succeeded; timeouts are dead contacts tried, per lookup. "
-    "Nothing is repaired on the way, and no other way is tried: peers do better, who keep the contacts of all hops."
+    "A lookup goes from peer to peer, each time to the living contact closest to its target; it succeeds if it comes to the "
+    "living peer that is closest of all. Hops are peers asked, of lookups that succeeded; timeouts are dead contacts tried, "
+    "per lookup. Nothing is repaired on the way, and no other way is tried: peers do better, who keep the contacts of all "
+    "hops. In brackets are 95 % intervals, by the spread between overlays; where all lookups came to the same, the bound is "
+    "for lookups."
 )

@@ -28,11 +28,16 @@ if TYPE_CHECKING:
 OLDEST_JAVA = 17
 """The first Java that Spark 4 runs on."""
 LOCAL = "local[*]"
-"""All cores of this machine: the master where none is named."""
+"""All cores of this machine: the master elsewhere where none is named."""
 
 GIVEN = "given"
-"""The master that spark-submit was told."""
+"""The master that spark-submit was told; the master under spark-submit where none is named."""
 _MASTER = re.compile(rf"local(\[(\*|[1-9]\d*)(,\d+)?\])?|local-cluster\[.+\]|spark://.+|k8s://.+|yarn|{GIVEN}")
+
+_GATEWAY = "PYSPARK_GATEWAY_PORT"
+"""What spark-submit tells the program that it starts: where its Java listens."""
+_JAVA_OPTIONS = "SPARK_SUBMIT_OPTS"
+"""Options of the Java that Spark's launcher starts."""
 
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 _UNKNOWN_MODULE = "--add-modules=jdk.incubator.vector"
@@ -46,24 +51,42 @@ exec "{java}" "$@"
 """
 
 
+MAX_PARTITIONS = 100_000
+"""Parts into which anything is cut at most: each is a task, which takes some milliseconds of its own."""
+
+
+def check_partitions(partitions: int | None) -> None:
+    """Raises BadParameter for a number of parts that no job can have; None is for whatever is usual."""
+    if partitions is not None and not 0 < partitions <= MAX_PARTITIONS:
+        raise BadParameter(f"{partitions} partitions; expected 1 to {MAX_PARTITIONS}")
+
+
 def session(
-    name: str, *, master: str = LOCAL, partitions: int | None = None, options: Mapping[str, str] | None = None
+    name: str, *, master: str | None = None, partitions: int | None = None, options: Mapping[str, str] | None = None
 ) -> SparkSession:
     """The Spark session of this process, made if there is none; a second call gives the first one's.
 
-    ``partitions`` is how many a shuffle makes, the number of cores where it is not said. Raises BadParameter for a master that is
-    none, and NoSpark when the extra ``sim`` is not installed, or no Java is found.
+    ``master`` is LOCAL where none is said, and under spark-submit the one that it was told. Nothing overrides what Spark was told
+    elsewhere (spark-submit, spark-defaults.conf, a session that is there) but ``master``, ``partitions``, which is how many a
+    shuffle makes, and ``options``, where they are said. Raises BadParameter for a master that is none, and NoSpark when the extra
+    ``sim`` is not installed, or no Java is found.
     """
+    submitted = _GATEWAY in os.environ
+    if master is None:
+        master = GIVEN if submitted else LOCAL
     # Spark would answer with a trace of Java's and no session.
     if not _MASTER.fullmatch(master):
         raise BadParameter(
             f"Spark's master {master!r}; expected local[N], local[*], spark://HOST:PORT, k8s://HOST:PORT, yarn or {GIVEN}"
         )
     try:
+        from pyspark import SparkContext
         from pyspark.sql import SparkSession
     except ImportError as error:
         raise NoSpark(f"Spark is not installed ({error}); install the extra: pip install 'gsg-router[sim]'") from None
-    if SparkSession.getActiveSession() is None:
+    # Who has started Java before has said what it should be like; a second session of one Java takes what the first had.
+    ours = not submitted and SparkContext._gateway is None
+    if ours:
         os.environ["JAVA_HOME"] = str(java_home())
         # Workers would take whatever python3 is on the path.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -73,26 +96,56 @@ def session(
     builder = SparkSession.builder.appName(name)
     if master != GIVEN:
         builder = builder.master(master)
-    if master.startswith("local"):
-        builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1")
-    settings = {
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.sql.execution.arrow.pyspark.enabled": "true",
-        "spark.sql.shuffle.partitions": str(partitions or os.cpu_count() or 2),
-        "spark.sql.session.timeZone": "UTC",
-        **(options or {}),
-    }
-    # Within the zip of a cluster there is no such file, and Spark was started by somebody else.
-    if _LOGGING.is_file():
-        settings["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile=file:{_LOGGING}"
-    for key, value in settings.items():
+    if partitions is not None:
+        builder = builder.config("spark.sql.shuffle.partitions", str(partitions))
+    for key, value in (options or {}).items():
         builder = builder.config(key, value)
     try:
-        with _undisturbed():
+        with _undisturbed(), _java_told(defaults_for(master) if ours else {}):
             return builder.getOrCreate()
     except Exception as error:  # py4j and Spark raise kinds of their own, which are not ours to show
         raise NoSpark(f"Spark does not start on {master}: {str(error).splitlines()[0][:300]}") from None
+
+
+def defaults_for(master: str) -> dict[str, str]:
+    """What a Spark that we start on a master is like where nobody says otherwise, as system properties of Java."""
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.session.timeZone": "UTC",
+    }
+    if master.startswith("local"):
+        settings |= {
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.sql.shuffle.partitions": str(os.cpu_count() or 2),
+        }
+    # Within the zip of a cluster there is no such file.
+    if _LOGGING.is_file():
+        settings["log4j2.configurationFile"] = f"file:{_LOGGING}"
+    return settings
+
+
+@contextmanager
+def _java_told(properties: Mapping[str, str]) -> Iterator[None]:
+    """A Java that starts inside has these system properties.
+
+    Spark takes its settings from them where they are neither in spark-defaults.conf nor among the arguments of spark-submit ("Spark
+    Configuration", dynamically loading): so they are what is usual, and override nothing.
+    """
+    before = os.environ.get(_JAVA_OPTIONS)
+    told = [f"-D{key}={value}" for key, value in properties.items()]
+    # Spark takes it apart at blanks, except between quotes.
+    quoted = ['"' + one.replace("\\", "\\\\").replace('"', '\\"') + '"' for one in told]
+    # What is said there already comes last, and holds.
+    os.environ[_JAVA_OPTIONS] = " ".join([*quoted, before or ""]).strip()
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_JAVA_OPTIONS]
+        else:
+            os.environ[_JAVA_OPTIONS] = before
 
 
 @contextmanager

@@ -5,7 +5,7 @@ A strategy is written as its parts joined by ``+``, such as ``rarest+hot-split-1
     predicate, random, rarest   the constant that a subscription is posted at; rarest where none is said
     composite                   tuples also go to the keys of two constants together, and subscriptions with two to one of those
     popular-1000                RDFPeers: constants of more than a thousandth of all tuples are no keys at all
-    two-choices                 a tuple goes to one of two keys for each constant, a subscription to both
+    halves                      a tuple goes to one of two keys for each constant, by its hash, and a subscription to both
     epochs-24                   a key of its own for each of so many ranges of time, in all of which a subscription is posted
     hot-split-10                keys of more than 10 times a peer's mean load are split by tuples; subscriptions are in each part
     grid-10                     as hot-split, and split by subscriptions as well: tuples to a row, subscriptions to a column
@@ -29,7 +29,7 @@ class Spread(StrEnum):
     """How a key is spread over several."""
 
     NONE = ""
-    TWO_CHOICES = "two-choices"
+    HALVES = "halves"
     EPOCHS = "epochs"
     HOT_SPLIT = "hot-split"
     GRID = "grid"
@@ -51,7 +51,7 @@ class Strategy:
     @property
     def name(self) -> str:
         """As it is written, with every number."""
-        spread = str(self.spread) if self.spread in (Spread.NONE, Spread.TWO_CHOICES) else f"{self.spread}-{self.amount}"
+        spread = str(self.spread) if self.spread in (Spread.NONE, Spread.HALVES) else f"{self.spread}-{self.amount}"
         parts = [
             str(self.anchor),
             "composite" if self.composite else "",
@@ -70,7 +70,7 @@ STANDARD = (
     "rarest",
     "popular-1000",
     "demand",
-    "two-choices",
+    "halves",
     "composite",
     "epochs-24",
     "hot-split-10",
@@ -94,7 +94,7 @@ _MOST = {
     "virtual": MAX_VIRTUAL,
     "replicas": MAX_REPLICAS,
 }
-_KNOWN = [*map(str, Anchor), "composite", "two-choices", "demand", *_NUMBERED]
+_KNOWN = [*map(str, Anchor), "composite", "halves", "demand", *_NUMBERED]
 
 
 def parse(text: str) -> Strategy:
@@ -133,6 +133,11 @@ def _numbered(part: str) -> tuple[str, int]:
             raise BadParameter(f"strategy part {part!r}: expected a number from 1 to {_MOST[name]} after {name!r}")
         return name, int(digits)
     if part not in _KNOWN:
+        if part == "two-choices":
+            raise BadParameter(
+                f"strategy part {part!r}: no strategy here picks the less loaded of two keys; expected 'halves', which leaves it "
+                "to each tuple's hash"
+            )
         close = difflib.get_close_matches(part, _KNOWN, 1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
         raise BadParameter(f"unknown strategy {part!r}; expected {', '.join(_KNOWN)}, joined by '+'{hint}")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, get_type_hints
 
 from .errors import BadParameter
+from .spark import check_partitions
 from .watching import Progress, watched
 
 if TYPE_CHECKING:
@@ -70,9 +71,8 @@ def in_one_thread(progress: Progress | None = None) -> Player:
 
 
 def on_spark(spark: SparkSession, *, partitions: int | None = None, progress: Progress | None = None) -> Player:
-    """Plays in a session, in so many partitions, or one for each case. Raises BadParameter for no partitions."""
-    if partitions is not None and partitions < 1:
-        raise BadParameter(f"{partitions} partitions; expected 1 or more")
+    """Plays in a session, in so many partitions, or one for each case. Raises BadParameter for a number that cannot be."""
+    check_partitions(partitions)
 
     def play(sweep: Sweep[CaseT, RowT]) -> list[RowT]:
         asked = frame(spark, sweep, partitions)

@@ -279,10 +279,15 @@ def check_subscriptions(count: int) -> None:
         raise BadParameter(f"{count} subscriptions; expected 1 to {MAX_SUBSCRIPTIONS}")
 
 
-def chunks_of(tuples: int, *, size: int = CHUNK) -> Iterator[tuple[int, int]]:
-    """Where each chunk begins, and how many tuples it has."""
-    for begin in range(0, tuples, size):
-        yield begin, min(size, tuples - begin)
+def chunks_of(tuples: int, *, parts: int = 1) -> Iterator[tuple[int, int]]:
+    """Where each chunk begins, and how many tuples it has: CHUNK at most, and as many chunks as ``parts`` at least.
+
+    A multiple of ``parts``, all of a size, so that each part has the same work. Fewer tuples than parts are a chunk each.
+    """
+    number = parts * -(-tuples // (parts * CHUNK))
+    for place in range(min(number, tuples)):
+        begin, end = (tuples * edge // min(number, tuples) for edge in (place, place + 1))
+        yield begin, end - begin
 
 
 def frame(

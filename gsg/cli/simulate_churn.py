@@ -16,7 +16,7 @@ from .simulate_running import How, mistakes_told, played, sweep_options
 @click.option("--replicas", default="", metavar="R,...", help="Holders of each key. [default: those of 1,2,3,5,8 that can be]")
 @click.option("--dying", default="0.05,0.1,0.2,0.4", show_default=True, metavar="SHARE,...", help="Peers replaced in an epoch.")
 @click.option("--epochs", default=10, show_default=True, help="How often peers die and others join.")
-@click.option("--runs", default=20, show_default=True, help="How often each setting is run, with other peers.")
+@click.option("--runs", default=40, show_default=True, help="How often each setting is run, with other peers.")
 @sweep_options
 def command(
     peers: int,
@@ -52,4 +52,4 @@ def command(
             runs=runs,
             seed=seed,
         )
-        played(lambda player, title: run(request, player, how.out, title), how)
+        played(lambda player, title: run(request, player, how.out, title, how.provenance), how)

@@ -57,4 +57,4 @@ def command(
             runs=runs,
             seed=seed,
         )
-        played(lambda player, title: run(request, player, how.out, title), how)
+        played(lambda player, title: run(request, player, how.out, title, how.provenance), how)

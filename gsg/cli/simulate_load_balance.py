@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -10,19 +9,20 @@ import click
 from .simulate_running import How, bar, mistakes_told, printed, run_options
 
 if TYPE_CHECKING:
-    from simulations.balance import Counter, Outcome
-    from simulations.experiments import BalanceRequest
+    from simulations.balance import Counter
+    from simulations.experiments import Balance, BalanceRequest
 
 
 @click.command(short_help="Who would carry which load, strategy by strategy.")
 @click.option("--peers", type=int, help="How many peers. [default: 1000, or those that traced]")
 @click.option("--tuples", type=int, help="How many synthetic tuples. [default: 1000000]")
 @click.option(
-    "--events", type=click.Path(path_type=Path), help="Take the tuples of a file: .nt, .tsv, .jsonl (also .gz) or .parquet."
+    "--events",
+    metavar="PATH",
+    help="Take the tuples of a file, a folder or a pattern such as 'a/*.nt': .nt, .tsv, .csv, .jsonl (also .gz) or .parquet.",
 )
 @click.option(
     "--trace",
-    type=click.Path(path_type=Path),
     metavar="DIR",
     help="Take the tuples, subscriptions and peers of an overlay whose peers ran with --trace.",
 )
@@ -34,18 +34,20 @@ if TYPE_CHECKING:
 @click.option(
     "--strategy", "strategies", multiple=True, help="A strategy such as rarest+grid-10+demand; may be repeated. [default: all]"
 )
+@click.option("--seeds", default=1, show_default=True, help="How many seeds, from --seed on; more than one give intervals.")
 @run_options(cut="Into how many parts tuples are cut. [default: one for each core]")
 def command(
     peers: int | None,
     tuples: int | None,
-    events: Path | None,
-    trace: Path | None,
+    events: str | None,
+    trace: str | None,
     subscriptions: int | None,
     mix: str,
     distinct: str,
     zipf: str,
     hours: float | None,
     strategies: tuple[str, ...],
+    seeds: int,
     seed: int,
     how: How,
 ) -> None:
@@ -56,12 +58,13 @@ def command(
     """
     with mistakes_told():
         from simulations.experiments import BalanceRequest
+        from simulations.places import read_from
 
         request = BalanceRequest(
             peers=peers,
             tuples=tuples,
-            events=None if events is None else str(events),
-            trace=None if trace is None else str(trace),
+            events=None if events is None else str(read_from(events, "--events")),
+            trace=None if trace is None else str(read_from(trace, "--trace")),
             subscriptions=subscriptions,
             mix=mix,
             distinct=distinct,
@@ -69,16 +72,20 @@ def command(
             hours=hours,
             strategies=strategies,
             seed=seed,
+            seeds=seeds,
         )
-        outcomes, left_out = _run(request, how)
-        from simulations.report import LEGEND, shown
+        found = _run(request, how)
+        from simulations import seeds as over
+        from simulations.report import LEGEND, NOT_COUNTED, seeds_said, shown
 
-        printed(how, [outcome.summary() for outcome in outcomes], [shown(outcomes)], LEGEND, left_out)
+        tables = [shown(found.outcomes), *([over.shown(found.over_seeds)] if found.over_seeds else [])]
+        printed(how, found.summary(), tables, f"{LEGEND}{seeds_said(found.over_seeds)}{NOT_COUNTED}", found.left_out)
 
 
-def _run(request: BalanceRequest, how: How) -> tuple[list[Outcome], str]:
+def _run(request: BalanceRequest, how: How) -> Balance:
     from simulations.experiments import balance
 
+    how.checked()
     with bar() as (title, progress):
 
         def counter() -> Counter:
@@ -86,6 +93,6 @@ def _run(request: BalanceRequest, how: How) -> tuple[list[Outcome], str]:
 
             if not how.on_spark:
                 return in_one_thread(progress)
-            return on_spark(how.session(), partitions=how.partitions, progress=progress)
+            return on_spark(how.session(title), partitions=how.partitions, progress=progress)
 
-        return balance(request, counter, how.out, title)
+        return balance(request, counter, how.out, title, how.provenance)

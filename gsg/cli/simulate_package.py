@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import click
 
 
 @click.command(short_help="Make the zip that spark-submit hands to a cluster.")
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False), default=Path("gsg-simulations.zip"))
-def command(file: Path) -> None:
+@click.argument("name", metavar="FILE", default="gsg-simulations.zip")
+def command(name: str) -> None:
     """Write our packages into FILE, and the program that begins a run beside it.
 
-    The machines of the cluster need Python 3.11 or newer with msgspec, numpy and pyarrow; those that replay a history, what
-    gsg-router itself needs as well.
+    It is said what the machines of the cluster need: those that count, and the one that drives the run.
     """
     from simulations.errors import SimulationError
-    from simulations.packaging import write_package
+    from simulations.packaging import DISSEMINATION, DRIVER, EXECUTORS, write_package
+    from simulations.places import written_to
 
     try:
+        file = written_to(name, "FILE")
         program = write_package(file)
     except SimulationError as error:
         click.echo(f"gsg: {error}", err=True)
         sys.exit(2)
     click.echo(f"{file} and {program} are written; to run them on a cluster:")
-    click.echo(f"  spark-submit --master MASTER --py-files {file} {program} load-balance --master given --out DIR")
+    click.echo(f"  spark-submit --master MASTER --py-files {file} {program} load-balance --out DIR")
+    click.echo(
+        f"executors need Python 3.11 or newer with {', '.join(EXECUTORS)}; for dissemination {', '.join(DISSEMINATION)} as well"
+    )
+    click.echo(f"the driver (in cluster mode a machine of the cluster) needs {', '.join(DRIVER)} as well, and pyspark")
+    click.echo("a driver that reads --events or --trace, and all machines for replay: pip install gsg-router")

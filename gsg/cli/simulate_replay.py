@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .simulate_running import bar, mistakes_told
+from .simulate_running import bar, master_option, mistakes_told
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -20,14 +20,12 @@ if TYPE_CHECKING:
 
 @click.command(short_help="When the rows of a query came and went, over a history of facts.")
 @click.argument("query")
-@click.option("--events", type=click.Path(path_type=Path), required=True, metavar="PATH", help="The history: a file, or a folder.")
+@click.option("--events", required=True, metavar="PATH", help="The history: a file, or a folder.")
 @click.option("--language", default="gsg", show_default=True, help="What the query is written in: gsg or sparql.")
-@click.option(
-    "--out", type=click.Path(path_type=Path), metavar="DIR", help="Write rows.parquet there, with numbers and configuration."
-)
+@click.option("--out", "out_dir", metavar="DIR", help="Write rows.parquet there, with numbers and configuration.")
 @click.option("--show", type=click.IntRange(min=0), default=20, show_default=True, help="Rows in the table, the first that came.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document with all rows instead of the table.")
-@click.option("--master", default="local[*]", show_default=True, help="Spark's master; 'given' under spark-submit.")
+@master_option
 @click.option("--partitions", type=click.IntRange(min=1), help="Into how many parts it is cut. [default: one for each core]")
 @click.option(
     "--engine",
@@ -38,12 +36,12 @@ if TYPE_CHECKING:
 )
 def command(
     query: str,
-    events: Path,
+    events: str,
     language: str,
-    out: Path | None,
+    out_dir: str | None,
     show: int,
     as_json: bool,
-    master: str,
+    master: str | None,
     partitions: int | None,
     engine: str,
 ) -> None:
@@ -58,9 +56,11 @@ def command(
     are insertions one after the other.
     """
     with mistakes_told():
+        from simulations.places import read_from, written_to
         from simulations.replay.answering import Request, answer, save, summary
 
-        request = Request(_text_of(query), str(events), language)
+        out = None if out_dir is None else written_to(out_dir)
+        request = Request(_text_of(query), str(read_from(events, "--events")), language)
         with ExitStack() as drawing:
             title, progress = drawing.enter_context(bar())
 

@@ -14,12 +14,14 @@ from .simulate_running import How, mistakes_told, played, sweep_options
 @click.option(
     "--dead", default="0,0.1,0.2,0.3,0.4,0.5,0.6,0.7", show_default=True, metavar="SHARE,...", help="Shares of dead peers."
 )
+@click.option("--runs", default=5, show_default=True, help="How many overlays of each setting, each with other peers.")
 @sweep_options
 def command(
     peers: int,
     lookups: int,
     k: str,
     dead: str,
+    runs: int,
     seed: int,
     how: How,
 ) -> None:
@@ -33,6 +35,6 @@ def command(
         from simulations.routing_runs import RoutingRequest, run
 
         request = RoutingRequest(
-            peers=peers, lookups=lookups, k=numbers(k, "--k", int), dead=numbers(dead, "--dead", float), seed=seed
+            peers=peers, lookups=lookups, k=numbers(k, "--k", int), dead=numbers(dead, "--dead", float), runs=runs, seed=seed
         )
-        played(lambda player, title: run(request, player, how.out, title), how)
+        played(lambda player, title: run(request, player, how.out, title, how.provenance), how)

@@ -28,7 +28,8 @@ class How:
     """How a run goes, whatever is run: where and by what, and where its results go."""
 
     out: Path
-    master: str
+    """A folder of this machine."""
+    master: str | None
     partitions: int | None
     engine: str
     as_json: bool
@@ -38,19 +39,57 @@ class How:
         """Whether Spark runs it."""
         return self.engine == "spark"
 
-    def session(self) -> SparkSession:
-        """Spark, started. Raises SimulationError."""
+    def session(self, title: Callable[[str], None]) -> SparkSession:
+        """Spark, started; ``title`` is told of it, since that takes seconds. Raises SimulationError."""
         from simulations.spark import session
 
+        title("starting Spark")
         return session("gsg simulate", master=self.master)
+
+    def checked(self) -> How:
+        """Itself; raises BadParameter for what would not be looked at."""
+        from simulations.errors import BadParameter
+
+        if not self.on_spark:
+            for option, given in (("--master", self.master), ("--partitions", self.partitions)):
+                if given is not None:
+                    raise BadParameter(f"{option} {given} is for Spark; --engine numpy counts in one thread: leave one of them out")
+        return self
+
+    def provenance(self) -> dict[str, object]:
+        """What makes the result of a run, to be asked for when it has run."""
+        from simulations.provenance import made_by
+
+        return made_by(spark_told(self.partitions) if self.on_spark else numpy_told())
+
+
+master_option = click.option(
+    "--master", help="Spark's master; 'given' is the one of Spark's own settings. [default: spark-submit's, elsewhere local[*]]"
+)
+
+
+def numpy_told() -> str:
+    """The engine of one thread by its name."""
+    import numpy
+
+    return f"numpy {numpy.__version__}, one thread"
+
+
+def spark_told(partitions: int | None) -> str:
+    """The session that runs, by Spark's version and its master."""
+    from pyspark.sql import SparkSession
+
+    spark = SparkSession.getActiveSession()
+    where = "" if spark is None else f" {spark.version} on {spark.sparkContext.master}"
+    return f"Spark{where}{'' if partitions is None else f', {partitions} partitions'}"
 
 
 def run_options(*, cut: str) -> Callable[[Command], Command]:
     """The options that all experiments have, below their own ones; ``cut`` says what ``--partitions`` cuts into so many."""
     options = (
         click.option("--seed", default=1, show_default=True, help="The same seed gives the same result, however it is run."),
-        click.option("--out", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Where results and report go."),
-        click.option("--master", default="local[*]", show_default=True, help="Spark's master; 'given' under spark-submit."),
+        click.option("--out", required=True, metavar="DIR", help="Where results and report go."),
+        master_option,
         click.option("--partitions", type=click.IntRange(min=1), help=cut),
         click.option(
             "--engine", type=click.Choice(["spark", "numpy"]), default="spark", show_default=True, help="numpy: in one thread."
@@ -61,6 +100,10 @@ def run_options(*, cut: str) -> Callable[[Command], Command]:
     def decorated(command: Command) -> Command:
         @wraps(command)
         def bundled(**given: Any) -> None:  # Any: as above
+            with mistakes_told():
+                from simulations.places import written_to
+
+                given["out"] = written_to(given["out"])
             how = How(**{one.name: given.pop(one.name) for one in fields(How)})
             command(how=how, **given)
 
@@ -78,6 +121,7 @@ sweep_options = run_options(cut="Into how many tasks the runs are put. [default:
 
 def played(run: Callable[[Callable[[], Player], Callable[[str], None]], Findings], how: How) -> None:
     """Run an experiment under a bar and print what it came to; ``run`` is given what starts a player, and what names a part."""
+    how.checked()
     with bar() as (title, progress):
 
         def player() -> Player:
@@ -85,7 +129,7 @@ def played(run: Callable[[Callable[[], Player], Callable[[str], None]], Findings
 
             if not how.on_spark:
                 return in_one_thread(progress)
-            return on_spark(how.session(), partitions=how.partitions, progress=progress)
+            return on_spark(how.session(title), partitions=how.partitions, progress=progress)
 
         findings = run(player, title)
     printed(how, findings.summary, findings.tables, findings.notes)
@@ -107,7 +151,8 @@ def printed(how: How, summary: list[dict[str, object]], tables: Sequence[Shown],
     for shown in tables:
         table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
         for number, heading in enumerate(shown.columns):
-            table.add_column(heading, justify="right" if number else "left", no_wrap=True)
+            # Digits that have no room go to the next line.
+            table.add_column(heading, justify="right" if number else "left", no_wrap=not number, overflow="fold")
         for cells in shown.cells:
             table.add_row(*cells)
         output.print(table)
@@ -147,7 +192,7 @@ def bar() -> Iterator[tuple[Callable[[str], None], Progress]]:
 
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as drawn:
-        task = drawn.add_task("reading", total=None)
+        task = drawn.add_task("preparing", total=None)
         yield (
             lambda title: drawn.reset(task, description=title, total=None),
             lambda done, of: drawn.update(task, completed=done, total=of),

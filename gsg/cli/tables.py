@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from ..explanations import Holding
-from ..http.protocol import Report
+if TYPE_CHECKING:
+    # The driver of a simulation prints its tables where neither doors nor the overlay are installed.
+    from ..explanations import Holding
+    from ..http.protocol import Report
 
 MIN_WIDTH = 120
 """Columns to write where there is no terminal to ask: the widest of these tables."""

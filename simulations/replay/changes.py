@@ -17,8 +17,9 @@ from gsg import model
 from gsg.errors import GsgError
 
 from ..errors import BadWorkload
-from ..lines import TOO_DEEP, Fields, columns_of, of_json, of_names, of_tabs
-from ..reading import LINES, Terms, parsed_lines
+from ..lines import BOM, TOO_DEEP, Fields, columns_of, of_csv, of_json, of_names, of_tabs, rows_of_csv
+from ..reading import LINES, Terms, opened, parsed_lines
+from ..sources import partition_of
 from .history import ORDER, TRACE, Change, Piece, Seen, failing
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ def _batches(piece: Piece) -> Iterator[tuple[int, list[bytes]]]:
         stream: IO[bytes]
         if piece.size:
             raw.seek(piece.begin)
-            stream = io.BytesIO(raw.read(piece.size))
+            part = raw.read(piece.size)
+            stream = io.BytesIO(part if piece.begin else part.removeprefix(BOM))
         else:
             stream = gzip.GzipFile(fileobj=raw)  # type: ignore[assignment]  # reads bytes
         first = piece.first
@@ -79,6 +81,19 @@ def _by_line(parse: Callable[[bytes], Fields]) -> Callable[[Piece, Seen], Iterat
             yield list(made.of(parse, ((number, line) for number, line in enumerate(lines, first) if line.strip())))
 
     return reader
+
+
+def _json_lines(piece: Piece, seen: Seen) -> Iterator[list[Change]]:
+    beside = partition_of(Path(piece.path))
+    return _by_line(lambda line: of_json(line, beside))(piece, seen)
+
+
+def _csv(piece: Piece, seen: Seen) -> Iterator[list[Change]]:
+    made, beside = _Making(piece, seen), partition_of(Path(piece.path))
+    with opened(Path(piece.path)) as stream:
+        rows = rows_of_csv(stream, beside)
+        while some := list(islice(rows, LINES)):
+            yield list(made.of(lambda row: of_csv(row, beside), some))
 
 
 class _Making:
@@ -148,7 +163,8 @@ def _parquet(piece: Piece, seen: Seen) -> Iterator[list[Change]]:
         file = parquet.ParquetFile(raw)
         columns = file.schema_arrow.names
         is_trace = set(columns) >= TRACE
-        wanted = sorted(TRACE) if is_trace else _wanted(piece, columns)
+        beside = partition_of(Path(piece.path))
+        wanted = sorted(TRACE) if is_trace else [name for name in _wanted(piece, [*columns, *beside]) if name in columns]
         made, number = _Making(piece, seen), piece.first
         for batch in file.iter_batches(LINES, row_groups=[piece.begin], columns=wanted):
             rows: Iterable[tuple[int, dict[str, object]]] = enumerate(_rows_of(batch), number)
@@ -156,7 +172,7 @@ def _parquet(piece: Piece, seen: Seen) -> Iterator[list[Change]]:
             if is_trace:
                 yield list(made.of(_traced, ((at, row) for at, row in rows if _is_published(row)), read=False))
             else:
-                yield list(made.of(of_names, rows))
+                yield list(made.of(lambda row: of_names({**beside, **row}), rows))
 
 
 def _rows_of(batch: pyarrow.RecordBatch) -> Iterator[dict[str, object]]:
@@ -197,6 +213,7 @@ def _traced(row: dict[str, object]) -> Fields:
 _READERS: dict[str, Callable[[Piece, Seen], Iterator[list[Change]]]] = {
     "nt": _n_triples,
     "tsv": _by_line(of_tabs),
-    "jsonl": _by_line(of_json),
+    "csv": _csv,
+    "jsonl": _json_lines,
     "parquet": _parquet,
 }

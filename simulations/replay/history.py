@@ -2,6 +2,7 @@
 
     .jsonl, .ndjson   an object with ``tuple`` (an array) or subject, predicate and object, and ``time`` and ``sign``; or the array
     .parquet          columns of those names; or what ``gsg peer --trace`` writes (gsg/trace.py), of which what was published counts
+    .csv              columns of those names, named by its first line; a triple a line where that names none
     .nt, .tsv         a triple a line
 
 Times are seconds, or dates and times in ISO 8601, which become seconds since 1970. What has no time has its line's number, counted
@@ -14,8 +15,8 @@ is that of lines, and of files by their names.
 
 from __future__ import annotations
 
+import csv
 import gzip
-import os
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -29,8 +30,9 @@ from gsg.model import Tuple
 from gsg.trace import OPEN, What
 
 from ..errors import BadWorkload
-from ..reading import EXAMPLES, FORMATS
-from ..remarks import counted, malformed, parts_unfinished, rows_lost, unended
+from ..reading import EXAMPLES
+from ..remarks import counted, files_ignored, malformed, parts_unfinished, rows_lost, unended
+from ..sources import sources_of
 
 PIECE_BYTES = 4 << 20
 """A plain file is cut at the first line's end before so many bytes; a longer line is refused."""
@@ -115,11 +117,7 @@ class History:
     def said(self) -> list[str]:
         """What a user should know of it, a sentence each."""
         said = [*rows_lost(self.lost), *unended(self.killed), *parts_unfinished(self.unfinished)]
-        if self.ignored:
-            first = ", the first of them" if len(self.ignored) > EXAMPLES else ""
-            names = ", ".join(self.ignored[:EXAMPLES])
-            said.append(f"{counted(len(self.ignored), 'file')} left out, by name no file of changes{first}: {names}")
-        return said
+        return [*said, *files_ignored(self.ignored, "changes", EXAMPLES)]
 
 
 class Sieve:
@@ -141,8 +139,9 @@ class Sieve:
 
 def open_history(path: str | Path, *, piece_bytes: int = PIECE_BYTES) -> History:
     """A file, or all files of a folder whose names end as those of changes do. Raises BadWorkload where one cannot be read."""
-    root = Path(path)
-    files, ignored = _files_of(root)
+    with failing(Path(path)):
+        sources = sources_of(path, holding="changes")
+    files, ignored = sources.files, sources.ignored
     pieces: list[Piece] = []
     runs: dict[tuple[object, object], tuple[int, int]] = {}
     ended: set[tuple[object, object]] = set()
@@ -194,45 +193,12 @@ class failing:  # noqa: N801  # reads as a phrase in a with statement
             raise BadWorkload(f"cannot read {self._file}: damaged, or not gzip at all") from None
         if isinstance(error, OSError):
             raise BadWorkload(f"cannot read {self._file}: {(error.strerror or str(error)).lower()}") from None
+        if isinstance(error, csv.Error):
+            raise BadWorkload(f"cannot read {self._file}: {error}") from None
         if isinstance(error, UnicodeDecodeError):
             raise BadWorkload(f"cannot read {self._file}: a text in it is no UTF-8") from None
         if type(error).__module__.partition(".")[0] == "pyarrow":
             raise BadWorkload(f"cannot read {self._file}: {str(error).splitlines()[0].rstrip('.')}") from None
-
-
-def _format_of(file: Path) -> str | None:
-    suffix = Path(file.name.removesuffix(".gz")).suffix
-    return None if suffix == ".parquet" and file.suffix == ".gz" else FORMATS.get(suffix)
-
-
-def _files_of(root: Path) -> tuple[list[tuple[Path, str]], list[str]]:
-    known = ", ".join(FORMATS)
-    if not root.is_dir():
-        format = _format_of(root)
-        if root.exists() and format is None:
-            raise BadWorkload(f"{root.name!r} has no known suffix; expected {known}, all but .parquet also with .gz")
-        # A file that is not there is told of when it is opened.
-        return [(root, format or "jsonl")], []
-    files: list[tuple[Path, str]] = []
-    ignored: list[str] = []
-    with failing(root):
-        for folder, folders, names in os.walk(root, onerror=_raised):
-            folders.sort()
-            for name in sorted(names):
-                file = Path(folder, name)
-                format = _format_of(file)
-                if format is not None:
-                    files.append((file, format))
-                elif not name.startswith((".", "_")):
-                    # Spark and others put marks beside their parts, under such names.
-                    ignored.append(str(file.relative_to(root)))
-    if not files:
-        raise BadWorkload(f"{root} has no files of changes; expected names that end with {known}, all but .parquet also with .gz")
-    return files, ignored
-
-
-def _raised(error: OSError) -> None:
-    raise error
 
 
 def _pieces_of(file: Path, format: str, number: int, piece_bytes: int) -> Iterator[Piece]:
@@ -247,8 +213,8 @@ def _pieces_of(file: Path, format: str, number: int, piece_bytes: int) -> Iterat
             first += metadata.row_group(group).num_rows
         return
     with file.open("rb") as raw:
-        if file.suffix == ".gz":
-            # Only from its beginning can it be read.
+        if file.suffix == ".gz" or format == "csv":
+            # Only from its beginning can it be read; a field of CSV may hold ends of lines.
             raw.read(1)
             yield Piece(path, format, number)
             return

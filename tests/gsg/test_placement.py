@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rete
-from gsg.messages import Load
 from gsg.placement import (
     NOWHERE,
     Grid,
+    Load,
     cell_key,
     choose_anchor,
     derived_key,

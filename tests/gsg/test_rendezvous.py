@@ -15,10 +15,10 @@ import gsg.stored
 import rete
 from gsg.errors import Refused
 from gsg.features import Template
-from gsg.messages import Deltas, Event, Happened, Load, Origin, Passed, Snapshot
+from gsg.messages import Deltas, Event, Happened, Origin, Passed, Snapshot
 from gsg.messages import Test as TupleTest  # a name that pytest does not take for a class of tests
 from gsg.model import Symbol, Term, Tuple, Variable
-from gsg.placement import NOWHERE
+from gsg.placement import NOWHERE, Load
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulations import plan as plan_module
-from simulations.balance import in_one_thread, on_spark, packed, run, save, unpacked
+from simulations.balance import in_one_thread, on_spark, packed, run, save, unpacked, usual_cut
 from simulations.errors import BadParameter, JobFailed
 from simulations.meeting import OneByOne, check, matching
 from simulations.ownership import Ownership
@@ -35,7 +35,7 @@ ALL = (
     "grid-1+virtual-3+random",
     "composite+demand",
     "epochs-5+predicate",
-    "two-choices+demand",
+    "halves+demand",
     "rarest+replicas-3",
     "composite+demand+replicas-2",
     "epochs-5+replicas-4",
@@ -187,9 +187,7 @@ def test_a_block_of_nothing_takes_no_bytes_and_adds_nothing() -> None:
 
 
 @pytest.mark.parametrize("name", ["rarest", "grid-1+demand", "composite"])
-def test_spark_counts_the_same_in_any_number_of_partitions(spark: SparkSession, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Small chunks, so that there is something to cut.
-    monkeypatch.setattr("simulations.balance.chunks_of", lambda tuples: [(begin, 90) for begin in range(0, tuples, 90)])
+def test_spark_counts_the_same_in_any_number_of_partitions(spark: SparkSession, name: str) -> None:
     plan = make_plan(parse(name), TUPLES, SUBSCRIPTIONS, PEERS)
     alone = in_one_thread()(plan, TUPLES)
 
@@ -212,15 +210,33 @@ def test_spark_says_how_far_it_is(spark: SparkSession) -> None:
 
 def test_a_job_that_fails_is_one_clear_line(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     # A chunk that no workload has: the workers get the list of chunks as it is here.
-    monkeypatch.setattr("simulations.balance.chunks_of", lambda tuples: [(0, "all")])
+    monkeypatch.setattr("simulations.balance.chunks_of", lambda tuples, parts: [(0, "all")])
 
     with pytest.raises(JobFailed, match=r"^the job failed on Spark: .+$"):
         on_spark(spark)(make_plan(parse("rarest"), TUPLES, SUBSCRIPTIONS, PEERS), TUPLES)
 
 
-def test_no_partitions_are_refused(spark: SparkSession) -> None:
-    with pytest.raises(BadParameter, match="0 partitions; expected 1 or more"):
-        on_spark(spark, partitions=0)
+@pytest.mark.parametrize("partitions", [0, -1, 100_001])
+def test_impossible_numbers_of_partitions_are_refused(spark: SparkSession, partitions: int) -> None:
+    with pytest.raises(BadParameter, match=f"{partitions} partitions; expected 1 to 100000"):
+        on_spark(spark, partitions=partitions)
+
+
+def test_as_many_tasks_count_as_partitions_were_asked_for(spark: SparkSession) -> None:
+    said: list[tuple[int, int]] = []
+
+    on_spark(spark, partitions=5, progress=lambda done, of: said.append((done, of)))(
+        make_plan(parse("rarest"), TUPLES, SUBSCRIPTIONS, PEERS), TUPLES
+    )
+
+    assert said[-1] == (5, 5)
+
+
+@pytest.mark.parametrize(
+    ("tuples", "cores", "parts"), [(1, 8, 1), (16_385, 8, 2), (1_000_000, 2, 2), (1_000_000, 16, 16), (10**9, 2, 10)]
+)
+def test_each_core_has_a_part_unless_tuples_are_few(tuples: int, cores: int, parts: int) -> None:
+    assert usual_cut(tuples, cores) == parts
 
 
 @pytest.mark.parametrize("peers", [0, -3, 1 << 27])

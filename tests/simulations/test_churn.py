@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from simulations.churn import Lost, simulate
+from simulations.churn import Lost, sets_apart, simulate
 from simulations.errors import BadParameter
 from simulations.randomness import Stream
 
@@ -36,7 +38,16 @@ def test_more_holders_lose_less() -> None:
 
 
 def test_nothing_is_lost_or_moved_while_nobody_dies() -> None:
-    assert lost(dying=0.0, epochs=2) == [Lost(1, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0), Lost(2, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)]
+    first, second = lost(dying=0.0, epochs=2)
+
+    assert [replace(epoch, apart=0) for epoch in (first, second)] == [Lost(number, 0, 0, 0, 0, 0, 0, 0) for number in (1, 2)]
+
+
+def test_sets_of_holders_that_share_nobody_are_counted() -> None:
+    holders = np.array([[1, 2], [2, 1], [2, 3], [3, 4], [6, 5]], dtype=np.uint64)
+
+    assert sets_apart(holders) == 3
+    assert sets_apart(holders[:3]) == 1
 
 
 def test_losses_never_heal_and_are_the_same_for_a_seed() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,19 +40,19 @@ def test_a_fifth_replaced_loses_what_was_measured() -> None:
 
     means = by_setting(in_one_thread()(sweep_of(request)))
 
-    assert means["rarest", 2, 0.2].first_without == pytest.approx(0.073, rel=0.3)
-    assert means["rarest", 3, 0.2].first_without == pytest.approx(0.015, rel=0.5)
-    assert means["rarest", 2, 0.2].first_with == pytest.approx(0.04, rel=0.3)
-    assert means["rarest", 3, 0.2].first_closest_alone > 0.1
+    assert means["rarest", 2, 0.2].first_without.value == pytest.approx(0.073, rel=0.3)
+    assert means["rarest", 3, 0.2].first_without.value == pytest.approx(0.015, rel=0.5)
+    assert means["rarest", 2, 0.2].first_with.value == pytest.approx(0.04, rel=0.3)
+    assert means["rarest", 3, 0.2].first_closest_alone.value > 0.1
 
 
 def test_hand_over_loses_less_and_holders_save() -> None:
     means = by_setting(in_one_thread()(sweep_of(SMALL)))
 
     for mean in means.values():
-        assert mean.first_with <= mean.first_without <= mean.first_closest_alone
-        assert mean.last_with <= mean.last_without
-    assert means["rarest", 3, 0.1].last_without < means["rarest", 1, 0.1].last_without
+        assert mean.first_with.value <= mean.first_without.value <= mean.first_closest_alone.value
+        assert mean.last_with.value <= mean.last_without.value
+    assert means["rarest", 3, 0.1].last_without.value < means["rarest", 1, 0.1].last_without.value
 
 
 def test_matches_of_a_hot_key_meet_under_one_key_and_are_spread_by_a_split() -> None:
@@ -61,7 +62,7 @@ def test_matches_of_a_hot_key_meet_under_one_key_and_are_spread_by_a_split() -> 
     assert len(split.keys) > len(hot.keys)
 
 
-@pytest.mark.parametrize("name", ["rarest", "composite", "two-choices", "epochs-4", "grid-1+demand"])
+@pytest.mark.parametrize("name", ["rarest", "composite", "halves", "epochs-4", "grid-1+demand"])
 def test_every_sampled_match_has_a_key(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("simulations.matches.SAMPLE_PAIRS", 500)
 
@@ -113,4 +114,44 @@ def test_a_run_leaves_a_report_with_all_plots(tmp_path: Path) -> None:
 def test_a_run_that_loses_nothing_is_shown_as_well(tmp_path: Path) -> None:
     findings = run(replace(SMALL, runs=1, dying=(0.0,)), in_one_thread, tmp_path)
 
-    assert findings.tables[0].cells[0][3:] == ("0.000%", "0.000%", "0.000%", "0.0%", "0.000%", "0.0%", "0.00")
+    told = findings.tables[0].cells[0][3:]
+    assert all(re.fullmatch(r"0 of \d+, below [\d.]+%", cell) for cell in (told[0], told[1], *told[3:]))
+    assert told[2] == "0%"
+    assert findings.tables[1].cells[0][5] == "0"
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("virtual-8", r"churn has no 'virtual-8': peers live and die under one id each here; leave it out"),
+        ("predicate+replicas-3", r"churn has no 'replicas-3': how many holders a key has is said by --replicas; leave it out"),
+        ("demand", r"churn has no 'demand': .*, so it changes nothing that is lost; leave it out"),
+        ("hot-split-10+demand", r"strategy 'rarest\+hot-split-10\+demand': churn has no 'demand'"),
+    ],
+)
+def test_what_would_change_nothing_is_refused_by_name(name: str, problem: str) -> None:
+    with pytest.raises(BadParameter, match=problem):
+        sweep_of(replace(SMALL, strategies=("rarest", name)))
+
+
+def test_a_figure_comes_with_an_interval_that_gets_narrower_with_more_runs() -> None:
+    few, many = (by_setting(in_one_thread()(sweep_of(replace(SMALL, runs=runs))))["rarest", 2, 0.2].first_with for runs in (5, 40))
+
+    for told in (few, many):
+        assert told.low is not None
+        assert told.high is not None
+        assert 0 < told.low < told.value < told.high
+        # Peers die independently of each other, so r of them do so this often.
+        assert told.low < 0.2**2 < told.high
+    assert many.high - many.low < few.high - few.low  # type: ignore[operator]  # both are known, as above
+
+
+def test_what_most_runs_lose_is_of_the_same_matches_as_the_mean_beside_it() -> None:
+    losses = in_one_thread()(sweep_of(replace(SMALL, runs=30)))
+
+    mean = by_setting(losses)["rarest", 1, 0.2]
+
+    runs = sorted(one.matches_with_hand_over for one in losses if (one.replicas, one.dying, one.epoch) == (1, 0.2, 1))
+    assert mean.first_matches_with.value == pytest.approx(np.mean(runs))
+    assert mean.most_runs_with.value == runs[26]
+    assert mean.most_runs_with.value > mean.first_matches_with.value

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import rete
 from gsg import placement
-from gsg.messages import Load
+from gsg.placement import Load
 from simulations import kernels
 from simulations.workload import ARITY
 

@@ -125,11 +125,18 @@ def test_a_mistake_far_down_costs_no_other_line(tmp_path: Path) -> None:
     [
         ("t.nt", b"nonsense\n", r"t\.nt holds no tuples \(1 malformed lines, the first: t\.nt line 1: "),
         ("t.nt.gz", None, r"cannot read .*t\.nt\.gz: damaged, or not gzip at all"),
-        ("t.csv", b"a,b,c\n", r"'t\.csv' has no known suffix; expected \.nt, \.tsv,"),
+        ("t.xml", b"<a/>", r"'t\.xml' has no known suffix; expected \.nt, \.tsv,"),
+        (
+            "t.csv",
+            b"a,b\n",
+            r"t\.csv holds no tuples \(1 malformed lines, the first: t\.csv line 1: 2 fields between commas; expected 3",
+        ),
+        ("t.csv.gz", None, r"cannot read .*t\.csv\.gz: damaged, or not gzip at all"),
+        ("u.csv", b"\xff,b,c\n", r"cannot read .*u\.csv: a text in it is no UTF-8"),
         ("t.parquet", b"nonsense", r"cannot read .*t\.parquet: "),
         ("t.parquet.gz", b"", r"has no known suffix"),
     ],
-    ids=["nothing in it", "damaged", "unknown", "no Parquet", "compressed twice"],
+    ids=["nothing in it", "damaged", "unknown", "no triple", "no gzip", "no text", "no Parquet", "compressed twice"],
 )
 def test_a_file_that_cannot_be_read_is_one_clear_line(tmp_path: Path, name: str, data: bytes | None, complaint: str) -> None:
     path = tmp_path / name
@@ -145,8 +152,107 @@ def test_a_file_that_is_not_there_is_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(BadWorkload, match=r"cannot read .*gone\.tsv: no such file or directory"):
         read(tmp_path / "gone.tsv")
     (tmp_path / "d.tsv").mkdir()
-    with pytest.raises(BadWorkload, match="is a directory"):
+    with pytest.raises(BadWorkload, match=r"d\.tsv has no files of tuples; expected names that end with \.nt, "):
         read(tmp_path / "d.tsv")
+    with pytest.raises(BadWorkload, match=r"no file is named as .*\*\.nt' says; expected a pattern of files"):
+        read(tmp_path / "*.nt")
+
+
+def test_comma_separated(tmp_path: Path) -> None:
+    named = write(tmp_path / "n.csv", b'\xef\xbb\xbfid,object,subject,predicate\r\n7,"say ""hi""\nand go","a, b",P2\r\n8,,x,P2\r\n')
+    bare = write(tmp_path / "b.csv.gz", '<a:s>,P2,"""two words"""\n\nQ1,P2,5\n')
+
+    assert rows(named) == [(Symbol("a, b"), Symbol("P2"), Symbol('say "hi"\nand go'))]
+    assert read(named).examples == ("n.csv line 4: a field is empty",)
+    assert rows(bare) == [(IRI("a:s"), Symbol("P2"), "two words"), (Symbol("Q1"), Symbol("P2"), Symbol("5"))]
+
+
+def test_comma_separated_as_spark_writes_quotes(tmp_path: Path) -> None:
+    ours = write(tmp_path / "spark.csv", 'subject,predicate,object\na,b,"\\"chat\\"@en"\n')
+    others = write(tmp_path / "others.csv", 'subject,predicate,object\na,b,"C:\\dir\\"\n')
+
+    assert rows(ours) == [(Symbol("a"), Symbol("b"), Literal("chat", "", "en"))]
+    assert rows(others) == [(Symbol("a"), Symbol("b"), Symbol("C:\\dir\\"))]
+
+
+@pytest.mark.parametrize("name", ["t.nt", "t.tsv", "t.jsonl", "t.csv", "t.nt.gz", "t.csv.gz"])
+def test_a_mark_of_byte_order_is_no_part_of_a_term(tmp_path: Path, name: str) -> None:
+    line = {
+        "nt": "<a:s> <a:p> <a:o> .",
+        "tsv": "<a:s>\t<a:p>\t<a:o>",
+        "csv": "<a:s>,<a:p>,<a:o>",
+        "jsonl": '["<a:s>","<a:p>","<a:o>"]',
+    }
+
+    path = write(tmp_path / name, b"\xef\xbb\xbf" + line[name.split(".")[1]].encode() + b"\n")
+
+    assert rows(path) == [(IRI("a:s"), IRI("a:p"), IRI("a:o"))]
+
+
+def parts(folder: Path, **columns: list[object]) -> Path:
+    """A part of Parquet as Spark leaves it, in a folder with marks and a job that failed."""
+    (folder / "_temporary" / "0").mkdir(parents=True)
+    for name in ("_SUCCESS", "._SUCCESS.crc", ".part-0.snappy.parquet.crc", "_temporary/0/part-9.parquet"):
+        (folder / name).write_bytes(b"no data")
+    parquet.write_table(pyarrow.table(columns), folder / "part-0.snappy.parquet")
+    return folder
+
+
+def test_a_folder_of_parquet_as_spark_writes_it(tmp_path: Path) -> None:
+    folder = parts(tmp_path / "whole", subject=["a", "b"], predicate=["p", "p"], object=["x", "y"])
+    parquet.write_table(pyarrow.table({"s": ["c"], "p": ["p"], "o": ["z"]}), folder / "part-1.snappy.parquet")
+    (folder / "notes.txt").touch()
+
+    assert rows(folder) == [tuple(map(Symbol, row)) for row in (("a", "p", "x"), ("b", "p", "y"), ("c", "p", "z"))]
+    assert read(folder).ignored == ("notes.txt",)
+    assert rows(tmp_path / "who*" / "part-1*") == rows(folder / "part-1.snappy.parquet") == [tuple(map(Symbol, ("c", "p", "z")))]
+
+
+def test_a_column_that_spark_made_folders_of_is_a_column(tmp_path: Path) -> None:
+    parts(tmp_path / "t" / "predicate=has%20a", subject=["a"], object=["x"])
+    parts(tmp_path / "t" / "predicate=7", subject=["b"], object=["y"])
+    (tmp_path / "t" / "predicate=q").mkdir()
+    write(tmp_path / "t" / "predicate=q" / "part-0.json", '{"subject": "c", "object": 1}\n')
+    (tmp_path / "t" / "predicate=r").mkdir()
+    write(tmp_path / "t" / "predicate=r" / "part-0.csv", "subject,object\nd,z\n")
+
+    assert rows(tmp_path / "t") == [
+        (Symbol("b"), 7, Symbol("y")),
+        (Symbol("a"), Symbol("has a"), Symbol("x")),
+        (Symbol("c"), Symbol("q"), 1),
+        (Symbol("d"), Symbol("r"), Symbol("z")),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("mark", "asked", "kind"),
+    [
+        ("_delta_log/00000000000000000000.json", "", "Delta Lake"),
+        ("_delta_log/00000000000000000000.json", "part-0.snappy.parquet", "Delta Lake"),
+        ("_delta_log/00000000000000000000.json", "*.parquet", "Delta Lake"),
+        ("../_delta_log/00000000000000000000.json", "", "Delta Lake"),
+        ("../../_delta_log/00000000000000000000.json", "../..", "Delta Lake"),
+        ("metadata/v1.metadata.json", "", "Iceberg"),
+        (".hoodie/hoodie.properties", "", "Hudi"),
+    ],
+)
+def test_a_table_whose_files_are_not_simply_its_own_is_refused_by_name(tmp_path: Path, mark: str, asked: str, kind: str) -> None:
+    folder = parts(tmp_path / "lake" / "day=7", subject=["a"], predicate=["p"], object=["x"])
+    (folder / mark).parent.mkdir(parents=True)
+    (folder / mark).touch()
+
+    with pytest.raises(
+        BadWorkload, match=rf"is a table of {kind}, whose files also hold rows .* write out what it holds now, as with spark"
+    ):
+        read(folder / asked)
+
+
+def test_a_document_beside_parts_is_no_part(tmp_path: Path) -> None:
+    write(tmp_path / "part-0.json", '{"s": "a", "p": "b", "o": "c"}\n')
+    write(tmp_path / "settings.json", "{}\n")
+
+    assert len(rows(tmp_path)) == 1
+    assert read(tmp_path).ignored == ("settings.json",)
 
 
 def test_parquet_without_the_columns_is_one_clear_line(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 
@@ -64,6 +66,56 @@ def test_who_owns_the_target_needs_no_hop() -> None:
 
     assert lookups.found.all()
     assert not lookups.hops.any()
+
+
+@pytest.mark.parametrize(("k", "size"), [(1, 5), (4, 1), (4, 4), (4, 5), (8, 13), (20, 21), (20, 400)])
+def test_a_bucket_has_no_contact_twice_and_as_many_as_there_are(k: int, size: int) -> None:
+    counters = np.arange(500, dtype=np.uint64) * np.uint64(k)
+
+    places, there = Overlay(1_000, k=k)._bucket(counters, np.full(500, size))
+
+    for row, filled in zip(places.tolist(), there.tolist(), strict=True):
+        contacts = [place for place, is_there in zip(row, filled, strict=True) if is_there]
+        assert len(set(contacts)) == len(contacts) == min(k, size)
+        assert 0 <= min(contacts) <= max(contacts) < size
+
+
+def test_every_peer_of_a_subtree_is_as_likely_in_a_bucket() -> None:
+    places, _ = Overlay(1_000, k=4)._bucket(np.arange(20_000, dtype=np.uint64) * np.uint64(4), np.full(20_000, 10))
+
+    found = np.bincount(places.ravel(), minlength=10)
+
+    # 8,000 are expected of each; six deviations of a binomial are 416.
+    assert np.abs(found - 8_000).max() < 416
+
+
+def looked_up_one_by_one(peers: int, k: int, dead: float, lookups: int, rng: random.Random) -> int:
+    """How many of so many lookups succeed, each peer's bucket drawn as a sample when it is needed, by sets of whole numbers."""
+    bits, found = 16, 0
+    for _ in range(lookups):
+        ids = rng.sample(range(1 << bits), peers)
+        living = [one for one in ids if rng.random() >= dead]
+        target = rng.randrange(1 << bits)
+        here, goal = rng.choice(living), min(living, key=lambda one: one ^ target)
+        while here != goal:
+            length = (here ^ goal).bit_length() - 1
+            subtree = [one for one in ids if one >> length == goal >> length]
+            contacts = [one for one in rng.sample(subtree, min(k, len(subtree))) if one in living]
+            if not contacts:
+                break
+            here = min(contacts, key=lambda one: one ^ goal)
+        found += here == goal
+    return found
+
+
+@pytest.mark.parametrize(("k", "dead"), [(2, 0.4), (4, 0.6), (8, 0.7)])
+def test_as_many_lookups_succeed_as_one_by_one(k: int, dead: float) -> None:
+    alone = looked_up_one_by_one(60, k, dead, 1_500, random.Random(3))
+
+    found = sum(looked_up(Overlay(60, k=k, dead=dead, seed=seed), 15).found.sum() for seed in range(100))
+
+    # Both are of 1,500 lookups: five deviations of their difference are 137 at most.
+    assert abs(found - alone) < 137
 
 
 @pytest.mark.parametrize(

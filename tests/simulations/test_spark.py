@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +13,7 @@ import pytest
 
 from simulations import spark as spark_module
 from simulations.errors import BadParameter, NoSpark
-from simulations.spark import _shim, java_home, session
+from simulations.spark import GIVEN, LOCAL, _java_told, _shim, defaults_for, java_home, session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -50,6 +52,55 @@ def own_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_there_is_one_session(spark: SparkSession) -> None:
     assert session("another", master="local[2]", partitions=2) is spark
     assert spark.range(10).count() == 10
+
+
+SETTINGS = """
+import sys
+from simulations.spark import session
+conf = session("settings", partitions=None).sparkContext.getConf()
+print(*(conf.get(name, "none") for name in sys.argv[1:]))
+"""
+
+
+def test_what_spark_submit_is_given_holds(tmp_path: Path) -> None:
+    program = tmp_path / "settings.py"
+    program.write_text(SETTINGS)
+    given = {
+        "spark.master": "local[1]",
+        "spark.sql.shuffle.partitions": "64",
+        "spark.ui.showConsoleProgress": "true",
+        "spark.sql.session.timeZone": "Asia/Tokyo",
+        "spark.driver.bindAddress": "localhost",
+    }
+    arguments = [part for name, value in given.items() for part in ("--conf", f"{name}={value}")]
+    submit = Path(sys.executable).with_name("spark-submit")
+    environment = os.environ | {
+        "JAVA_HOME": str(java_home()),
+        "PYSPARK_PYTHON": sys.executable,
+        "PYTHONPATH": str(Path(spark_module.__file__).parents[1]),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
+
+    ran = subprocess.run([submit, *arguments, program, *given], capture_output=True, text=True, check=False, env=environment)
+
+    assert ran.stdout.split() == list(given.values()), ran.stderr
+
+
+def test_only_a_spark_on_this_machine_is_bound_to_its_loopback() -> None:
+    assert defaults_for(LOCAL)["spark.driver.host"] == "127.0.0.1"
+    for master in ("yarn", "spark://there:7077", GIVEN):
+        assert not {"spark.driver.host", "spark.driver.bindAddress", "spark.sql.shuffle.partitions"} & set(defaults_for(master))
+
+
+@pytest.mark.parametrize("before", ["", "-Xmx1g -Dname=mine"])
+def test_java_is_told_by_options_before_those_that_are_there(before: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_SUBMIT_OPTS", before)
+
+    with _java_told({"name": 'a folder with "quotes"', "other": "1"}):
+        told = os.environ["SPARK_SUBMIT_OPTS"]
+
+    assert shlex.split(told) == ['-Dname=a folder with "quotes"', "-Dother=1", *before.split()]
+    assert os.environ["SPARK_SUBMIT_OPTS"] == before
 
 
 @pytest.mark.usefixtures("own_temporary_folder")

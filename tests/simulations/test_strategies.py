@@ -28,6 +28,10 @@ def test_all_of_a_comparison_are_different() -> None:
     ("text", "complaint"),
     [
         ("rarset", r"unknown strategy 'rarset'; expected predicate, .*; did you mean 'rarest'\?"),
+        (
+            "two-choices",
+            "no strategy here picks the less loaded of two keys; expected 'halves', which leaves it to each tuple's hash",
+        ),
         ("", "unknown strategy ''; expected predicate"),
         ("rarest+random", "'rarest' and 'random' cannot both hold; keep one of them"),
         ("grid+epochs", "'grid' and 'epochs' cannot both hold"),

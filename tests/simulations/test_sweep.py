@@ -79,7 +79,7 @@ def test_a_case_that_fails_on_spark_is_one_clear_line(spark: SparkSession) -> No
 
 
 def test_no_partitions_and_too_many_runs_are_refused(spark: SparkSession) -> None:
-    with pytest.raises(BadParameter, match="0 partitions; expected 1 or more"):
+    with pytest.raises(BadParameter, match="0 partitions; expected 1 to 100000"):
         on_spark(spark, partitions=0)
     with pytest.raises(BadParameter, match="10001 runs; expected 10000 at most"):
         in_one_thread()(Sweep(Drawn, range(MAX_CASES + 1), draw))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from simulations.errors import BadParameter
-from simulations.workload import COMMON_MIX, FRAME_CHUNK, Recorded, Synthetic, chunks_of, frame, parse_mix
+from simulations.workload import CHUNK, COMMON_MIX, FRAME_CHUNK, Recorded, Synthetic, chunks_of, frame, parse_mix
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -17,10 +17,22 @@ if TYPE_CHECKING:
 SMALL = Synthetic(5_000, (300, 7, 200), (0.5, 1.0, 1.2), seed=4, seconds=100.0)
 
 
+@pytest.mark.parametrize(("tuples", "parts"), [(1, 1), (1_000_000, 1), (1_000_000, 8), (3_000_001, 2), (10, 16), (1 << 22, 3)])
+def test_chunks_are_all_tuples_once_and_as_many_for_each_part(tuples: int, parts: int) -> None:
+    chunks = list(chunks_of(tuples, parts=parts))
+
+    sizes = [size for _, size in chunks]
+    assert [begin for begin, _ in chunks] == [sum(sizes[:number]) for number in range(len(sizes))]
+    assert sum(sizes) == tuples
+    assert max(sizes) <= CHUNK
+    assert max(sizes) - min(sizes) <= 1
+    assert len(chunks) % parts == 0 or len(chunks) == tuples < parts
+
+
 def test_tuples_are_the_same_however_they_are_cut() -> None:
     whole = SMALL.chunk(0, 5_000)
 
-    parts = [SMALL.chunk(begin, size) for begin, size in chunks_of(5_000, size=777)]
+    parts = [SMALL.chunk(begin, size) for begin, size in chunks_of(5_000, parts=7)]
 
     for position in range(3):
         assert np.concatenate([part.codes[position] for part in parts]).tolist() == whole.codes[position].tolist()

@@ -50,7 +50,10 @@ def test_all_strategies_are_compared_in_a_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("spark")
-def test_spark_and_one_thread_say_the_same(tmp_path: Path) -> None:
+def test_spark_and_one_thread_say_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    monkeypatch.setattr("gsg.cli.simulate_running.numpy_told", lambda: "some engine")
+    monkeypatch.setattr("gsg.cli.simulate_running.spark_told", lambda _: "some engine")
     of_spark = simulate("load-balance", *SMALL, "--strategy", "grid-1+demand", "--json", "--master", "local[2]", out=tmp_path / "a")
     alone = simulate("load-balance", *SMALL, "--strategy", "grid-1+demand", "--json", "--engine", "numpy", out=tmp_path / "b")
 

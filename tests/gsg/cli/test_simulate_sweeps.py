@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
+from gsg import __version__
 from gsg.cli import main
 
 SMALL = {
@@ -43,9 +45,57 @@ def test_a_table_is_printed_and_everything_left_in_a_folder(experiment: str, tmp
     assert {path.name for path in tmp_path.iterdir()} >= {"report.html", "summary.json", "configuration.json"}
 
 
+def one_engine_and_date(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What runs say of themselves is the same for all."""
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    monkeypatch.setattr("gsg.cli.simulate_running.numpy_told", lambda: "some engine")
+    monkeypatch.setattr("gsg.cli.simulate_running.spark_told", lambda _: "some engine")
+
+
+@pytest.mark.parametrize("experiment", SMALL)
+def test_a_report_says_what_ran_and_what_made_it(experiment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    monkeypatch.setattr("simulations.provenance.commit", lambda: "0123456789ab")
+
+    simulate(experiment, "--engine", "numpy", out=tmp_path)
+
+    text = (tmp_path / "report.html").read_text()
+    said = json.loads((tmp_path / "configuration.json").read_text())
+    told = {"version": __version__, "commit": "0123456789ab", "date": "2023-11-14 22:13 UTC"}
+    assert {name: said[name] for name in told} == told
+    assert re.fullmatch(r"numpy [\d.]+, one thread", said["engine"])
+    for name in (*told, "engine"):
+        assert f"<tr><th>{name}</th><td>{said[name]}</td></tr>" in text
+    assert "all standard" not in text
+
+
+def test_the_report_of_churn_names_the_strategies_that_ran(tmp_path: Path) -> None:
+    few = ("--peers", "60", "--tuples", "2000", "--replicas", "2", "--runs", "1", "--engine", "numpy")
+
+    CliRunner().invoke(main, ["simulate", "churn", *few, "--out", str(tmp_path / "usual")])
+    CliRunner().invoke(
+        main, ["simulate", "churn", *few, "--strategy", "grid", "--strategy", "random", "--out", str(tmp_path / "two")]
+    )
+
+    assert "<tr><th>strategies</th><td>rarest</td></tr>" in (tmp_path / "usual" / "report.html").read_text()
+    assert "<tr><th>strategies</th><td>rarest+grid-10, random</td></tr>" in (tmp_path / "two" / "report.html").read_text()
+
+
+@pytest.mark.parametrize("option", [("--partitions", "3"), ("--master", "local[2]")])
+def test_what_one_thread_would_not_look_at_is_refused(option: tuple[str, str], tmp_path: Path) -> None:
+    ran = simulate("routing", "--engine", "numpy", *option, out=tmp_path / "out")
+
+    assert (ran.exit_code, ran.stderr) == (
+        2,
+        f"gsg: {' '.join(option)} is for Spark; --engine numpy counts in one thread: leave one of them out\n",
+    )
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("experiment", SMALL)
-def test_spark_and_one_thread_say_the_same(experiment: str, tmp_path: Path) -> None:
+def test_spark_and_one_thread_say_the_same(experiment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one_engine_and_date(monkeypatch)
     of_spark = simulate(experiment, "--json", "--master", "local[2]", "--partitions", "3", out=tmp_path / "a")
     alone = simulate(experiment, "--json", "--engine", "numpy", out=tmp_path / "b")
 

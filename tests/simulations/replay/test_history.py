@@ -191,10 +191,10 @@ def test_a_folder_is_read_in_order_of_names(tmp_path: Path) -> None:
 def test_what_cannot_be_read_is_one_clear_line(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "t.parquet").write_text("no Parquet")
-    (tmp_path / "t.csv").touch()
+    (tmp_path / "t.xml").touch()
     expected = {
         "t.nt": r"cannot read .*t\.nt: no such file or directory$",
-        "t.csv": r"'t\.csv' has no known suffix; expected \.nt, ",
+        "t.xml": r"'t\.xml' has no known suffix; expected \.nt, ",
         "t.parquet": r"cannot read .*t\.parquet: Parquet magic bytes not found",
         "empty": r"empty has no files of changes; expected names that end with \.nt, ",
     }
@@ -213,3 +213,29 @@ def test_parquet_of_other_columns_is_refused_by_its_columns(tmp_path: Path) -> N
         "t.parquet: its columns are x; expected tuple, or subject, predicate, object, and time and sign, or the columns of a "
         "peer's trace"
     )
+
+
+def test_comma_separated_changes_have_their_times_and_signs(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(
+        "time,sign,subject,predicate,object\n1.5,+,a,p,b\n2024-01-01T00:00:00,,a,p,c\n3,-,a,p,b\n4,x,a,p,b\n"
+    )
+
+    found, seen = read(tmp_path / "t.csv")
+
+    assert [(change.time, change.sign, change.fact[2]) for change in found] == [
+        (1.5, 1, Symbol("b")),
+        (1704067200.0, 1, Symbol("c")),
+        (3.0, -1, Symbol("b")),
+    ]
+    assert seen.examples == ["t.csv line 5: sign 'x'; expected + or - (or ! for an event)"]
+
+
+def test_a_partitioned_folder_of_changes_is_read_with_its_columns(tmp_path: Path) -> None:
+    (tmp_path / "predicate=p").mkdir()
+    parquet.write_table(
+        pyarrow.table({"subject": ["a"], "object": ["b"], "time": [2.0]}), tmp_path / "predicate=p" / "part-0.parquet"
+    )
+
+    found, _ = read(tmp_path)
+
+    assert [(change.time, change.fact) for change in found] == [(2.0, (Symbol("a"), Symbol("p"), Symbol("b")))]
