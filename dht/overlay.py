@@ -441,11 +441,11 @@ class Overlay:
         self._checking.add(contact.address)
         self._start(self._call(contact.address)).add_done_callback(lambda _: self._checking.discard(contact.address))
 
-    async def _call(self, address: Address) -> PeerId | None:
+    async def _call(self, address: Address) -> Contact | None:
         """Call whoever listens at an address: it becomes known if it answers."""
-        found = await self._asking.ask_id(address)
+        found = await self._asking.meet(address)
         if found is not None:
-            self.lives(Contact(found, *address))
+            self.lives(found)
         return found
 
     async def _make_sure(self, contact: Contact) -> None:

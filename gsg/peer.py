@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import socket
 import time
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from pathlib import Path
@@ -25,6 +24,7 @@ from typing import Self
 
 import dht
 from dht.incarnations import LIVES_APART
+from dht.resolving import resolve
 
 from . import model
 from .addresses import address_of, addresses_of
@@ -266,14 +266,14 @@ class Peer:
     async def _make_endpoint(self, host: str, port: int, life: int) -> dht.Endpoint:
         try:
             # Peers are known by address: a name is looked up once, here.
-            found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            found = await resolve(host, port)
         except OSError as error:
             raise DoorClosed(
                 f"cannot listen on {host}:{port}: {reason(error)}; expected an address or a host name of this machine"
             ) from None
         return dht.Endpoint(
             self._membership.id,
-            str(found[0][4][0]),
+            found[0][0],
             port,
             rng=self._rng,
             on_frames=lambda link, payloads: self._exchange.frames(link, payloads),
