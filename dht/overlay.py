@@ -336,6 +336,10 @@ class Overlay:
         """Whether a peer is suspected to be dead. It stays where it is until that is sure, which takes some seconds."""
         return self._watching.liveness.suspects(peer)
 
+    def has_left(self, peer: PeerId) -> bool:
+        """Whether a peer that is dead took its leave, as one does that stops."""
+        return self._watching.liveness.has_left(peer)
+
     def heard_of(self, contact: Contact) -> None:
         """Somebody says that a peer is at this address: it becomes known if it answers there. Limit: MAX_CHECKS at once."""
         if contact.id != self.contact.id and self._asking.router.all().get(contact.id) != contact:

@@ -33,7 +33,7 @@ from .audiences import audience_of
 from .background import logging_failure
 from .backlog import LIMIT, Overflow, overflow_of
 from .errors import BadData, DoorClosed, PeerUnreachable, RemoteError, reason
-from .exchange import Channel, Exchange, named, show
+from .exchange import Channel, Exchange, show
 from .features import Template
 from .handover import Handover
 from .heartbeats import Heartbeats
@@ -460,7 +460,7 @@ class Peer:
     def _peer_discovered(self, contact: dht.Contact) -> None:
         if self._open:
             self._heartbeats.came(contact.id)
-            self._holders.forget(f"{named(contact)} has come")
+            self._holders.came(contact)
             self._interests.forget()
             self._told.newcomer()
             self._handover.newcomer(contact)
@@ -468,7 +468,7 @@ class Peer:
 
     def _peer_lost(self, contact: dht.Contact) -> None:
         if self._open:
-            self._holders.forget(f"{named(contact)} is gone")
+            self._holders.gone(contact)
             self._interests.forget()
             # A peer that vanished without a word leaves its links standing: what they fed is to be set up elsewhere.
             self._exchange.abort(contact.id, "the peer does not answer any more")

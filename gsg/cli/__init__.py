@@ -55,3 +55,7 @@ def _open_standard_streams() -> None:
         except OSError:
             # The lowest number that is free, which is this one.
             os.open(os.devnull, os.O_RDWR)
+    # What was closed as Python began has no file there.
+    sys.stdin = sys.stdin or os.fdopen(0)
+    sys.stdout = sys.stdout or os.fdopen(1, "w")
+    sys.stderr = sys.stderr or os.fdopen(2, "w")
