@@ -11,8 +11,10 @@ import contextlib
 import os
 import ssl
 import tempfile
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from .errors import NoRoomForKey
 from .identity import PeerId
 from .keys import Identity, id_of
 
@@ -142,9 +144,49 @@ def _load(context: ssl.SSLContext, identity: Identity) -> None:
     builder = CertificateBuilder(name, name, identity.private.public_key(), 1, _FROM, _TO)
     certificate = builder.sign(identity.private, None).public_bytes(Encoding.PEM)
     private = identity.private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    # In a directory of mode 0700, for a millisecond.
-    with tempfile.TemporaryDirectory(prefix="gsg-") as folder:
-        path = os.path.join(folder, "link.pem")
-        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(private + certificate)
+    with _readable(private + certificate) as path:
         context.load_cert_chain(path)
+
+
+@contextlib.contextmanager
+def _readable(secret: bytes) -> Iterator[str]:
+    """A path to read a secret from, for a millisecond: in memory where the system has that, else a file for this user alone.
+
+    Whole systems are read-only, and temporary folders full. Raises NoRoomForKey where there is neither.
+    """
+    descriptor = _in_memory(secret)
+    if descriptor is not None:
+        try:
+            yield _path_of(descriptor)
+        finally:
+            os.close(descriptor)
+        return
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="gsg-")  # of mode 0700
+    except OSError as error:
+        raise NoRoomForKey(error) from None
+    with folder:
+        path = os.path.join(folder.name, "link.pem")
+        try:
+            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                file.write(secret)
+        except OSError as error:
+            raise NoRoomForKey(error) from None
+        yield path
+
+
+def _in_memory(secret: bytes) -> int | None:
+    """The descriptor of a file that is in no file system, with a path: Linux with /proc has that, which a sandbox may lack."""
+    try:
+        descriptor = os.memfd_create("gsg-link")
+    except (AttributeError, OSError):
+        return None
+    with contextlib.suppress(OSError):
+        if os.write(descriptor, secret) == len(secret) and os.access(_path_of(descriptor), os.R_OK):
+            return descriptor
+    os.close(descriptor)
+    return None
+
+
+def _path_of(descriptor: int) -> str:
+    return f"/proc/self/fd/{descriptor}"

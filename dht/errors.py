@@ -8,6 +8,7 @@
     │   ├── BadBook             the address book's file is damaged
     │   ├── BadIdentity         a key, or the file of one, that is none
     │   ├── BadMembership       a network's secret or list of peers that is none
+    │   ├── NoRoomForKey        nothing to hand the key of links to OpenSSL by
     │   ├── LookupFailed        a lookup ended by a defect here
     │   ├── PayloadTooLarge     a payload longer than a frame may be
     │   └── NotOpen             an overlay, endpoint or set of links used outside its ``async with``
@@ -98,6 +99,16 @@ class BadIdentity(LocalError):
 
 class BadMembership(LocalError):
     """A network's secret, or its list of peers, that cannot be one."""
+
+
+class NoRoomForKey(LocalError):
+    """OpenSSL reads the key of links from a file, and there is no place for one."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(
+            f"no place to hand the key of links to OpenSSL by: {os.strerror(error.errno or 0).lower()}; expected a folder for "
+            "temporary files that can be written to: name one by TMPDIR, or mount /proc"
+        )
 
 
 class LookupFailed(LocalError):

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import socket
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Iterable
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from .book import MAX_ADDRESSES, AddressBook
 from .book_file import read_book, write_book
+from .contacts import Contact
 from .errors import REFUSED, Address, JoinFailed, show
 from .identity import PeerId
 from .membership import Refusal
+from .resolving import resolve
 
 CALLS_A_PERIOD = 4
 """Addresses of the book called at in one period."""
@@ -38,6 +41,7 @@ ASK_AGAIN_S = 0.5
 """The least time between two calls at one of them, in seconds."""
 
 NO_ANSWER = "no answer"
+NO_NAME_SERVER = "the name server does not answer"
 OURSELVES = "that is this peer itself"
 
 log = logging.getLogger(__name__)
@@ -46,7 +50,8 @@ log = logging.getLogger(__name__)
 class Joining:
     """Enters the network through addresses, and calls at old ones.
 
-    ``call(address)`` asks who listens at an IP literal, which makes it known, ``look_around`` looks for neighbours,
+    ``call(address)`` asks who listens at an IP literal, which makes it known at the address that it answers from, which may be
+    another one of its host; ``look_around`` looks for neighbours,
     ``refused_by`` says why whoever listens at one does not talk with us, ``living`` are the addresses of the peers known now.
     ``failed()`` counts and logs a round that failed. ``path`` is the book's file, None keeps it in memory alone.
     """
@@ -60,7 +65,7 @@ class Joining:
         period_s: float,
         family: socket.AddressFamily,
         start: Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]],  # Any: whatever the work returns
-        call: Callable[[Address], Awaitable[PeerId | None]],
+        call: Callable[[Address], Awaitable[Contact | None]],
         refused_by: Callable[[Address], Refusal | None],
         look_around: Callable[[], Awaitable[object]],
         living: Callable[[], Collection[Address]],
@@ -99,7 +104,8 @@ class Joining:
         """Call at addresses and at those of the book; those that answered, as IP literals. Hosts may be names.
 
         Raises JoinFailed when there are addresses and nobody answers a call that begins within PATIENCE_S; the last may take three
-        seconds more. With none, and an empty book, this is the first peer.
+        seconds more. With none, and an empty book, this is the first peer. Nobody waits for a name once another address has
+        answered, nor longer than PATIENCE_S: the book calls at it later.
         """
         patient_until_s = self._now() + PATIENCE_S
         wanted = list(dict.fromkeys(addresses))
@@ -109,7 +115,7 @@ class Joining:
             if _problem(address) is None:
                 self.book.add(address, self._now(), given=True)
         while not (entered := [outcome for outcome in outcomes.values() if not isinstance(outcome, str)]):
-            silent = [address for address in wanted if outcomes[address] == NO_ANSWER]
+            silent = [address for address in wanted if outcomes[address] in (NO_ANSWER, NO_NAME_SERVER)]
             if not silent or self._now() >= patient_until_s:
                 break
             async with asyncio.TaskGroup() as both:
@@ -125,7 +131,7 @@ class Joining:
             outcome = outcomes[address]
             if isinstance(outcome, str):
                 # One list of addresses may serve all peers: not all need run yet, and it may have this peer itself.
-                level = logging.INFO if outcome in (NO_ANSWER, OURSELVES) else logging.WARNING
+                level = logging.INFO if outcome in (NO_ANSWER, NO_NAME_SERVER, OURSELVES) else logging.WARNING
                 log.log(level, "not entered by %s: %s; entered by %s", show(*address), outcome, show(*entered[0]))
         refused = [(show(*address), outcomes[address]) for address in others if _is_refusal(outcomes[address])]
         if refused and not entered:
@@ -136,17 +142,28 @@ class Joining:
         return entered
 
     async def _call_all(self, addresses: Iterable[Address], own: PeerId) -> dict[Address, Address | str]:
+        names = _Patience()
         async with asyncio.TaskGroup() as calls:
-            entering = {address: calls.create_task(self._enter(address, own)) for address in addresses}
+            entering = {address: calls.create_task(self._enter(address, own, names)) for address in addresses}
         return {address: task.result() for address, task in entering.items()}
 
-    async def _enter(self, address: Address, own: PeerId) -> Address | str:
+    async def _enter(self, address: Address, own: PeerId, names: _Patience) -> Address | str:
         """Call at an address; who answered as an IP literal, or what went wrong."""
-        literal = await self._resolve(address)
+        try:
+            async with names.wait():
+                literal = await self._resolve(address)
+        except TimeoutError:
+            return NO_NAME_SERVER
         if isinstance(literal, str):
             return literal
-        who = await self._call(literal)
-        if who is None:
+        outcome = await self._call_at(literal, own)
+        if not isinstance(outcome, str):
+            names.end()
+        return outcome
+
+    async def _call_at(self, literal: Address, own: PeerId) -> Address | str:
+        found = await self._call(literal)
+        if found is None:
             refusal = self._refused_by(literal)
             if refusal is None:
                 return NO_ANSWER
@@ -154,22 +171,17 @@ class Joining:
             if refusal is Refusal.NOT_ALLOWED:
                 return f"{REFUSED}{refusal.sentence}; its id is {own.hex()}"
             return refusal.sentence if refusal is Refusal.UNLISTED else f"{REFUSED}{refusal.sentence}"
-        if who == own:
-            return OURSELVES
-        return literal
+        return OURSELVES if found.id == own else found.address
 
     async def _resolve(self, address: Address) -> Address | str:
         problem = _problem(address)
         if problem is not None:
             return problem
         try:
-            found = await asyncio.get_running_loop().getaddrinfo(*address, type=socket.SOCK_DGRAM, family=self._family)
-        except (OSError, UnicodeError) as error:
-            return f"the name does not resolve ({getattr(error, 'strerror', None) or error})"
-        if not found:
-            return "the name does not resolve"
-        host, port = found[0][4][:2]
-        return str(host), int(port)
+            found = await resolve(*address, type=socket.SOCK_DGRAM, family=self._family)
+        except OSError as error:
+            return f"the name does not resolve ({error.strerror or error})"
+        return found[0] if found else "the name does not resolve"
 
     # What goes on in the background
 
@@ -198,10 +210,11 @@ class Joining:
     async def _revisit(self, address: Address) -> None:
         """Call at an old address; if somebody lives there whom we had lost, the network may have been cut: look around."""
         try:
-            literal = await self._resolve(address)
-            if isinstance(literal, str) or literal in self._living() or await self._call(literal) is None:
+            literal = await self._resolve(address)  # as long as the system's resolver waits, half a minute
+            if isinstance(literal, str) or literal in self._living():
                 return
-            if literal in self._living():
+            known, found = self._living(), await self._call(literal)
+            if found is not None and found.address not in known and found.address in self._living():
                 await self.found_again()
         finally:
             self._calling.discard(address)
@@ -242,6 +255,32 @@ class Joining:
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
+
+
+class _Patience:
+    """For names that are looked up at once: PATIENCE_S, and none any more once an address has answered."""
+
+    def __init__(self) -> None:
+        self._waiting: set[asyncio.Timeout] = set()
+        """Limit: the addresses that are called at together."""
+        self._until_s = asyncio.get_running_loop().time() + PATIENCE_S
+
+    @contextlib.asynccontextmanager
+    async def wait(self) -> AsyncIterator[None]:
+        """Raise TimeoutError in the block when it is over."""
+        async with asyncio.timeout_at(self._until_s) as timeout:
+            self._waiting.add(timeout)
+            try:
+                yield
+            finally:
+                self._waiting.discard(timeout)
+
+    def end(self) -> None:
+        """Wait for no name any more."""
+        self._until_s = asyncio.get_running_loop().time()
+        for timeout in self._waiting:
+            if not timeout.expired():
+                timeout.reschedule(self._until_s)
 
 
 def _is_refusal(outcome: Address | str) -> bool:

@@ -148,6 +148,7 @@ class _Grave:
     contact: Contact
     until_s: float
     incarnation: int
+    has_left: bool
     # When it was last asked because others said that it lives: not again within DOUBT_S.
     asked_s: float = float("-inf")
 
@@ -215,6 +216,10 @@ class Liveness:
             return suspect.contact == contact
         grave = self._graves.get(contact.id)
         return grave is not None and grave.contact.address == contact.address and grave.until_s > now
+
+    def has_left(self, peer: PeerId) -> bool:
+        """Whether a peer that is dead took its leave, as one does that stops."""
+        return (grave := self._graves.get(peer)) is not None and grave.has_left
 
     def rumours(self, to: PeerId) -> list[Rumour]:
         """What to say to a peer with the next datagram: first what concerns itself, then what was said least often."""
@@ -451,7 +456,7 @@ class Liveness:
         self._suspects.pop(peer, None)
         self._alarmed_s = now
         self._graves.pop(peer, None)
-        self._graves[peer] = _Grave(record.contact, now + GRAVE_S, record.incarnation)
+        self._graves[peer] = _Grave(record.contact, now + GRAVE_S, record.incarnation, record.leaves)
         if len(self._graves) > MAX_GRAVES:
             del self._graves[next(iter(self._graves))]
         self._rumours.say(Rumour(Word.DEAD, peer, record.incarnation))

@@ -336,6 +336,10 @@ class Overlay:
         """Whether a peer is suspected to be dead. It stays where it is until that is sure, which takes some seconds."""
         return self._watching.liveness.suspects(peer)
 
+    def has_left(self, peer: PeerId) -> bool:
+        """Whether a peer that is dead took its leave, as one does that stops."""
+        return self._watching.liveness.has_left(peer)
+
     def heard_of(self, contact: Contact) -> None:
         """Somebody says that a peer is at this address: it becomes known if it answers there. Limit: MAX_CHECKS at once."""
         if contact.id != self.contact.id and self._asking.router.all().get(contact.id) != contact:
@@ -441,11 +445,11 @@ class Overlay:
         self._checking.add(contact.address)
         self._start(self._call(contact.address)).add_done_callback(lambda _: self._checking.discard(contact.address))
 
-    async def _call(self, address: Address) -> PeerId | None:
+    async def _call(self, address: Address) -> Contact | None:
         """Call whoever listens at an address: it becomes known if it answers."""
-        found = await self._asking.ask_id(address)
+        found = await self._asking.meet(address)
         if found is not None:
-            self.lives(Contact(found, *address))
+            self.lives(found)
         return found
 
     async def _make_sure(self, contact: Contact) -> None:

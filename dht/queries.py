@@ -7,7 +7,8 @@ differs here:
 * ``probe`` asks whether a peer lives and ``vouch`` whether it can reach a third; both carry rumours (:mod:`dht.liveness`).
 * ``closest`` answers with the answering peer's own id and the exact k closest of all contacts that it knows. ``find_node`` stays
   for peers that run the package itself.
-* Who asks is believed only after it answered at the address that it asked from.
+* Who asks is believed only after it answered at the address that it asked from. An answer from another address of its host than
+  was asked is none, except to a first call (``meet``): whoever called asks there, and takes what answers from where it was asked.
 * Every datagram leaves sealed and is opened first (:mod:`dht.seals`): nobody speaks for another id, where ids are proved.
 * Nothing a datagram holds raises or logs: what is malformed is counted in ``counts``. Nothing is stored for others.
 """
@@ -136,7 +137,15 @@ class _Pending:
     answer: asyncio.Future[Any]  # Any: an undecided answer, checked by the caller
     # A helper's answer takes longer than the way there and back, and tells nothing about it.
     timed: bool
+    any_address: bool
     sent_s: list[float] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Elsewhere:
+    """What a ping was answered with from this address, which is another than was asked."""
+
+    address: Address
 
 
 class Gossip(Protocol):
@@ -200,15 +209,17 @@ class Queries(KademliaProtocol):  # type: ignore[misc]  # the package has no typ
         *arguments: object,
         waits: Sequence[float] = FOR_LOOKUP,
         on_slow: Callable[[], None] | None = None,
+        any_address: bool = False,
     ) -> object:
         """The decoded answer to a query, unchecked; None when nothing came back.
 
-        It is sent as often as there are ``waits``. ``on_slow`` is called when the first transmission went unanswered.
+        It is sent as often as there are ``waits``. ``on_slow`` is called when the first transmission went unanswered. With
+        ``any_address`` an answer that comes from another address ends the waiting, as an :class:`_Elsewhere`.
         """
         loop = asyncio.get_running_loop()
         async with self._places:
             call = self._rng.randbytes(19)
-            pending = _Pending(address, name, loop.create_future(), timed=waits is not FOR_HELPER)
+            pending = _Pending(address, name, loop.create_future(), waits is not FOR_HELPER, any_address)
             self._pending[call] = pending
             body = _encode((name, arguments))
             try:
@@ -231,12 +242,25 @@ class Queries(KademliaProtocol):  # type: ignore[misc]  # the package has no typ
 
     async def ask_id(self, address: Address, *, waits: Sequence[float] = FOR_LOOKUP) -> PeerId | None:
         """The id of whoever listens at an address; None when nobody answers with one."""
-        found = await self.ask(address, "ping", self.id, waits=waits)
+        return self._id_from(await self.ask(address, "ping", self.id, waits=waits))
+
+    def _id_from(self, found: object) -> PeerId | None:
         if isinstance(found, bytes) and len(found) == ID_BYTES:
             return found
         if found is not None:
             self.counts["answers malformed"] += 1
         return None
+
+    async def meet(self, address: Address) -> Contact | None:
+        """Whoever listens at an address, at the address that it answers from; None when nobody answers.
+
+        A host that has several addresses answers from the one that is next to us, if its peer listens at all of them.
+        """
+        found = await self.ask(address, "ping", self.id, any_address=True)
+        if isinstance(found, _Elsewhere):
+            address = found.address
+        peer = await self.ask_id(address) if isinstance(found, _Elsewhere) else self._id_from(found)
+        return None if peer is None else Contact(peer, *address)
 
     async def ask_closest(
         self, address: Address, target: bytes, *, waits: Sequence[float] = FOR_LOOKUP, on_slow: Callable[[], None] | None = None
@@ -350,7 +374,12 @@ class Queries(KademliaProtocol):  # type: ignore[misc]  # the package has no typ
 
     def _answered(self, call: bytes, sender: Address, body: bytes, speaker: PeerId | None) -> None:
         pending = self._pending.get(call[:19]) or self._given_up.get(call[:19])
-        if pending is None or pending.address != sender or pending.answer.done() or call[19] >= len(pending.sent_s):
+        is_late = pending is None or pending.answer.done() or call[19] >= len(pending.sent_s)
+        if pending is not None and not is_late and pending.any_address and sender[0] != pending.address[0]:
+            # Its call id was known, so it was asked: that it is where this came from is for another question to show.
+            pending.answer.set_result(_Elsewhere(sender))
+            return
+        if pending is None or is_late or pending.address != sender:
             # Twice, or from elsewhere than asked.
             self.counts["answers unexpected"] += 1
             return

@@ -338,13 +338,15 @@ class Seals(Unsealed):
         return self._introduced.get(address, (b"", None))[1]
 
     def _hear_refusal(self, data: bytes, sender: Address) -> None:
-        said = self._introduced.get(sender)
-        if said is None or len(data) != 2 + CHECK_BYTES or data[1 : 1 + CHECK_BYTES] != said[0]:
+        check = data[1 : 1 + CHECK_BYTES]
+        # A host with several addresses may answer from another one than was asked.
+        asked = next((each for each in (sender, *self._introduced) if self._introduced.get(each, (b"",))[0] == check), None)
+        if asked is None or len(data) != 2 + CHECK_BYTES:
             raise BadSeal("refusals of nothing that was said")
         if data[-1] not in _TRAVELLING:
             raise BadSeal("refusals without a reason")
-        self._introduced[sender] = (said[0], Refusal(data[-1]))
-        if self._introduced[sender][1] is Refusal.SAME_ID:
+        self._introduced[asked] = (check, Refusal(data[-1]))
+        if self._introduced[asked][1] is Refusal.SAME_ID:
             self._on_twin(sender)
         raise BadSeal("refused by others")
 

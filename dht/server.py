@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import socket
 from collections.abc import Callable
 
 from kademlia.network import Server
@@ -22,6 +24,21 @@ class OurServer(Server):  # type: ignore[misc]  # the package has no types
     def __init__(self, id: PeerId, k: int, make: Callable[[OurServer], Queries]) -> None:
         super().__init__(ksize=k, alpha=ALPHA, node_id=id)
         self._make = make
+
+    async def listen(self, port: int, interface: str = "0.0.0.0") -> None:
+        """Open the socket. Raises OSError with its number: uvloop says that it could not bind, and not why."""
+        loop = asyncio.get_running_loop()
+        if getattr(loop, "is_simulated", False):
+            await super().listen(port, interface)
+            return
+        datagrams = socket.socket(socket.AF_INET6 if ":" in interface else socket.AF_INET, socket.SOCK_DGRAM)
+        try:
+            datagrams.setblocking(False)
+            datagrams.bind((interface, port))
+            self.transport, self.protocol = await loop.create_datagram_endpoint(self._create_protocol, sock=datagrams)
+        except BaseException:
+            datagrams.close()
+            raise
 
     def _create_protocol(self) -> Queries:
         return self._make(self)

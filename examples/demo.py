@@ -15,7 +15,7 @@ from pathlib import Path
 from auction import LOT, bid, sell
 
 import gsg
-from gsg.cli.tables import PEERS_LEGEND, console, peers_table
+from gsg.cli.tables import PEERS_LEGEND, console, peers_table, print_table
 from gsg.client import Client
 from gsg.http.protocol import Report
 from gsg.processes import PeerProcess, peers
@@ -203,7 +203,7 @@ async def holdings(door: Client) -> None:
     """Which peer holds what."""
     scene("(d) Which peer holds what")
     report = await door.report()
-    output.print(peers_table(report))
+    print_table(output, peers_table(report))
     say(PEERS_LEGEND)
     published = sum(peer.published for peer in report.peers)
     messages = sum(peer.sent_messages for peer in report.peers)

@@ -27,6 +27,8 @@ REMEMBERED = 500_000
 """Features whose holder is remembered; at the limit all are forgotten, and found again as they come (mostly without asking)."""
 ASIDE = 8
 """Peers that may be set aside at once: lookups know the closest twenty of a key. Beyond, changes are not acknowledged."""
+GONE = 1_000
+"""Peers that went of which is remembered that they did, to say that they are back."""
 UNSURE_S = 90.0
 """How long after a peer came or went holders are checked by whoever is taken for one; views are refreshed every 30 s."""
 LOOKED_UP_AT_ONCE = 16
@@ -58,6 +60,8 @@ class Holders:
         """All holders, of features that we hold or change, and the point of the key. Limit: REMEMBERED, like the others."""
         self.aside: dict[bytes, GsgError] = {}
         """Holders that take no changes, by id, and why. Limit: ASIDE. Whoever sets one aside takes it back."""
+        self._gone: dict[bytes, int] = {}
+        """Peers that went and are not back, by id, and at which level the log was told. Limit: GONE; the oldest is forgotten."""
         self._version = overlay.regions.version
         """What is remembered is of this view of the overlay, which changes by lookups as well, of which nobody is told."""
         self._changes = 0
@@ -74,6 +78,30 @@ class Holders:
         self._news.set()
         self._sure_from_s = asyncio.get_running_loop().time() + UNSURE_S
 
+    def came(self, contact: dht.Contact) -> None:
+        """A peer is there that was not known, or at another address, or in another life."""
+        level = self._gone.pop(contact.id, None)
+        if level is not None:
+            log.log(level, "%s is back", named(contact))
+        self.forget(f"{named(contact)} has come")
+
+    def gone(self, contact: dht.Contact) -> None:
+        """A peer is dead."""
+        has_left = self._overlay.has_left(contact.id)
+        how = "it has stopped" if has_left else "it does not answer"
+        self._tell(contact.id, logging.INFO if has_left else logging.WARNING, f"{named(contact)} is gone: {how}")
+        self.forget(f"{named(contact)} is gone")
+
+    def _tell(self, peer: bytes, level: int, what: str) -> None:
+        """Once for each peer that went: one line in everybody's log, by whatever it was noticed first."""
+        if peer in self._gone:
+            return
+        if len(self._gone) >= GONE:
+            del self._gone[next(iter(self._gone))]
+        self._gone[peer] = level
+        left = len(self.everybody())
+        log.log(level, "%s; %d peer%s left that this one knows, itself included", what, left, " is" if left == 1 else "s are")
+
     def failed(self, peer: bytes, why: PeerUnreachable) -> None:
         """A peer did not answer: unless only its link broke, nobody is sent there until it is heard of again."""
         if isinstance(why, LinkBroke):
@@ -86,6 +114,7 @@ class Holders:
         if not known and version == regions.version:
             # Whatever waits for a peer finds out that it is gone; the work that follows is to be done once.
             return
+        self._tell(peer, logging.INFO if isinstance(why, Leaving) else logging.WARNING, f"peer {peer.hex()[:12]} is gone: {why}")
         self.forget(f"peer {peer.hex()[:12]} is taken for gone, {why}")
         self._on_gone(peer, False)
 

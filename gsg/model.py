@@ -20,6 +20,7 @@ import msgspec
 from msgspec.structs import astuple
 
 from .errors import BadTerm
+from .escaping import SPEAKING, escape
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 XSD_STRING = XSD + "string"
@@ -54,7 +55,7 @@ class IRI(msgspec.Struct, frozen=True, array_like=True, tag=2, gc=False, cache_h
 
     def n3(self) -> str:
         """As N-Triples writes it."""
-        return "<" + _IRI_ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04X}", self.value) + ">"
+        return "<" + _IRI_ESCAPED.sub(_escaped, self.value) + ">"
 
 
 class BlankNode(msgspec.Struct, frozen=True, array_like=True, tag=3, gc=False, cache_hash=True):
@@ -66,8 +67,8 @@ class BlankNode(msgspec.Struct, frozen=True, array_like=True, tag=3, gc=False, c
         return self.label
 
     def n3(self) -> str:
-        """As N-Triples writes it."""
-        return "_:" + self.label
+        """As N-Triples writes it. Of a label that is none, as other programs may say it, what no label has is escaped."""
+        return "_:" + (self.label if is_label(self.label) else _NO_LABEL.sub(_escaped, self.label))
 
 
 class Literal(msgspec.Struct, frozen=True, array_like=True, tag=4, gc=False, cache_hash=True):
@@ -87,7 +88,7 @@ class Literal(msgspec.Struct, frozen=True, array_like=True, tag=4, gc=False, cac
         """As N-Triples writes it."""
         quoted = '"' + _escape(self.lexical, '"') + '"'
         if self.language:
-            return f"{quoted}@{self.language}"
+            return f"{quoted}@{_NO_NAME.sub(_escaped, self.language)}"
         return f"{quoted}^^{IRI(self.datatype).n3()}" if self.datatype else quoted
 
 
@@ -100,8 +101,8 @@ class Variable(msgspec.Struct, frozen=True, array_like=True, tag=5, gc=False, ca
         return self.name
 
     def n3(self) -> str:
-        """As GSG script writes it."""
-        return "?" + self.name
+        """As GSG script writes it; characters that no name has are escaped."""
+        return "?" + (self.name if _NAME.fullmatch(self.name) else _NO_NAME.sub(_escaped, self.name))
 
 
 class Compound(msgspec.Struct, frozen=True, array_like=True, tag=6, gc=False, cache_hash=True):
@@ -142,16 +143,39 @@ MAX_NESTING = 200
 """Terms inside each other: they are hashed, encoded and shown recursively."""
 
 _BARE = re.compile(r"[^\W\d][\w]*(?:-\w+)*")
-_IRI_ESCAPED = re.compile(r'[\x00-\x20<>"{}|^`\\]')
-_ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_IRI_ESCAPED = re.compile(rf'[ <>"{{}}|^`\\{SPEAKING}]')
+# RDF 1.1 N-Triples, PN_CHARS_BASE and PN_CHARS, and what Python takes for letters and digits besides, as the script's grammar does.
+_FIRST = (
+    r"\w:\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d\u2070-\u218f\u2c00-\u2fef"
+    r"\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
+)
+_LATER = rf"{_FIRST}\-\u00b7\u0300-\u036f\u203f\u2040"
+_LABEL = re.compile(rf"(?!.*[{SPEAKING}])[{_FIRST}](?:[{_LATER}.]*[{_LATER}])?")
+_NO_LABEL = re.compile(rf"[^{_LATER}.]|[{SPEAKING}]")
+_NAME = re.compile(r"\w+(?:-\w+)*")
+_NO_NAME = re.compile(r"[^\w-]")
+_TEXT_ESCAPED = {quote: re.compile(rf"[\\{quote}{SPEAKING}]") for quote in "\"'"}
+_ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "'": "\\'"}
 _LANGUAGE = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*")
 """RDF 1.1 Turtle, LANGTAG, with the lengths of BCP 47."""
 _CANONICAL_INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 
 
 def _escape(text: str, quote: str) -> str:
-    escapes = _ESCAPES | {quote: "\\" + quote}
-    return "".join(escapes.get(character, character) for character in text)
+    return _TEXT_ESCAPED[quote].sub(_quoted, text)
+
+
+def _quoted(found: re.Match[str]) -> str:
+    return _ESCAPES.get(found[0]) or escape(found[0])
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return escape(found[0])
+
+
+def is_label(text: str) -> bool:
+    """Whether a blank node may have this label."""
+    return _LABEL.fullmatch(text) is not None
 
 
 def literal(lexical: str, datatype: str = "", language: str = "") -> Term:
@@ -215,6 +239,15 @@ def _named(value: Any) -> Any:  # Any: as above
     return value
 
 
+def _labelled(value: Any) -> Any:  # Any: as above
+    if not is_label(_named(value).label):
+        raise BadTerm(
+            f"{value.label!r:.80} is no label of a blank node; expected letters and digits, with dots and hyphens between them, "
+            "such as b1"
+        )
+    return value
+
+
 _FROM_PYTHON: dict[type, Callable[[Any], Term]] = {  # Any: each function takes the type that it is registered under
     str: _same,
     int: _from_int,
@@ -222,7 +255,7 @@ _FROM_PYTHON: dict[type, Callable[[Any], Term]] = {  # Any: each function takes 
     bool: lambda value: Literal("true" if value else "false", XSD_BOOLEAN),
     Symbol: _named,
     IRI: _named,
-    BlankNode: _named,
+    BlankNode: _labelled,
     Literal: _from_literal,
     Variable: _named,
     Compound: lambda value: Compound(_nested_items(value)),
@@ -237,7 +270,7 @@ def _from_rdflib(value: Any) -> Term | None:  # Any: rdflib is imported only by 
     if kind == "URIRef":
         return IRI(str(value))
     if kind == "BNode":
-        return BlankNode(str(value))
+        return term(BlankNode(str(value)))
     if kind == "Literal":
         return literal(str(value), str(value.datatype or ""), value.language or "")
     if kind == "Variable":
@@ -306,6 +339,8 @@ def fact(items: Iterable[object]) -> Tuple:
             if kind is int:
                 if not INT_MIN <= item <= INT_MAX:
                     break
+            elif kind is BlankNode:
+                _labelled(item)
             elif kind is not str and type(astuple(item)[0]) is not str:
                 _named(item)
         else:

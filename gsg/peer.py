@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import socket
 import time
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from pathlib import Path
@@ -25,6 +24,7 @@ from typing import Self
 
 import dht
 from dht.incarnations import LIVES_APART
+from dht.resolving import resolve
 
 from . import model
 from .addresses import address_of, addresses_of
@@ -33,7 +33,7 @@ from .audiences import audience_of
 from .background import logging_failure
 from .backlog import LIMIT, Overflow, overflow_of
 from .errors import BadData, DoorClosed, PeerUnreachable, RemoteError, reason
-from .exchange import Channel, Exchange, named, show
+from .exchange import Channel, Exchange, show
 from .features import Template
 from .handover import Handover
 from .heartbeats import Heartbeats
@@ -266,14 +266,14 @@ class Peer:
     async def _make_endpoint(self, host: str, port: int, life: int) -> dht.Endpoint:
         try:
             # Peers are known by address: a name is looked up once, here.
-            found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            found = await resolve(host, port)
         except OSError as error:
             raise DoorClosed(
                 f"cannot listen on {host}:{port}: {reason(error)}; expected an address or a host name of this machine"
             ) from None
         return dht.Endpoint(
             self._membership.id,
-            str(found[0][4][0]),
+            found[0][0],
             port,
             rng=self._rng,
             on_frames=lambda link, payloads: self._exchange.frames(link, payloads),
@@ -460,7 +460,7 @@ class Peer:
     def _peer_discovered(self, contact: dht.Contact) -> None:
         if self._open:
             self._heartbeats.came(contact.id)
-            self._holders.forget(f"{named(contact)} has come")
+            self._holders.came(contact)
             self._interests.forget()
             self._told.newcomer()
             self._handover.newcomer(contact)
@@ -468,7 +468,7 @@ class Peer:
 
     def _peer_lost(self, contact: dht.Contact) -> None:
         if self._open:
-            self._holders.forget(f"{named(contact)} is gone")
+            self._holders.gone(contact)
             self._interests.forget()
             # A peer that vanished without a word leaves its links standing: what they fed is to be set up elsewhere.
             self._exchange.abort(contact.id, "the peer does not answer any more")

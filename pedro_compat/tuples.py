@@ -21,7 +21,21 @@ import logging
 import math
 
 from gsg.errors import BadTerm
-from gsg.model import INT_MAX, INT_MIN, IRI, MAX_ARITY, BlankNode, List, Literal, Symbol, Tuple, Variable, literal, python_value
+from gsg.model import (
+    INT_MAX,
+    INT_MIN,
+    IRI,
+    MAX_ARITY,
+    BlankNode,
+    List,
+    Literal,
+    Symbol,
+    Tuple,
+    Variable,
+    is_label,
+    literal,
+    python_value,
+)
 from gsg.model import Compound as GsgCompound
 from gsg.model import Term as GsgTerm
 from gsg.model import term as gsg_term
@@ -162,7 +176,7 @@ def _special(items: Tuple) -> GsgTerm | None:
     match functor.name, texts:
         case "$iri", [text]:
             return IRI(text)
-        case "$blank", [text]:
+        case "$blank", [text] if is_label(text):
             return BlankNode(text)
         case "$language", [text, language] if language:
             return Literal(text, "", language)

@@ -5,40 +5,38 @@ Open next: peer.py (start a peer), publish.py, subscribe.py, explain.py, status.
 
 from __future__ import annotations
 
-import importlib
 import os
+import signal
+import sys
+from typing import Any, ClassVar
 
 import click
 
 import gsg
 
-# Short helps stand here so that `gsg --help` imports no command.
-_COMMANDS = {
-    "peer": "Start a peer in the foreground.",
-    "publish": "Publish the tuples of a file, or retract them.",
-    "subscribe": "Print the rows of a standing query as they come and go.",
-    "explain": "Say how a query is answered, why a row holds or does not, or what subscriptions hold.",
-    "status": "Show the peers, what each holds and how the load is spread.",
-    "simulate": "Simulate large overlays on Spark.",
-}
+from .groups import LazyGroup
+from .saying import escape_what_is_lacking
 
 
-class _LazyGroup(click.Group):
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_COMMANDS)
+class _Gsg(LazyGroup):
+    modules: ClassVar = {
+        "peer": ("peer", "Start a peer in the foreground."),
+        "publish": ("publish", "Publish the tuples of a file, or retract them."),
+        "subscribe": ("subscribe", "Print the rows of a standing query as they come and go."),
+        "explain": ("explain", "Say how a query is answered, why a row holds or does not, or what subscriptions hold."),
+        "status": ("status", "Show the peers, what each holds and how the load is spread."),
+        "simulate": ("simulate", "Simulate large overlays on Spark."),
+    }
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
-            return None
-        command: click.Command = importlib.import_module(f".{cmd_name}", __name__).command
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(_COMMANDS.items()))
+    def invoke(self, ctx: click.Context) -> Any:  # Any: as click has it
+        """Call the command; Ctrl-C while it is imported ends it as Ctrl-C later does."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            sys.exit(128 + signal.SIGINT)
 
 
-@click.command(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=_Gsg, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(gsg.__version__, prog_name="gsg")
 def main() -> None:
     """The Global Semantic Graph router: publish/subscribe by content, peer to peer.
@@ -46,6 +44,7 @@ def main() -> None:
     Start a peer with `gsg peer`; publish, subscribe and look at it from other terminals.
     """
     _open_standard_streams()
+    escape_what_is_lacking()
 
 
 def _open_standard_streams() -> None:
@@ -56,3 +55,7 @@ def _open_standard_streams() -> None:
         except OSError:
             # The lowest number that is free, which is this one.
             os.open(os.devnull, os.O_RDWR)
+    # What was closed as Python began has no file there.
+    sys.stdin = sys.stdin or os.fdopen(0)
+    sys.stdout = sys.stdout or os.fdopen(1, "w")
+    sys.stderr = sys.stderr or os.fdopen(2, "w")

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import LocalError, PeerUnreachable, reason
+from ..escaping import json_line
+from .query_input import check_one, read_query, with_query
+from .saying import say
 from .talking import peer_option, run
 
 if TYPE_CHECKING:
@@ -15,9 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Say how a query is answered, why a row holds or does not, or what subscriptions hold.")
-@click.argument("text", required=False)
-@click.option("--file", "file", type=click.Path(path_type=Path), help="Read the query from a file instead.")
-@click.option("--language", default="gsg", show_default=True, help="What the query is written in.")
+@with_query
 @click.option("--offline", is_flag=True, help="Ask no peer: the plan without counts and anchors.")
 @click.option("--subscription", type=click.IntRange(min=1), metavar="ID", help="Explain a subscription of the peer, by its number.")
 @click.option("--why", "why", metavar="ROW", help="Which tuples make this row of the subscription.")
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 def command(
     text: str | None,
     file: Path | None,
-    language: str,
+    language: str | None,
     offline: bool,
     subscription: int | None,
     why: str | None,
@@ -47,8 +48,7 @@ def command(
     gsg explain --graph network.svg
     """
     given = text is not None or file is not None
-    if text is not None and file is not None:
-        raise click.UsageError("give the query as TEXT, or its file with --file, not both")
+    check_one(text, file)
     if given and subscription is not None:
         raise click.UsageError("give a query, or the number of a subscription, not both")
     if why is not None and why_not is not None:
@@ -77,17 +77,16 @@ def command(
 
 
 async def _query(
-    given: str | None, file: Path | None, language: str, offline: bool, graph: Path | None, as_json: bool, url: str
+    given: str | None, file: Path | None, language: str | None, offline: bool, graph: Path | None, as_json: bool, url: str
 ) -> None:
-    from .subscribe import read
-
-    text = read(file) if file is not None else given or ""
+    text, language = read_query(given, file, language)
     if graph is not None:
         from ..explaining import draw_query
         from ..languages import parse_query
 
         _write(graph, draw_query(parse_query(text, language)))
         return
+    told: list[str] = []
     if offline:
         from ..explaining import explain_plan
         from ..languages import parse_query
@@ -95,13 +94,17 @@ async def _query(
         plan = explain_plan(parse_query(text, language), language)
     else:
         from ..client import connect
+        from .hints import hints_of
 
         try:
             async with connect(url) as client:
                 plan = await client.explain(text, language)
+                told = [] if as_json else await hints_of(client, plan)
         except PeerUnreachable as error:
             raise PeerUnreachable(f"{error}; --offline explains a query without one") from None
     _say(plan, as_json)
+    for hint in told:
+        say(f"hint: {hint}")
 
 
 async def _reasons(subscription: int, why: str | None, why_not: str | None, as_json: bool, url: str) -> None:
@@ -134,14 +137,14 @@ async def _subscriptions(number: int | None, graph: Path | None, as_json: bool, 
             _json(known)
             return
         _table([known])
-        click.echo(str(await client.explain(known.text, known.language)))
+        say(str(await client.explain(known.text, known.language)))
 
 
 def _say(explanation: Plan | Why | WhyNot, as_json: bool) -> None:
     if as_json:
         _json(explanation)
     else:
-        click.echo(str(explanation))
+        say(str(explanation))
 
 
 def _list(held: list[Holding], as_json: bool) -> None:
@@ -150,21 +153,22 @@ def _list(held: list[Holding], as_json: bool) -> None:
     elif held:
         _table(held)
     else:
-        click.echo("this peer has no subscriptions")
+        say("this peer has no subscriptions")
 
 
 def _table(held: list[Holding]) -> None:
-    from .tables import HOLDINGS_LEGEND, console, holdings_table
+    from .tables import HOLDINGS_LEGEND, console, holdings_table, print_table
 
     output = console()
-    output.print(holdings_table(held))
+    print_table(output, holdings_table(held))
     output.print(HOLDINGS_LEGEND, style="dim", soft_wrap=False)
 
 
 def _json(explanation: object) -> None:
     import msgspec
 
-    click.echo(msgspec.json.format(msgspec.json.encode(explanation)).decode())
+    # What speaks to a terminal can only be inside of strings: line ends between the parts are the document's own.
+    say("\n".join(map(json_line, msgspec.json.format(msgspec.json.encode(explanation)).decode().split("\n"))))
 
 
 def _write(file: Path, svg: str) -> None:
@@ -172,4 +176,4 @@ def _write(file: Path, svg: str) -> None:
         file.write_text(svg, "utf-8")
     except OSError as error:
         raise LocalError(f"cannot write {file}: {reason(error)}; expected a name in a folder that is there") from None
-    click.echo(f"wrote {file}")
+    say(f"wrote {file}")

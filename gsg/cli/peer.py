@@ -5,17 +5,22 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import logging
 import os
-import signal
+import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..escaping import lines, one_line
 from . import network as network_options
 from .pedro import PedroOptions, said_without_door, with_options
+from .peer_log import LAST_WORDS_S, Outlet, log_to
+from .printing import Printer
 from .quotas import quotas_of, with_quotas
+from .saying import say
+from .signals import Ending, ended_by_signals
 from .talking import parse_address, run
 
 if TYPE_CHECKING:
@@ -112,13 +117,6 @@ def command(
     One more on the same machine:   gsg peer --listen :0 --http :0 --join 127.0.0.1:8471
     One that outlives a restart:    gsg peer --data DIR
     """
-    logging.basicConfig(
-        level=(logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)],
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-    )
-    if verbose < 2:
-        # It says several lines of each client that comes and goes, among which nobody would find the others.
-        logging.getLogger("uvicorn").setLevel(logging.WARNING)
     gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS, 20, 50)
     try:
@@ -134,21 +132,40 @@ def command(
         said_without_door(click.get_current_context())
     else:
         options.check()
-    run(
-        _serve(
-            parse_address(listen, option="--listen", example=DEFAULT_LISTEN),
-            [parse_address(join, option="--join", example=DEFAULT_LISTEN) for join in joins],
-            None if http == "none" else parse_address(http, option="--http", example=DEFAULT_HTTP),
-            pedro_address,
-            options,
-            data=data,
-            trace=trace,
-            anchor=anchor,
-            with_parent=with_parent,
-            quotas=quotas,
-            network=network_options.network_of(secret_file, allow_peers, link_tls, peers_per_block),
-        )
-    )
+    ending = Ending()
+    with ended_by_signals(ending):
+        outlet = Outlet(2)
+        log_to(outlet, verbose)
+        try:
+            run(
+                _serve(
+                    parse_address(listen, option="--listen", example=DEFAULT_LISTEN),
+                    [parse_address(join, option="--join", example=DEFAULT_LISTEN) for join in joins],
+                    None if http == "none" else parse_address(http, option="--http", example=DEFAULT_HTTP),
+                    pedro_address,
+                    options,
+                    data=data,
+                    trace=trace,
+                    anchor=anchor,
+                    with_parent=with_parent,
+                    quotas=quotas,
+                    network=network_options.network_of(secret_file, allow_peers, link_tls, peers_per_block),
+                    ending=ending,
+                    outlet=outlet,
+                ),
+                complain=partial(_complain, outlet),
+                interrupted=lambda: ending.status,
+            )
+        finally:
+            outlet.close()
+
+
+def _complain(outlet: Outlet, problem: str) -> None:
+    """Say why the peer ends; not longer than for its reader's LAST_WORDS_S."""
+    if sys.stderr is sys.__stderr__:
+        outlet.put(lines(f"gsg: {problem}"))
+    else:
+        say(f"gsg: {problem}", err=True)  # kept in memory, as in a test
 
 
 async def _serve(
@@ -164,34 +181,24 @@ async def _serve(
     with_parent: bool,
     quotas: Quotas,
     network: Network,
+    ending: Ending,
+    outlet: Outlet,
 ) -> None:
     from dht.errors import show
 
     from ..peer import Peer
 
     loop = asyncio.get_running_loop()
-    stop = asyncio.Event()
-    serving = asyncio.current_task()
-    assert serving is not None
+    stop = ending.attach()
+    printer = Printer(sys.stdout)
     parent = os.getppid()
-
-    def asked_to_stop() -> None:
-        if stop.is_set():
-            serving.cancel()
-        stop.set()
-
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        if number == signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN:
-            continue  # as nohup asks
-        loop.add_signal_handler(number, asked_to_stop)
 
     def look_for_parent() -> None:
         # Whoever loses its parent is given another one.
         if os.getppid() == parent:
             loop.call_later(PARENT_S, look_for_parent)
         else:
-            stop.set()
-            asked_to_stop()
+            ending.skip()
 
     if with_parent:
         look_for_parent()
@@ -206,24 +213,43 @@ async def _serve(
 
             http_door = await doors.enter_async_context(HttpDoor(peer, *http))
         pedro_door = None if pedro is None else await doors.enter_async_context(pedro_options.door(peer, *pedro))
+        peer.counters.add(outlet.counts)
         contact = peer.contact
-        click.echo(f"peer {contact.id.hex()} listens on {show(contact.host, contact.port)}")
-        click.echo(network_options.members_of(network))
+        said = [f"peer {contact.id.hex()} listens on {show(contact.host, contact.port)}", network_options.members_of(network)]
         if network.link_tls is False:
-            click.echo("links to other peers are plain: whoever is on the way can read and change what they carry")
+            said.append("links to other peers are plain: whoever is on the way can read and change what they carry")
         if data is None:
-            click.echo("nothing is kept on disk: facts last as long as a peer that holds them; --data DIR keeps them")
+            said.append("nothing is kept on disk: facts last as long as a peer that holds them; --data DIR keeps them")
         else:
-            click.echo(f"data in {data}: {peer.resumed_facts:,} facts resumed")
+            said.append(f"data in {data}: {peer.resumed_facts:,} facts resumed")
         if http_door is not None:
-            click.echo(f"http door at {http_door.url}")
+            said.append(f"http door at {http_door.url}")
         if pedro_door is not None:
-            click.echo(f"pedro door at {show(pedro_door.host, pedro_door.port)}")
+            said.append(f"pedro door at {show(pedro_door.host, pedro_door.port)}")
         if trace is not None:
-            click.echo(f"trace in {trace}")
-        click.echo("ready; Ctrl-C stops")
-        await stop.wait()
-        with contextlib.suppress(OSError):  # the terminal is closed
-            click.echo("stopping: handing over what this peer holds; Ctrl-C again skips that")
-    with contextlib.suppress(OSError):
-        click.echo("stopped")
+            said.append(f"trace in {trace}")
+        ending.started()
+        await _say_while_serving(printer, [*said, "ready; Ctrl-C stops"], stop)
+        await _say_at_last(printer, "stopping: handing over what this peer holds; Ctrl-C again skips that")
+    await _say_at_last(printer, "stopped")
+
+
+async def _say_while_serving(printer: Printer, said: list[str], stop: asyncio.Event) -> None:
+    """Serve until the peer is to stop, whether somebody reads what is said or not. Raises OSError where that is impossible."""
+    printing = asyncio.ensure_future(printer.print("\n".join(map(one_line, said))))
+    stopping = asyncio.ensure_future(stop.wait())
+    try:
+        await asyncio.wait((printing, stopping), return_when=asyncio.FIRST_COMPLETED)
+        if printing.done():
+            await printing
+        await stopping
+    finally:
+        printing.cancel()
+        stopping.cancel()
+
+
+async def _say_at_last(printer: Printer, said: str) -> None:
+    # The terminal may be closed, and who reads may read no more.
+    with contextlib.suppress(OSError, TimeoutError):
+        async with asyncio.timeout(LAST_WORDS_S):
+            await printer.print(said)

@@ -17,12 +17,16 @@ from typing import TextIO
 
 import click
 
+from ..escaping import ERRORS
+
 
 class Printer:
-    """Writes texts to a file such as standard output, one after the other."""
+    """Writes texts to a file such as standard output, one after the other; ``errors`` says how letters that its encoding lacks are
+    written, as that file does where it is None."""
 
-    def __init__(self, out: TextIO) -> None:
+    def __init__(self, out: TextIO, *, errors: str | None = None) -> None:
         self._out = out
+        self._errors = errors
         # Limit: one, since whoever gives a text waits until it is written.
         self._given: SimpleQueue[tuple[int, bytes, asyncio.Future[None]]] = SimpleQueue()
         self._thread: Thread | None = None
@@ -41,7 +45,7 @@ class Printer:
             self._thread = Thread(target=self._write, name="gsg printing", daemon=True)
             self._thread.start()
         written: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._given.put((descriptor, f"{text}\n".encode(out.encoding, out.errors or "strict"), written))
+        self._given.put((descriptor, f"{text}\n".encode(out.encoding, self._errors or out.errors or ERRORS), written))
         await written
 
     def _write(self) -> None:

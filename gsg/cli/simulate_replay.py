@@ -99,12 +99,12 @@ def _text_of(query: str) -> str:
     from simulations.errors import BadParameter
 
     from ..errors import LocalError
-    from .subscribe import read
+    from .query_input import read_file
 
     if not query.startswith("@"):
         return query
     try:
-        return read(Path(query[1:]))
+        return read_file(Path(query[1:]))
     except LocalError as error:
         raise BadParameter(str(error)) from None
 

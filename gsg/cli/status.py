@@ -6,6 +6,8 @@ import json
 
 import click
 
+from ..escaping import one_line
+from .saying import say
 from .talking import peer_option, run
 
 
@@ -23,16 +25,15 @@ async def _status(as_json: bool, url: str) -> None:
     async with connect(url) as client:
         report = await client.report()
     if as_json:
-        click.echo(json.dumps(report.as_dict(), indent=2))
+        say(json.dumps(report.as_dict(), indent=2))
         return
-    from .tables import PEERS_LEGEND, console, counts_table, peers_table
+    from .tables import PEERS_LEGEND, console, counts_table, peers_table, print_table
 
     output = console()
     asked = report.peers[0]
-    output.print(
-        f"{len(report.peers)} peer{'' if len(report.peers) == 1 else 's'} known to {asked.address}, whose id is {asked.peer.hex()}"
-    )
-    output.print(peers_table(report))
+    known = f"{len(report.peers)} peer{'' if len(report.peers) == 1 else 's'} known to {asked.address}"
+    output.print(one_line(f"{known}, whose id is {asked.peer.hex()}"), markup=False, soft_wrap=True)
+    print_table(output, peers_table(report))
     output.print(PEERS_LEGEND, style="dim", soft_wrap=False)
     if any(one.count for peer in report.peers for one in peer.counts):
-        output.print(counts_table(report))
+        print_table(output, counts_table(report))

@@ -3,31 +3,38 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from ..errors import LocalError, Overrun, Stale, reason
+from ..errors import Overrun, Stale
+from ..escaping import JSON_ERRORS, escape, json_line, one_line
 from .printing import Printer
+from .query_input import asks, check_one, read_query, with_query
+from .saying import say
 from .talking import peer_option, run
 
 if TYPE_CHECKING:
+    from ..client import Client
+    from ..model import Term
     from ..rows import Row, Sign
 
 BATCH = 1_000
 """Rows written at once, when so many have come."""
+EXACT = 2**53
+"""Integers up to this are exact in every reader of JSON, since some have doubles only (RFC 7493, section 2.2)."""
 
 
 @click.command(short_help="Print the rows of a standing query as they come and go.")
-@click.argument("text", required=False)
-@click.option("--file", "file", type=click.Path(path_type=Path), help="Read the query from a file instead.")
-@click.option("--language", default="gsg", show_default=True, help="What the query is written in.")
+@with_query
 @click.option(
     "--jsonl",
     is_flag=True,
-    help="One JSON object a line: sign, and row as an object of terms, each as it is printed without this option.",
+    help="One JSON object a line: time, sign, and row as an object of terms: numbers as numbers, all else as GSG script writes it.",
 )
 @click.option("--snapshot", is_flag=True, help="Print the rows that hold now and leave.")
 @click.option("--count", type=click.IntRange(min=1), help="Leave after so many rows.")
@@ -47,7 +54,7 @@ BATCH = 1_000
 def command(
     text: str | None,
     file: Path | None,
-    language: str,
+    language: str | None,
     jsonl: bool,
     snapshot: bool,
     count: int | None,
@@ -60,9 +67,11 @@ def command(
     \b
     gsg subscribe '(?film, <http://example.org/film/directedBy>, ?who)'
     gsg subscribe '(?x, ^on, ?y), NOT { (?y, ^color, red) }' --jsonl
+    gsg subscribe 'SELECT ?film { ?film <http://example.org/film/starring> ?who }' --snapshot
+
+    A query that ASKs is answered with true or false where --snapshot is given.
     """
-    if text is not None and file is not None:
-        raise click.UsageError("give the query as TEXT, or its file with --file, not both")
+    check_one(text, file)
     if text is None and file is None:
         raise click.UsageError("give the query as TEXT, or its file with --file")
     run(_subscribe(text, file, language, jsonl, snapshot, count, max_tokens, overflow, url))
@@ -71,7 +80,7 @@ def command(
 async def _subscribe(
     text: str | None,
     file: Path | None,
-    language: str,
+    language: str | None,
     jsonl: bool,
     snapshot: bool,
     count: int | None,
@@ -82,16 +91,21 @@ async def _subscribe(
     from ..client import connect
     from ..query import MAX_TOKENS
 
-    query = read(file) if text is None and file is not None else text or ""
-    write, printer = _jsonl if jsonl else _plain, Printer(sys.stdout)
+    query, language = read_query(text, file, language)
+    printer = Printer(sys.stdout, errors=JSON_ERRORS if jsonl else None)
     cap = max_tokens or MAX_TOKENS
     async with (
         connect(url) as client,
         await client.subscribe(query, language, max_tokens=cap, overflow=overflow) as subscription,
     ):
         for warning in subscription.warnings:
-            click.echo(f"gsg: warning: {warning}", err=True)
+            say(f"gsg: warning: {warning}", err=True)
         stored = subscription.pending
+        if snapshot and asks(query, language):
+            await printer.print(_json({"time": _now(), "boolean": stored > 0}) if jsonl else "true" if stored else "false")
+            return
+        if not stored:
+            await _hint(client, query, language)
         left = stored if snapshot else count
         if snapshot and count is not None:
             left = min(stored, count)
@@ -101,32 +115,71 @@ async def _subscribe(
             except (Overrun, Stale) as error:
                 if subscription.has_ended:
                     raise
-                click.echo(f"gsg: {error}", err=True)
+                say(f"gsg: {error}", err=True)
                 continue
             if not batch:
                 return
-            await printer.print("\n".join(write(sign, row) for sign, row in batch))
+            if jsonl:
+                now = _now()
+                await printer.print("\n".join(_jsonl(now, sign, row) for sign, row in batch))
+            else:
+                await printer.print("\n".join(_plain(sign, row, sys.stdout.encoding) for sign, row in batch))
             if left is not None:
                 left -= len(batch)
 
 
-def read(file: Path) -> str:
-    """The text of a query's file. Raises LocalError."""
+async def _hint(client: Client, query: str, language: str) -> None:
+    """Say where a condition that nothing meets asks for another kind of term than facts have."""
+    from .hints import hints
+
+    for hint in await hints(client, query, language):
+        say(f"gsg: hint: {hint}", err=True)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def _plain(sign: Sign, row: Row, encoding: str) -> str:
+    text = one_line(f"{sign} {row}")
     try:
-        return file.read_text("utf-8")
-    except FileNotFoundError:
-        raise LocalError(f"cannot read {file}: there is no such file; write the query into it, or give it as an argument") from None
-    except OSError as error:
-        raise LocalError(f"cannot read {file}: {reason(error)}; expected a file that holds a query") from None
-    except UnicodeDecodeError as error:
-        raise LocalError(f"cannot read {file}: byte {error.start} is not UTF-8; expected a query as text") from None
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        # A bare name takes no escapes.
+        return _WORD.sub(lambda found: _quoted(found, encoding), text)
+    return text
 
 
-def _plain(sign: Sign, row: Row) -> str:
-    return f"{sign} {row}"
+# Texts and IRIs in which a word is none, or a word.
+_WORD = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|<[^>]*>|[?@:][\w.-]+|(?P<word>[^\W\d]\w*(?:-\w+)*)""")
 
 
-def _jsonl(sign: Sign, row: Row) -> str:
+def _quoted(found: re.Match[str], encoding: str) -> str:
+    word = found["word"]
+    if word is None or word.isascii():
+        return found[0]
+    return "'" + "".join(one if _can_have(one, encoding) else escape(one) for one in word) + "'"
+
+
+def _can_have(character: str, encoding: str) -> bool:
+    try:
+        character.encode(encoding)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _jsonl(time: str, sign: Sign, row: Row) -> str:
+    return _json({"time": time, "sign": str(sign), "row": {name: _json_term(row[name]) for name in row}})
+
+
+def _json(what: dict[str, object]) -> str:
+    return json_line(json.dumps(what, ensure_ascii=False))
+
+
+def _json_term(value: Term | float) -> object:
     from ..model import n3
 
-    return json.dumps({"sign": str(sign), "row": {name: n3(row[name]) for name in row}}, ensure_ascii=False)
+    if isinstance(value, float) or (isinstance(value, int) and -EXACT <= value <= EXACT):
+        return value
+    return n3(value)

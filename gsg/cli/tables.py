@@ -2,52 +2,135 @@
 
 from __future__ import annotations
 
+import errno
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.measure import Measurement
 from rich.table import Table
+from rich.text import Text
+
+from ..escaping import one_line
 
 if TYPE_CHECKING:
     # The driver of a simulation prints its tables where neither doors nor the overlay are installed.
     from ..explanations import Holding
     from ..http.protocol import Report
 
-MIN_WIDTH = 120
-"""Columns to write where there is no terminal to ask: the widest of these tables."""
+WIDE = 120
+"""Columns to write where there is no terminal to ask, and no COLUMNS."""
+NARROWEST = 20
+"""Nothing is laid out for fewer columns: a terminal that has fewer wraps."""
+FOLDED = 24
+"""Columns that a text which may be folded has at least, or all that it needs."""
+
+
+class _Output(Console):
+    def on_broken_pipe(self) -> None:
+        """Leave it to the command, which says with what it ends."""
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
 
 def console() -> Console:
     """Standard output, wide enough for a table where it is no terminal."""
     found = Console(highlight=False)
-    return found if found.is_terminal else Console(highlight=False, width=MIN_WIDTH)
+    is_told = os.environ.get("COLUMNS", "").strip("0").isdigit()
+    width = found.width if found.is_terminal or is_told else WIDE
+    return _Output(highlight=False, width=max(NARROWEST, width))
 
 
-def peers_table(report: Report) -> Table:
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of figures, or of texts where ``is_text``, which may go on in a further line where ``folds``."""
+
+    heading: str
+    is_text: bool = False
+    folds: bool = False
+
+
+class FittedTable:
+    """Rows under columns, of which nothing is cut: what does not fit side by side comes as several tables, one below the other.
+
+    Each has the first ``keys`` columns, which say what a row is about, and as many others as there is room for. A single one that
+    needs more than there is is written all the same, for the terminal to wrap. Print it by :func:`print_table`.
+    """
+
+    def __init__(self, columns: Sequence[Column], rows: Iterable[Sequence[str]], *, keys: int = 1) -> None:
+        self._columns = columns
+        self._rows = [[Text(one_line(cell)) for cell in row] for row in rows]
+        self._keys = keys
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """The tables for so much room."""
+        for columns in self._side_by_side(console, options.max_width):
+            width = max(options.max_width, self._needed(console, columns))
+            yield from console.render(self._table(columns), options.update(width=width))
+
+    def _side_by_side(self, console: Console, width: int) -> Iterator[list[int]]:
+        """The columns of each table."""
+        keys = list(range(self._keys))
+        beside: list[int] = []
+        for column in range(self._keys, len(self._columns)):
+            if beside and self._needed(console, [*keys, *beside, column]) > width:
+                yield [*keys, *beside]
+                beside = []
+            beside.append(column)
+        yield [*keys, *beside]
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        """As wide as it may be."""
+        return Measurement(1, options.max_width)
+
+    def _needed(self, console: Console, columns: list[int]) -> int:
+        table = self._table(columns)
+        return Measurement.get(console, console.options.update(width=10_000), table).minimum
+
+    def _table(self, columns: list[int]) -> Table:
+        table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+        for at in columns:
+            column = self._columns[at]
+            longest = max((row[at].cell_len for row in self._rows), default=0)
+            table.add_column(
+                column.heading,
+                justify="left" if column.is_text else "right",
+                no_wrap=not column.folds,
+                overflow="fold",
+                min_width=min(longest, FOLDED) if column.folds else None,
+            )
+        for row in self._rows:
+            table.add_row(*(row[at] for at in columns))
+        return table
+
+
+def print_table(output: Console, table: FittedTable) -> None:
+    """Write a table, and cut nothing off where it is wider than the terminal."""
+    output.print(table, crop=False)
+
+
+def peers_table(report: Report) -> FittedTable:
     """What each peer holds and has done; the peer that was asked comes first."""
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("peer", no_wrap=True)
-    for heading in ("keyspace", "keys", "facts", "entries", "templates", "feeds", "links", "published", "matched", "sent", "MB"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    headings = ("keyspace", "keys", "facts", "entries", "templates", "feeds", "links", "published", "matched", "sent", "MB")
+    rows = []
     for peer, share in zip(report.peers, report.shares, strict=True):
         held = (peer.keys, peer.facts, peer.entries, peer.templates, peer.feeds, peer.links)
         done = (peer.published, peer.matched, peer.sent_messages)
         counts = (f"{count:,}" for count in held + done)
-        table.add_row(peer.address, f"{share:.1%}", *counts, f"{peer.sent_bytes / 1e6:,.1f}")
-    return table
+        rows.append((peer.address, f"{share:.1%}", *counts, f"{peer.sent_bytes / 1e6:,.1f}"))
+    return FittedTable([Column("peer", is_text=True), *map(Column, headings)], rows)
 
 
-def counts_table(report: Report) -> Table:
+def counts_table(report: Report) -> FittedTable:
     """What doors and tests have counted, one line for each thing that has happened."""
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("peer", no_wrap=True)
-    table.add_column("counted since its start", no_wrap=True)
-    table.add_column("", justify="right", no_wrap=True)
-    for peer in report.peers:
-        for one in peer.counts:
-            if one.count:
-                table.add_row(peer.address, one.name.replace("_", " "), f"{one.count:,}")
-    return table
+    rows = [
+        (peer.address, one.name.replace("_", " "), f"{one.count:,}") for peer in report.peers for one in peer.counts if one.count
+    ]
+    return FittedTable(
+        [Column("peer", is_text=True), Column("counted since its start", is_text=True, folds=True), Column("")], rows, keys=2
+    )
 
 
 PEERS_LEGEND = (
@@ -58,20 +141,16 @@ PEERS_LEGEND = (
 )
 
 
-def holdings_table(held: list[Holding]) -> Table:
+def holdings_table(held: list[Holding]) -> FittedTable:
     """The subscriptions of a peer and what each holds there."""
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for heading in ("id", "rows", "tokens", "own", "kB", "shared by"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("client", no_wrap=True)
-    table.add_column("language", no_wrap=True)
-    table.add_column("query", overflow="fold")
+    headings = ("id", "rows", "tokens", "own", "kB", "shared by")
+    rows = []
     for one in held:
         counts = (f"{count:,}" for count in (one.number, one.rows, one.tokens, one.own_tokens))
-        table.add_row(
-            *counts, f"{one.bytes / 1e3:,.1f}", f"{one.sharing:,}", one.client or "-", one.language, " ".join(one.text.split())
-        )
-    return table
+        about = (one.client or "-", one.language, " ".join(one.text.split()))
+        rows.append((*counts, f"{one.bytes / 1e3:,.1f}", f"{one.sharing:,}", *about))
+    texts = (Column("client", is_text=True), Column("language", is_text=True), Column("query", is_text=True, folds=True))
+    return FittedTable([*map(Column, headings), *texts], rows)
 
 
 HOLDINGS_LEGEND = (

@@ -12,6 +12,7 @@ import click
 
 from ..addresses import read_address
 from ..errors import GsgError, LocalError, reason
+from .saying import say
 
 DEFAULT_PEER = "http://127.0.0.1:8470"
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])  # Any: a click callback of any signature
@@ -28,18 +29,29 @@ peer_option: Callable[[Decorated], Decorated] = click.option(
 )
 
 
-def run(work: Coroutine[Any, Any, None]) -> None:  # Any: what a coroutine yields to the loop
-    """Run to the end; exit 1 with the message of an error of ours, 130 on Ctrl-C, 0 when the reader of our output has gone."""
+def complain(problem: str) -> None:
+    """Say on standard error what is wrong."""
+    say(f"gsg: {problem}", err=True)
+
+
+def run(
+    work: Coroutine[Any, Any, None],  # Any: what a coroutine yields to the loop
+    *,
+    complain: Callable[[str], None] = complain,
+    interrupted: Callable[[], int] = lambda: 128 + signal.SIGINT,
+) -> None:
+    """Run to the end; exit 1 with the message of an error of ours, 2 where it is the caller's, 0 when the reader of our output has
+    gone, and with ``interrupted`` (130) on Ctrl-C."""
     try:
         asyncio.run(work)
     except GsgError as error:
-        click.echo(f"gsg: {error}", err=True)
+        complain(str(error))
         sys.exit(2 if isinstance(error, LocalError) else 1)
     except (KeyboardInterrupt, asyncio.CancelledError):
-        sys.exit(128 + signal.SIGINT)
+        sys.exit(interrupted())
     except OSError as error:
         if not isinstance(error, BrokenPipeError):
-            click.echo(f"gsg: {reason(error)}", err=True)
+            complain(reason(error))
             sys.exit(1)
         # As filters do: `gsg subscribe ... | head` is no failure. The descriptor goes, so that nothing is flushed to it at exit.
         sys.stdout = open("/dev/null", "w")  # noqa: SIM115  # stays open until the process ends

@@ -6,6 +6,7 @@ A language is a module with ``parse_query(text) -> Query`` and ``prepare()``, im
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Callable
 
 from ..errors import LocalError, Unsupported
@@ -16,6 +17,8 @@ from .skeletons import Skeletons
 LANGUAGES = {"gsg": "gsg.languages.script", "sparql": "gsg.languages.sparql.standing"}
 """Name of each language, and the module that reads it."""
 
+_FIRST_WORD = re.compile(r"(?:[\s\ufeff]|#[^\n]*(?:\n|\Z))*([A-Za-z]+)")
+_SPARQL_WORDS = frozenset(["PREFIX", "BASE", "SELECT", "ASK", "CONSTRUCT", "DESCRIBE", "VERSION"])
 _PREPARED: set[str] = set()
 """Languages of LANGUAGES that need no preparing any more."""
 _SKELETONS = Skeletons()
@@ -36,6 +39,12 @@ def prepare(language: str) -> None:
 def is_prepared(language: str) -> bool:
     """Whether the language can be read at once."""
     return language in _PREPARED or language not in LANGUAGES
+
+
+def language_of(text: str) -> str:
+    """The language of a query, by its first word: SPARQL's are none that a query in GSG script begins with."""
+    found = _FIRST_WORD.match(text)
+    return "sparql" if found is not None and found[1].upper() in _SPARQL_WORDS else "gsg"
 
 
 def parse_query(text: str, language: str = "gsg") -> Query:
@@ -64,4 +73,16 @@ def _check_text(text: object) -> None:
         raise LocalError(f"{text!r:.100} of type {type(text).__name__} is no text; expected a str")
 
 
-__all__ = ["LANGUAGES", "Block", "Delete", "Insert", "Notify", "Subscribe", "is_prepared", "parse_query", "parse_script", "prepare"]
+__all__ = [
+    "LANGUAGES",
+    "Block",
+    "Delete",
+    "Insert",
+    "Notify",
+    "Subscribe",
+    "is_prepared",
+    "language_of",
+    "parse_query",
+    "parse_script",
+    "prepare",
+]

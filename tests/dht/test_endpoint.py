@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from random import Random
@@ -12,7 +13,7 @@ import pytest
 import uvloop
 from kademlia.network import Server
 
-from dht import AddressInUse, Endpoint, Link, random_id
+from dht import AddressInUse, Endpoint, Identity, JoinFailed, Link, Membership, random_id
 from dht.link import LONG_READ_BYTES
 
 
@@ -132,14 +133,45 @@ async def test_a_port_in_use_is_named_with_what_to_do() -> None:
                 pass
 
 
-async def test_a_udp_port_in_use_is_named_too() -> None:
-    with closing(socket.socket(type=socket.SOCK_DGRAM)) as taken:
-        taken.bind(("127.0.0.1", 0))
-        port = taken.getsockname()[1]
+@pytest.mark.parametrize("loop", [asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
+def test_a_udp_port_in_use_is_named_too(loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
+    async def main() -> None:
+        with closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as taken:
+            taken.bind(("127.0.0.1", 0))
+            port = taken.getsockname()[1]
+            with pytest.raises(AddressInUse, match=rf"127\.0\.0\.1:{port}: address already in use; .*port 0"):
+                async with endpoint(1, asyncio.Queue(), port=port):
+                    pass
 
-        with pytest.raises(AddressInUse, match=rf"127\.0\.0\.1:{port}"):
-            async with endpoint(1, asyncio.Queue(), port=port):
-                pass
+    with asyncio.Runner(loop_factory=loop) as runner:
+        runner.run(main())
+
+
+def endpoint_at(host: str, seed: int, secret: bytes | None = None) -> Endpoint:
+    rng = Random(seed)
+    membership = Membership(Identity(rng.randbytes(32)), secret=secret)
+    return Endpoint(membership.id, host, 0, rng=rng, on_frames=lambda link, payloads: None, incarnation=1, membership=membership)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the loopback has one address")
+async def test_a_peer_that_listens_everywhere_is_joined_by_any_address_of_its_host() -> None:
+    async with endpoint_at("0.0.0.0", 1) as first, endpoint_at("127.0.0.4", 2) as second:
+        await second.overlay.join([("127.0.0.2", first.contact.port)])
+        (known,) = second.overlay.contacts()
+        link = await second.links.to(known)
+
+        # The kernel answers from the first address, and there it is asked again and known.
+        assert known.id == first.contact.id
+        assert link.peer == known
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the loopback has one address")
+async def test_a_refusal_from_another_address_of_the_host_is_heard() -> None:
+    async with endpoint_at("0.0.0.0", 1, secret=b"one secret of sixteen") as first, endpoint_at("127.0.0.4", 2) as second:
+        with pytest.raises(JoinFailed) as failed:
+            await second.overlay.join([("127.0.0.2", first.contact.port)])
+
+    assert failed.value.is_refused
 
 
 async def test_rubbish_on_the_udp_port_is_counted_and_the_peer_goes_on() -> None:

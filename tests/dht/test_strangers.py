@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -10,7 +11,19 @@ from random import Random
 import pytest
 import uvloop
 
-from dht import Contact, Endpoint, Identity, JoinFailed, Link, Links, Membership, PeerUnreachable, WrongPeer, random_id
+from dht import (
+    Contact,
+    Endpoint,
+    Identity,
+    JoinFailed,
+    Link,
+    Links,
+    Membership,
+    NoRoomForKey,
+    PeerUnreachable,
+    WrongPeer,
+    random_id,
+)
 from dht.ciphers import CipherFailed, Ciphers
 from dht.membership import Refusal
 from dht.seals import INTRODUCTION
@@ -406,6 +419,22 @@ def test_a_key_on_its_way_to_openssl_leaves_nothing_on_disk(tmp_path: Path, monk
     Ciphers(Identity(b"k" * 32))
 
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("has_memory", [True, False], ids=["a file in memory", "no file in memory"])
+def test_a_key_comes_to_openssl_where_no_folder_can_be_written_to_or_the_reason_is_told(
+    has_memory: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
+    if has_memory:
+        if not hasattr(os, "memfd_create"):
+            pytest.skip("this system has no files in memory")
+        Ciphers(Identity(b"k" * 32))
+        return
+    monkeypatch.delattr(os, "memfd_create", raising=False)
+
+    with pytest.raises(NoRoomForKey, match=r"no place to hand the key of links to OpenSSL by: no such file .*TMPDIR"):
+        Ciphers(Identity(b"k" * 32))
 
 
 def test_a_side_that_does_not_speak_tls_is_told_of_in_a_line() -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 
-from peers import simulate
+import pytest
+from peers import guest_of, quiet, simulate
 
 from dht.simnet import SimNet
 from gsg import Peer
 from gsg.errors import PeerUnreachable
+from gsg.exchange import named
 from gsg.features import Key, key
 from gsg.holders import ASIDE
 from gsg.messages import Replicate
@@ -118,3 +121,38 @@ def test_facts_count_against_who_tells_of_them_where_one_of_their_keys_is_not_it
         assert 0 < count < 60
 
     simulate(work, seed=1, size=5)
+
+
+def told(caplog: pytest.LogCaptureFixture, level: int, words: str) -> int:
+    return sum(one.levelno == level and words in one.getMessage() for one in caplog.records if one.name == "gsg.holders")
+
+
+def test_a_death_and_a_return_are_a_line_each_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, logger="gsg.holders")
+
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        first, *rest = (peer.contact.host for peer in peers)
+        caplog.clear()
+        net.partition([[first], rest])
+        await asyncio.sleep(60)
+        assert told(caplog, logging.WARNING, f"{named(peers[0].contact)} is gone: it does not answer; 3 peers are left") == 3
+        net.heal()
+        await asyncio.sleep(60)
+        assert told(caplog, logging.WARNING, f"{named(peers[0].contact)} is back") == 3
+
+    simulate(work, seed=1, size=4)
+
+
+def test_who_takes_its_leave_is_no_warning(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, logger="gsg.holders")
+
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        async with guest_of(net, peers):
+            await quiet()
+            caplog.clear()
+        await quiet()
+
+        assert told(caplog, logging.WARNING, "") == 0
+        assert told(caplog, logging.INFO, "; 4 peers are left that this one knows, itself included") == 4
+
+    simulate(work, seed=1, size=4)

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gsg.errors import BadTerm
+from gsg.languages import Insert, parse_script
 from gsg.model import (
     IRI,
     MAX_ARITY,
@@ -48,7 +49,7 @@ plain: st.SearchStrategy[object] = st.one_of(
     python_values,
     names.map(Symbol),
     names.map(IRI),
-    names.map(BlankNode),
+    names.map(lambda name: BlankNode(name or "b")),
     names.map(Variable),
     st.builds(Literal, names, st.sampled_from(["", XSD_STRING, XSD_INTEGER, XSD_DOUBLE, XSD_BOOLEAN, "x:t"])),
     st.builds(Literal, names, st.just(""), st.sampled_from(["en", "EN", "fr"])),
@@ -355,3 +356,51 @@ def test_terms_too_deep_in_each_other_are_refused_where_they_are_said(depth: int
 
     with pytest.raises(BadTerm, match="terms more than 200 deep in each other; expected less"):
         fact(("a", Compound((deep,))))
+
+
+SPEAKING = [chr(code) for code in (0, 7, 10, 11, 13, 27, 0x7F, 0x85, 0x9B, 0x61C, 0x2028, 0x2029, 0x202E, 0x2066, 0xFEFF)]
+"""Characters that end a line, or that a terminal obeys."""
+
+
+@pytest.mark.parametrize("character", SPEAKING, ids=lambda one: f"U+{ord(one):04X}")
+def test_no_term_ends_its_line_or_speaks_to_a_terminal(character: str) -> None:
+    text = f"a{character}+ ?x=forged"
+    terms: list[Term] = [
+        text,
+        Symbol(text),
+        IRI(text),
+        BlankNode(text),
+        Literal(text, "x:t"),
+        Literal("a", text),
+        Literal("a", "", text),
+        Variable(text),
+        Compound((Symbol(text), BlankNode(text))),
+        List((text,), Variable(text)),
+    ]
+
+    written = [n3(one) for one in terms]
+
+    assert [one for one in written if character in one or not one.isprintable()] == []
+
+
+@pytest.mark.parametrize("character", [*SPEAKING, '"', "'", "\\", "\U0001f600", "\xe9"], ids=lambda one: f"U+{ord(one):04X}")
+def test_what_is_escaped_reads_back(character: str) -> None:
+    items = (f"a{character}b", Symbol(f"a{character}b"), IRI(f"http://e/{character.strip()}b"), Literal(f"a{character}b", "x:t"))
+
+    (block,) = parse_script(f"INSERT {{ {show(items)} }}")
+
+    assert isinstance(block, Insert)
+    assert block.tuples == (items,)
+
+
+@pytest.mark.parametrize("label", ["b1", "0", "a.b", "a-b", "a:b", "e\u0301", "\u00e9", "a\u00b7"])
+def test_a_blank_node_has_a_label_of_n_triples(label: str) -> None:
+    assert fact([BlankNode(label)]) == (BlankNode(label),)
+    assert term(rdflib.BNode(label)) == BlankNode(label)
+
+
+@pytest.mark.parametrize("label", ["", "a b", "a.", "-a", "b\n", "b\n+ ?who=admin", "<b>", "a\u202eb", "a\ufeff", "a\x1b[2J"])
+def test_a_label_that_is_none_is_refused(label: str) -> None:
+    for refused in ([BlankNode(label)], [Compound((Symbol("f"), BlankNode(label)))], [rdflib.BNode(label)]):
+        with pytest.raises(BadTerm, match="is no label of a blank node; expected letters and digits"):
+            fact(refused)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from gsg.model import IRI, BlankNode, Compound, List, Literal, Symbol, Variable, term
+from gsg.model import IRI, BlankNode, Compound, List, Literal, Symbol, Variable, is_label, term
 from pedro_compat.terms import Var, atom_of, make_list
 
 NASTY = [
@@ -84,7 +84,7 @@ SPACE_LEAVES = (
     | TEXTS
     | TEXTS.map(Symbol)
     | TEXTS.map(IRI)
-    | TEXTS.map(BlankNode)
+    | TEXTS.filter(is_label).map(BlankNode)
     | TEXTS.map(Variable)
     | NUMBERS.map(term)
     | st.just(float("nan")).map(term)

@@ -11,7 +11,7 @@ from gsg.errors import BadTerm
 from gsg.model import IRI, XSD_DOUBLE, XSD_INTEGER, BlankNode, Compound, List, Literal, Symbol, Tuple, Variable, show
 from pedro_compat import from_tuple, parse, to_tuple, write
 from pedro_compat.terms import Frozen, atom_of, text_of
-from pedro_compat.tuples import PEDRO_STRING, PEDRO_TERM
+from pedro_compat.tuples import PEDRO_STRING, PEDRO_TERM, line_of_tuple
 from pedro_compat.writing import NumberedNames
 
 A, B, F, X = Symbol("a"), Symbol("b"), Symbol("f"), Variable("X")
@@ -52,6 +52,8 @@ SEEN = [
     ("'$tuple'(a,b)", (Symbol("$tuple"), A, B)),
     ("'$other'(\"a\")", (Symbol("$other"), "a")),
     ("'$iri'(a)", (Symbol("$iri"), A)),
+    ("'$blank'(\"a b\")", (Symbol("$blank"), "a b")),
+    ("'$blank'(\"b\\nforged(line)\")", (Symbol("$blank"), "b\nforged(line)")),
 ]
 
 
@@ -145,3 +147,17 @@ def test_variables_of_a_tuple_are_one_by_name():
 
     assert first is second[1]
     assert type(first) is Frozen
+
+
+@pytest.mark.parametrize(
+    "make",
+    [str, Symbol, IRI, BlankNode, Variable, lambda text: Literal(text, "", text), lambda text: Literal(text, text)],
+    ids=["string", "symbol", "IRI", "blank node", "variable", "language", "datatype"],
+)
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n"], ids=repr)
+def test_no_term_ends_its_line(make, end):
+    # As a peer that is not ours may say it: our doors refuse some.
+    line = line_of_tuple((F, make(f"a{end}forged(line)"), Compound((F, make(f"a{end}")))))
+
+    assert line is not None
+    assert not set(line) & set(end)

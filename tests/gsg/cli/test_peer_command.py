@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import shlex
 import signal
+import socket
 import subprocess
 from pathlib import Path
 
@@ -181,6 +183,47 @@ def test_a_peer_whose_terminal_is_closed_stops_in_order() -> None:
         rest, _ = process.communicate(timeout=END_S)
 
     assert rest.splitlines() == ["stopping: handing over what this peer holds; Ctrl-C again skips that", "stopped"]
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_nobody_answers_ends_a_peer(number: signal.Signals, tmp_path: Path) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
+        silent.bind(("127.0.0.1", 0))
+        join = f"127.0.0.1:{silent.getsockname()[1]}"
+        arguments = peer_command("--listen", ":0", "--http", "none", "--join", join, "--data", str(tmp_path / "data"))
+        with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            silent.recv(2_000)  # it asks to be let in
+            process.send_signal(number)
+            said = process.communicate(timeout=END_S)
+
+    assert (process.returncode, said) == (128 + number, (b"", b""))
+
+
+def test_a_log_that_nobody_reads_holds_no_peer_up() -> None:
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    with contextlib.suppress(BlockingIOError):
+        while os.write(writing, b"x" * 4096):
+            pass
+    os.set_blocking(writing, True)
+    with subprocess.Popen(
+        peer_command("--listen", ":0", "--http", ":0"), stdout=subprocess.PIPE, stderr=writing, text=True
+    ) as process:
+        assert process.stdout is not None
+        said = "".join(iter(process.stdout.readline, "ready; Ctrl-C stops\n"))
+        url = re.search(r"door at (\S+)", said)[1]  # type: ignore[index]  # it says so
+        host, _, port = host_and_port(url).rpartition(":")
+        for _ in range(30):
+            with socket.create_connection((host, int(port)), END_S) as stranger:
+                stranger.sendall(b"garbage\r\n\r\n")
+                assert stranger.recv(100).startswith(b"HTTP/1.1 400")
+        process.send_signal(signal.SIGTERM)
+        rest, _ = process.communicate(timeout=END_S)
+    os.close(reading)
+    os.close(writing)
+
+    assert rest.endswith("stopped\n")
     assert process.returncode == 0
 
 

@@ -1,0 +1,84 @@
+"""The query that a command is given: as an argument, in a file or on standard input, and the language that it is written in."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from ..errors import LocalError, reason
+
+AnyCommand = TypeVar("AnyCommand", bound=Callable[..., Any])  # Any: click calls it with what its options say
+
+SUFFIXES = {".rq": "sparql", ".sparql": "sparql", ".gsg": "gsg"}
+"""Of files that hold a query, and the language that they promise."""
+
+# What may stand before ASK (SPARQL 1.1, Prologue), with blanks and comments.
+_ASK = re.compile(
+    r"(?:[\s\ufeff]|#[^\n]*\n|PREFIX\s+[^\s:<]*:\s*<[^<>\s]*>|BASE\s*<[^<>\s]*>)*ASK(?![\w-])",
+    re.IGNORECASE,
+)
+
+_OPTIONS = [
+    click.argument("text", required=False),
+    click.option(
+        "--file", "file", type=click.Path(path_type=Path), help="Read the query from a file instead, or from standard input: -."
+    ),
+    click.option(
+        "--language",
+        metavar="[gsg|sparql]",
+        help="What the query is written in. [default: what the file's suffix, or else the query's first word says]",
+    ),
+]
+
+
+def with_query(command: AnyCommand) -> AnyCommand:
+    """Give a command these options; :func:`read_query` reads what they say."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def check_one(text: str | None, file: Path | None) -> None:
+    """Raise click's usage error where a query comes by both ways."""
+    if text is not None and file is not None:
+        raise click.UsageError("give the query as TEXT, or its file with --file, not both")
+
+
+def read_query(text: str | None, file: Path | None, language: str | None) -> tuple[str, str]:
+    """The text of the query and the name of its language. Raises LocalError where it cannot be read."""
+    from ..languages import language_of
+
+    if file is not None:
+        query = read_file(file)
+    else:
+        query = text or ""
+        if query.endswith(tuple(SUFFIXES)) and "(" not in query and Path(query).is_file():
+            raise LocalError(f"{query!r} is the name of a file, and no query; give --file {query}")
+    if language is not None:
+        return query, language.lower()
+    promised = None if file is None else SUFFIXES.get(file.suffix.lower())
+    return query, promised or language_of(query)
+
+
+def asks(text: str, language: str) -> bool:
+    """Whether the answer to a query is yes or no."""
+    return language == "sparql" and _ASK.match(text) is not None
+
+
+def read_file(file: Path) -> str:
+    """The text of a query's file, or of standard input. Raises LocalError."""
+    try:
+        if str(file) == "-":
+            return sys.stdin.buffer.read().decode()
+        return file.read_text("utf-8")
+    except FileNotFoundError:
+        raise LocalError(f"cannot read {file}: there is no such file; write the query into it, or give it as an argument") from None
+    except OSError as error:
+        raise LocalError(f"cannot read {file}: {reason(error)}; expected a file that holds a query") from None
+    except UnicodeDecodeError as error:
+        raise LocalError(f"cannot read {file}: byte {error.start} is not UTF-8; expected a query as text") from None
