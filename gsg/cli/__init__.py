@@ -12,6 +12,8 @@ import click
 
 import gsg
 
+from .arguments import in_utf8
+
 # Short helps stand here so that `gsg --help` imports no command.
 _COMMANDS = {
     "peer": "Start a peer in the foreground.",
@@ -31,7 +33,7 @@ class _LazyGroup(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         command: click.Command = importlib.import_module(f".{cmd_name}", __name__).command
-        return command
+        return in_utf8(command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -6,6 +6,8 @@ import importlib
 
 import click
 
+from .arguments import in_utf8
+
 _COMMANDS = {
     "load-balance": ("simulate_load_balance", "Who would carry which load, strategy by strategy."),
     "churn": ("simulate_churn", "Which matches are lost while peers come and go."),
@@ -24,7 +26,7 @@ class _LazyGroup(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         command: click.Command = importlib.import_module(f".{_COMMANDS[cmd_name][0]}", __package__).command
-        return command
+        return in_utf8(command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -112,14 +112,14 @@ async def _subscribe(
 
 def read(file: Path) -> str:
     """The text of a query's file. Raises LocalError."""
+    from ..texts import read_text
+
     try:
-        return file.read_text("utf-8")
+        return read_text(file)
     except FileNotFoundError:
         raise LocalError(f"cannot read {file}: there is no such file; write the query into it, or give it as an argument") from None
     except OSError as error:
         raise LocalError(f"cannot read {file}: {reason(error)}; expected a file that holds a query") from None
-    except UnicodeDecodeError as error:
-        raise LocalError(f"cannot read {file}: byte {error.start} is not UTF-8; expected a query as text") from None
 
 
 def _plain(sign: Sign, row: Row) -> str:

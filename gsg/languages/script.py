@@ -15,8 +15,9 @@ from ..query import Query
 from ._place import Mistake, bad_text
 from .blocks import Block, Delete, Insert, Notify, Subscribe
 
-__all__ = ["Block", "Delete", "Insert", "Notify", "Subscribe", "parse", "parse_query", "prepare", "write_insert"]
+__all__ = ["Block", "Delete", "Insert", "Notify", "Subscribe", "parse", "parse_or_insert", "parse_query", "prepare", "write_insert"]
 
+_BARE = re.compile(r"(?:[\s\ufeff]|#[^\n]*\n)*\(")
 _BLANK_LABEL = re.compile(r"\w(?:[\w.-]*[\w-])?")
 _Result = TypeVar("_Result")
 
@@ -29,6 +30,23 @@ def parse(text: str, *, what: str = "script") -> tuple[Block, ...]:
     from ._grammar import parse_script
 
     return _placed(parse_script, text, what)
+
+
+def parse_or_insert(text: str, *, what: str = "script") -> tuple[Block, ...]:
+    """As :func:`parse`, and of a text that begins with a tuple the tuples, to be inserted: what a person types first."""
+    if not _BARE.match(text):
+        return parse(text, what=what)
+
+    def parse_inside(bare: str) -> tuple[Block, ...]:
+        from ._grammar import parse_script
+
+        before = "INSERT {"
+        try:
+            return parse_script(f"{before}{bare}\n}}")
+        except Mistake as mistake:
+            raise Mistake(min(max(0, mistake.position - len(before)), len(bare)), mistake.problem) from None
+
+    return _placed(parse_inside, text, what)
 
 
 def parse_query(text: str, *, what: str = "subscription") -> Query:
