@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from .errors import BadText, LocalError
-from .languages._place import excerpt
+from .languages._place import excerpt, printable
 from .texts import HEAD_BYTES, MARK_BYTES, foreign, no_utf8
 
 PIECE_BYTES = 65_536
@@ -74,7 +74,7 @@ class Chunk:
         shown = (b"" if start else self.head) + self.text[start : end if end >= 0 else len(self.text)][:_HEAD_SHOWN]
         known = start or self.head or self.column == 1
         source_line = excerpt(shown.decode("utf-8", "replace").rstrip("\r"), column) if known else ""
-        return BadText(problem, line=line, column=column, source_line=source_line, what=what)
+        return BadText(printable(problem), line=line, column=column, source_line=source_line, what=what)
 
     def undecodable(self, *, what: str) -> BadText | None:
         """The error for the first byte of it that is no UTF-8, if there is one."""

@@ -1,7 +1,7 @@
 """Tuples from files: N-Triples, Turtle and GSG script, each also gzipped.
 
 Reading is lazy: every tuple before a mistake is handed over before the mistake is raised, with its line and column; with
-``lenient`` what cannot be read is left out instead. Lines end at ``\\n`` only. Terms keep their lexical forms. Open next:
+``lenient`` what cannot be read is skipped instead. Lines end at ``\\n`` only. Terms keep their lexical forms. Open next:
 triples.py, how N-Triples and Turtle are read, chunks.py, how they are cut, and blank_nodes.py, which nodes those are that a file
 does not name.
 """
@@ -26,7 +26,7 @@ FORMATS = {".nt": "nt", ".ttl": "ttl", ".gsg": "gsg"}
 """Suffix of a file name, and its format: N-Triples, Turtle, GSG script. Upper case will do."""
 
 Lenient: TypeAlias = "bool | Callable[[BadText], object]"
-"""Whether what cannot be read is left out, and who is told of it: True writes it to the log."""
+"""Whether what cannot be read is skipped, and who is told of it: True writes it to the log."""
 
 LOGGED = 10
 """Mistakes of one reading that are logged one by one; the others are counted in one line at its end."""
@@ -77,7 +77,7 @@ def load(
 
     Relative IRIs are resolved against ``base``, which is the file's own ``file:`` IRI unless given, and blank nodes belong to it:
     the same file at the same path gives the same ones, two files have none in common. A GSG script has neither: its IRIs and
-    labels are taken as written. ``fresh_blank_nodes`` gives random ones of this call instead. ``lenient`` leaves out what cannot
+    labels are taken as written. ``fresh_blank_nodes`` gives random ones of this call instead. ``lenient`` skips what cannot
     be read, a triple where it can be told apart, else a line, a statement or a tuple of a script, and tells the log of it, or
     calls what is given with each mistake.
 
@@ -156,7 +156,7 @@ class _Reading:
 
     def tuples(self, stream: IO[bytes] | IO[str]) -> Iterator[Tuple]:
         """What the stream holds."""
-        read = _bytes_of(stream, self.name)
+        read = bytes_of(stream, self.name)
         if self._format == "gsg":
             yield from self._inserted(read)
         else:
@@ -165,7 +165,7 @@ class _Reading:
             name, base, nodes = self.name, self._base, self._nodes
             yield from Triples(self._format, name=name, base=base, nodes=nodes, complain=self._complain).read(read)
         if self._lenient is True and self._skipped > LOGGED:
-            log.warning("%s: %d more mistakes were left out", self.name, self._skipped - LOGGED)
+            log.warning("%s: %d more mistakes were skipped", self.name, self._skipped - LOGGED)
 
     def _complain(self, mistake: BadText) -> None:
         if self._lenient is False:
@@ -174,7 +174,7 @@ class _Reading:
         if self._lenient is not True:
             self._lenient(mistake)
         elif self._skipped <= LOGGED:
-            log.warning("left out: %s", mistake)
+            log.warning("skipped: %s", mistake)
 
     def _inserted(self, read: Callable[[int], bytes]) -> Iterator[Tuple]:
         lenient = self._lenient is not False
@@ -204,7 +204,7 @@ def _unreadable(name: str, error: Exception) -> LocalError:
     return LocalError(f"cannot read {name}: {reason.lower()}")
 
 
-def _bytes_of(stream: IO[bytes] | IO[str], name: str) -> Callable[[int], bytes]:
+def bytes_of(stream: IO[bytes] | IO[str], name: str) -> Callable[[int], bytes]:
     """Reads the next bytes, at most so many and as few as have come: tuples from a pipe are not held up. Raises LocalError."""
     take: Callable[[int], bytes | str] = getattr(stream, "read1", stream.read)
 

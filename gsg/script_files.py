@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 from .chunks import Blocks, Chunk, chunks
 from .errors import BadText
 from .languages._place import excerpt
 from .languages.blocks import Block
 from .texts import decoded
+
+Parse: TypeAlias = "Callable[..., tuple[Block, ...]]"
 
 _OPENING = re.compile(rb"(?:\s|\xef\xbb\xbf|#[^\n]*\n)*(INSERT|DELETE|NOTIFY)\s*\{", re.IGNORECASE)
 """How blocks begin whose tuples say by themselves what they say together."""
@@ -33,27 +36,31 @@ def read_blocks(read: Callable[[int], bytes], name: str, complain: Callable[[Bad
 
     ``complain`` is given each mistake. Where it does not raise it, those tuples of the block are taken that have none.
     """
+    from .languages.script import is_bare, parse, parse_bare
+
+    parse_unit: Parse | None = None
     for chunk in chunks(read, Blocks(), name=name):
         for unit in chunk.units():
+            # As in a script that is read as a whole: of tuples alone, or of blocks.
+            parse_unit = parse_unit or (parse_bare if is_bare(unit.text.decode("utf-8", "replace")) else parse)
+            text = unit.text if parse_unit is parse else _COMMA.sub(rb"\1 ", unit.text)
             try:
-                yield from _parsed(unit, _COMMA.sub(rb"\1 ", unit.text), name)
+                yield from _parsed(unit, text, name, parse_unit)
             except BadText as mistake:
-                keyword, inside = _inside(unit)
+                keyword, inside = _inside(unit) if parse_unit is parse else (b"", None)
                 if inside is None:
                     complain(mistake)
                 else:
                     yield from _right_ones(keyword, list(inside.units(Blocks().ends(inside.text, True))), name, complain)
 
 
-def _parsed(unit: Chunk, text: bytes, name: str) -> tuple[Block, ...]:
+def _parsed(unit: Chunk, text: bytes, name: str, parse: Parse) -> tuple[Block, ...]:
     """The blocks of a text that stands in a unit. Raises BadText with the place in the whole."""
-    from .languages.script import parse_or_insert
-
     undecodable = unit.undecodable(what=name)
     if undecodable is not None:
         raise undecodable
     try:
-        return parse_or_insert(text.decode(), what=name)
+        return parse(text.decode(), what=name)
     except BadText as error:
         added = len(text) - len(unit.text) if text.endswith(unit.text + b"\n}") else 0
         raise _placed(error, unit, name, max(0, added - 2)) from None
@@ -61,6 +68,8 @@ def _parsed(unit: Chunk, text: bytes, name: str) -> tuple[Block, ...]:
 
 def _right_ones(keyword: bytes, units: list[Chunk], name: str, complain: Callable[[BadText], None]) -> Iterator[Block]:
     """What is right among tuples, found by halves: one mistake among a thousand costs ten parsings, not a thousand."""
+    from .languages.script import parse
+
     if not units:
         return
     first = units[0]
@@ -68,7 +77,7 @@ def _right_ones(keyword: bytes, units: list[Chunk], name: str, complain: Callabl
     text = _COMMA.sub(rb"\1 ", b"".join(unit.text for unit in units))
     together = Chunk(text, [], first.line, first.head, first.column, first.offset)
     try:
-        yield from _parsed(together, keyword + b"{" + together.text + b"\n}", name)
+        yield from _parsed(together, keyword + b"{" + together.text + b"\n}", name, parse)
     except BadText as mistake:
         if len(units) == 1:
             complain(mistake)

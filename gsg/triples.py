@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .blank_nodes import BlankNodes
 from .chunks import Chunk, Statements, WholeLines, chunks, lines
-from .errors import BadText, LocalError
+from .errors import BadText, LocalError, Unsupported
 from .model import IRI, BlankNode, Term, Tuple, literal
 from .texts import MARK_BYTES
 
@@ -59,6 +59,8 @@ class Triples:
         self._complain = complain
         self._nodes = nodes
         self._terms = _Terms(pyoxigraph, nodes)
+        self._knows_format = False
+        """Whether some statement was read: what follows is no text of another format, whatever it looks like."""
 
     def read(self, read: Callable[[int], bytes]) -> Iterator[Tuple]:
         """The tuples, as the bytes come. Raises LocalError, and BadText from ``complain``."""
@@ -126,6 +128,7 @@ class Triples:
         except SyntaxError as error:
             error.lineno = (error.lineno or 1) - bool(declared)
             raise
+        self._knows_format = self._knows_format or bool(found)
         if self._turtle and not lenient:
             self._prefixes |= parser.prefixes
             self._base = parser.base_iri
@@ -176,9 +179,11 @@ class Triples:
 
     def _explained(self, unit: Chunk, text: bytes, error: SyntaxError) -> BadText:
         begin, end = _begin(text), len(text.rstrip())
-        foreign = self._other_format(text, begin)
-        if foreign:
-            return unit.mistake(begin + len(unit.text) - len(text), foreign, what=self._name)
+        other = "" if self._knows_format else self._other_format(text, begin)
+        if other:
+            # Whether mistakes are skipped or not: of such a text nothing would be left.
+            mistake = unit.mistake(begin + len(unit.text) - len(text), other, what=self._name)
+            raise Unsupported(str(mistake))
         problem = _OXIGRAPH_LINE.sub("", _OXIGRAPH_PREFIX.sub("", str(error.msg)))
         problem = (problem[:1].lower() + problem[1:]).replace("quads", "triples")
         problem = problem.replace(" or graph name", "").replace("triple or quad", "triple")

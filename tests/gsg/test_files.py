@@ -374,8 +374,8 @@ def test_what_is_left_out_is_logged_up_to_a_limit_and_counted(tmp_path: Path, ca
     assert list(load(path, lenient=True)) == [(A, B, C)]
     said = [record.getMessage() for record in caplog.records]
     assert len(said) == LOGGED + 1
-    assert said[0].startswith("left out: a.nt line 1, column 1: ")
-    assert said[-1] == "a.nt: 5 more mistakes were left out"
+    assert said[0].startswith("skipped: a.nt line 1, column 1: ")
+    assert said[-1] == "a.nt: 5 more mistakes were skipped"
 
 
 @pytest.mark.parametrize(

@@ -26,10 +26,11 @@ def read(text: str | bytes, *, lenient: bool = True) -> tuple[list[Block], list[
 
 
 def test_blocks_come_one_by_one() -> None:
-    blocks, left_out = read("\ufeff# why\nINSERT { (a) }\nDELETE{(b)}NOTIFY { (c), } (a) , (b)")
+    blocks, left_out = read("\ufeff# why\nINSERT { (a) }\nDELETE{(b)}NOTIFY { (c), }")
 
-    assert blocks == [Insert(((A,),)), Delete(((B,),)), Notify(((C,),)), Insert(((A,),)), Insert(((B,),))]
+    assert blocks == [Insert(((A,),)), Delete(((B,),)), Notify(((C,),))]
     assert left_out == []
+    assert read("(a) , (b)")[0] == [Insert(((A,),)), Insert(((B,),))]
 
 
 def test_tuples_alone_are_inserted() -> None:
@@ -51,6 +52,16 @@ def test_a_mistake_costs_its_tuple_alone(bad: str, column: int) -> None:
     if bad != "(a, b":
         assert [items for block in blocks[:-1] for items in block.tuples] == [(A, 1), (B, 2), (C,)]  # type: ignore[union-attr]  # as above
         assert left_out[0].column >= column
+
+
+@pytest.mark.parametrize("text", ["INSERT { (a) } (b)", "(a) INSERT { (b) }"])
+def test_blocks_and_tuples_alone_do_not_mix_however_they_are_read(text: str) -> None:
+    blocks, left_out = read(text)
+    pieces = iter([text.encode()])
+
+    assert (blocks, len(left_out)) == ([Insert(((A,),))], 1)
+    with pytest.raises(BadText):
+        whole_script(lambda size: next(pieces, b""), "in")
 
 
 def test_each_of_many_mistakes_is_told_with_its_place() -> None:

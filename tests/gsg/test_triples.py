@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gsg import triples as module
-from gsg.errors import BadText, LocalError
+from gsg.errors import BadText, LocalError, Unsupported
 from gsg.files import read_tuples
 from gsg.model import IRI, BlankNode, Literal, Term, Tuple, term
 
@@ -167,6 +167,13 @@ def test_of_a_statement_the_triples_with_an_invalid_iri_alone_are_left_out() -> 
     assert [(error.line, error.column) for error in left_out] == [(2, 11), (3, 11)]
 
 
+def test_what_a_message_quotes_of_a_text_does_not_rule_the_terminal() -> None:
+    _, left_out = read_leniently("<x:a> <x:p\x1b[31m> <x:o> .\n<x:a> \x1b[2J <x:o> .\n", "nt")
+
+    assert len(left_out) == 2
+    assert not any("\x1b" in str(mistake) for mistake in left_out)
+
+
 def test_a_prefix_whose_new_meaning_has_a_mistake_has_none() -> None:
     made, left_out = read_leniently(
         "@prefix : <x:one/> .\n:a :p 1 .\n@prefix : <x:b c> .\n:a :p 2 .\n@prefix : <x:two/> . :a :p 3 ."
@@ -195,8 +202,9 @@ def test_a_base_with_a_mistake_leaves_none() -> None:
     ],
 )
 def test_another_format_is_called_by_its_name(format: str, text: str, said: str) -> None:
-    with pytest.raises(BadText, match=f"^in line 2, column 1: {said}"):
-        read(f"# a comment\n{text}", format)
+    for reading in (read, read_leniently):
+        with pytest.raises(Unsupported, match=f"^in line 2, column 1: {said}"):
+            reading(f"# a comment\n{text}", format)
 
 
 def test_a_file_of_very_many_prefixes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
