@@ -156,8 +156,8 @@ _NAME = re.compile(r"\w+(?:-\w+)*")
 _NO_NAME = re.compile(r"[^\w-]")
 _TEXT_ESCAPED = {quote: re.compile(rf"[\\{quote}{SPEAKING}]") for quote in "\"'"}
 _ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "'": "\\'"}
-_LANGUAGE = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*")
-"""RDF 1.1 Turtle, LANGTAG, with the lengths of BCP 47."""
+_LANGUAGE = re.compile(r"[A-Za-z]+(?:-[A-Za-z0-9]+)*")
+"""RDF 1.1 Turtle, LANGTAG: without the lengths of BCP 47, as real data has tags such as zh-classical."""
 _CANONICAL_INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 
 

@@ -13,6 +13,7 @@ import dht
 
 from .errors import BadNetwork
 from .messages import Count
+from .texts import MARK
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +65,9 @@ class Network:
 
 
 def _without_margins(secret: bytes) -> bytes:
-    """Editors and shells end a file or a variable with a newline: whichever way a secret came here, it is to be the same one."""
+    """Editors put a byte order mark before a text and a newline behind it, as shells do: however it came, it is the same secret."""
     try:
-        return secret.decode().strip().encode()
+        return secret.decode().removeprefix(MARK).strip().encode()
     except UnicodeDecodeError:
         return secret  # random bytes: each of them counts
 
@@ -78,7 +79,7 @@ EVERYBODY = Network()
 def allowed_from(text: str) -> frozenset[bytes]:
     """The ids in a list of allowed peers, one a line in hexadecimal; # begins a comment. Raises BadNetwork with the line."""
     try:
-        return dht.allowed_from(text)
+        return dht.allowed_from(text.removeprefix(MARK))
     except dht.BadMembership as error:
         raise BadNetwork(str(error)) from None
 

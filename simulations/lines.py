@@ -19,6 +19,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from gsg.texts import MARK_BYTES
+
 from .workload import ARITY, POSITIONS
 
 _NAMES = (POSITIONS, ("s", "p", "o"))
@@ -38,7 +40,7 @@ class Fields(NamedTuple):
 
 def of_tabs(line: bytes) -> Fields:
     """A line of tab separated values. Raises ValueError where it holds no triple."""
-    items = line.decode().rstrip("\r\n").split("\t")
+    items = line.removeprefix(MARK_BYTES).decode().rstrip("\r\n").split("\t")
     if len(items) != ARITY:
         raise ValueError(f"{len(items)} fields between tabs; expected {ARITY}")
     return Fields(items)
@@ -47,7 +49,7 @@ def of_tabs(line: bytes) -> Fields:
 def of_json(line: bytes, beside: Mapping[str, object] = MappingProxyType({})) -> Fields:
     """A line of JSON, and the columns that its folder says. Raises ValueError where it holds no tuple."""
     try:
-        found: object = msgspec.json.decode(line)
+        found: object = msgspec.json.decode(line.removeprefix(MARK_BYTES))
     except msgspec.DecodeError as error:
         raise ValueError(str(error)) from None
     except RecursionError:

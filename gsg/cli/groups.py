@@ -9,6 +9,8 @@ from typing import ClassVar
 
 import click
 
+from .arguments import in_utf8
+
 
 class LazyGroup(click.Group):
     """Commands by name: the module of each in this package, and its short help, so that ``--help`` imports none."""
@@ -24,7 +26,7 @@ class LazyGroup(click.Group):
         if cmd_name not in self.modules:
             return None
         command: click.Command = importlib.import_module(f".{self.modules[cmd_name][0]}", __package__).command
-        return command
+        return in_utf8(command)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         """As in click; a name that there is not ends with the nearest that there are, or all of them."""

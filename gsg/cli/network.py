@@ -98,9 +98,15 @@ def members_of(network: Network) -> str:
 
 
 def _read(file: Path, option: str, next_step: str) -> str:
+    from ..errors import LocalError
+    from ..texts import read_text
+
     try:
-        return file.read_text("utf-8")
+        return read_text(file)
     except FileNotFoundError:
         raise click.BadParameter(f"there is no file {file}; {next_step.format(file=file)}", param_hint=option) from None
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         raise click.BadParameter(f"{file} cannot be read: {error}", param_hint=option) from None
+    except LocalError as error:
+        # Its first line alone: the others show what stands there, which may be a secret.
+        raise click.BadParameter(str(error).splitlines()[0], param_hint=option) from None

@@ -121,12 +121,18 @@ class PedroOptions:
 
     @staticmethod
     def _secret(file: Path) -> str:
+        from gsg.errors import LocalError
+        from gsg.texts import read_text
+
         try:
-            return file.read_text("utf-8").split("\n")[0].strip()
+            return read_text(file).split("\n")[0].strip()
         except FileNotFoundError:
             raise click.BadParameter(
                 f"there is no file {file}; write what Pedro clients are to say into its first line, for this user alone to read",
                 param_hint="--pedro-secret",
             ) from None
-        except (OSError, UnicodeDecodeError) as error:
+        except OSError as error:
             raise click.BadParameter(f"{file} cannot be read: {error}", param_hint="--pedro-secret") from None
+        except LocalError as error:
+            # Its first line alone: the others show what stands there, which may be the secret.
+            raise click.BadParameter(str(error).splitlines()[0], param_hint="--pedro-secret") from None

@@ -10,17 +10,52 @@ import os
 import select
 import stat
 from collections.abc import AsyncIterator, Callable, Iterable
+from dataclasses import dataclass
 from threading import Semaphore, Thread
 from typing import IO, TYPE_CHECKING, Any
 
+from ..errors import GsgError
+
 if TYPE_CHECKING:
     from ..model import Tuple
+    from .sources import Run, Verb
 
 PAUSE_S = 0.05
 """What has come is handed over when nothing more comes for so long."""
 PIECE_BYTES = 65_536
 AHEAD = 4
 """Batches read before they are asked for; the pipe is left alone then, so that whoever writes to it waits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Tuples with which the same is to be done."""
+
+    verb: Verb
+    tuples: list[Tuple]
+
+
+async def batches(runs: Iterable[Run], size: int) -> AsyncIterator[Batch]:
+    """Batches in order; a mistake among the tuples is raised after the batch of all that came before it."""
+    verb: Verb = "insert"
+    batch: list[Tuple] = []
+    try:
+        for verb_of_run, tuples in runs:
+            if batch and verb_of_run != verb:
+                yield Batch(verb, batch)
+                batch = []
+            verb = verb_of_run
+            for items in tuples:
+                batch.append(items)
+                if len(batch) >= size:
+                    yield Batch(verb, batch)
+                    batch = []
+    except GsgError:
+        if batch:
+            yield Batch(verb, batch)
+        raise
+    if batch:
+        yield Batch(verb, batch)
 
 
 def is_pipe(stream: IO[bytes]) -> bool:
@@ -32,20 +67,21 @@ def is_pipe(stream: IO[bytes]) -> bool:
 
 
 class Pipe:
-    """Reads tuples from a pipe, ``size`` a batch. ``read`` makes tuples of a stream."""
+    """Reads tuples from a pipe, ``size`` a batch. ``read`` makes runs of them of a stream."""
 
-    def __init__(self, stream: IO[bytes], read: Callable[[Any], Iterable[Tuple]], size: int) -> None:  # Any: has read(), no more
+    def __init__(self, stream: IO[bytes], read: Callable[[Any], Iterable[Run]], size: int) -> None:  # Any: has read(), no more
         self._descriptor = stream.fileno()
-        self._tuples = read(self)
+        self._runs = read(self)
         self._size = size
+        self._verb: Verb = "insert"
         self._batch: list[Tuple] = []
         self._room = Semaphore(AHEAD)
-        self._come: asyncio.Queue[list[Tuple] | Exception | None] = asyncio.Queue()
+        self._come: asyncio.Queue[Batch | Exception | None] = asyncio.Queue()
         """Limit: AHEAD, and how it ended."""
         self._loop = asyncio.get_running_loop()
         self._closed = False
 
-    async def batches(self) -> AsyncIterator[list[Tuple]]:
+    async def batches(self) -> AsyncIterator[Batch]:
         """Batches in order; a mistake among the tuples is raised after the batch of all that came before it."""
         # A daemon, as it may wait for the pipe for ever: it ends with the pipe, with the next piece, or with the process.
         Thread(target=self._run, name="pipe", daemon=True).start()
@@ -68,10 +104,14 @@ class Pipe:
     def _run(self) -> None:
         end = None
         try:
-            for items in self._tuples:
-                self._batch.append(items)
-                if len(self._batch) >= self._size:
+            for verb, tuples in self._runs:
+                if self._batch and verb != self._verb:
                     self._hand_over()
+                self._verb = verb
+                for items in tuples:
+                    self._batch.append(items)
+                    if len(self._batch) >= self._size:
+                        self._hand_over()
         except Exception as error:  # whatever it is, it is for whoever asks for batches
             end = error
         if self._batch:
@@ -81,9 +121,9 @@ class Pipe:
     def _hand_over(self) -> None:
         self._room.acquire()
         batch, self._batch = self._batch, []
-        self._tell(batch)
+        self._tell(Batch(self._verb, batch))
 
-    def _tell(self, what: list[Tuple] | Exception | None) -> None:
+    def _tell(self, what: Batch | Exception | None) -> None:
         if self._closed:
             self._room.release()  # nobody asks any more: the thread is not to wait for room
             return

@@ -1,29 +1,22 @@
-"""``gsg publish``: the tuples of a file, through a peer's HTTP door."""
+"""``gsg publish``: the tuples of files, through a peer's HTTP door."""
 
 from __future__ import annotations
 
 import asyncio
-import gzip
-import os
 import sys
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import click
 
-from ..errors import GsgError, LocalError, Unsupported, reason
-from .pipes import Pipe, is_pipe
+from ..errors import BadText, GsgError, LocalError
+from .pipes import Batch, Pipe, batches, is_pipe
 from .progress import PublishProgress
+from .sources import Verb, check, opened, runs, written
 from .talking import peer_option, run
-
-if TYPE_CHECKING:
-    from ..audiences import Audience
-    from ..client import Client
-    from ..model import Tuple
 
 BATCH = 1_000
 """Tuples in one request."""
@@ -31,16 +24,20 @@ UNDER_WAY = 8
 """Requests of facts that are sent before the first of them is answered. Of events one: what waits for a quota is overtaken."""
 
 Send: TypeAlias = "Callable[..., Coroutine[Any, Any, object]]"  # Any: what a coroutine yields to the loop
-Only: TypeAlias = "dict[str, Audience | None]"
-"""For whom, as a keyword of whatever sends."""
 
 
-@click.command(short_help="Publish the facts or events of a file, or retract facts.")
-@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+@click.command(short_help="Publish the facts or events of files, or retract facts.")
+@click.argument("files", nargs=-1, metavar="[FILE]...", type=click.Path(allow_dash=True))
+@click.option("-e", "--script", "scripts", metavar="TEXT", multiple=True, help="Publish a script, or tuples; may be given again.")
 @click.option(
-    "--format", "format_name", type=click.Choice(["nt", "ttl", "gsg"]), help="What the file holds. [default: by its suffix]"
+    "--format",
+    "format_name",
+    type=click.Choice(["nt", "ttl", "gsg"]),
+    help="What the files hold. [default: by the suffix; of standard input by what it begins with]",
 )
-@click.option("--retract", is_flag=True, help="Retract what the file would insert.")
+@click.option("--base", metavar="IRI", help="What relative IRIs are resolved against. [default: the file's own IRI]")
+@click.option("--lenient", is_flag=True, help="Skip what cannot be read: it is told with its line, and counted.")
+@click.option("--retract", is_flag=True, help="Retract what the files would insert.")
 @click.option(
     "--audience",
     "audiences",
@@ -52,98 +49,90 @@ Only: TypeAlias = "dict[str, Audience | None]"
 @click.option("-q", "--quiet", is_flag=True, help="No progress, and no summary for people.")
 @peer_option
 def command(
-    file: Path, format_name: str | None, retract: bool, audiences: tuple[str, ...], as_json: bool, quiet: bool, url: str
+    files: tuple[str, ...],
+    scripts: tuple[str, ...],
+    format_name: str | None,
+    base: str | None,
+    lenient: bool,
+    retract: bool,
+    audiences: tuple[str, ...],
+    as_json: bool,
+    quiet: bool,
+    url: str,
 ) -> None:
-    """Publish the tuples of FILE ('-' for standard input): facts, which stay until they are retracted, and events.
+    """Publish the tuples of each FILE ('-' for standard input): facts, which stay until they are retracted, and events.
 
     \b
     Facts:    gsg publish friends.ttl
-              echo 'INSERT { (lamp, on) }' | gsg publish --format gsg -
-    Events:   echo 'NOTIFY { (door, rang) }' | gsg publish --format gsg -
+              gsg publish -e '(lamp, on)'
+              echo '(lamp, on)' | gsg publish -
+    Events:   gsg publish -e 'NOTIFY { (door, rang) }'
 
     FILE is N-Triples (.nt) or Turtle (.ttl), each perhaps gzipped (.gz), whose triples are all facts, or a GSG script (.gsg), which
-    has INSERT and DELETE for facts and NOTIFY for events. A script is checked as a whole before any of it is sent; the other
-    formats are published as they are read, and an error says how many tuples before it were acknowledged. With --audience only the
-    peers named can read the tuples, at their doors; to retract them, name the same.
+    has INSERT and DELETE for facts and NOTIFY for events; tuples alone are facts. A script is checked as a whole
+    before any of it is sent, unless it comes on a pipe, where each block is; the other formats are published as they are read, and
+    an error says how many tuples before it were acknowledged. With --audience only the peers named can read the tuples, at their
+    doors; to retract them, name the same.
+
+    A file's blank nodes are the same whenever it is read at the same path, or with the same --base, so that publishing it twice
+    changes nothing and --retract finds them. Labels on standard input without --base are names of the whole space, as in scripts.
     """
+    if not files and not scripts:
+        raise click.UsageError("give a FILE, '-' for standard input, or a script with -e TEXT, such as -e '(lamp, on)'")
     readers = [reader.strip() for some in audiences for reader in some.split(",")] if audiences else None
-    run(_publish(file, format_name, retract, readers, as_json, quiet, url))
+    run(_publish(files, scripts, format_name, base, lenient, retract, readers, as_json, quiet, url))
 
 
 async def _publish(
-    file: Path, format_name: str | None, retract: bool, readers: list[str] | None, as_json: bool, quiet: bool, url: str
+    files: tuple[str, ...],
+    scripts: tuple[str, ...],
+    format_name: str | None,
+    base: str | None,
+    lenient: bool,
+    retract: bool,
+    readers: list[str] | None,
+    as_json: bool,
+    quiet: bool,
+    url: str,
 ) -> None:
     from ..audiences import audience_of
     from ..client import connect
-    from ..files import format_of, read_tuples
 
-    if format_name is None and str(file) == "-":
-        raise Unsupported("standard input has no suffix; say --format nt, --format ttl or --format gsg")
-    name = "standard input" if str(file) == "-" else file.name
-    only = {"audience": audience_of(readers)}
-    with _opened(file) as (stream, raw, size_bytes):
-        # Once it is there: of a name that was mistyped the suffix is not what is wrong.
-        format_name = format_name or format_of(file)
-        async with connect(url, wait_for_quota=True) as client:
-            with PublishProgress(name, raw, size_bytes, quiet=quiet, as_json=as_json) as progress:
-                if format_name == "gsg":
-                    await _script(client, stream, name, retract, only, progress)
-                else:
-                    send: Send = client.retract if retract else client.insert
-                    read = partial(read_tuples, format=format_name, name=name)
+    if base is not None:
+        from ..files import checked_base
+
+        base = checked_base(base)
+    audience = audience_of(readers)
+    sources = [opened(file, format_name, base) for file in files] + [written(text, format_name, base) for text in scripts]
+    names = ["standard input" if file == "-" else Path(file).name for file in files] + ["the text of --script"] * len(scripts)
+    for file in files:
+        check(file, format_name)  # all of them before the first is sent: a mistyped name is no reason to stop halfway
+    async with connect(url, wait_for_quota=True) as client:
+        send: dict[Verb, Send] = {
+            "insert": partial(client.insert, audience=audience),
+            "retract": partial(client.retract, audience=audience),
+            "notify": partial(client.notify, audience=audience),
+        }
+        with PublishProgress(names, quiet=quiet, as_json=as_json, lenient=lenient) as progress:
+            for each in sources:
+                with each as source:
+                    progress.begin(source.raw, source.size_bytes)
                     # What is unpacked comes in blocks, and not as lines are written.
-                    flows = stream is raw and is_pipe(raw)
-                    batches = Pipe(raw, read, BATCH).batches() if flows else _batches(read(stream))
-                    await _in_order(batches, partial(send, **only), progress)
+                    flows = source.stream is source.raw and is_pipe(source.raw)
+                    complain = progress.skip if lenient else None
+                    read = partial(runs, source, retract=retract, by_block=flows, complain=complain)
+                    found = Pipe(source.raw, read, BATCH).batches() if flows else batches(read(source.stream), BATCH)
+                    try:
+                        await _in_order(found, send, progress)
+                    except BadText as mistake:
+                        raise LocalError(f"{mistake}\n    --lenient skips what cannot be read and goes on") from None
+                progress.end()
 
 
-@contextmanager
-def _opened(file: Path) -> Iterator[tuple[IO[bytes], IO[bytes], int | None]]:
-    """The stream to read, the file under it and that file's size (None where it has none)."""
-    if str(file) == "-":
-        yield sys.stdin.buffer, sys.stdin.buffer, None
-        return
-    try:
-        raw = file.open("rb")
-    except FileNotFoundError:
-        raise LocalError(
-            f"cannot read {file}: there is no such file; check its name, or give '-' and --format to publish standard input"
-        ) from None
-    except OSError as error:
-        raise LocalError(f"cannot read {file}: {reason(error)}; expected a file of tuples") from None
-    with raw:
-        size_bytes = os.fstat(raw.fileno()).st_size
-        yield (gzip.GzipFile(fileobj=raw) if file.suffix == ".gz" else raw), raw, size_bytes  # type: ignore[misc]  # reads bytes
-
-
-async def _script(client: Client, stream: IO[bytes], name: str, retract: bool, only: Only, progress: PublishProgress) -> None:
-    from ..languages import Delete, Insert, Subscribe
-    from ..languages.script import parse
-
-    try:
-        text = stream.read().decode()
-    except UnicodeDecodeError as error:
-        raise LocalError(f"cannot read {name}: byte {error.start} is not UTF-8") from None
-    blocks = parse(text, what=name)
-    for block in blocks:
-        if isinstance(block, Subscribe):
-            raise Unsupported(f"{name} holds a SUBSCRIBE block, which has nobody to read it here; use gsg subscribe --file")
-        if retract and not isinstance(block, Insert):
-            raise Unsupported(f"{name} holds more than INSERT blocks, and only those can be retracted")
-    for block in blocks:
-        if isinstance(block, Subscribe):
-            continue
-        send: Send = client.notify
-        under_way = 1
-        if isinstance(block, Insert | Delete):
-            send = client.insert if isinstance(block, Insert) != retract else client.retract
-            under_way = UNDER_WAY
-        await _in_order(_batches(block.tuples), partial(send, **only), progress, under_way)
-
-
-async def _in_order(batches: AsyncIterator[list[Tuple]], send: Send, progress: PublishProgress, at_once: int = UNDER_WAY) -> None:
-    """Send in order, so many requests at once; whatever goes wrong, what was sent is waited for and counted."""
+async def _in_order(found: AsyncIterator[Batch], send: Mapping[Verb, Send], progress: PublishProgress) -> None:
+    """Send in order, several requests of facts at once; whatever goes wrong, what was sent is waited for and counted."""
     under_way: deque[tuple[int, asyncio.Task[object]]] = deque()
+    verb: Verb = "insert"
 
     async def settle() -> None:
         count, task = under_way.popleft()
@@ -151,13 +140,17 @@ async def _in_order(batches: AsyncIterator[list[Tuple]], send: Send, progress: P
         progress.acknowledged(count, changed if isinstance(changed, int) else None)
 
     try:
-        async for batch in batches:
+        async for batch in found:
+            while under_way and batch.verb != verb:
+                await settle()  # what follows may undo it
+            verb = batch.verb
+            at_once = 1 if verb == "notify" else UNDER_WAY
             progress.sending()
-            under_way.append((len(batch), asyncio.get_running_loop().create_task(send(batch))))
+            under_way.append((len(batch.tuples), asyncio.get_running_loop().create_task(send[verb](batch.tuples))))
             # One turn of the loop, so that the request leaves before the next is read.
             await asyncio.sleep(0)
             # After a batch that is not full the input pauses or ends: time to hear what became of all that was sent.
-            while under_way and (len(batch) < BATCH or len(under_way) >= at_once):
+            while under_way and (len(batch.tuples) < BATCH or len(under_way) >= at_once):
                 await settle()
     finally:
         # After a mistake in the file, what was sent before it still counts; after a failed request, so does what follows.
@@ -175,20 +168,3 @@ async def _in_order(batches: AsyncIterator[list[Tuple]], send: Send, progress: P
             await asyncio.gather(*(task for _, task in under_way), return_exceptions=True)
         if failure is not None and sys.exc_info()[1] is None:
             raise failure
-
-
-async def _batches(tuples: Iterable[Tuple]) -> AsyncIterator[list[Tuple]]:
-    """Batches in order; a mistake among the tuples is raised after the batch of all that came before it."""
-    batch: list[Tuple] = []
-    try:
-        for items in tuples:
-            batch.append(items)
-            if len(batch) >= BATCH:
-                yield batch
-                batch = []
-    except GsgError:
-        if batch:
-            yield batch
-        raise
-    if batch:
-        yield batch

@@ -71,14 +71,14 @@ def asks(text: str, language: str) -> bool:
 
 
 def read_file(file: Path) -> str:
-    """The text of a query's file, or of standard input. Raises LocalError."""
+    """The text of a query's file, or of standard input. Raises LocalError, and BadText for a byte that is no UTF-8."""
+    from ..texts import decoded
+
+    is_input = str(file) == "-"
     try:
-        if str(file) == "-":
-            return sys.stdin.buffer.read().decode()
-        return file.read_text("utf-8")
+        data = sys.stdin.buffer.read() if is_input else file.read_bytes()
     except FileNotFoundError:
         raise LocalError(f"cannot read {file}: there is no such file; write the query into it, or give it as an argument") from None
     except OSError as error:
         raise LocalError(f"cannot read {file}: {reason(error)}; expected a file that holds a query") from None
-    except UnicodeDecodeError as error:
-        raise LocalError(f"cannot read {file}: byte {error.start} is not UTF-8; expected a query as text") from None
+    return decoded(data, "standard input" if is_input else str(file))

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from ..errors import LocalError, Unsupported
 from ..query import Query
+from ..texts import MARK
 from .blocks import Block, Delete, Insert, Notify, Subscribe
 from .skeletons import Skeletons
 
@@ -57,7 +58,7 @@ def parse_query(text: str, language: str = "gsg") -> Query:
     if module is None:
         raise Unsupported(f"unknown language {language!r}; known are: {', '.join(sorted(LANGUAGES))}")
     read: Callable[[str], Query] = importlib.import_module(module).parse_query
-    return _SKELETONS.query(text, language, read)
+    return _SKELETONS.query(text.removeprefix(MARK), language, read)
 
 
 def parse_script(text: str) -> tuple[Block, ...]:

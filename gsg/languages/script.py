@@ -15,8 +15,22 @@ from ..query import Query
 from ._place import Mistake, bad_text
 from .blocks import Block, Delete, Insert, Notify, Subscribe
 
-__all__ = ["Block", "Delete", "Insert", "Notify", "Subscribe", "parse", "parse_query", "prepare", "write_insert"]
+__all__ = [
+    "Block",
+    "Delete",
+    "Insert",
+    "Notify",
+    "Subscribe",
+    "is_bare",
+    "parse",
+    "parse_bare",
+    "parse_or_insert",
+    "parse_query",
+    "prepare",
+    "write_insert",
+]
 
+_BARE = re.compile(r"(?:[\s\ufeff]|#[^\n]*\n)*\(")
 _BLANK_LABEL = re.compile(r"\w(?:[\w.-]*[\w-])?")
 _Result = TypeVar("_Result")
 
@@ -29,6 +43,31 @@ def parse(text: str, *, what: str = "script") -> tuple[Block, ...]:
     from ._grammar import parse_script
 
     return _placed(parse_script, text, what)
+
+
+def parse_or_insert(text: str, *, what: str = "script") -> tuple[Block, ...]:
+    """As :func:`parse`, and of a text of tuples alone an INSERT of them: what a person types first."""
+    return parse_bare(text, what=what) if is_bare(text) else parse(text, what=what)
+
+
+def is_bare(text: str) -> bool:
+    """Whether a text begins with a tuple, and not with a block."""
+    return _BARE.match(text) is not None
+
+
+def parse_bare(text: str, *, what: str = "script") -> tuple[Block, ...]:
+    """The INSERT of tuples that stand without it. Raises BadText."""
+    from ._grammar import parse_script
+
+    before = "INSERT {"
+
+    def parse_inside(bare: str) -> tuple[Block, ...]:
+        try:
+            return parse_script(f"{before}{bare}\n}}")
+        except Mistake as mistake:
+            raise Mistake(min(max(0, mistake.position - len(before)), len(bare)), mistake.problem) from None
+
+    return _placed(parse_inside, text, what)
 
 
 def parse_query(text: str, *, what: str = "subscription") -> Query:

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gsg.errors import BadText, GsgError, LocalError, Unsupported
-from gsg.files import format_of, load, read_tuples
+from gsg.files import LOGGED, format_of, load, read_tuples
 from gsg.languages.script import write_insert
 from gsg.model import IRI, XSD, BlankNode, Literal, Symbol, Term, Tuple, n3, term
 
@@ -137,7 +137,7 @@ def test_what_n3_writes_is_read_back(tuples: list[Tuple]) -> None:
             "a.nt", '<x:a> <x:b> "%d\u2028\x0c" .\n'.encode(), b"<x:a> b <x:c> .\n", 1001, 7, id="nor do other separators"
         ),
         pytest.param("a.nt", b'<x:a> <x:b> "%d" .\n', b'<x:a> <x:b> "\xff" .\n', 1001, 14, id="not UTF-8"),
-        pytest.param("a.nt", b'<x:a> <x:b> "%d" .\n', b'<x:a> <x:b> "open .\n', 1001, 20, id="open string"),
+        pytest.param("a.nt", b'<x:a> <x:b> "%d" .\n', b'<x:a> <x:b> "open .\n', 1001, 13, id="open string"),
         pytest.param("a.nt", b'<x:a> <x:b> "%d" .\n', b"<x:a> <x:b> <x:c>", 1001, 18, id="cut off"),
         pytest.param("a.nt.gz", b'<x:a> <x:b> "%d" .\n', b"<x:a> b <x:c> .\n", 1001, 7, id="gzipped"),
         pytest.param("a.ttl", b'<x:a> <x:b> "%d" .\n', b"y:a <x:b> 1 .\n", 1001, 1, id="Turtle"),
@@ -282,14 +282,23 @@ def test_a_text_stream_of_another_encoding_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("name", "format"),
-    [("a.nt", "nt"), ("dir.d/a.b.ttl", "ttl"), ("a.gsg", "gsg"), ("a.nt.gz", "nt"), ("a.ttl.gz", "ttl"), ("a.gsg.gz", "gsg")],
+    [
+        ("a.nt", "nt"),
+        ("dir.d/a.b.ttl", "ttl"),
+        ("a.gsg", "gsg"),
+        ("a.nt.gz", "nt"),
+        ("a.ttl.gz", "ttl"),
+        ("a.gsg.gz", "gsg"),
+        ("A.NT", "nt"),
+        ("A.Ttl.GZ", "ttl"),
+    ],
 )
 def test_the_format_is_told_by_the_suffix(name: str, format: str) -> None:
     assert format_of(name) == format
     assert format_of(Path(name)) == format
 
 
-@pytest.mark.parametrize("name", ["a", "a.csv", "nt", ".gz", "a.gz", "a.nt.bz2", "a.NT"])
+@pytest.mark.parametrize("name", ["a", "a.csv", "nt", ".gz", "a.gz", "a.nt.bz2"])
 def test_an_unknown_suffix_is_answered_by_those_known(name: str) -> None:
     with pytest.raises(Unsupported, match=f"^'{re.escape(name)}' has no known suffix; known are .nt, .ttl, .gsg and each with .gz"):
         format_of(name)
@@ -305,13 +314,100 @@ def test_an_unknown_format_is_refused_at_once() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("<x:a> <x:b> <<( <x:a> <x:b> <x:c> )>> .", "a.ttl: .* is a triple within a triple, which terms here do not hold"),
-        ('<x:a> <x:b> "a"@en--ltr .', "a.ttl: .* has a base direction, which terms here do not hold"),
+        (
+            "<x:a> <x:b> <<( <x:a> <x:b> <x:c> )>> .",
+            "a.ttl line 1, column 1: .* is a triple within a triple, which terms here do not hold",
+        ),
+        ('<x:a> <x:b> "a"@en--ltr .', "a.ttl line 1, column 1: .* has a base direction, which terms here do not hold"),
     ],
 )
 def test_what_terms_cannot_hold_is_refused_by_name(write: Callable[[str, bytes], Path], text: str, problem: str) -> None:
-    with pytest.raises(Unsupported, match=f"^{problem}$"):
+    with pytest.raises(BadText, match=f"^{problem}\n"):
         list(load(write("a.ttl", text.encode())))
+
+
+def test_relative_iris_are_resolved_against_the_files_own_iri_unless_a_base_is_given(tmp_path: Path) -> None:
+    folder = tmp_path / "50% of ä #1"
+    folder.mkdir()
+    path = folder / "small?.ttl"
+    path.write_text("<> <x:p> <#Lamp> , <other> .")
+
+    own = path.as_uri()
+
+    assert "%25%20of%20%C3%A4%20%231/small%3F.ttl" in own
+    assert list(load(path)) == [
+        (IRI(own), IRI("x:p"), IRI(own + "#Lamp")),
+        (IRI(own), IRI("x:p"), IRI(own.rpartition("/")[0] + "/other")),
+    ]
+    assert [str(value) for _, _, value in load(path, base="http://e/a/b")] == ["http://e/a/b#Lamp", "http://e/a/other"]
+
+
+def test_a_path_is_the_same_file_however_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "a.ttl").write_text("<> <x:p> [ <x:q> _:b ] .")
+    monkeypatch.chdir(tmp_path)
+
+    whole = list(load(tmp_path / "a.ttl"))
+
+    assert list(load("a.ttl")) == list(load("folder/../a.ttl")) == list(load("./a.ttl")) == whole
+
+
+@pytest.mark.parametrize("name", ["a.nt", "a.ttl"])
+def test_two_files_have_no_blank_node_in_common_and_one_has_the_same_again(tmp_path: Path, name: str) -> None:
+    text = "_:b <x:p> _:c .\n" + ("[] <x:p> ( 1 [ ] ) .\n" if name == "a.ttl" else "")
+    paths = [tmp_path / "one" / name, tmp_path / "two" / name]
+    for path in paths:
+        path.parent.mkdir()
+        path.write_text(text)
+
+    nodes = [{item for items in load(path) for item in items if isinstance(item, BlankNode)} for path in paths]
+
+    assert not nodes[0] & nodes[1]
+    assert [set(load(path)) for path in paths] == [set(load(path)) for path in paths]
+    assert set(load(paths[0], base="http://e/")) == set(load(paths[1], base="http://e/"))
+
+
+def test_what_is_left_out_is_logged_up_to_a_limit_and_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "a.nt"
+    path.write_text("oops\n" * (LOGGED + 5) + "<x:a> <x:b> <x:c> .\n")
+
+    assert list(load(path, lenient=True)) == [(A, B, C)]
+    said = [record.getMessage() for record in caplog.records]
+    assert len(said) == LOGGED + 1
+    assert said[0].startswith("skipped: a.nt line 1, column 1: ")
+    assert said[-1] == "a.nt: 5 more mistakes were skipped"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("a.owl", "rdfpipe -i xml -o nt a.owl > a.nt"),
+        ("a.RDF.gz", "rdfpipe -i xml -o nt a.RDF > a.nt"),
+        ("a.jsonld", "rdfpipe -i json-ld -o nt a.jsonld > a.nt"),
+        ("a.trig", "rdfpipe -i trig -o nt a.trig > a.nt"),
+        ("a.nq", "rdfpipe -i nquads -o nt a.nq > a.nt"),
+    ],
+)
+def test_other_formats_of_rdf_are_answered_by_how_to_convert_them(name: str, said: str) -> None:
+    with pytest.raises(Unsupported, match=f"is of a format that is not read; known are .nt, .ttl, .gsg .*`{re.escape(said)}`"):
+        load(name)
+
+
+@pytest.mark.parametrize("name", ["a.nt", "a.ttl", "a.gsg"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le"])
+def test_files_in_utf16_are_refused_by_name(tmp_path: Path, name: str, encoding: str) -> None:
+    path = tmp_path / name
+    path.write_text(CONTENTS[name[2:]].decode(), encoding)
+
+    with pytest.raises(LocalError, match=rf"^cannot read {name}: it is UTF-16; save it as UTF-8"):
+        list(load(path))
+
+
+@pytest.mark.parametrize("name", ["a.nt", "a.ttl", "a.gsg", "a.ttl.gz"])
+def test_a_byte_order_mark_is_no_part_of_a_file(write: Callable[[str, bytes], Path], name: str) -> None:
+    data = b"\xef\xbb\xbf" + CONTENTS[name.split(".")[1]] + b"\r\n"
+
+    assert list(load(write(name, data))) == [(A, B, C)]
 
 
 LABELLED = {

@@ -117,7 +117,7 @@ def test_secret_that_is_no_text_is_refused_by_its_file(tmp_path: Path) -> None:
     file = tmp_path / "secret"
     file.write_bytes(b"\xff\xfe")
 
-    with pytest.raises(click.BadParameter, match="secret cannot be read"):
+    with pytest.raises(click.BadParameter, match=r"cannot read .*secret: it is UTF-16; save it as UTF-8"):
         PedroOptions(secret=file).door(gsg.Peer(), "127.0.0.1", 0)
 
 

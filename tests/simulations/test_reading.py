@@ -309,3 +309,19 @@ def test_the_film_data_is_read_whole() -> None:
     reading = read(FILMS)
 
     assert (reading.recorded.tuples, reading.malformed) == (146_570, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("t.nt", "<a:s> <a:p> <a:o> .\n"),
+        ("t.tsv", "<a:s>\t<a:p>\t<a:o>\r\n"),
+        ("t.jsonl", '["<a:s>", "<a:p>", "<a:o>"]\n'),
+        ("t.ndjson.gz", '["<a:s>", "<a:p>", "<a:o>"]\n'),
+    ],
+)
+def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path: Path, name: str, text: str) -> None:
+    reading = read(write(tmp_path / name, "\ufeff" + text * 2))
+
+    assert (len(reading.recorded.codes[0]), reading.malformed) == (2, 0)
+    assert list(reading.terms[0]) == [IRI("a:s")]

@@ -14,13 +14,16 @@ from typing import IO
 import pytest
 
 import gsg
-from gsg.cli.pipes import AHEAD, Pipe, is_pipe
+from gsg.cli.pipes import AHEAD, Batch, Pipe, batches, is_pipe
 from gsg.cli.publish import _publish
+from gsg.cli.sources import Run, Source, runs
 from gsg.errors import BadText
 from gsg.files import read_tuples
 from gsg.http.door import HttpDoor
 
-READ = partial(read_tuples, format="nt", name="a pipe")
+
+def READ(stream: IO[bytes]) -> Iterator[Run]:  # noqa: N802  # a constant of these tests
+    yield "insert", read_tuples(stream, format="nt", name="a pipe")
 
 
 @pytest.fixture
@@ -39,9 +42,36 @@ async def test_a_line_is_handed_over_when_the_pipe_pauses_and_stays_open(ends: t
     async with asyncio.timeout(30), aclosing(Pipe(read, READ, 1_000).batches()) as batches:
         for number in (1, 2):
             write.write(lines(number))
-            assert [str(items[0].value) for items in await anext(batches)] == [f"x:{number}"]  # type: ignore[union-attr]  # an IRI
+            assert [str(items[0].value) for items in (await anext(batches)).tuples] == [f"x:{number}"]  # type: ignore[union-attr]  # an IRI
         write.close()
         assert [batch async for batch in batches] == []
+
+
+async def test_a_block_of_a_script_is_handed_over_when_the_pipe_pauses_and_stays_open(ends: tuple[IO[bytes], IO[bytes]]) -> None:
+    read, write = ends
+    source = Source("a pipe", None, None, read, read, None)
+    with_blocks = partial(runs, source, retract=False, by_block=True, complain=None)
+    async with asyncio.timeout(30), aclosing(Pipe(read, with_blocks, 1_000).batches()) as found:
+        write.write(b"NOTIFY { (1) }\n")
+        assert await anext(found) == Batch("notify", [(1,)])
+        write.write(b"# why\ninsert{(2)}\n")
+        assert await anext(found) == Batch("insert", [(2,)])
+        write.write(b"DELETE{(3)}")
+        assert await anext(found) == Batch("retract", [(3,)])
+        write.close()
+        assert [batch async for batch in found] == []
+
+
+async def test_what_is_to_be_done_with_tuples_is_told_apart() -> None:
+    script = b"INSERT { (1) } INSERT { (2) } DELETE { (1) } NOTIFY { (3), (4) } INSERT { (5) }"
+    source = Source("a script", None, None, io.BytesIO(script), io.BytesIO(script), None)
+
+    found = [
+        (batch.verb, len(batch.tuples))
+        async for batch in batches(runs(source, source.stream, retract=False, by_block=False, complain=None), 10)
+    ]
+
+    assert found == [("insert", 2), ("retract", 1), ("notify", 2), ("insert", 1)]
 
 
 async def test_full_batches_come_in_order_and_a_mistake_after_all_before_it(ends: tuple[IO[bytes], IO[bytes]]) -> None:
@@ -50,7 +80,7 @@ async def test_full_batches_come_in_order_and_a_mistake_after_all_before_it(ends
 
     async def read_all() -> None:
         async for batch in Pipe(read, READ, 10).batches():
-            sizes.append(len(batch))
+            sizes.append(len(batch.tuples))
 
     write.write(lines(*range(2 * AHEAD * 10 + 5)) + b"oops\n")
     write.close()
@@ -76,7 +106,7 @@ async def test_a_line_on_a_pipe_is_published_while_the_pipe_stays_open(tmp_path:
     with os.fdopen(os.open(pipe, os.O_RDWR), "wb", buffering=0) as write:
         async with asyncio.timeout(30), gsg.Peer() as peer, HttpDoor(peer, "127.0.0.1", 0) as door:
             subscription = await peer.subscribe("(?x, <x:p>, ?y)")
-            publishing = asyncio.create_task(_publish(pipe, None, False, None, False, True, door.url))
+            publishing = asyncio.create_task(_publish((pipe,), (), None, None, False, False, None, False, True, door.url))
             write.write(lines(1))
             sign, row = await anext(subscription)
             assert (sign, row["x"]) == (1, gsg.IRI("x:1"))

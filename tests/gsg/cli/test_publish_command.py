@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from io import BytesIO
 
 import pytest
 
+from gsg.cli.pipes import Batch
 from gsg.cli.progress import PublishProgress
 from gsg.cli.publish import BATCH, _in_order
 from gsg.model import Tuple
@@ -17,16 +17,16 @@ async def test_ctrl_c_while_the_last_answers_are_awaited_leaves_no_request_behin
     all_sent = asyncio.Event()
     requests: list[asyncio.Task[object] | None] = []
 
-    async def batches() -> AsyncIterator[list[Tuple]]:
+    async def batches() -> AsyncIterator[Batch]:
         for number in range(3):
-            yield [(number,)] * BATCH
+            yield Batch("insert", [(number,)] * BATCH)
         all_sent.set()
 
     async def send(batch: list[Tuple]) -> None:
         requests.append(asyncio.current_task())
         await asyncio.Event().wait()
 
-    publishing = asyncio.create_task(_in_order(batches(), send, PublishProgress("f", BytesIO(), None, quiet=True)))
+    publishing = asyncio.create_task(_in_order(batches(), {"insert": send}, PublishProgress(["f"], quiet=True)))
     await all_sent.wait()
     await asyncio.sleep(0)
     publishing.cancel()
