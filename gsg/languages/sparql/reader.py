@@ -14,6 +14,7 @@ import rete
 from ...errors import BadQuery, Unsupported
 from ...expressions.aggregates import AGGREGATES
 from ...expressions.functions import CASTS
+from ...expressions.strings import wrong_constants
 from ...expressions.tree import Call, Constant, Expression, Fresh, Name
 from ...model import IRI, XSD, XSD_BOOLEAN, XSD_DOUBLE, XSD_INTEGER, Literal, Term, literal
 from .iris import Names
@@ -102,6 +103,16 @@ class Reader:
         tokens = (token for token in self.source.tokens if token.kind == "name" and token.text.startswith(start))
         first = next(tokens, None)
         return 0 if first is None else first.position
+
+    def _position_of_string(self, text: str, function: str) -> int:
+        """Where a string stands after a function; where the function does, if the text writes the string in a way of its own."""
+        begun = None
+        for token in self.source.tokens:
+            if token.kind == "word" and token.text.upper() == function:
+                begun = token.position if begun is None else begun
+            elif begun is not None and token.kind == "string" and token.text.strip("\"'").replace("\\\\", "\\") == text:
+                return token.position
+        return begun or 0
 
     def token_iri(self, text: str) -> IRI:
         """The IRI of a token: ``<...>``, a prefixed name, or ``a``."""
@@ -262,6 +273,10 @@ class Reader:
         name = _OTHER_NAMES.get(name, name)
         if name == "IRI":
             return Call(name, (*arguments, Constant(self.names.base)))
+        constants = [argument.term if isinstance(argument, Constant) else None for argument in arguments]
+        problem = wrong_constants(name, constants)
+        if problem:
+            raise Misread(self._position_of_string(str(constants[1]), name), f"{name} with {problem}")
         return Call(name, arguments)
 
     def _function(self, part: Any, special: Special) -> Expression:

@@ -33,6 +33,10 @@ TOKEN = re.compile(
     r"|(?P<sign>\^\^|&&|\|\||!=|<=|>=|[{}()\[\],;.=<>!|/^*+?\-])",
     re.DOTALL,
 )
+_NOT_A_NAME = re.compile(TOKEN.pattern.replace("(?P<name>", "(?P<name>(?!)"), re.DOTALL)
+_PREFIX = re.compile(rf"[{_REST}.]*+")
+"""As far as a prefix could go on. Where no colon follows, none of the words in it begins a name: to look for the colon once more
+from each of them would take quadratic time."""
 _ESCAPE_PAIR = re.compile(r"\\(.)", re.DOTALL)
 _CODEPOINT = re.compile(r"\\\\|\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
 
@@ -97,13 +101,17 @@ def read(text: str) -> Source:
     source = Source("", [])
     made: list[str] = []
     length = 0
-    position = 0
+    position = without_names = 0
     negated, blocks = _NegatedSets(), _Blocks()
     while position < len(resolved):
-        found = TOKEN.match(resolved, position)
+        found = (TOKEN if position >= without_names else _NOT_A_NAME).match(resolved, position)
         if found is None:
             raise Misread(_back(pieces, position), _strange(resolved, position))
         kind, piece = found.lastgroup or "", found[0]
+        if kind == "word" and position >= without_names:
+            prefix = _PREFIX.match(resolved, position)
+            assert prefix is not None  # it may be empty
+            without_names = prefix.end()
         token = Token(kind, piece, _back(pieces, position))
         if kind != "space":
             written = _written(source, token, negated, blocks, made)

@@ -133,3 +133,9 @@ def test_what_can_have_no_meaning_is_refused(text: str, problem: str) -> None:
 def test_no_text_brings_out_an_error_of_the_parser(text: str) -> None:
     with pytest.raises(LocalError):
         parse_query(text)
+
+
+@pytest.mark.parametrize("piece", ["a.", "a-", "é.", "a.b-"])
+def test_a_long_text_of_words_that_are_no_names_is_refused_without_looking_at_it_again_and_again(piece: str) -> None:
+    with pytest.raises(BadText):
+        parse_query("SELECT * { " + piece * 40_000)
