@@ -17,6 +17,7 @@ from ...expressions.functions import CASTS
 from ...expressions.strings import wrong_constants
 from ...expressions.tree import Call, Constant, Expression, Fresh, Name
 from ...model import IRI, XSD, XSD_BOOLEAN, XSD_DOUBLE, XSD_INTEGER, Literal, Term, literal
+from ..scope import MAX_PARTS
 from .iris import Names
 from .source import Misread, Source
 
@@ -58,13 +59,28 @@ BUILTINS: dict[str, str] = {
 
 _OTHER_NAMES = {"URI": "IRI", "ISURI": "ISIRI"}
 _FRESH = frozenset(("RAND", "UUID", "STRUUID", "BNODE"))
-MAX_PARTS = 20_000
-"""Nodes of all expressions of a query."""
+MAX_NESTED = 16
+"""Sums and products in a row that are calls inside each other; a longer row is one call, as it would be too deep."""
 
 
 def kind_of(part: Any) -> str:  # Any: rdflib's parse tree is untyped, here and in all that follows
     """The name of a part of the parse tree; for a term, that of its type."""
     return str(part.name) if type(part).__name__ in ("CompValue", "Expr") else type(part).__name__
+
+
+def unwrapped(part: Any) -> Any:
+    """The part without the layers of the grammar that say nothing."""
+    while True:
+        kind = kind_of(part)
+        if (kind in _CHAINS and not part.other) or (kind == "RelationalExpression" and part.op is None):
+            part = part.expr
+        elif kind in ("ParseResults", "list") and len(part) == 1:
+            part = part[0]
+        else:
+            return part
+
+
+_CHAINS = frozenset(("ConditionalOrExpression", "ConditionalAndExpression", "AdditiveExpression", "MultiplicativeExpression"))
 
 
 class Reader:
@@ -186,9 +202,10 @@ class Reader:
 
     def expression(self, part: Any, special: Special) -> Expression:
         """An expression; ``special`` says what becomes of EXISTS, of aggregates, and what names are in scope."""
+        part = unwrapped(part)
         self._parts += 1
         if self._parts > MAX_PARTS:
-            raise BadQuery(f"the expressions of this query have more than {MAX_PARTS} parts")
+            raise BadQuery(f"the expressions of this query have more than {MAX_PARTS:,} parts; expected several queries")
         kind = kind_of(part)
         if kind == "Variable":
             return special.variable(str(part))
@@ -198,8 +215,6 @@ class Reader:
             return Constant(self._number(part, signed=False))
         if kind == "literal":
             return Constant(self.literal(part))
-        if kind in ("ParseResults", "list") and len(part) == 1:
-            return self.expression(part[0], special)
         method = _OPERATORS.get(kind)
         if method is not None:
             return method(self, part, special)
@@ -233,8 +248,12 @@ class Reader:
 
     def _arithmetic(self, part: Any, special: Special) -> Expression:
         made = self.expression(part.expr, special)
-        for symbol, other in zip(part.op or (), part.other or (), strict=True):
-            made = Call(str(symbol), (made, self.expression(other, special)))
+        symbols = [str(symbol) for symbol in part.op or ()]
+        others = [self.expression(other, special) for other in part.other or ()]
+        if len(symbols) > MAX_NESTED:
+            return Call(" ".join(symbols), (made, *others))
+        for symbol, other in zip(symbols, others, strict=True):
+            made = Call(symbol, (made, other))
         return made
 
     def _unary(self, part: Any, special: Special) -> Expression:
