@@ -94,6 +94,8 @@ def expression_text(expression: Expression) -> str:
     inner = [
         f"({text})" if isinstance(one, Call) and one.function in _INFIX else text for one, text in _both(expression, arguments)
     ]
+    if " " in function:
+        return inner[0] + "".join(f" {symbol} {text}" for symbol, text in zip(function.split(), inner[1:], strict=True))
     if function == "IN":
         return f"{inner[0]} IN ({', '.join(arguments[1:])})"
     if function in _INFIX and len(inner) > 1:

@@ -8,6 +8,7 @@ whole by one pattern and never sees the parser.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import islice
 from typing import NoReturn
 
@@ -91,7 +92,12 @@ def has_too_many_tokens(text: str, most: int = MAX_TOKENS) -> bool:
     if closed is None or closed.end() < len(text):
         return False  # it is refused by one look at its quotes; counting its tokens would look for their ends again and again
     left = most - text.count("\\")
-    return left < 0 or sum(1 for _ in islice(_TOKEN.finditer(text), left + 1)) > left
+    return left < 0 or sum(1 for _ in islice(_tokens(text), left + 1)) > left
+
+
+def _tokens(text: str) -> Iterator[re.Match[str]]:
+    # Blanks that no token follows would be looked at from each of them on, to the end: quadratic time.
+    return _TOKEN.finditer(text.rstrip(_TRAILING_BLANKS))
 
 
 def _flat_argument(text: str) -> Term:
@@ -109,7 +115,7 @@ class _Parser:
         self.variables = variables
 
     def refuse(self, problem: str, index: int) -> NoReturn:
-        for position, token in enumerate(_TOKEN.finditer(self.text)):
+        for position, token in enumerate(_tokens(self.text)):
             if position == index:
                 raise BadLine(problem, text=self.text, column=token.start(1) + 1)
         raise BadLine(problem, text=self.text, column=len(self.text) + 1)

@@ -2,7 +2,7 @@
 
 A moment is a point of the timeline in seconds with whatever timezone its text had. One without a timezone may be up to 14 hours
 before or after its point in UTC: compared with one that has a timezone and is nearer than that, neither is known to be first
-(XML Schema, section 3.2.7.4).
+(XML Schema, section 3.2.7.4). What is computed with them is in durations.py.
 """
 
 from __future__ import annotations
@@ -38,13 +38,17 @@ _DURATION = re.compile(
     r"(?:T(?:([0-9]{1,9})H)?(?:([0-9]{1,9})M)?(?:([0-9]{1,9}(?:\.[0-9]{1,30})?)S)?)?"
 )
 _WIDEST_ZONE = 14 * 3600
+_LONGEST = 100
+"""Characters of a date or duration: a longer text is none, and is not kept in a cache either."""
+DAY_S = 86400
+LAST_YEAR = 999_999_999
 MOMENTS = frozenset(_PATTERNS)
 DURATIONS = frozenset((XSD_DAYTIME, XSD_YEARMONTH, XSD + "duration"))
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A date or time: its parts as written, and its point on the timeline in seconds."""
+    """A date or time: its parts, and its point on the timeline in seconds. 24:00:00 is the beginning of the next day."""
 
     datatype: str
     year: int
@@ -64,12 +68,16 @@ class Moment:
 
 def moment_of(term: Term | None) -> Moment | None:
     """The moment that a literal denotes; None for any other term, an ill-typed literal included."""
-    return _parse(term.lexical, term.datatype) if type(term) is Literal and term.datatype in MOMENTS else None
+    if type(term) is not Literal or term.datatype not in MOMENTS or len(term.lexical) > _LONGEST:
+        return None
+    return _parse(term.lexical, term.datatype)
 
 
 def duration_of(term: Term | None) -> tuple[int, Decimal] | None:
     """A duration's months and seconds; None for any other term."""
-    return _parse_duration(term.lexical, term.datatype) if type(term) is Literal and term.datatype in DURATIONS else None
+    if type(term) is not Literal or term.datatype not in DURATIONS or len(term.lexical) > _LONGEST:
+        return None
+    return _parse_duration(term.lexical, term.datatype)
 
 
 @lru_cache(maxsize=16384)
@@ -83,10 +91,34 @@ def _parse(lexical: str, datatype: str) -> Moment | None:
     parts = (int(year or 1972), int(month or 1), int(day or 1), int(hours or 0), int(minutes or 0), Decimal(seconds or 0))
     if parts[2] > days_in_month(parts[0], parts[1]) or (parts[3] == 24 and (parts[4] or parts[5])):
         return None
-    days = days_from_epoch(parts[0], parts[1], parts[2])
-    point = Decimal(days * 86400 + parts[3] * 3600 + (parts[4] - _minutes(zone)) * 60) + parts[5]
     kind = XSD_DATETIME if datatype == XSD + "dateTimeStamp" else datatype
-    return Moment(kind, *parts, zone, point)
+    if parts[3] == 24:
+        # A time has no next day: 24:00:00 is midnight.
+        date = date_of(days_from_epoch(*parts[:3]) + 1) if kind == XSD_DATETIME else parts[:3]
+        return moment_at(kind, *date, 0, 0, Decimal(0), zone)
+    return moment_at(kind, *parts, zone)
+
+
+def moment_at(kind: str, year: int, month: int, day: int, hours: int, minutes: int, seconds: Decimal, zone: str) -> Moment:
+    """The moment with these parts."""
+    days = days_from_epoch(year, month, day)
+    point = Decimal(days * DAY_S + hours * 3600 + (minutes - _minutes(zone)) * 60) + seconds
+    return Moment(kind, year, month, day, hours, minutes, seconds, zone, point)
+
+
+def moment_term(moment: Moment, datatype: str = "") -> Term:
+    """A moment as a literal in canonical form, of a datatype that shows some of its parts (XPath F&O 17.1.2 and 17.1.5).
+
+    Raises ExpressionError for a year that has no form here.
+    """
+    if abs(moment.year) > LAST_YEAR:
+        raise ExpressionError
+    datatype = datatype or moment.datatype
+    date = f"{'-' if moment.year < 0 else ''}{abs(moment.year):04d}-{moment.month:02d}-{moment.day:02d}"
+    whole, _, fraction = format(moment.seconds, "f").partition(".")
+    clock = f"{moment.hours:02d}:{moment.minutes:02d}:{int(whole):02d}" + ("." + fraction.rstrip("0")).rstrip(".")
+    text = {XSD_DATETIME: f"{date}T{clock}", XSD_DATE: date, XSD_TIME: clock}[datatype]
+    return Literal(text + ("Z" if moment.zone in ("+00:00", "-00:00") else moment.zone), datatype)
 
 
 def _minutes(zone: str) -> int:
@@ -128,6 +160,17 @@ def days_from_epoch(year: int, month: int, day: int) -> int:
     era, of_era = divmod(year, 400)
     of_year = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1
     return era * 146097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719468
+
+
+def date_of(days: int) -> tuple[int, int, int]:
+    """Year, month and day of a number of days since 1970-01-01."""
+    era, of_era = divmod(days + 719468, 146097)
+    year = (of_era - of_era // 1460 + of_era // 36524 - of_era // 146096) // 365
+    of_year = of_era - (365 * year + year // 4 - year // 100)
+    month = (5 * of_year + 2) // 153
+    day = of_year - (153 * month + 2) // 5 + 1
+    month += 3 if month < 10 else -9
+    return year + era * 400 + (month <= 2), month, day
 
 
 def timezone_duration(moment: Moment) -> Term | None:

@@ -34,6 +34,8 @@ def evaluator(expression: Expression, names: tuple[str, ...]) -> Evaluate:
     if function == "BOUND":
         return _bound(arguments[0], names)
     inner = tuple(evaluator(argument, names) for argument in arguments)
+    if " " in function:
+        return _row(function.split(), inner)
     special = _SPECIAL.get(function)
     if special is not None:
         return special(inner)
@@ -64,6 +66,20 @@ def _call(function: Callable[..., Term], inner: tuple[Evaluate, ...]) -> Evaluat
         first, second = inner
         return lambda values: function(first(values), second(values))
     return lambda values: function(*(argument(values) for argument in inner))
+
+
+def _row(symbols: list[str], inner: tuple[Evaluate, ...]) -> Evaluate:
+    """Sums or products in a row, from left to right."""
+    first, *others = inner
+    steps = [(FUNCTIONS[symbol], argument) for symbol, argument in zip(symbols, others, strict=True)]
+
+    def evaluate(values: tuple[Any, ...]) -> Term:
+        made = first(values)
+        for function, argument in steps:
+            made = function(made, argument(values))
+        return made
+
+    return evaluate
 
 
 def _truth(argument: Evaluate, values: tuple[Any, ...]) -> bool | None:

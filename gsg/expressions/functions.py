@@ -15,7 +15,19 @@ from decimal import Decimal
 from ..model import IRI, XSD, XSD_BOOLEAN, XSD_DOUBLE, XSD_INTEGER, XSD_STRING, BlankNode, Literal, Symbol, Term, literal
 from . import strings
 from .comparing import boolean, boolean_of, compare, equal, is_literal
-from .dates import XSD_DATETIME, Moment, moment_of, timezone_duration
+from .dates import (
+    XSD_DATE,
+    XSD_DATETIME,
+    XSD_DAYTIME,
+    XSD_TIME,
+    XSD_YEARMONTH,
+    Moment,
+    duration_of,
+    moment_of,
+    moment_term,
+    timezone_duration,
+)
+from .durations import XSD_DURATION, calculated, duration_term
 from .errors import ExpressionError
 from .iris import resolve
 from .numbers import (
@@ -26,8 +38,8 @@ from .numbers import (
     XSD_DECIMAL,
     XSD_FLOAT,
     arithmetic,
+    canonical_of,
     converted,
-    lexical_of,
     negated,
     number_of,
     numeric,
@@ -40,6 +52,8 @@ from .numbers import (
 Function = Callable[..., Term]
 
 _NO_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
+
+_ABSOLUTE = re.compile("[A-Za-z][A-Za-z0-9+.-]*:")
 
 RDF_LANGSTRING = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
 
@@ -74,7 +88,10 @@ def _iri(term: Term, base: Term) -> Term:
         return term
     if type(term) is not str or _NO_IRI.search(term):
         raise ExpressionError
-    return IRI(resolve(str(base), term))
+    made = resolve(str(base), term)
+    if not _ABSOLUTE.match(made):
+        raise ExpressionError  # "must result in an absolute IRI" (section 17.4.2.8)
+    return IRI(made)
 
 
 def _strdt(text: Term, datatype: Term) -> Term:
@@ -128,15 +145,21 @@ def _rounding(name: str) -> Function:
 
 
 def _arithmetic(symbol: str) -> Function:
-    return lambda left, right: term_of(arithmetic(symbol, numeric(left), numeric(right)))
+    def computed(left: Term, right: Term) -> Term:
+        first, second = number_of(left), number_of(right)
+        if first is None or second is None:
+            return calculated(symbol, left, right)
+        return term_of(arithmetic(symbol, first, second))
+
+    return computed
 
 
 def _comparison(symbol: str) -> Function:
     return lambda left, right: boolean(compare(symbol, left, right))
 
 
-_DATES = (XSD_DATETIME, XSD + "date")
-_TIMES = (XSD_DATETIME, XSD + "time")
+_DATES = (XSD_DATETIME, XSD_DATE)
+_TIMES = (XSD_DATETIME, XSD_TIME)
 
 FUNCTIONS: dict[str, Function] = {
     "=": lambda left, right: boolean(equal(left, right)),
@@ -208,20 +231,46 @@ def _to_number(kind: int, datatype: str) -> Function:
 def _to_string(term: Term) -> Term:
     number = number_of(term)
     if number is not None:
-        return lexical_of(number)
+        return canonical_of(number)
     truth = boolean_of(term)
-    return text_of(term) if truth is None else text_of(boolean(truth))
+    if truth is not None:
+        return text_of(boolean(truth))
+    moment, duration = moment_of(term), duration_of(term)
+    if moment is not None and moment.datatype in _SOURCES:
+        return text_of(moment_term(moment))
+    if duration is not None and type(term) is Literal:
+        return text_of(duration_term(*duration, term.datatype))
+    return text_of(term)
+
+
+_SOURCES = {
+    XSD_DATETIME: (XSD_DATETIME, XSD_DATE),
+    XSD_DATE: (XSD_DATE, XSD_DATETIME),
+    XSD_TIME: (XSD_TIME, XSD_DATETIME),
+}
+"""The datatypes that a cast to each may be from (XPath F&O 17.1.5): a date has no time of day, and a time no date."""
 
 
 def _to_moment(datatype: str) -> Function:
     def cast(term: Term) -> Term:
-        if type(term) is str:
-            made = Literal(term.strip(), datatype)
-            if moment_of(made) is not None:
-                return made
-        if type(term) is Literal and term.datatype == datatype and moment_of(term) is not None:
-            return term
-        raise ExpressionError
+        given = Literal(term.strip(), datatype) if type(term) is str else term
+        moment = moment_of(given)
+        if moment is None or moment.datatype not in _SOURCES[datatype]:
+            raise ExpressionError
+        as_written = type(given) is Literal and given.datatype == datatype and "24:00:00" not in given.lexical
+        return given if as_written else moment_term(moment, datatype)
+
+    return cast
+
+
+def _to_duration(datatype: str) -> Function:
+    def cast(term: Term) -> Term:
+        duration = duration_of(Literal(term.strip(), datatype) if type(term) is str else term)
+        if duration is None:
+            raise ExpressionError
+        # From one kind of duration to another, what this one cannot have is left out (XPath F&O 17.1.4).
+        months = 0 if datatype == XSD_DAYTIME else duration[0]
+        return duration_term(months, Decimal(0) if datatype == XSD_YEARMONTH else duration[1], datatype)
 
     return cast
 
@@ -233,8 +282,7 @@ CASTS: dict[str, Function] = {
     XSD_FLOAT: _to_number(FLOAT, XSD_FLOAT),
     XSD_DOUBLE: _to_number(DOUBLE, XSD_DOUBLE),
     XSD_STRING: _to_string,
-    XSD_DATETIME: _to_moment(XSD_DATETIME),
-    XSD + "date": _to_moment(XSD + "date"),
-    XSD + "time": _to_moment(XSD + "time"),
+    **{datatype: _to_moment(datatype) for datatype in _SOURCES},
+    **{datatype: _to_duration(datatype) for datatype in (XSD_DAYTIME, XSD_YEARMONTH, XSD_DURATION)},
 }
-"""The constructor functions of section 17.5, by IRI, and those of dates and times."""
+"""The constructor functions of section 17.5, by IRI, and those of dates, times and durations."""

@@ -50,7 +50,11 @@ _SPACE = " \t\n\r"
 _LONGEST = 4000
 """Digits of a number: Python refuses longer texts for integers, and nobody counts that far."""
 
-_EXACT = Context(prec=2 * _LONGEST, rounding=ROUND_HALF_EVEN)
+_LONGEST_KEPT = 64
+"""Characters of a lexical form whose number is kept."""
+
+EXACT = Context(prec=2 * _LONGEST, rounding=ROUND_HALF_EVEN)
+"""Sums, differences and products of decimals are exact."""
 
 _QUOTIENT_PLACES = Decimal("1e-18")
 """A quotient of decimals has 18 digits after the point, as XPath allows and the oracle of our tests has."""
@@ -60,7 +64,11 @@ def number_of(term: Term | None) -> Number | None:
     """The number that a term denotes; None for any other term, an ill-typed literal included."""
     if type(term) is int:
         return INTEGER, term
-    return _of_literal(term.lexical, term.datatype) if type(term) is Literal and term.datatype in NUMERIC else None
+    if type(term) is not Literal or term.datatype not in NUMERIC:
+        return None
+    # A cache of long texts would hold on to memory that nobody counts.
+    read = _of_literal if len(term.lexical) <= _LONGEST_KEPT else parse_number
+    return read(term.lexical, term.datatype)
 
 
 @lru_cache(maxsize=65536)
@@ -128,6 +136,16 @@ def lexical_of(number: Number) -> str:
     return decimal_text(Decimal(shortest)) if value else ("-0" if math.copysign(1, value) < 0 else "0")
 
 
+def canonical_of(number: Number) -> str:
+    """A number as ``xsd:string`` of it says it: from a million on, and below a millionth, with an exponent (XPath F&O 17.1.2)."""
+    kind, value = number
+    if kind < FLOAT or not value or value - value != 0 or 1e-6 <= abs(value) < 1e6:
+        return lexical_of(number)
+    shortest = Decimal(_shortest_single(float(value)) if kind == FLOAT else repr(float(value))).normalize()
+    digits = "".join(map(str, shortest.as_tuple().digits))
+    return f"{'-' if value < 0 else ''}{digits[0]}.{digits[1:] or '0'}E{shortest.adjusted()}"
+
+
 def decimal_text(value: Decimal) -> str:
     """A decimal without an exponent, and without zeros that say nothing."""
     text = format(value, "f")
@@ -176,7 +194,7 @@ def arithmetic(operator: str, left: Number, right: Number) -> Number:
             raise ExpressionError
         return kind, quotient(first, second)
     if kind == DECIMAL:
-        steps = {"+": _EXACT.add, "-": _EXACT.subtract, "*": _EXACT.multiply}
+        steps = {"+": EXACT.add, "-": EXACT.subtract, "*": EXACT.multiply}
         return kind, steps[operator](first, second)
     if operator == "*" and first.bit_length() + second.bit_length() > 12000:
         raise ExpressionError
@@ -188,7 +206,7 @@ def quotient(first: Decimal, second: Decimal) -> Decimal:
     made = Context(prec=max(40, first.adjusted() - second.adjusted() + 24), rounding="ROUND_DOWN").divide(first, second)
     exponent = made.as_tuple().exponent
     if isinstance(exponent, int) and exponent < -18:
-        made = made.quantize(_QUOTIENT_PLACES, rounding="ROUND_DOWN", context=_EXACT)
+        made = made.quantize(_QUOTIENT_PLACES, rounding="ROUND_DOWN", context=EXACT)
     return made
 
 
@@ -209,14 +227,14 @@ def _float_arithmetic(operator: str, first: float, second: float) -> float:
 def negated(number: Number) -> Number:
     """Unary minus."""
     kind, value = number
-    return kind, -value if kind != DECIMAL else _EXACT.minus(value)
+    return kind, -value if kind != DECIMAL else EXACT.minus(value)
 
 
 def rounded(function: str, number: Number) -> Number:
     """ABS, ROUND, CEIL or FLOOR of a number, of the same kind."""
     kind, value = number
     if function == "ABS":
-        return kind, abs(value) if kind != DECIMAL else _EXACT.abs(value)
+        return kind, abs(value) if kind != DECIMAL else EXACT.abs(value)
     if kind == INTEGER:
         return number
     if kind == DECIMAL:
@@ -235,4 +253,4 @@ def _rounded_decimal(function: str, value: Decimal) -> Decimal:
     if function == "FLOOR":
         return value.to_integral_value(ROUND_FLOOR)
     # XPath's round goes to the greater of two neighbours that are as near: -2.5 to -2.
-    return _EXACT.add(value, Decimal("0.5")).to_integral_value(ROUND_FLOOR)
+    return EXACT.add(value, Decimal("0.5")).to_integral_value(ROUND_FLOOR)

@@ -1,146 +1,225 @@
-"""REGEX and REPLACE: XPath's regular expressions in terms of Python's (SPARQL 1.1, 17.4.3.14 and 17.4.3.15; XPath F&O 5.6).
+"""REGEX and REPLACE: XPath's regular expressions in linear time (SPARQL 1.1, 17.4.3.14 and 17.4.3.15; XPath F&O 5.6).
 
-A pattern is read item by item and written as Python means it; what only Python knows (lookaheads, named groups, ``\\b``) is an
-error. Differences that are bridged: ``$`` matches at the very end only, ``\\s`` and ``\\w`` are XPath's, ``\\i``, ``\\c`` and
-``\\p{..}`` exist, and a class may subtract another. Both engines backtrack, so a pattern is bounded in length, not in time.
+A pattern is read item by item and written for RE2, whose time is at most the length of the text times the size of the pattern,
+whatever either says. What differs is bridged: a class may subtract another, ``\\i``, ``\\c``, ``\\p{IsBlock}`` and XPath's ``\\w``
+exist (characters.py), and ``$`` matches at the very end unless the flag m says otherwise. What XPath has and RE2 cannot do,
+back-references, is refused by name.
+
+What is bounded, for a pattern may come from a stranger's text or from data, is the pattern (its length, size and memory), the
+patterns that are kept, and the steps of one search: beyond, the expression is an error, for the same texts at every peer.
 """
 
 from __future__ import annotations
 
+import math
 import re
-import sys
-import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import groupby
+from typing import Any
 
+from . import characters
+from .characters import Ranges
 from .errors import ExpressionError
 
 MAX_PATTERN = 2000
 """Characters of a pattern; a longer one is an error of the expression."""
+MAX_SIZE = 3000
+"""Items of a pattern, each as often as ``{n}`` repeats it; a larger one is an error of the expression. A class of hundreds of
+ranges, such as ``\\w``, counts for several."""
+MAX_REPEATS = 1000
+"""What ``{n}`` and ``{n,m}`` may say, RE2's own limit; more is an error of the expression."""
+MAX_BYTES = 512 * 1024
+"""Memory of one compiled pattern; one that needs more is an error of the expression, and one that would go faster with more is
+slower."""
+MAX_KEPT = 64
+"""Compiled patterns that are kept, so 32 MiB of them at most; that which was not used for the longest time goes. RE2's wrapper
+keeps up to 128, under the same limit each."""
+MAX_STEPS = 30_000_000
+"""Steps of one REGEX or REPLACE, about a tenth of a second at worst: items of the pattern times bytes of the text that are looked
+at. Where a text may need more, the expression is an error."""
 
-_SPACE_CLASS = r" \t\n\r"
-_NAME_START = (
-    r":A-Z_a-z\u00C0-\u00D6\u00D8-\u00F6\u00F8-\u02FF\u0370-\u037D\u037F-\u1FFF\u200C-\u200D\u2070-\u218F\u2C00-\u2FEF"
-    r"\u3001-\uD7FF\uF900-\uFDCF\uFDF0-\uFFFD\U00010000-\U000EFFFF"
-)
-_NAME_REST = _NAME_START + r"\-.0-9\u00B7\u0300-\u036F\u203F-\u2040"
-_CLASSES = {"s": _SPACE_CLASS, "i": _NAME_START, "c": _NAME_REST}
-_CATEGORY = re.compile(r"\{([A-Z][a-z]?)\}")
-_QUANTIFIER = re.compile(r"[?*+]|\{[0-9]{1,4}(?:,[0-9]{0,4})?\}")
-_CONTROL = {"n": r"\n", "r": r"\r", "t": r"\t"}
+_STEPS_OF_MATCH, _STEPS_OF_PART = 1000, 20
+"""What REPLACE spends on each match and on each piece of the replacement, in steps of the search."""
+
+_PROPERTY = re.compile(r"\{([A-Za-z0-9-]{1,60})\}")
+_QUANTIFIER = re.compile(r"[?*+]|\{([0-9]{1,9})(,([0-9]{1,9})?)?\}")
+_SPECIAL = re.compile(r"\\(.?)|\$([0-9]*)", re.DOTALL)
+_CONTROL = {"n": "\n", "r": "\r", "t": "\t"}
+_ITSELF = "\\|.?*+(){}$-[]^"
+"""Characters that a backslash may stand before."""
 
 
-@lru_cache(maxsize=512)
-def compiled(pattern: str, flags: str) -> re.Pattern[str]:
-    """The pattern as Python's; raises ExpressionError for what is no pattern or no flags."""
-    if len(pattern) > MAX_PATTERN or not set(flags) <= set("smixq"):
-        raise ExpressionError
-    options = 0
-    if "i" in flags:
-        options |= re.IGNORECASE
-    if "q" in flags:
-        return re.compile(re.escape(pattern), options)
-    if "s" in flags:
-        options |= re.DOTALL
+class BadPattern(ExpressionError):
+    """What is no pattern, or one that cannot be: ``problem`` says what is wrong at ``position`` of it."""
+
+    def __init__(self, problem: str, position: int = 0) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.position = position
+
+
+def compiled(pattern: str, flags: str) -> Pattern:
+    """The pattern, ready to be searched for. Raises BadPattern for what is no pattern or no flags."""
+    if len(pattern) > MAX_PATTERN:
+        raise BadPattern(f"a pattern of {len(pattern):,} characters; expected at most {MAX_PATTERN:,}")
+    if not set(flags) <= set("smixq"):
+        strange = next(flag for flag in flags if flag not in "smixq")
+        raise BadPattern(f"unknown flag {strange!r}; expected some of s, m, i, x and q")
+    found = _compiled(pattern, "".join(sorted(set(flags))))
+    if isinstance(found, BadPattern):
+        raise BadPattern(found.problem, found.position)
+    return found
+
+
+@lru_cache(maxsize=MAX_KEPT)
+def _compiled(pattern: str, flags: str) -> Pattern | BadPattern:
+    """What is no pattern is kept too: from data it may come with every row."""
+    reader = _Reader(pattern, flags)
     try:
-        return re.compile(_Reader(pattern, multiline="m" in flags, spaced="x" in flags).read(), options)
-    except (re.error, OverflowError, RecursionError):
-        raise ExpressionError from None
+        written = reader.read()
+        return Pattern(_engine(written), reader.size, reader.reach)
+    except BadPattern as error:
+        return error
 
 
-@lru_cache(maxsize=512)
+def _engine(written: str) -> Any:  # Any: RE2's wrapper has no types
+    import re2  # when the first pattern is met: it takes a hundredth of a second
+
+    options = re2.Options()
+    options.max_mem = MAX_BYTES
+    options.log_errors = False
+    try:
+        return re2.compile(written.encode(), options)
+    except re2.error as error:
+        said = error.args[0].decode("utf-8", "replace") if error.args and isinstance(error.args[0], bytes) else str(error)
+        raise BadPattern(f"a pattern that needs more than {MAX_BYTES // 1024} KiB ({said}); expected fewer repetitions") from None
+
+
+class Pattern:
+    """A compiled pattern. Texts are searched as UTF-8."""
+
+    __slots__ = ("_engine", "_reach", "_size", "groups", "matches_nothing")
+
+    def __init__(self, engine: Any, size: int, reach: float) -> None:  # Any: RE2's wrapper has no types
+        self._engine = engine
+        self._size = size
+        self._reach = reach
+        self.groups: int = engine.groups
+        self.matches_nothing = engine.search(b"") is not None
+        """Whether an empty text matches."""
+
+    def matches(self, text: str) -> bool:
+        """Whether the pattern is in the text. Raises ExpressionError for a text that is too long for it."""
+        return self._engine.search(self._searchable(text)) is not None
+
+    def _searchable(self, text: str) -> bytes:
+        try:
+            encoded = text.encode()
+        except UnicodeEncodeError:
+            raise ExpressionError from None
+        if self._size * len(encoded) > MAX_STEPS:
+            raise ExpressionError
+        return encoded
+
+    def replaced(self, text: str, by: tuple[str | int, ...], longest: int) -> str:
+        """The text with a replacement for each match: texts, and numbers of groups.
+
+        Raises ExpressionError where that takes too many steps or the result has more than ``longest`` characters.
+        """
+        encoded = self._searchable(text)
+        parts = [part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part for part in by]
+        made: list[bytes] = []
+        steps = length = at = 0
+        for match in self._engine.finditer(encoded):
+            start, end = match.span()
+            # To find a match, the engine may have looked further than where it ends.
+            looked_at = min(end - at + self._reach, len(encoded) - at)
+            steps += self._size * int(looked_at) + _STEPS_OF_MATCH + _STEPS_OF_PART * len(parts)
+            pieces = [encoded[at:start], *(part if isinstance(part, bytes) else match[part] or b"" for part in parts)]
+            length += sum(map(len, pieces))
+            if steps > MAX_STEPS or length > 4 * longest:  # a character has four bytes at most
+                raise ExpressionError
+            made.extend(pieces)
+            at = end
+        made.append(encoded[at:])
+        result = b"".join(made).decode("utf-8", "surrogatepass")
+        if len(result) > longest:
+            raise ExpressionError
+        return result
+
+
 def replacement(template: str, groups: int) -> tuple[str | int, ...]:
-    """A replacement as texts and numbers of groups (``$1``; a backslash escapes). Raises ExpressionError."""
+    """A replacement as texts and numbers of groups (``$1``; a backslash escapes). Raises BadPattern."""
     parts: list[str | int] = []
-    position = 0
-    while position < len(template):
-        character = template[position]
-        following = template[position + 1 : position + 2]
-        if character == "\\":
-            if following not in ("\\", "$") or not following:
-                raise ExpressionError
-            parts.append(following)
-            position += 2
-        elif character == "$":
-            if not ("0" <= following <= "9"):
-                raise ExpressionError
-            number = int(following)
-            position += 2
-            # Further digits belong to the number as long as there is such a group.
-            while "0" <= template[position : position + 1] <= "9" and number * 10 + int(template[position]) <= groups:
-                number = number * 10 + int(template[position])
-                position += 1
-            parts.append(number if number <= groups else "")
-        else:
-            parts.append(character)
-            position += 1
-    return tuple(parts)
+    at = 0
+    for found in _SPECIAL.finditer(template):
+        if found.start() < at:
+            continue
+        parts.append(template[at : found.start()])
+        at = found.end()
+        if found[2] is None:
+            if found[1] not in ("\\", "$"):
+                raise BadPattern("a backslash in a replacement stands before \\ or $ only", found.start())
+            parts.append(found[1])
+            continue
+        if not found[2]:
+            raise BadPattern('a "$" in a replacement stands before the number of a group; expected \\$ for the sign', found.start())
+        digits = 1
+        # Further digits belong to the number as long as there is such a group.
+        while digits < len(found[2]) and int(found[2][: digits + 1]) <= groups:
+            digits += 1
+        number = int(found[2][:digits])
+        parts.append(number if number <= groups else "")
+        at = found.start() + 1 + digits
+    parts.append(template[at:])
+    return tuple(part for part in parts if part != "")
 
 
-@lru_cache(maxsize=64)
-def category(name: str) -> str:
-    """The characters of a Unicode category such as ``Lu`` or ``L``, as the inside of a class."""
-    if name not in _categories() and name not in {known[0] for known in _categories()}:
-        raise ExpressionError
-    codes = [code for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)).startswith(name)]
-    ranges = []
-    for _, run in groupby(enumerate(codes), key=lambda entry: entry[1] - entry[0]):
-        members = [code for _, code in run]
-        ranges.append(f"\\U{members[0]:08X}-\\U{members[-1]:08X}" if len(members) > 1 else f"\\U{members[0]:08X}")
-    return "".join(ranges)
+@dataclass(slots=True)
+class _Open:
+    """A group that is being read: what is written of it, its size, and how wide a match of its present branch may be."""
 
-
-@lru_cache(maxsize=1)
-def _categories() -> frozenset[str]:
-    return frozenset(
-        [
-            "Lu",
-            "Ll",
-            "Lt",
-            "Lm",
-            "Lo",
-            "Mn",
-            "Mc",
-            "Me",
-            "Nd",
-            "Nl",
-            "No",
-            "Pc",
-            "Pd",
-            "Ps",
-            "Pe",
-            "Pi",
-            "Pf",
-            "Po",
-            "Zs",
-            "Zl",
-            "Zp",
-            "Sm",
-            "Sc",
-            "Sk",
-            "So",
-            "Cc",
-            "Cf",
-            "Co",
-            "Cn",
-        ]
-    )
+    opening: str
+    written: list[str] = field(default_factory=list)
+    size: int = 1
+    width: float = 0
+    widest: float = 0
+    last: tuple[int, float, bool] | None = None
+    """Size and width of what a quantifier here would repeat, and whether it is one character; None where there is nothing."""
 
 
 class _Reader:
     """Reads one pattern from left to right."""
 
-    def __init__(self, pattern: str, *, multiline: bool, spaced: bool) -> None:
+    def __init__(self, pattern: str, flags: str) -> None:
         self._pattern = pattern
-        self._multiline = multiline
-        self._spaced = spaced
+        self._flags = flags
         self._at = 0
+        self._begun = 0
+        self._open = [_Open("")]
+        self._run_ends: int | None = None
+        """Where the only repetition without an end stops, if that is of one character and outside of groups."""
+        self.size = 0
+        """Items, as often as they are repeated."""
+        self.reach: float = 0
+        """Bytes after the end of a match that a search for it may look at."""
 
     def read(self) -> str:
-        made = []
         while self._at < len(self._pattern):
-            made.append(self._item())
-        return "".join(made)
+            self._begun = self._at
+            self._item()
+        if len(self._open) > 1:
+            raise self._bad('a "(" is never closed')
+        whole = self._open[0]
+        self.size = whole.size
+        self.reach = 4 * max(whole.width, whole.widest)
+        if self._run_ends not in (None, len(self._pattern)):
+            self.reach = math.inf
+        return "".join(whole.written)
+
+    def _bad(self, problem: str) -> BadPattern:
+        return BadPattern(problem, min(self._begun, max(len(self._pattern) - 1, 0)))
 
     def _peek(self) -> str:
         return self._pattern[self._at : self._at + 1]
@@ -148,107 +227,218 @@ class _Reader:
     def _next(self) -> str:
         character = self._peek()
         if not character:
-            raise ExpressionError
+            raise self._bad("the pattern ends too early")
         self._at += 1
         return character
 
-    def _item(self) -> str:
+    def _item(self) -> None:
         character = self._next()
-        if character == "[":
-            return self._class()
-        if character == "\\":
-            return self._escape()
-        if character == "^":
-            return r"(?:^|(?<=\n))" if self._multiline else "^"
-        if character == "$":
-            return r"(?=\n|\Z)" if self._multiline else r"\Z"
-        if character == "(":
-            if self._peek() == "?" and self._pattern[self._at : self._at + 2] != "?:":
-                raise ExpressionError
-            if self._peek() == "?":
-                self._at += 2
-                return "(?:"
-            return "("
-        if character in "?*+{":
-            return self._quantifier()
-        if character in "]}":
-            raise ExpressionError
-        if self._spaced and character in " \t\n\r":
-            return ""
-        return character if character in "|)." else re.escape(character)
+        if "q" in self._flags:
+            self._characters(self._plain(character))
+        elif character == "[":
+            self._characters(self._class())
+        elif character == "\\":
+            found = self._escape()
+            self._characters(self._plain(found) if isinstance(found, str) else found)
+        elif character == ".":
+            self._characters(characters.ALL if "s" in self._flags else _ANY_BUT_LINE_END)
+        elif character in "^$":
+            multiline = "m" in self._flags
+            self._add(("(?m:^)" if multiline else "^") if character == "^" else ("(?m:$)" if multiline else r"\z"), 0, None)
+        elif character == "(":
+            self._begin_group()
+        elif character == ")":
+            self._end_group()
+        elif character == "|":
+            group = self._open[-1]
+            group.widest, group.width = max(group.widest, group.width), 0
+            self._add("|", 0, None)
+        elif character in "?*+{":
+            self._quantifier()
+        elif character in "]}":
+            raise self._bad(f'this "{character}" closes nothing; expected \\{character} for the sign')
+        elif not ("x" in self._flags and character in " \t\n\r"):
+            self._characters(self._plain(character))
 
-    def _quantifier(self) -> str:
+    def _add(self, written: str, width: float, last: tuple[int, float, bool] | None) -> None:
+        group = self._open[-1]
+        group.written.append(written)
+        group.size += 1
+        group.width += width
+        group.last = last
+        self._check_size(group.size)
+
+    def _check_size(self, size: int) -> None:
+        if size > MAX_SIZE:
+            raise self._bad(f"a pattern of more than {MAX_SIZE:,} items, repetitions included; expected a smaller one")
+
+    def _characters(self, ranges: Ranges) -> None:
+        """One character of a set."""
+        size = 1 + len(ranges) // 100
+        self._open[-1].size += size - 1
+        self._add(_written(ranges), 1, (size, 1, True))
+
+    def _plain(self, first: str, last: str = "") -> Ranges:
+        """A character or a range of them, with their variants where case does not matter: escapes are as they are (F&O 5.6.1.1)."""
+        ranges = ((ord(first), ord(last or first)),)
+        return characters.with_variants(ranges) if "i" in self._flags else ranges
+
+    def _begin_group(self) -> None:
+        opening = "("
+        if self._peek() == "?":
+            if self._pattern[self._at : self._at + 2] != "?:":
+                said = self._pattern[self._at - 1 : self._at + 2]
+                raise self._bad(f'"{said}" is no group of XPath; expected "(" or "(?:" (no lookaround, no names, no flags inside)')
+            self._at += 2
+            opening = "(?:"
+        self._open.append(_Open(opening))
+
+    def _end_group(self) -> None:
+        if len(self._open) == 1:
+            raise self._bad('this ")" closes nothing; expected \\) for the sign')
+        group = self._open.pop()
+        width = max(group.width, group.widest)
+        outer = self._open[-1]
+        outer.size += group.size - 1
+        self._add(f"{group.opening}{''.join(group.written)})", width, (group.size, width, False))
+
+    def _quantifier(self) -> None:
         found = _QUANTIFIER.match(self._pattern, self._at - 1)
         if found is None:
-            raise ExpressionError
+            raise self._bad('a "{" that begins no number of repetitions, such as {2} or {2,5}; expected \\{ for the sign')
+        group = self._open[-1]
+        if group.last is None:
+            raise self._bad(f'there is nothing before "{found[0]}" that could be repeated')
         self._at = found.end()
+        least, most = 0, 1
+        if found[1] is not None:
+            least = int(found[1])
+            most = least if found[2] is None else int(found[3]) if found[3] is not None else -1
+        elif found[0] != "?":
+            most = -1
+        if max(least, most) > MAX_REPEATS:
+            raise self._bad(f'"{found[0]}" repeats more than {MAX_REPEATS:,} times; expected fewer')
+        if 0 <= most < least:
+            raise self._bad(f'"{found[0]}" ends before it begins; expected the lower number first')
         reluctant = self._peek() == "?"
         self._at += reluctant
         if self._peek() in ("?", "*", "+", "{"):
-            raise ExpressionError  # Python would take a possessive quantifier, which XPath has not
-        return found[0] + "?" * reluctant
+            raise self._bad("one quantifier after another; expected a group around what the first repeats")
+        size, width, one_character = group.last
+        group.last = None
+        group.size += size * (max(least, most, 1) - 1)
+        self._check_size(group.size)
+        if most >= 0:
+            group.width += width * (most - 1)
+        elif one_character and not reluctant and len(self._open) == 1 and self._run_ends is None:
+            group.width += max(least - 1, 0)
+            self._run_ends = self._at
+        else:
+            group.width = math.inf
+        group.written.append(found[0] + "?" * reluctant)
 
-    def _escape(self) -> str:
+    def _escape(self) -> Ranges | str:
+        """What follows a backslash: a set of characters, or one character."""
         character = self._next()
         if character in "pP":
-            return f"[{'^' if character == 'P' else ''}{self._category()}]"
-        if character in "dD":
-            return "\\" + character
-        if character in "wW":
-            # XPath: everything but punctuation, separators and others.
-            inside = category("P") + category("Z") + category("C")
-            return f"[{'^' if character == 'w' else ''}{inside}]"
-        if character.lower() in _CLASSES:
-            return f"[{'^' if character.isupper() else ''}{_CLASSES[character.lower()]}]"
-        if "1" <= character <= "9":
-            return f"(?:\\{character})"
-        return self._character(character)
-
-    def _character(self, character: str) -> str:
-        if character in _CONTROL:
+            found = self._property()
+        elif character in "sSiIcCdDwW":
+            found = _SETS[character.lower()]()
+        elif character in _CONTROL:
             return _CONTROL[character]
-        if character in "\\|.?*+(){}$-[]^":
-            return "\\" + character
-        raise ExpressionError
+        elif character in _ITSELF:
+            return character
+        elif "0" <= character <= "9":
+            raise self._bad(f'the back-reference "\\{character}" is not supported: it cannot be matched in linear time')
+        else:
+            raise self._bad(
+                f'"\\{character}" is no escape of XPath; expected one of \\n \\r \\t \\s \\d \\w \\i \\c \\p{{..}} or a sign'
+            )
+        return characters.complement(found) if character.isupper() else found
 
-    def _category(self) -> str:
-        found = _CATEGORY.match(self._pattern, self._at)
-        if found is None:
-            raise ExpressionError
+    def _property(self) -> Ranges:
+        found = _PROPERTY.match(self._pattern, self._at)
+        named = None if found is None else characters.property_named(found[1])
+        if found is None or named is None:
+            shown = self._pattern[self._at : self._at + 20]
+            raise self._bad(f'"{shown}" names no category or block of Unicode; expected such as \\p{{Lu}} or \\p{{IsGreek}}')
         self._at = found.end()
-        return category(found[1])
+        return named
 
-    def _class(self) -> str:
+    def _class(self) -> Ranges:
+        """The set of a class, after its opening bracket."""
+        if self._pattern.find("]", self._at) < 0:
+            raise self._bad('this "[" is never closed; expected \\[ for the sign')
+        # Classes inside each other are read by a stack, not by recursion.
+        stack: list[tuple[bool, list[Ranges]]] = []
+        negated = self._negated()
+        parts: list[Ranges] = []
+        while True:
+            character = self._next()
+            if character == "]":
+                if not parts:
+                    raise self._bad("a class without a character; expected \\] for the sign")
+                made = characters.united(dict.fromkeys(parts))
+                made = characters.complement(made) if negated else made
+                if not stack:
+                    return made
+                negated, parts = stack.pop()
+                if self._peek() != "]":
+                    raise self._bad('a class that is subtracted stands last; expected "]" after it')
+                one = characters.united(dict.fromkeys(parts))
+                parts = [characters.difference(characters.complement(one) if negated else one, made)]
+                negated = False
+                continue
+            if character == "-" and self._peek() == "[" and parts:
+                self._at += 1
+                stack.append((negated, parts))
+                negated, parts = self._negated(), []
+                continue
+            if character == "[":
+                raise self._bad('a "[" inside a class; expected \\[ for the sign, or "-[" to subtract a class')
+            parts.append(self._class_item(character))
+
+    def _negated(self) -> bool:
         negated = self._peek() == "^"
         self._at += negated
-        inside: list[str] = []
-        subtracted = ""
-        while self._peek() != "]" or not inside:
-            character = self._next()
-            if character == "-" and self._peek() == "[" and inside:
-                self._at += 1
-                subtracted = f"(?!{self._class()})"
-                if self._peek() != "]":
-                    raise ExpressionError
-                break
-            if character == "[" or (character == "]" and not inside):
-                raise ExpressionError
-            inside.append(self._class_escape() if character == "\\" else "-" if character == "-" else re.escape(character))
-        self._at += 1
-        return f"{subtracted}[{'^' if negated else ''}{''.join(inside)}]"
+        return negated
 
-    def _class_escape(self) -> str:
+    def _class_item(self, character: str) -> Ranges:
+        """A character, an escape or a range of characters in a class."""
+        first = self._escape() if character == "\\" else character
+        ahead = self._pattern[self._at : self._at + 2]
+        if ahead[:1] != "-" or ahead[1:] in ("]", "[", "") or character == "-":
+            return self._plain(first) if isinstance(first, str) else first
+        self._at += 1
         character = self._next()
-        if character == "p":
-            return self._category()
-        if character in "dD":
-            return "\\" + character
-        if character == "W":
-            return category("P") + category("Z") + category("C")
-        if character == "w":
-            return "".join(category(name) for name in "LMNS")
-        if character in _CLASSES:
-            return _CLASSES[character]
-        if character == "S":
-            return r"\S"
-        return self._character(character)
+        last = self._escape() if character == "\\" else character
+        if not (isinstance(first, str) and isinstance(last, str)):
+            raise self._bad("a range of what is no single character; expected such as a-z")
+        if last < first:
+            raise self._bad(f'the range "{first}-{last}" ends before it begins')
+        return self._plain(first, last)
+
+
+_ANY_BUT_LINE_END = characters.complement(((10, 10),))
+_SETS: dict[str, Callable[[], Ranges]] = {
+    "s": lambda: characters.SPACE,
+    "i": lambda: characters.NAME_START,
+    "c": lambda: characters.NAME,
+    "d": characters.digits,
+    "w": characters.word,
+}
+
+
+@lru_cache(maxsize=64)
+def _written(ranges: Ranges) -> str:
+    """The set as RE2 reads it. 64 are kept: categories are long to write."""
+    if len(ranges) == 1 and ranges[0][0] == ranges[0][1]:
+        return _character(ranges[0][0])
+    if not ranges:
+        return r"[^\x{0}-\x{10FFFF}]"
+    return "[" + "".join(_character(first) + (f"-{_character(last)}" if last > first else "") for first, last in ranges) + "]"
+
+
+def _character(code: int) -> str:
+    character = chr(code)
+    return character if character.isascii() and character.isalnum() else rf"\x{{{code:X}}}"

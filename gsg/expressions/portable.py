@@ -19,6 +19,7 @@ import msgspec
 from ..errors import Refused
 from ..model import IRI, XSD, BlankNode, Literal, Symbol, Tuple
 from .comparing import effective
+from .dates import DURATIONS
 from .errors import ExpressionError
 from .evaluating import evaluator
 from .functions import CASTS
@@ -41,7 +42,7 @@ _ARITIES: dict[str, tuple[int, int]] = {
     **dict.fromkeys(("BOUND", "ISIRI", "ISBLANK", "ISLITERAL", "ISNUMERIC", "STR", "LANG", "DATATYPE"), (1, 1)),
     **dict.fromkeys(("STRLEN", "LCASE", "UCASE", "ABS", "CEIL", "FLOOR", "ROUND"), (1, 1)),
     **dict.fromkeys(("YEAR", "MONTH", "DAY", "HOURS", "MINUTES", "SECONDS", "TIMEZONE", "TZ"), (1, 1)),
-    **dict.fromkeys(CASTS, (1, 1)),
+    **dict.fromkeys(CASTS.keys() - DURATIONS, (1, 1)),  # peers of former versions have no casts to durations
 }
 """The functions that travel, each with the fewest and most arguments: those whose cost is bounded by the tuple's own size."""
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from urllib.parse import quote
 
 from ..model import Literal, Term, literal
 from .comparing import boolean
 from .errors import ExpressionError
 from .numbers import numeric
-from .patterns import compiled, replacement
+from .patterns import BadPattern, compiled, replacement
 
 LANGUAGE = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*")
 
@@ -113,23 +113,48 @@ def _lang_matches(tag: Term, wanted: Term) -> Term:
 
 def _regex(term: Term, pattern: Term, flags: Term = "") -> Term:
     text, _ = string(term)
-    return boolean(compiled(_simple(pattern), _simple(flags)).search(text) is not None)
+    return boolean(compiled(_simple(pattern), _simple(flags)).matches(text))
 
 
 def _replace(term: Term, pattern: Term, by: Term, flags: Term = "") -> Term:
     text, language = string(term)
     found = compiled(_simple(pattern), _simple(flags))
-    if found.match("") is not None:
+    if found.matches_nothing:
         raise ExpressionError  # XPath F&O 5.6.5: a pattern that matches nothing would match everywhere
-    if "q" in _simple(flags):
-        parts: tuple[str | int, ...] = (_simple(by),)
-    else:
-        parts = replacement(_simple(by), found.groups)
+    parts: tuple[str | int, ...] = (_simple(by),) if "q" in _simple(flags) else replacement(_simple(by), found.groups)
+    return literal(found.replaced(text, parts, MAX_TEXT), "", language)
 
-    def written(match: re.Match[str]) -> str:
-        return "".join(part if isinstance(part, str) else match[part] or "" for part in parts)
 
-    return _bounded(found.sub(written, text), language)
+def wrong_constants(function: str, arguments: Sequence[Term | None]) -> str:
+    """What makes a call of REGEX or REPLACE with these constants (None: not constant) an error whatever the rest is, else nothing.
+
+    A language refuses such a call by its place, since an expression that is always an error says nothing to whoever wrote it.
+    """
+    at = {"REGEX": 2, "REPLACE": 3}.get(function)
+    if at is None or len(arguments) < 2:
+        return ""
+    pattern, flags = arguments[1], arguments[at] if len(arguments) > at else ""
+    if type(pattern) is not str or type(flags) is not str:
+        return ""
+    try:
+        found = compiled(pattern, flags)
+    except BadPattern as error:
+        return f"the pattern {_shown(pattern)}, character {error.position + 1}: {error.problem}"
+    if function == "REGEX":
+        return ""
+    if found.matches_nothing:
+        return f"the pattern {_shown(pattern)} matches the empty text, which REPLACE cannot replace; expected one that does not"
+    by = arguments[2]
+    try:
+        if type(by) is str and "q" not in flags:
+            replacement(by, found.groups)
+    except BadPattern as error:
+        return f"the replacement {_shown(str(by))}, character {error.position + 1}: {error.problem}"
+    return ""
+
+
+def _shown(text: str) -> str:
+    return f'"{text if len(text) <= 60 else text[:57] + "..."}"'
 
 
 FUNCTIONS: dict[str, Callable[..., Term]] = {

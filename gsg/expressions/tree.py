@@ -32,7 +32,10 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """An operator or function, by its name in upper case or its IRI, of its arguments."""
+    """An operator or function, by its name in upper case or its IRI, of its arguments.
+
+    A long row of sums or products, from left to right, is one call: its function is their signs with blanks between, ``+ - +``.
+    """
 
     function: str
     arguments: tuple[Expression, ...]

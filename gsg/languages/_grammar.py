@@ -19,6 +19,7 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedTok
 import rete
 
 from ..expressions.aggregates import AGGREGATES
+from ..expressions.strings import wrong_constants
 from ..model import IRI, MAX_ARITY, XSD_INTEGER, BlankNode, Symbol, Term, Tuple, literal, python_value, term
 from ..query import Query
 from ._meaning import query_of
@@ -373,6 +374,10 @@ def _call(name: Token, distinct: Token | None, arguments: list[Any]) -> Said:
         problem = f"DISTINCT belongs to aggregates, such as COUNT(DISTINCT ?x), and {function} is none"
     if not problem and function == "BOUND" and not isinstance(arguments[0], Named):
         problem = "BOUND is of a variable, such as BOUND(?x)"
+    if not problem:
+        constants = [argument.term if isinstance(argument, Value) else None for argument in arguments]
+        problem = wrong_constants(function, constants)
+        problem = problem and f"{function} with {problem}"
     if problem:
         raise Mistake(name.start_pos or 0, problem)
     return _called(name, function, *arguments, distinct=distinct is not None)

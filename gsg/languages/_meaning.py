@@ -7,7 +7,6 @@ elements are joined in their order, then FILTER and NOT hold of the whole group,
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import reduce
 
 import rete
 from rete import algebra
@@ -17,7 +16,7 @@ from ..query import Query
 from ._place import Mistake
 from ._scoping import OfGroups, Reading, Scope, aggregates_in, expected_one_of, says_something
 from ._syntax import Asked, Body, Called, Either, Element, Filter, Item, Let, Named, Optional, Said, Subscription, Without
-from .groups import EMPTY, Conditions, Existence, decided, hidden_by, joined, optional, projected, sliced
+from .groups import EMPTY, Conditions, Existence, balanced, decided, hidden_by, joined, optional, projected, sliced
 from .scope import MAX_DEPTH, depth, visible
 
 MAX_CLAUSES = 256
@@ -179,7 +178,7 @@ class _Meaning:
                 return optional(tree, *self._parts(element.body, outer, visible(tree)))
             case Either():
                 branches = [self._group(body, outer) for body in element.bodies]
-                return joined(tree, reduce(algebra.Union, branches))
+                return joined(tree, balanced(algebra.Union, branches))
         scope = Scope(self._reading, "this LET, which sees what stands before it in its braces", outer.union(visible(tree)), tree)
         if element.name in scope.known:
             raise _taken(element.position, "LET", element.name)

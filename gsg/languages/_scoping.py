@@ -20,7 +20,7 @@ from ._place import Mistake
 from ._signatures import CAST_NAMES, FRESH
 from ._syntax import Asked, Body, Called, Named, Said, Value
 from .groups import Conditions, Existence
-from .scope import identity, names_of, visible
+from .scope import MAX_PARTS, identity, names_of, visible
 
 
 class Reading:
@@ -30,6 +30,8 @@ class Reading:
         self.group = group
         self.bound = bound
         """Names that stand in tuples, wherever."""
+        self.parts = 0
+        """Values, names and calls of all expressions so far."""
         self._counts: dict[str, int] = {}
         self._moment: Term | None = None
         self._seed = ""
@@ -67,6 +69,10 @@ class Scope:
 
     def expression(self, said: Said) -> Expression:
         """The expression that was said."""
+        self.reading.parts += 1
+        if self.reading.parts > MAX_PARTS:
+            position = 0 if isinstance(said, Value) else said.position
+            raise Mistake(position, f"expressions of more than {MAX_PARTS:,} parts; expected several subscriptions")
         match said:
             case Value(term=term):
                 return Constant(term)

@@ -17,6 +17,9 @@ CAST_NAMES = {
     "DATETIME": XSD + "dateTime",
     "DATE": XSD + "date",
     "TIME": XSD + "time",
+    "DURATION": XSD + "duration",
+    "DAYTIMEDURATION": XSD + "dayTimeDuration",
+    "YEARMONTHDURATION": XSD + "yearMonthDuration",
 }
 """The constructor functions of XML Schema, which SPARQL names by their IRIs."""
 

@@ -6,7 +6,10 @@ union and false in the other.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from typing import TypeVar
 
 from rete import algebra
 from rete.scope import certain
@@ -26,6 +29,29 @@ def joined(left: algebra.Algebra, right: algebra.Algebra) -> algebra.Algebra:
     if isinstance(left, algebra.Basic) and isinstance(right, algebra.Basic):
         return algebra.Basic(left.conditions + right.conditions)
     return algebra.Join(left, right)
+
+
+_Item = TypeVar("_Item")
+
+
+def balanced(combine: Callable[[_Item, _Item], _Item], items: Sequence[_Item]) -> _Item:
+    """All of them combined two by two, no deeper than need be; at least one."""
+    if len(items) == 1:
+        return items[0]
+    middle = (len(items) + 1) // 2
+    return combine(balanced(combine, items[:middle]), balanced(combine, items[middle:]))
+
+
+MAX_FILTERS = 48
+"""Conditions of a group that are operators of their own, one after another; those beyond are one together."""
+
+
+def filtered(tree: algebra.Algebra, parts: Sequence[Expression]) -> algebra.Algebra:
+    """The solutions of a tree for which all of the conditions hold."""
+    kept = list(parts[:MAX_FILTERS])
+    if len(parts) > MAX_FILTERS:
+        kept[-1] = Call("&&", tuple(parts[MAX_FILTERS - 1 :]))
+    return reduce(algebra.Filter, map(Holds, kept), tree)
 
 
 @dataclass(slots=True)
@@ -52,9 +78,7 @@ class Conditions:
         sure = certain(right)
         parts = [part for expression in self.expressions for part in conjuncts(expression)]
         others = [part for part in parts if not sure.issuperset(names_in(part))]
-        for part in parts:
-            if part not in others:
-                right = algebra.Filter(right, Holds(part))
+        right = filtered(right, [part for part in parts if sure.issuperset(names_in(part))])
         if not others:
             return right, None
         return right, Holds(others[0] if len(others) == 1 else Call("&&", tuple(others)))
@@ -63,11 +87,7 @@ class Conditions:
         """The solutions of a tree that meet them all."""
         for existence in self.existences:
             tree = existence.of(tree)
-        tree = decided(tree, self.inner)
-        for expression in self.expressions:
-            for part in conjuncts(expression):
-                tree = algebra.Filter(tree, Holds(part))
-        return tree
+        return filtered(decided(tree, self.inner), [part for expression in self.expressions for part in conjuncts(expression)])
 
 
 def decided(tree: algebra.Algebra, inner: list[tuple[str, algebra.Algebra]]) -> algebra.Algebra:

@@ -14,6 +14,9 @@ from rete import algebra
 MAX_DEPTH = 120
 """Operators inside operators, and expressions inside expressions: trees are hashed, built and walked by recursion further on."""
 
+MAX_PARTS = 20_000
+"""Nodes of all expressions of a query: each is evaluated for each fact."""
+
 
 def names_of(tree: algebra.Algebra) -> tuple[str, ...]:
     """The names that a solution may bind, ours too, in order of appearance."""

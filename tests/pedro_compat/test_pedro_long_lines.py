@@ -25,6 +25,7 @@ COSTLY = {
     "message": f"p2pmsg(a@b,c@d,f({'a,' * MANY}a))",
 }
 CHEAP = {
+    "blanks at the end": f"f(a) {' ' * 500_000}",
     "string": f'f("{"x" * 500_000}")',
     "atom": f"f({'x' * 500_000})",
     "blanks": f"f({' ' * 500_000}X)",

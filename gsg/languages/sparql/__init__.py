@@ -20,7 +20,7 @@ from typing import Any
 
 from rete import algebra
 
-from ...errors import BadQuery, Unsupported
+from ...errors import BadQuery
 from ...expressions.tree import Ordered
 from .._place import bad_text
 from ..scope import MAX_DEPTH, depth
@@ -80,11 +80,6 @@ def _utc_now() -> datetime:
 def _translated(parsed: Any, source: Source, base: str, now: Callable[[], datetime], seed: Callable[[], str]) -> SparqlQuery:
     prologue, query = parsed
     form = _FORMS[kind_of(query)]
-    if query.datasetClause:
-        clause = "FROM" if query.datasetClause[0].named is None else "FROM NAMED"
-        raise Unsupported(
-            f"{clause} is not supported: the tuple space is one graph, and a query is over all of it; leave the clause out"
-        )
     given: list[str] = []
 
     def one_seed() -> str:

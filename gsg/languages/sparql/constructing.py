@@ -19,6 +19,7 @@ from rete import algebra
 
 from ...expressions.tree import Call, Computed, Constant, Expression, Fresh, Holds, Name
 from ...model import IRI, BlankNode, Term
+from ..groups import balanced
 from ..scope import names_of
 from .reader import Reader, kind_of
 
@@ -49,8 +50,9 @@ class Graph:
         """The graph, from the solutions with just the names of ``reads``."""
         if self._fresh:
             tree = algebra.Numbered(tree, self._copy)
-        branches = [algebra.Project(self._branch(triple, tree), _MADE) for triple in self._template if _may_be(triple)]
-        made = _union(branches) if branches else _EMPTY
+        template = filter(_may_be, self._template)
+        branches: list[algebra.Algebra] = [algebra.Project(self._branch(triple, tree), _MADE) for triple in template]
+        made = balanced(algebra.Union, branches) if branches else _EMPTY
         for name, hidden in zip(TRIPLE, _MADE, strict=True):
             made = algebra.Extend(made, name, Computed(Name(hidden)))
         return algebra.Distinct(algebra.Project(made, TRIPLE))
@@ -69,14 +71,6 @@ class Graph:
         if isinstance(item, BlankNode):
             return Fresh("BNODE", self._seed, int(item.label), (*self.reads, self._copy))
         return Constant(item)
-
-
-def _union(branches: list[algebra.Project]) -> algebra.Algebra:
-    """All of them, no deeper than need be."""
-    if len(branches) == 1:
-        return branches[0]
-    middle = len(branches) // 2
-    return algebra.Union(_union(branches[:middle]), _union(branches[middle:]))
 
 
 _Triple = tuple["Term | rete.Variable", "Term | rete.Variable", "Term | rete.Variable"]

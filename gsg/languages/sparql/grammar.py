@@ -2,13 +2,16 @@
 
 rdflib's looks for a comment before each token and each try at one, which is half of what reading a query costs; source.py has
 made spaces of them. It tries each alternative at each place, which is half of the rest; beginnings.py tells those that can begin
-with what stands there. rdflib's own grammar stays as it is, for whoever else uses it: this is a copy of its elements.
+with what stands there. It reads each triple of a block or template by one recursion more; here they are a repetition. rdflib's own
+grammar stays as it is, for whoever else uses it: this is a copy of its elements.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import copy
 from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,15 +21,30 @@ if TYPE_CHECKING:
 @cache
 def grammar() -> ParserElement:
     """The grammar, made when the first query is read. It keeps state while it parses."""
-    from rdflib.plugins.sparql.parser import Query
+    from rdflib.plugins.sparql import parser
+    from rdflib.plugins.sparql.parserutils import ParamList
 
     from .beginnings import try_what_can_begin
 
-    return try_what_can_begin(without_comments(Query))
+    flat = {
+        id(parser.TriplesBlock): _repeated(ParamList("triples", parser.TriplesSameSubjectPath)),
+        id(parser.ConstructTriples): _repeated(ParamList("template", parser.TriplesSameSubject)),
+    }
+    return try_what_can_begin(without_comments(parser.Query, flat))
 
 
-def without_comments(root: ParserElement) -> ParserElement:
-    """A copy of a grammar, whose elements refer to each other in circles, that takes comments for nothing special."""
+def _repeated(triples: ParserElement) -> ParserElement:
+    """Triples with a dot between them, and perhaps one after the last."""
+    from pyparsing import Opt, Suppress, ZeroOrMore
+
+    return triples + ZeroOrMore(Suppress(".") + triples) + Opt(Suppress("."))
+
+
+def without_comments(root: ParserElement, instead: Mapping[int, ParserElement] = MappingProxyType({})) -> ParserElement:
+    """A copy of a grammar, whose elements refer to each other in circles, that takes comments for nothing special.
+
+    ``instead`` has what takes the place of some elements, by their id.
+    """
     from pyparsing import ParserElement
 
     copies: dict[int, ParserElement] = {id(root): copy(root)}
@@ -35,7 +53,7 @@ def without_comments(root: ParserElement) -> ParserElement:
     def copied(element: ParserElement) -> ParserElement:
         known = copies.get(id(element))
         if known is None:
-            known = copies[id(element)] = copy(element)
+            known = copies[id(element)] = copy(instead.get(id(element), element))
             pending.append(known)
         return known
 

@@ -10,7 +10,7 @@ import rete
 from rete import algebra
 
 from ...errors import Unsupported
-from ..groups import joined
+from ..groups import balanced, joined
 from .reader import Reader, kind_of
 
 
@@ -18,9 +18,9 @@ def path_of(reader: Reader, part: Any) -> algebra.PathStep:  # Any: rdflib's par
     """The steps of a path."""
     kind = kind_of(part)
     if kind == "PathAlternative":
-        return reduce(algebra.Either, (path_of(reader, inner) for inner in part.part))
+        return balanced(algebra.Either, [path_of(reader, inner) for inner in part.part])
     if kind == "PathSequence":
-        return reduce(algebra.Steps, (path_of(reader, inner) for inner in part.part))
+        return balanced(algebra.Steps, [path_of(reader, inner) for inner in part.part])
     if kind == "PathEltOrInverse":
         return inverse(path_of(reader, part.part))
     if kind == "PathElt":

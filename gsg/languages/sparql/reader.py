@@ -14,8 +14,10 @@ import rete
 from ...errors import BadQuery, Unsupported
 from ...expressions.aggregates import AGGREGATES
 from ...expressions.functions import CASTS
+from ...expressions.strings import wrong_constants
 from ...expressions.tree import Call, Constant, Expression, Fresh, Name
 from ...model import IRI, XSD, XSD_BOOLEAN, XSD_DOUBLE, XSD_INTEGER, Literal, Term, literal
+from ..scope import MAX_PARTS
 from .iris import Names
 from .source import Misread, Source
 
@@ -57,13 +59,28 @@ BUILTINS: dict[str, str] = {
 
 _OTHER_NAMES = {"URI": "IRI", "ISURI": "ISIRI"}
 _FRESH = frozenset(("RAND", "UUID", "STRUUID", "BNODE"))
-MAX_PARTS = 20_000
-"""Nodes of all expressions of a query."""
+MAX_NESTED = 16
+"""Sums and products in a row that are calls inside each other; a longer row is one call, as it would be too deep."""
 
 
 def kind_of(part: Any) -> str:  # Any: rdflib's parse tree is untyped, here and in all that follows
     """The name of a part of the parse tree; for a term, that of its type."""
     return str(part.name) if type(part).__name__ in ("CompValue", "Expr") else type(part).__name__
+
+
+def unwrapped(part: Any) -> Any:
+    """The part without the layers of the grammar that say nothing."""
+    while True:
+        kind = kind_of(part)
+        if (kind in _CHAINS and not part.other) or (kind == "RelationalExpression" and part.op is None):
+            part = part.expr
+        elif kind in ("ParseResults", "list") and len(part) == 1:
+            part = part[0]
+        else:
+            return part
+
+
+_CHAINS = frozenset(("ConditionalOrExpression", "ConditionalAndExpression", "AdditiveExpression", "MultiplicativeExpression"))
 
 
 class Reader:
@@ -102,6 +119,16 @@ class Reader:
         tokens = (token for token in self.source.tokens if token.kind == "name" and token.text.startswith(start))
         first = next(tokens, None)
         return 0 if first is None else first.position
+
+    def _position_of_string(self, text: str, function: str) -> int:
+        """Where a string stands after a function; where the function does, if the text writes the string in a way of its own."""
+        begun = None
+        for token in self.source.tokens:
+            if token.kind == "word" and token.text.upper() == function:
+                begun = token.position if begun is None else begun
+            elif begun is not None and token.kind == "string" and token.text.strip("\"'").replace("\\\\", "\\") == text:
+                return token.position
+        return begun or 0
 
     def token_iri(self, text: str) -> IRI:
         """The IRI of a token: ``<...>``, a prefixed name, or ``a``."""
@@ -175,9 +202,10 @@ class Reader:
 
     def expression(self, part: Any, special: Special) -> Expression:
         """An expression; ``special`` says what becomes of EXISTS, of aggregates, and what names are in scope."""
+        part = unwrapped(part)
         self._parts += 1
         if self._parts > MAX_PARTS:
-            raise BadQuery(f"the expressions of this query have more than {MAX_PARTS} parts")
+            raise BadQuery(f"the expressions of this query have more than {MAX_PARTS:,} parts; expected several queries")
         kind = kind_of(part)
         if kind == "Variable":
             return special.variable(str(part))
@@ -187,8 +215,6 @@ class Reader:
             return Constant(self._number(part, signed=False))
         if kind == "literal":
             return Constant(self.literal(part))
-        if kind in ("ParseResults", "list") and len(part) == 1:
-            return self.expression(part[0], special)
         method = _OPERATORS.get(kind)
         if method is not None:
             return method(self, part, special)
@@ -222,8 +248,12 @@ class Reader:
 
     def _arithmetic(self, part: Any, special: Special) -> Expression:
         made = self.expression(part.expr, special)
-        for symbol, other in zip(part.op or (), part.other or (), strict=True):
-            made = Call(str(symbol), (made, self.expression(other, special)))
+        symbols = [str(symbol) for symbol in part.op or ()]
+        others = [self.expression(other, special) for other in part.other or ()]
+        if len(symbols) > MAX_NESTED:
+            return Call(" ".join(symbols), (made, *others))
+        for symbol, other in zip(symbols, others, strict=True):
+            made = Call(symbol, (made, other))
         return made
 
     def _unary(self, part: Any, special: Special) -> Expression:
@@ -262,6 +292,10 @@ class Reader:
         name = _OTHER_NAMES.get(name, name)
         if name == "IRI":
             return Call(name, (*arguments, Constant(self.names.base)))
+        constants = [argument.term if isinstance(argument, Constant) else None for argument in arguments]
+        problem = wrong_constants(name, constants)
+        if problem:
+            raise Misread(self._position_of_string(str(constants[1]), name), f"{name} with {problem}")
         return Call(name, arguments)
 
     def _function(self, part: Any, special: Special) -> Expression:

@@ -7,7 +7,10 @@ better: a bracket without its partner, a keyword that is misspelled, an update o
 from __future__ import annotations
 
 import difflib
+import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from ...errors import BadText, Unsupported
@@ -21,7 +24,15 @@ MAX_DEPTH = 40
 """Brackets inside brackets: parser and translation are recursive, and nobody reads a deeper query."""
 
 _PARTNER = {"(": ")", "{": "}", "[": "]"}
-_UPDATES = frozenset(["INSERT", "DELETE", "LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY", "WITH"])
+_UPDATE = "an update, and a subscription only asks; use insert and retract, or a GSG script, to change facts"
+_UNSUPPORTED = {
+    **dict.fromkeys(("INSERT", "DELETE", "LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY", "WITH"), _UPDATE),
+    "DESCRIBE": "not supported: its answer is not defined; use CONSTRUCT with the triples that you want",
+    "FROM": "not supported: the tuple space is one graph, and a query is over all of it; leave the clause out",
+    "GRAPH": "not supported: the tuple space is one graph; write the pattern without it",
+    "SERVICE": "not supported: a standing query cannot follow what another endpoint holds",
+}
+"""Words that mean one thing wherever they stand, with what is to be said of it."""
 _FORMS = ("SELECT", "ASK", "CONSTRUCT")
 _KEYWORDS = frozenset(
     [
@@ -79,7 +90,9 @@ def parse_tree(text: str, what: str) -> tuple[Any, Source]:  # Any: rdflib's par
 
     try:
         with _ONE_AT_A_TIME:
-            return grammar().parse_string(source.text, parse_all=True), source
+            parser = grammar()
+            with _more_recursion():
+                return parser.parse_string(source.text, parse_all=True), source
     except ParseBaseException as error:
         _explain(text, source, error.loc, what)
     except RecursionError:
@@ -88,6 +101,20 @@ def parse_tree(text: str, what: str) -> tuple[Any, Source]:  # Any: rdflib's par
         # rdflib's parse actions fail in their own ways on some malformed triples.
         problem = f"the query cannot be read ({type(error).__name__} in its parser)"
         raise bad_text(text, 0, problem, what=what) from None
+
+
+@contextmanager
+def _more_recursion() -> Iterator[None]:
+    """Room for the parser's calls inside each other, some 35 a bracket, wherever it is called from.
+
+    Python's limit is of the whole process, and given back at once; under it MAX_DEPTH alone says what is too deep.
+    """
+    usual = sys.getrecursionlimit()
+    sys.setrecursionlimit(usual + 50 * MAX_DEPTH)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(usual)
 
 
 def _check_brackets(source: Source) -> None:
@@ -118,16 +145,24 @@ def _check_form(source: Source, text: str) -> None:
     if first is None:
         raise Misread(len(text.rstrip()), "the query ends too early; expected SELECT, ASK or CONSTRUCT")
     word = first.text.upper()
-    if word in _UPDATES:
-        raise Unsupported(
-            f"{word} is an update, and a subscription only asks; use insert and retract, or a GSG script, to change facts"
-        )
-    if word == "DESCRIBE":
-        raise Unsupported("DESCRIBE is not supported: its answer is not defined; use CONSTRUCT with the triples that you want")
+    if word in _FORMS or word in _UNSUPPORTED:
+        _refuse_unsupported(source)
     if word not in _FORMS:
         raise Misread(
             first.position, f'unexpected "{printable(first.text[:40])}"; expected SELECT, ASK or CONSTRUCT{_meant(word, _FORMS)}'
         )
+
+
+def _refuse_unsupported(source: Source) -> None:
+    """What cannot be is told by its name wherever it stands, and before the parser loses its way in it."""
+    for at, token in enumerate(source.tokens):
+        word = token.text.upper() if token.kind == "word" else ""
+        following = source.tokens[at + 1] if at + 1 < len(source.tokens) else None
+        if word in _UNSUPPORTED:
+            named = word == "FROM" and following is not None and following.text.upper() == "NAMED"
+            raise Unsupported(f"{word}{' NAMED' if named else ''} is {_UNSUPPORTED[word]}")
+        if token.text == "<" and following is not None and following.text == "<" and following.position == token.position + 1:
+            raise Unsupported('a quoted triple ("<<") is no part of SPARQL 1.1; expected subject, predicate and object as they are')
 
 
 def _explain(text: str, source: Source, location: int, what: str) -> NoReturn:

@@ -20,7 +20,7 @@ _REST = _NAME + "\\-0-9\u00b7\u0300-\u036f\u203f-\u2040"
 _ESCAPED = r"%[0-9A-Fa-f]{2}|\\[_~.\-!$&'()*+,;=/?#@%]"
 _LOCAL = rf"(?:[{_NAME}:0-9]|{_ESCAPED})(?:(?:[{_REST}.:]|{_ESCAPED})*(?:[{_REST}:]|{_ESCAPED}))?"
 TOKEN = re.compile(
-    r"(?P<space>[ \t\r\n]+|\#[^\r\n]*)"
+    r"(?P<space>(?:[ \t\r\n]++|\#[^\r\n]*+)++)"
     r"|(?P<iri><[^<>\"{}|^`\\\x00-\x20]*>)"
     r"|(?P<string>\"\"\"(?:\"{0,2}(?:[^\"\\]|\\.))*\"\"\"|'''(?:'{0,2}(?:[^'\\]|\\.))*'''"
     r"|\"(?:[^\"\\\n\r]|\\.)*\"|'(?:[^'\\\n\r]|\\.)*')"
@@ -33,14 +33,18 @@ TOKEN = re.compile(
     r"|(?P<sign>\^\^|&&|\|\||!=|<=|>=|[{}()\[\],;.=<>!|/^*+?\-])",
     re.DOTALL,
 )
+_NOT_A_NAME = re.compile(TOKEN.pattern.replace("(?P<name>", "(?P<name>(?!)"), re.DOTALL)
+_PREFIX = re.compile(rf"[{_REST}.]*+")
+"""As far as a prefix could go on. Where no colon follows, none of the words in it begins a name: to look for the colon once more
+from each of them would take quadratic time."""
 _ESCAPE_PAIR = re.compile(r"\\(.)", re.DOTALL)
 _CODEPOINT = re.compile(r"\\\\|\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
 
+_REPETITION = re.compile(rf"\*|\+(?![0-9.])|\?(?![{_NAME}0-9])")
+"""A sign that repeats a path: neither that of a number nor that of a variable."""
+
 _FIRST_NUMBER = 7_000_000_000_000_000_000
 _INVERSE = "urn:x-gsg-inverse:"
-NOTHING = "urn:x-gsg-nothing:"
-"""What stands in a FILTER that only parts a long block of triples."""
-_DOTS = 20
 
 
 class Misread(Exception):
@@ -97,20 +101,24 @@ def read(text: str) -> Source:
     source = Source("", [])
     made: list[str] = []
     length = 0
-    position = 0
-    negated, blocks = _NegatedSets(), _Blocks()
+    position = without_names = 0
+    negated = _NegatedSets()
     while position < len(resolved):
-        found = TOKEN.match(resolved, position)
+        found = (TOKEN if position >= without_names else _NOT_A_NAME).match(resolved, position)
         if found is None:
             raise Misread(_back(pieces, position), _strange(resolved, position))
         kind, piece = found.lastgroup or "", found[0]
+        if kind == "word" and position >= without_names:
+            prefix = _PREFIX.match(resolved, position)
+            assert prefix is not None  # it may be empty
+            without_names = prefix.end()
         token = Token(kind, piece, _back(pieces, position))
         if kind != "space":
-            written = _written(source, token, negated, blocks, made)
+            written = _written(source, token, negated, made)
             source.tokens.append(token)
         else:
             # A comment is written as a space: a "#" that rdflib would take for one inside a long string stays what it is.
-            written = piece if piece[0] != "#" else " "
+            written = "" if _is_left_out(source.tokens, resolved, found.end()) else " " if "#" in piece else piece
         source._starts.append(length)
         source._originals.append(token.position)
         made.append(written)
@@ -120,23 +128,33 @@ def read(text: str) -> Source:
     return source
 
 
-def _written(source: Source, token: Token, negated: _NegatedSets, blocks: _Blocks, made: list[str]) -> str:
+def _written(source: Source, token: Token, negated: _NegatedSets, made: list[str]) -> str:
     inverse = negated.sees(token)
     if inverse == "caret":
         return ""
     if inverse == "iri":
         source._inverses.append(token.text)
         return f"<{_INVERSE}{len(source._inverses) - 1}>"
-    if token.text == "." and blocks.is_long(token):
-        return f". FILTER(<{NOTHING}>) "
     if token.kind == "string":
         return _string(token)
     if token.kind != "number":
-        blocks.sees(token)
         return token.text
     plus = bool(made) and made[-1] == "+"
     source._numbers.append((token.text, plus))
     return str(_FIRST_NUMBER + len(source._numbers) - 1)
+
+
+def _is_left_out(tokens: list[Token], text: str, position: int) -> bool:
+    """Whether a gap stands where rdflib takes none: around ``^^``, and before a language or the repetition of a path."""
+    if not tokens:
+        return False
+    last = tokens[-1]
+    if last.text == "^^":
+        return True
+    if last.kind == "string":
+        return text.startswith(("^^", "@"), position)
+    # In an expression a gap before "*" or "+" says nothing.
+    return (last.kind in ("iri", "name") or last.text in (")", "a")) and _REPETITION.match(text, position) is not None
 
 
 def _string(token: Token) -> str:
@@ -152,37 +170,6 @@ def _string(token: Token) -> str:
         return other if pair[1] == other else pair[0]
 
     return _ESCAPE_PAIR.sub(written, token.text)
-
-
-class _Blocks:
-    """Counts triples that follow each other: rdflib's grammar reads each by one recursion more, which a FILTER ends.
-
-    The template of a CONSTRUCT, which is also the pattern of its short form, takes no FILTER and is left alone.
-    """
-
-    def __init__(self) -> None:
-        self._open: list[str] = []
-        self._dots = 0
-        self._template = False
-
-    def sees(self, token: Token) -> None:
-        if token.kind == "word" and token.text.upper() == "CONSTRUCT":
-            self._template = True
-        elif token.kind == "sign" and token.text in "{[(":
-            self._open.append("template" if self._template and token.text == "{" else token.text)
-            self._template = self._template and token.text != "{"
-            self._dots = 0 if token.text == "{" else self._dots
-        elif token.kind == "sign" and token.text in "}])":
-            if self._open:
-                self._open.pop()
-            self._dots = 0 if token.text == "}" else self._dots
-
-    def is_long(self, token: Token) -> bool:
-        """Whether this dot ends so many triples that the block is better parted here."""
-        if token.kind != "sign" or not self._open or self._open[-1] != "{":
-            return False
-        self._dots = (self._dots + 1) % _DOTS
-        return not self._dots
 
 
 class _NegatedSets:

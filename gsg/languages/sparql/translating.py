@@ -15,11 +15,10 @@ from rete import algebra
 
 from ...errors import BadQuery, Unsupported
 from ...expressions.tree import Call, Computed, Expression, Name
-from ..groups import EMPTY, Conditions, Existence, decided, joined, optional
+from ..groups import EMPTY, Conditions, Existence, balanced, decided, joined, optional
 from ..scope import identity, visible
 from .paths import between, path_of
-from .reader import Reader, Special, kind_of
-from .source import NOTHING
+from .reader import Reader, Special, kind_of, unwrapped
 
 
 class InPattern(Special):
@@ -82,18 +81,11 @@ class Patterns:
         if kind == "MinusGraphPattern":
             return algebra.Minus(tree, self.group(part.graph))
         if kind == "GroupOrUnionGraphPattern":
-            first, *others = (self.group(graph) for graph in part.graph)
-            for other in others:
-                first = algebra.Union(first, other)
-            return joined(tree, first)
+            return joined(tree, balanced(algebra.Union, [self.group(graph) for graph in part.graph]))
         if kind == "Bind":
             return self.extended(tree, str(part.var), part.expr, InPattern(self, tree), "BIND")
         if kind == "InlineData":
             return joined(tree, self.values(part))
-        if kind == "GraphGraphPattern":
-            raise Unsupported("GRAPH is not supported: the tuple space is one graph; write the pattern without it")
-        if kind == "ServiceGraphPattern":
-            raise Unsupported("SERVICE is not supported: a standing query cannot follow what another endpoint holds")
         raise Unsupported(f"{kind} is not supported in a graph pattern")
 
     def extended(self, tree: algebra.Algebra, name: str, part: Any, special: InPattern, clause: str) -> algebra.Algebra:
@@ -107,8 +99,6 @@ class Patterns:
         """Adds the conditions of one FILTER; those that are joined by ``&&`` one by one."""
         part, negated = _bare(part)
         kind = kind_of(part)
-        if kind == "URIRef" and str(part) == NOTHING:
-            return
         if kind == "ConditionalAndExpression" and not negated:
             for inner in (part.expr, *part.other):
                 self.condition(inner, special, conditions)
@@ -164,18 +154,7 @@ class Patterns:
 def _bare(part: Any) -> tuple[Any, bool]:
     """The part without the layers of the grammar that say nothing, and whether an odd number of ``!`` stood around it."""
     negated = False
-    while True:
-        kind = kind_of(part)
-        if kind in ("ConditionalOrExpression", "ConditionalAndExpression", "AdditiveExpression", "MultiplicativeExpression"):
-            if part.other:
-                return part, negated
-            part = part.expr
-        elif kind == "RelationalExpression" and part.op is None:
-            part = part.expr
-        elif kind == "UnaryNot":
-            negated = not negated
-            part = part.expr
-        elif kind in ("ParseResults", "list") and len(part) == 1:
-            part = part[0]
-        else:
-            return part, negated
+    while kind_of(part := unwrapped(part)) == "UnaryNot":
+        negated = not negated
+        part = part.expr
+    return part, negated

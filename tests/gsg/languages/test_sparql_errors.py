@@ -109,7 +109,7 @@ def test_what_is_not_supported_is_refused_by_name(text: str, name: str) -> None:
         ("SELECT * { VALUES (?a ?b) { (1) } }", "a row of VALUES has 1 terms for 2 variables"),
         ("SELECT * { ?s ?p ?o FILTER(SUM(?o) > 3) }", "the aggregate SUM may not stand here"),
         ("SELECT (SUM(COUNT(?o)) AS ?x) { ?s ?p ?o }", "the aggregate COUNT may not stand here"),
-        (f"SELECT * {{ FILTER({'1+' * 200}1 > 2) }}", "the query is more than 120 operators deep"),
+        (f"SELECT * {{ {'OPTIONAL { ?s ?p ?o } ' * 150} }}", "the query is more than 120 operators deep"),
     ],
 )
 def test_what_can_have_no_meaning_is_refused(text: str, problem: str) -> None:
@@ -123,7 +123,7 @@ def test_what_can_have_no_meaning_is_refused(text: str, problem: str) -> None:
     "text",
     [
         "SELECT * {" + "{" * 200 + "}" * 200 + "}",
-        "SELECT * { FILTER(" + "(" * 38 + "1" + ")" * 38 + ") }",
+        "SELECT * { FILTER(" + "(" * 41 + "1" + ")" * 41 + ") }",
         "SELECT * { ?s ?p \\uD800 }",
         "SELECT * { ?s ?p ?o } \x00",
         "}",
@@ -133,3 +133,44 @@ def test_what_can_have_no_meaning_is_refused(text: str, problem: str) -> None:
 def test_no_text_brings_out_an_error_of_the_parser(text: str) -> None:
     with pytest.raises(LocalError):
         parse_query(text)
+
+
+@pytest.mark.parametrize("piece", ["a.", "a-", "é.", "a.b-"])
+def test_a_long_text_of_words_that_are_no_names_is_refused_without_looking_at_it_again_and_again(piece: str) -> None:
+    with pytest.raises(BadText):
+        parse_query("SELECT * { " + piece * 40_000)
+
+
+WHERE_A_PATTERN_STANDS = [
+    "SELECT * {{ {0} }}",
+    "SELECT * {{ ?s ?p ?o . {0} }}",
+    "SELECT * {{ ?s ?p ?o OPTIONAL {{ {0} }} }}",
+    "SELECT * {{ {{ ?s ?p ?o }} UNION {{ {0} }} }}",
+    "SELECT * {{ {{ SELECT * {{ {0} }} }} }}",
+    "SELECT (SUM(IF(EXISTS {{ {0} }}, 1, 2)) AS ?n) {{ ?s ?p ?o }}",
+    "SELECT ?s {{ ?s ?p ?o }} GROUP BY ?s HAVING (EXISTS {{ {0} }})",
+    "CONSTRUCT {{ ?s ?p ?o }} WHERE {{ ?s ?p ?o MINUS {{ {0} }} }}",
+    "ASK {{ FILTER NOT EXISTS {{ ?s ?p ?o FILTER(?o IN (1, 2)) {0} }} }}",
+]
+
+
+@pytest.mark.parametrize("text", WHERE_A_PATTERN_STANDS)
+@pytest.mark.parametrize(
+    ("word", "pattern"),
+    [
+        ("SERVICE", "SERVICE <http://example.org/a> { ?a ?b ?c SERVICE SILENT <http://example.org/b> { ?c ?d ?e } }"),
+        ("GRAPH", "GRAPH ?g { ?a ?b ?c GRAPH <http://example.org/b> { ?c ?d ?e } }"),
+        ("FROM", "{ SELECT * FROM <http://example.org/b> { ?c ?d ?e } }"),
+        ("FROM NAMED", "{ SELECT * FROM NAMED <http://example.org/b> { ?c ?d ?e } }"),
+        ("DESCRIBE", "{ DESCRIBE ?c { ?c ?d ?e } }"),
+        ("LOAD", "LOAD <http://example.org/b>"),
+        ("a quoted triple", "<< ?a ?b ?c >> ?d ?e"),
+    ],
+)
+def test_what_is_not_supported_is_named_wherever_it_stands(text: str, word: str, pattern: str) -> None:
+    with pytest.raises(Unsupported, match=rf"^{word} "):
+        parse_query(text.format(pattern))
+
+
+def test_names_like_those_of_clauses_are_names() -> None:
+    assert parse_query("PREFIX graph: <http://example.org/> SELECT ?service { ?from graph:load ?service }").select == ("service",)

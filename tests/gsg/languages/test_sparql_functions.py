@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from sparql_values import value
 
+from gsg.errors import BadText
+
 TABLE = """
 # effective boolean value and logic
 !""                                          | true
@@ -197,7 +199,6 @@ def test_expression(expression: str, expected: str) -> None:
         ("+", r"^\w$", "", True),
         ("\u00a0", r"\s", "", False),
         ("a1", r"^\i\c*$", "", True),
-        ("aa", r"^(a)\1$", "", True),
     ],
 )
 def test_regex_is_that_of_xpath(text: str, pattern: str, flags: str, matches: bool) -> None:
@@ -206,9 +207,24 @@ def test_regex_is_that_of_xpath(text: str, pattern: str, flags: str, matches: bo
     assert value(f'REGEX("{quoted[0]}", "{quoted[1]}", "{flags}")') == str(matches).lower()
 
 
-@pytest.mark.parametrize("pattern", ["(?=a)", r"\\b", "[", "a{2,1}", "*", r"\\p{Xx}", "(?P<n>a)", "a++", r"\\q", "[]", "a" * 3000])
-def test_what_only_python_takes_for_a_pattern_is_an_error(pattern: str) -> None:
-    assert value(f'REGEX("a", "{pattern}")') is None
+@pytest.mark.parametrize("pattern", ["(?=a)", r"\\b", "[", "a{2,1}", "*", r"\\p{Xx}", r"^(a)\\1$", "a++", r"\\q", "[]", "a" * 3000])
+def test_what_is_no_pattern_is_refused_where_it_stands_in_the_text_and_an_error_where_it_is_computed(pattern: str) -> None:
+    assert value(f'REGEX("a", CONCAT("{pattern}", ""))') is None
+    with pytest.raises(BadText, match="column 100: REGEX with the pattern "):
+        value(f'REGEX("a", "{pattern}")')
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ('"ab", "x*", "-"', 'the pattern "x\\*" matches the empty text, which REPLACE cannot replace'),
+        ('"ab", "b", "$"', 'the replacement "\\$", character 1: a "\\$" in a replacement stands before the number of a group'),
+        ('"ab", "b", "c", "g"', "unknown flag 'g'"),
+    ],
+)
+def test_a_replacement_that_could_never_be_made_is_refused(arguments: str, said: str) -> None:
+    with pytest.raises(BadText, match=f"REPLACE with .*{said}"):
+        value(f"REPLACE({arguments})")
 
 
 @pytest.mark.parametrize(
@@ -221,8 +237,8 @@ def test_what_only_python_takes_for_a_pattern_is_an_error(pattern: str) -> None:
         (r'"ab", "b", "\\$\\\\"', r'"a$\\"'),
         ('"ab", "(a)", "$12"', '"a2b"'),
         ('"ab", "(a)", "$2"', '"b"'),
-        ('"ab", "x*", "-"', None),
-        ('"ab", "b", "$"', None),
+        ('"ab", CONCAT("x", "*"), "-"', None),
+        ('"ab", "b", CONCAT("$", "")', None),
         ('1, "b", "c"', None),
     ],
 )
