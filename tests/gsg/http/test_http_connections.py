@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from doors import DECODE, closed, endpoint, no_feeds, read, still_serves
+from doors import DECODE, closed, endpoint, no_feeds, read, reply, still_serves
 from websockets.asyncio.client import connect as websocket
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.typing import Origin
@@ -34,6 +34,8 @@ from gsg.http.protocol import (
     Ended,
     Failed,
     Insert,
+    Reply,
+    Report,
     Rows,
     Subscribe,
     Subscribed,
@@ -100,16 +102,19 @@ async def test_requests_that_make_no_sense_are_answered_and_the_connection_stays
         "deep JSON",
     ],
 )
-async def test_garbage_ends_the_connection_that_brought_it_and_no_other(door: HttpDoor, client: Client, frame: bytes | str) -> None:
+async def test_garbage_is_answered_and_costs_its_client_nothing_else(door: HttpDoor, client: Client, frame: bytes | str) -> None:
+    subscribe = msgspec.json.encode([4, 7, "(?x)"]).decode() if isinstance(frame, str) else msgspec.msgpack.encode([4, 7, "(?x)"])
     async with websocket(endpoint(door)) as socket:
+        await socket.send(subscribe)
+        await socket.recv(), await socket.recv()
         await socket.send(frame)
-        with pytest.raises(ConnectionClosed) as caught:
-            await socket.recv()
+        failed = reply(await socket.recv())
+        await client.insert([("a",)])
+        rows = reply(await socket.recv())
 
-    assert caught.value.rcvd is not None
-    assert caught.value.rcvd.code == 1007
-    assert caught.value.rcvd.reason.startswith("not a request: ")
-    assert await client.insert([("a",)]) == 1
+    assert isinstance(failed, Failed)
+    assert (failed.kind, failed.problem.partition(":")[0]) == ("LocalError", "not a request")
+    assert rows == Rows(7, [1], [("a",)])
 
 
 async def test_garbage_behind_requests_under_way_fails_nothing_else(door: HttpDoor, caplog: pytest.LogCaptureFixture) -> None:
@@ -120,8 +125,11 @@ async def test_garbage_behind_requests_under_way_fails_nothing_else(door: HttpDo
             await socket.send(encode(Insert(number, [(item,) for item in range(500)])))
             await socket.send(encode(AskReport(number + 100)))
         await socket.send(b"\xc1")
-        assert await closed(socket) == 1007
+        answers: list[Reply] = []
+        while sum(isinstance(answer, Done | Report | Failed) for answer in answers) < 21:
+            answers.append(DECODE(await socket.recv()))
 
+    assert [answer.request for answer in answers if isinstance(answer, Failed)] == [0]
     await still_serves(door)
     await no_feeds(door)
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
