@@ -1,7 +1,7 @@
 """The connections of the HTTP door: how many there may be, and which of them are ended.
 
     opened ──> waiting for a request ──> being answered ──> waiting for the next, or a WebSocket
-                  │ WAIT_SWEEPS             │ unread for STALL_SWEEPS
+                  │ WAIT_SWEEPS             │ unread for STALL_SWEEPS, or no pong
                   └──────> closed <─────────┴──> cut off        what closes and is not gone after CLOSE_SWEEPS is cut off
 
 Closing a connection sends what is unsent first, for as long as its client likes; so whatever closes one, the sweep ends it. Time is
@@ -12,18 +12,21 @@ A newcomer has the place of the connection that has waited for its request for t
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 from typing import Protocol
 
 MAX_CONNECTIONS = 2_000
 """Connections at once, WebSockets included, of which there are 1,000 at most. One more has the place of one that has not asked for
 anything; where all have, it is answered 503."""
 MAX_REFUSED = 100
-"""Connections beyond, or beyond the last file handles, that are kept until they can be told why they are refused; one more is cut
-at once."""
+"""Connections beyond that are kept until they ask for something, and are told then why they are not served: answers before that are
+often lost. One more is told at once."""
+MAX_REFUSED_WITHOUT_HANDLES = 4
+"""As many, where file handles are what is lacking."""
 WAIT_SWEEPS = 20
 """How long a connection may take for the head of its request, from its beginning or the last answer."""
 STALL_SWEEPS = 40
-"""How long a client may leave unread what was sent to it, without taking any of it."""
+"""How long a client may leave its answer unread, without taking any of it."""
 CLOSE_SWEEPS = 3
 """How long a connection that is closed may take to send what is unsent."""
 
@@ -61,7 +64,8 @@ class Connection:
         if transport.is_closing():
             self._closing += 1
             return "did not take what was left when it was closed" if self._closing > CLOSE_SWEEPS else ""
-        unread = transport.get_write_buffer_size()
+        # A WebSocket's client is asked whether it lives, behind what was sent to it, and closed where it does not answer.
+        unread = 0 if self.is_websocket else transport.get_write_buffer_size()
         self._stalled = self._stalled + 1 if unread and unread >= self._unread else 0
         self._unread = unread
         if self._stalled > STALL_SWEEPS:
@@ -83,38 +87,47 @@ class Connections:
         self._cut_off = cut_off
         self._most = MAX_CONNECTIONS if most is None else most
         self._open: dict[Connection, None] = {}
-        """Limit: MAX_CONNECTIONS and MAX_REFUSED."""
+        """Limit: MAX_CONNECTIONS and MAX_REFUSED, and those that are about to be gone."""
         self._waiting: dict[Connection, None] = {}
         """Those that wait for a request, for the longest first."""
         self._refused: dict[Connection, None] = {}
         """Those that are not served and were not told yet. Limit: MAX_REFUSED."""
+        self._ending: set[Connection] = set()
+        """Those that gave up their place, and are about to be gone."""
 
     def __len__(self) -> int:
         return len(self._open)
 
-    def open(self, connection: Connection, *, too_few: str = "") -> str:
-        """One more; it has a ``refusal`` then where it is not to be served. ``too_few``: what there is too little of, besides.
+    def open(self, connection: Connection, *, handles_beyond: int = 0, no_handles: str = "") -> str:
+        """One more; it has a ``refusal`` then where it is not to be served.
 
-        Returns why not all can be served, where that is so.
+        ``handles_beyond``: how many handles are to be freed besides, and what whoever gives up one is told. Returns why not all can
+        be served, where that is so.
         """
         self._open[connection] = None
-        if not too_few and len(self._open) - len(self._refused) > self._most:
-            too_few = f"{self._most} connections are served already; try again later"
-        if too_few:
-            self.refused += 1
-            if self._waiting:
-                first = next(iter(self._waiting))
-                del self._waiting[first]
-                first.end(503, too_few)
-            elif len(self._refused) < MAX_REFUSED:
-                connection.refusal = too_few
-                self._refused[connection] = None
-            else:
-                connection.transport.abort()
-                return too_few
-        if not connection.refusal:
+        if handles_beyond - len(self._ending) > 0:
+            too_many, problem, kept = handles_beyond - len(self._ending), no_handles, MAX_REFUSED_WITHOUT_HANDLES
+        else:
+            too_many = len(self._open) - len(self._refused) - len(self._ending) - self._most
+            problem, kept = f"{self._most} connections are served already; try again later", MAX_REFUSED
+        if too_many <= 0:
             self._waiting[connection] = None
-        return too_few
+            return ""
+        self.refused += 1
+        for first in list(islice(self._waiting, too_many)):
+            del self._waiting[first]
+            self._ending.add(first)
+            first.end(503, problem)
+            too_many -= 1
+        if too_many <= 0:
+            self._waiting[connection] = None
+        elif len(self._refused) < kept:
+            connection.refusal = problem
+            self._refused[connection] = None
+        else:
+            self._ending.add(connection)
+            connection.end(503, problem)
+        return problem
 
     def asked(self, connection: Connection) -> None:
         """A request has come by it."""
@@ -131,6 +144,7 @@ class Connections:
         """It is gone."""
         for those in (self._open, self._waiting, self._refused):
             those.pop(connection, None)
+        self._ending.discard(connection)
 
     def sweep(self) -> None:
         """A second has passed."""

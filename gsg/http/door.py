@@ -24,10 +24,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from dht.errors import show
+from dht.log_rate import LogRate
 
 from ..backlog import Room
 from ..errors import DoorClosed, reason
-from ..log_rate import LogRate
 from ..messages import Count
 from ..peer import Peer
 from .connections import CLOSE_SWEEPS, Connection, Connections

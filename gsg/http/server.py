@@ -18,10 +18,10 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from dht.errors import show
-from dht.handles import runs_short, too_few
+from dht.handles import HANDLES
 from dht.lateness import late_s
+from dht.log_rate import LogRate
 
-from ..log_rate import LogRate
 from .connections import Connection, Connections
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class _Http(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         super().connection_made(transport)
         self.connection = Connection(transport, self._end, _client(self))
-        problem = self.watched.open(self.connection, too_few=too_few() if runs_short(transport) else "")
+        problem = self.watched.open(self.connection, handles_beyond=HANDLES.beyond(), no_handles=HANDLES.problem())
         if problem:
             _refused.warning("the HTTP door cannot serve all who connect, now from %s: %s", _client(self), problem)
         if self.connection.refusal:

@@ -7,11 +7,12 @@ import logging
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from dht.log_rate import LogRate
+
 from ..backlog import Room, check_limit
 from ..errors import BadQuery, GsgError, LocalError, RemoteError
 from ..languages import is_prepared, prepare
 from ..live import LiveSubscription
-from ..log_rate import LogRate
 from ..model import term
 from ..peer import Peer
 from ..rows import Row
