@@ -22,7 +22,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, cast
 
 from .ciphers import HANDSHAKE, Cipher, CipherFailed
-from .closing import close_within
+from .closing import close_in_time
 from .contacts import Contact
 from .errors import FrameTooLarge, LinkLost
 from .frames import HEADER_BYTES, Framer, header
@@ -343,7 +343,7 @@ class Link(asyncio.Protocol):
         if self._transport is not None:
             if self._cipher is not None and self._cipher.established:
                 self._transport.write(self._cipher.farewell())
-            close_within(self._transport)
+            close_in_time(self._transport)
 
     def abort(self, reason: str) -> None:
         """End the link at once; what is unsent is lost with it."""

@@ -21,7 +21,7 @@ from random import SystemRandom
 from types import TracebackType
 from typing import Self, cast
 
-from dht.closing import close_within
+from dht.closing import close_in_time
 from dht.errors import show
 from dht.handles import HANDLES
 from dht.lateness import Timer
@@ -240,7 +240,7 @@ class PedroDoor:
         """Close the ack sockets whose second is over, and wake up for the next."""
         loop = asyncio.get_running_loop()
         for client in self.handshakes.expired(loop.time()):
-            close_within(self.half_open.pop(client).transport)
+            close_in_time(self.half_open.pop(client).transport)
             self.counts.handshakes_given_up += 1
         soonest = self.handshakes.next_expiry()
         if self._expiry is not None:
@@ -327,7 +327,7 @@ class InfoSocket(_Socket):
     def begin(self) -> None:
         # The address that the client dialled is one that it can reach, also where the door listens at all of them.
         self.transport.write(information(self.transport.get_extra_info("sockname")[0], *self.door.ports))
-        close_within(self.transport)
+        close_in_time(self.transport)
 
 
 class AckSocket(_Socket):
@@ -377,7 +377,7 @@ class DataSocket(_Socket):
     def _silent(self) -> None:
         log.info("a pedro client has not sent its id within %g seconds: closed", FIRST_LINE_S)
         self.door.counts.handshakes_given_up += 1
-        close_within(self.transport)
+        close_in_time(self.transport)
 
     def data_received(self, data: bytes) -> None:
         if self.connection is not None:
@@ -400,7 +400,7 @@ class DataSocket(_Socket):
             if not right:
                 self.door.counts.connections_refused += 1
                 _refused.warning("a pedro client at %s has not said the secret: closed", self.transport.get_extra_info("peername"))
-                close_within(self.transport)
+                close_in_time(self.transport)
                 return
         if self._silence is not None:
             self._silence.cancel()
@@ -419,7 +419,7 @@ class DataSocket(_Socket):
         if ack is None or ack.transport.is_closing():
             self.door.counts.handshakes_given_up += 1
             self.transport.write(FAILED)
-            close_within(self.transport)
+            close_in_time(self.transport)
             return None
         self._ack, ack.data = ack, self
         self.transport.write(OK)
@@ -431,5 +431,5 @@ class DataSocket(_Socket):
         if self.connection is not None:
             self.connection.leave()
         if self._ack is not None:
-            close_within(self._ack.transport)
+            close_in_time(self._ack.transport)
         super().connection_lost(exc)
