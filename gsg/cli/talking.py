@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
 import sys
 from collections.abc import Callable, Coroutine
@@ -29,14 +30,18 @@ peer_option: Callable[[Decorated], Decorated] = click.option(
 
 
 def run(work: Coroutine[Any, Any, None]) -> None:  # Any: what a coroutine yields to the loop
-    """Run to the end; exit 1 with the message of an error of ours, 130 on Ctrl-C, 0 when the reader of our output has gone."""
+    """Run to the end; exit 1 with the message of an error of ours, 0 when the reader of our output has gone.
+
+    Ctrl-C, SIGTERM and a closed terminal end it in order, and the peer is told goodbye: exit 130, 143 or 129, as shells have it.
+    """
+    ended_by = [signal.SIGINT]
     try:
-        asyncio.run(work)
+        asyncio.run(_until_signalled(work, ended_by))
     except GsgError as error:
         click.echo(f"gsg: {error}", err=True)
         sys.exit(2 if isinstance(error, LocalError) else 1)
     except (KeyboardInterrupt, asyncio.CancelledError):
-        sys.exit(128 + signal.SIGINT)
+        sys.exit(128 + ended_by[0])
     except OSError as error:
         if not isinstance(error, BrokenPipeError):
             click.echo(f"gsg: {reason(error)}", err=True)
@@ -44,6 +49,21 @@ def run(work: Coroutine[Any, Any, None]) -> None:  # Any: what a coroutine yield
         # As filters do: `gsg subscribe ... | head` is no failure. The descriptor goes, so that nothing is flushed to it at exit.
         sys.stdout = open("/dev/null", "w")  # noqa: SIM115  # stays open until the process ends
         sys.exit(0)
+
+
+async def _until_signalled(work: Coroutine[Any, Any, None], ended_by: list[signal.Signals]) -> None:  # Any: as in run
+    loop, running = asyncio.get_running_loop(), asyncio.current_task()
+    assert running is not None
+
+    def end(number: signal.Signals) -> None:
+        ended_by[0] = number
+        running.cancel()
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup asks
+            with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):  # not on this system, or in this thread
+                loop.add_signal_handler(number, end, number)
+    await work
 
 
 def parse_address(text: str, *, option: str, example: str, default_host: str = "127.0.0.1") -> tuple[str, int]:
