@@ -8,7 +8,8 @@ The rules:
   Anything else, or nothing within ``handshake_s``, closes the connection and is counted; the peer goes on serving others.
 * Payloads sent in one turn of the event loop leave in one write. Nothing is dropped silently: a link is *congested* above
   HIGH_WATER_BYTES unsent, and closed with a reason above HARD_LIMIT_BYTES.
-* Closing sends what was unsent, then ends; ``on_lost`` is told once for each link that had opened.
+* Closing sends what was unsent, for CLOSE_S at most (:mod:`dht.closing`), then ends; ``on_lost`` is told once for each link that
+  had opened.
 * Two peers that dial each other at the same moment have two links. Each side goes on sending on the first it had, so that the
   order of its frames holds; ``Links.linked`` says which.
 * A greeting with another start number means that the peer was started anew: links to its former life are closed.
@@ -21,6 +22,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, cast
 
 from .ciphers import HANDSHAKE, Cipher, CipherFailed
+from .closing import close_in_time
 from .contacts import Contact
 from .errors import FrameTooLarge, LinkLost
 from .frames import HEADER_BYTES, Framer, header
@@ -341,7 +343,7 @@ class Link(asyncio.Protocol):
         if self._transport is not None:
             if self._cipher is not None and self._cipher.established:
                 self._transport.write(self._cipher.farewell())
-            self._transport.close()
+            close_in_time(self._transport)
 
     def abort(self, reason: str) -> None:
         """End the link at once; what is unsent is lost with it."""

@@ -22,12 +22,15 @@ from types import TracebackType
 from typing import Self
 
 from .ciphers import Ciphers
+from .closing import CLOSE_S
 from .contacts import Contact, is_reachable_literal
 from .errors import Address, AddressInUse, BadContact, DialBroke, NotOpen, PeerUnreachable, WrongPeer
 from .greeting import WRONG_PEER, Claimed, Greeting, Proved
+from .handles import HANDLES
 from .identity import PeerId
 from .lateness import Timer, late_s
 from .link import Link, LinkState
+from .log_rate import LogRate
 from .membership import Membership, Refusal
 
 MAX_LINKS = 4096
@@ -42,10 +45,9 @@ DIALS = 2
 hello; or there is no hello in time, and this side was stopped meanwhile, or nothing came from anybody else either, so it may be
 this side that does not get to reading. One that has no place for another link breaks it too, and is asked twice."""
 
-CLOSE_S = 5.0
-"""How long leaving waits for the other sides to take what is unsent, in seconds."""
-
 BACKLOG = 1024
+
+_refused = LogRate(logging.getLogger(__name__))
 
 
 class Links:
@@ -289,6 +291,11 @@ class Links:
         sock = None if transport is None else transport.get_extra_info("socket")
         if sock is not None:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            if not link.dialled and HANDLES.beyond() > 0:
+                self.counts["too few file handles"] += 1
+                _refused.warning("a link from %s is refused: %s", sock.getpeername()[0], HANDLES.problem())
+                link.abort("this peer has no file handle for another link")
+                return
         if self._closing or len(self._connections) > self._max_links:
             self.counts["too many links" if not self._closing else "came while stopping"] += 1
             link.abort("this peer has no place for another link")

@@ -26,6 +26,7 @@ from .errors import (
     Refused,
     RemoteError,
     Stale,
+    TooLarge,
     TooManyTokens,
     Unsupported,
 )
@@ -70,6 +71,7 @@ __all__ = [
     "Stale",
     "Subscription",
     "Symbol",
+    "TooLarge",
     "TooManyTokens",
     "Unsupported",
     "connect",

@@ -1,26 +1,35 @@
-"""The differences of one subscription that nobody has read yet: bounded, and never silently short.
+"""The differences of one subscription that nobody has read yet: bounded by number and by bytes, and never silently short.
 
 What happens at the limit is the subscriber's choice (:class:`Overflow`). With ``resync``, differences of the same row are merged
 into their sum, which loses no row: what is read afterwards still leads from what was read before to the answer. Events cannot be
 merged; if merging does not make room, the oldest events go, and the next read raises Overrun with their number.
+
+Several backlogs may share a bound (:class:`Room`), as those of one client do: there the largest of them makes room.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
+from itertools import islice
 from math import inf
+
+import msgspec
 
 from .errors import LocalError, Overrun
 from .rows import Change, Row, Sign
 
 LIMIT = 100_000
 """Differences kept unread per subscription unless the subscriber says otherwise."""
+LIMIT_BYTES = 16 * 1024 * 1024
+"""Bytes of rows, as they travel, that are kept unread per subscription."""
+
+_encode = msgspec.msgpack.Encoder().encode
 
 
 class Overflow(StrEnum):
-    """What happens when a subscription holds as many unread differences as it may."""
+    """What happens when a subscription holds as many unread differences, or bytes of them, as it may."""
 
     RESYNC = "resync"
     """Rows are told as their sum, none is lost; then the oldest events go. An answer larger than the limit is kept whole."""
@@ -47,12 +56,80 @@ def check_limit(limit: int, most: float = inf) -> int:
     return limit
 
 
+class Room:
+    """How many bytes several backlogs may hold together; beyond, the largest of them makes room, as at its own limit.
+
+    ``within``: a larger room that it shares, as the clients of a door do.
+    """
+
+    __slots__ = ("_backlogs", "_limit_bytes", "_parts", "_until_bytes", "_within", "held_bytes")
+
+    def __init__(self, limit_bytes: int, within: Room | None = None) -> None:
+        self.held_bytes = 0
+        self._limit_bytes = limit_bytes
+        self._until_bytes = limit_bytes
+        self._within = within
+        self._backlogs: set[Backlog] = set()
+        """Bounded by the subscriptions of a client."""
+        self._parts: set[Room] = set()
+        """Bounded by the clients of a door."""
+        if within is not None:
+            within._parts.add(self)
+
+    def leave(self) -> None:
+        """Whoever had it is gone, with its backlogs."""
+        for backlog in list(self._backlogs):
+            backlog.share(None)
+        if self._within is not None:
+            self._within._parts.discard(self)
+
+    def hold(self, more_bytes: int) -> None:
+        """A backlog of it has grown, or shrunk by a negative number."""
+        self.held_bytes += more_bytes
+        if self._within is not None:
+            self._within.hold(more_bytes)
+
+    def make_room(self) -> None:
+        """Where more is held than may be, let the largest backlogs give up what they can."""
+        if self.held_bytes > self._until_bytes:
+            enough_bytes = _enough(self._limit_bytes)
+            for backlog in sorted(self._all(), key=Backlog.held_bytes, reverse=True):
+                if self.held_bytes <= enough_bytes:
+                    break
+                backlog.give_up(self.held_bytes - enough_bytes)
+        if self.held_bytes <= self._limit_bytes:
+            self._until_bytes = self._limit_bytes
+        elif self.held_bytes > self._until_bytes:
+            # Rows of facts are kept whole: it is tried again when as much has come once more.
+            self._until_bytes = 2 * self.held_bytes
+        if self._within is not None:
+            self._within.make_room()
+
+    def _all(self) -> Iterator[Backlog]:
+        yield from self._backlogs
+        for part in self._parts:
+            yield from part._all()
+
+
 class Backlog:
     """A bounded queue of differences."""
 
-    __slots__ = ("_changes", "_limit", "_lost", "_overflow", "_room_until", "full", "lost")
+    __slots__ = (
+        "_bytes",
+        "_bytes_until",
+        "_changes",
+        "_limit",
+        "_limit_bytes",
+        "_lost",
+        "_overflow",
+        "_room",
+        "_room_until",
+        "_too_many_bytes",
+        "full",
+        "lost",
+    )
 
-    def __init__(self, limit: int = LIMIT, overflow: Overflow = Overflow.RESYNC) -> None:
+    def __init__(self, limit: int = LIMIT, overflow: Overflow = Overflow.RESYNC, *, limit_bytes: int = LIMIT_BYTES) -> None:
         self.full = False
         """Whether more came than may be kept, with ``error``: the subscription is to end, and nothing more is kept."""
         self.lost = 0
@@ -61,31 +138,63 @@ class Backlog:
         # Most subscriptions have nothing unread at most times, and an empty deque takes 600 bytes.
         self._changes: deque[Change] | None = None
         self._limit = limit
+        self._limit_bytes = limit_bytes
         self._room_until = limit
+        self._bytes_until = limit_bytes
+        self._bytes = 0
+        """Of the rows that are kept."""
         self._lost = 0
         """Those of which the reader has not been told."""
+        self._too_many_bytes = False
+        """Whether the last of them went for their bytes."""
+        self._room: Room | None = None
 
     def __len__(self) -> int:
         return 0 if self._changes is None else len(self._changes)
+
+    def held_bytes(self) -> int:
+        """Bytes of the rows that are kept, as they travel."""
+        return self._bytes
+
+    def share(self, room: Room | None) -> None:
+        """Count in a room that others share, or in none any more."""
+        if self._room is not None:
+            self._room.hold(-self._bytes)
+            self._room._backlogs.discard(self)
+        self._room = room
+        if room is not None:
+            room._backlogs.add(self)
+            room.hold(self._bytes)
+            room.make_room()
 
     def extend(self, changes: Iterable[Change]) -> None:
         """Keep differences until they are read."""
         if self.full:
             return
         kept: deque[Change] = deque() if self._changes is None else self._changes
-        kept.extend(changes)
-        if len(kept) > self._room_until:
-            self._make_room(kept)
+        come = list(changes)
+        kept.extend(come)
+        self._hold(_bytes_of(come))
+        if len(kept) > self._room_until or self._bytes > self._bytes_until:
+            self._make_room(kept, self._limit, self._limit_bytes)
         # Merging may leave nothing: what came went again.
         self._changes = kept or None
+        if self._room is not None:
+            self._room.make_room()
+
+    def give_up(self, some_bytes: int) -> None:
+        """Let so many bytes go, if that can be, for others who share the room; one difference is left at least."""
+        if self._changes is not None:
+            self._make_room(self._changes, self._limit, max(0, self._bytes - some_bytes))
+            self._changes = self._changes or None
 
     def popleft(self) -> Change | None:
         """The oldest difference, or None. Raises Overrun once after events were lost."""
         oldest = self.take(1)
         return oldest[0] if oldest else None
 
-    def take(self, most: int) -> list[Change]:
-        """The oldest differences, at most so many. Raises Overrun once after events were lost."""
+    def take(self, most: int, most_bytes: float = inf) -> list[Change]:
+        """The oldest differences, at most so many, and of so many bytes or one. Raises Overrun once after events were lost."""
         if self._lost:
             lost, self._lost = self._lost, 0
             if self._overflow is Overflow.DROP_OLDEST:
@@ -93,58 +202,115 @@ class Backlog:
             else:
                 what, beyond = "events", "rows that are state are complete"
             raise Overrun(
-                f"{lost} {what} were dropped because {self._limit} differences were waiting to be read; "
-                f"{beyond}: go on reading, read faster, or subscribe with a higher limit",
+                f"{lost} {what} were dropped because {self._waiting} were waiting to be read; "
+                f"{beyond}: go on reading, read faster, or {self._next_step}",
                 lost=lost,
             )
         kept = self._changes
         if kept is None:
             return []
-        if len(kept) <= most:
-            self._changes = None
-            return list(kept)
-        popleft = kept.popleft
-        return [popleft() for _ in range(most)]
+        if len(kept) > most or self._bytes > most_bytes:
+            number = most if most_bytes == inf else _how_many(kept, most, most_bytes)
+            if number < len(kept):
+                popleft = kept.popleft
+                taken = [popleft() for _ in range(number)]
+                self._hold(-_bytes_of(taken))
+                return taken
+        self._changes = None
+        self._hold(-self._bytes)
+        self._room_until, self._bytes_until = self._limit, self._limit_bytes
+        return list(kept)
 
-    def _make_room(self, kept: deque[Change]) -> None:
+    @property
+    def _waiting(self) -> str:
+        return (
+            f"{self._limit_bytes} bytes of rows, or more of all its reader's,"
+            if self._too_many_bytes
+            else f"{self._limit} differences"
+        )
+
+    @property
+    def _next_step(self) -> str:
+        return "ask for less of each row" if self._too_many_bytes else "subscribe with a higher limit"
+
+    def _hold(self, more_bytes: int) -> None:
+        self._bytes += more_bytes
+        if self._room is not None:
+            self._room.hold(more_bytes)
+
+    def _make_room(self, kept: deque[Change], limit: int, limit_bytes: int) -> None:
+        self._too_many_bytes = len(kept) <= limit
         if self._overflow is Overflow.RESYNC:
-            self._merge(kept)
+            self._merge(kept, limit, limit_bytes)
             return
-        beyond = len(kept) - self._limit
-        self.lost += beyond
+        drop = kept.pop if self._overflow is Overflow.ERROR else kept.popleft
+        dropped: list[Change] = []
+        while kept and (len(kept) > limit or (self._bytes > limit_bytes and len(kept) > 1)):
+            dropped.append(drop())
+            self._hold(-_bytes_of(dropped[-1:]))
+        self.lost += len(dropped)
         if self._overflow is Overflow.ERROR:
             self.full = True
-            for _ in range(beyond):
-                kept.pop()
-            return
-        self._lost += beyond
-        for _ in range(beyond):
-            kept.popleft()
+        else:
+            self._lost += len(dropped)
 
     def overrun(self) -> Overrun:
         """Why the subscription ends when it is full."""
         return Overrun(
-            f"the subscription has ended because {self._limit} differences were waiting to be read, as overflow='error' asks; "
-            "read faster, subscribe with a higher limit, or choose another overflow",
+            f"the subscription has ended because {self._waiting} were waiting to be read, as overflow='error' asks; "
+            f"read faster, {self._next_step}, or choose another overflow",
             lost=self.lost,
         )
 
-    def _merge(self, kept: deque[Change]) -> None:
+    def _merge(self, kept: deque[Change], limit: int, limit_bytes: int) -> None:
         sums: dict[Row, int] = {}
-        events: list[Change] = []
+        events: deque[Change] = deque()
         for sign, row in kept:
             if sign is Sign.EVENT:
                 events.append((sign, row))
             else:
                 sums[row] = sums.get(row, 0) + sign
-        room = max(0, self._limit - sum(map(abs, sums.values())))
-        if len(events) > room:
-            self._lost += len(events) - room
-            self.lost += len(events) - room
-            events = events[len(events) - room :]
         kept.clear()
         for row, total in sorted(sums.items(), key=lambda entry: entry[1]):
             kept.extend([(Sign.PLUS if total > 0 else Sign.MINUS, row)] * abs(total))
+        of_rows, of_events = _bytes_of(kept), _bytes_of(events)
+        room = max(0, limit - len(kept))
+        # More goes than has to, so that this is not done again at the next event.
+        room_bytes = max(0, _enough(limit_bytes) - of_rows) if of_rows + of_events > limit_bytes else inf
+        lost, at_least = 0, 0 if kept else 1
+        while len(events) > room or (of_events > room_bytes and len(events) > at_least):
+            of_events -= _bytes_of([events.popleft()])
+            lost += 1
+        self._lost += lost
+        self.lost += lost
         kept.extend(events)
+        self._hold(of_rows + of_events - self._bytes)
         # An answer larger than the limit is kept whole; merging again waits until as much has come once more.
         self._room_until = max(self._limit, 2 * len(kept))
+        self._bytes_until = max(self._limit_bytes, 2 * of_rows)
+
+
+def _enough(limit_bytes: int) -> int:
+    return limit_bytes - limit_bytes // 4
+
+
+def _how_many(kept: deque[Change], most: int, most_bytes: float) -> int:
+    """How many of the oldest differences have so many bytes together: one at least."""
+    filled = number = 0
+    for change in islice(kept, most):
+        filled += _bytes_of([change])
+        if filled > most_bytes and number:
+            break
+        number += 1
+    return number
+
+
+def _bytes_of(changes: Iterable[Change]) -> int:
+    """The bytes of rows as they travel."""
+    terms = [row.terms for _, row in changes]
+    try:
+        # Without the list's own head, so that parts add up to the whole.
+        return len(_encode(terms)) - (1 if len(terms) < 16 else 3 if len(terms) < 65_536 else 5)
+    except (UnicodeEncodeError, RecursionError, OverflowError):
+        # A space of its own may hold what cannot travel.
+        return sum(len(str(term)) for items in terms for term in items)

@@ -16,13 +16,13 @@ from urllib.parse import urlsplit
 import msgspec
 from websockets.asyncio.client import ClientConnection
 from websockets.asyncio.client import connect as websocket_connect
-from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage, InvalidURI
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage, InvalidStatus, InvalidURI
 
 from . import model
 from .audiences import audience_of
 from .backlog import LIMIT, Overflow, check_limit, overflow_of
 from .client_subscription import ClientSubscription
-from .errors import DoorClosed, GsgError, LocalError, Overrun, PeerMisbehaved, PeerUnreachable, Refused, Stale, reason
+from .errors import DoorClosed, GsgError, LocalError, Overrun, PeerMisbehaved, PeerUnreachable, Refused, Stale, TooLarge, reason
 from .explanations import HeldKey, Holding, Plan, Why, WhyNot
 from .features import Key
 from .http.protocol import (
@@ -74,6 +74,8 @@ log = logging.getLogger(__name__)
 
 DEFAULT_URL = "http://127.0.0.1:8470"
 OPEN_TIMEOUT_S = 5.0
+SHOWN_BYTES = 1_000
+"""How much is repeated of what a server says that lets a client not in."""
 CONNECT_AGAIN = "connect again, here or at another peer"
 SUBSCRIBE_AGAIN = (
     "connect and subscribe again, here or at another peer: rows begin again with a snapshot, and events in between are not told"
@@ -128,6 +130,12 @@ class Client:
             raise PeerUnreachable(
                 f"what answers at {self.url} is no HTTP door: {error}; expected the address that `gsg peer` prints after "
                 "`http door at` (its --http), not that of --listen or --pedro; name it with --peer URL or GSG_PEER"
+            ) from None
+        except InvalidStatus as error:
+            status, body = error.response.status_code, bytes(error.response.body or b"")[:SHOWN_BYTES].decode("utf-8", "replace")
+            said = " ".join(body.split()) or error.response.reason_phrase
+            raise PeerUnreachable(
+                f"what answers at {self.url} lets this client not in (HTTP {status}): {said if said.isprintable() else ascii(said)}"
             ) from None
         except (OSError, InvalidHandshake, InvalidURI, EOFError, UnicodeError) as error:
             # TLS has no words of the system's.
@@ -312,6 +320,10 @@ class Client:
         encoded = self._encode(request)
         if not isinstance(request, (Insert, Retract, Notify)):  # whose tuples were checked
             _check(encoded)
+        if len(encoded) > MAX_MESSAGE_BYTES:
+            raise TooLarge(
+                f"a request of {len(encoded):,} bytes; expected at most {MAX_MESSAGE_BYTES:,}: it would end the connection"
+            )
         future = self._waiting[request.request] = asyncio.get_running_loop().create_future()
         try:
             await self._websocket.send(encoded)
@@ -426,7 +438,7 @@ _decode_request = msgspec.msgpack.Decoder(Request).decode
 
 
 def _check(encoded: bytes) -> None:
-    """Raise LocalError for what a peer would take for no request: it would end the connection, and all that goes by it."""
+    """Raise LocalError for what a peer would take for no request, before it is sent."""
     try:
         _decode_request(encoded)
     except msgspec.MsgspecError as error:

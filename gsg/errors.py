@@ -7,6 +7,7 @@
     │   ├── BadQuery            a query that parses and can have no meaning
     │   ├── Unsupported         understood, and refused by name
     │   ├── TooManyTokens       a subscription would hold more than it may: how many tokens, and the limit
+    │   ├── TooLarge            a row, an answer or a request is longer than a message may be
     │   ├── Overrun             the reader was too slow: events were dropped, and how many
     │   ├── BadData             the data directory of a peer cannot be used: damaged, newer, in use, or not to be written to
     │   ├── BadNetwork          a network's secret or list of peers that is none
@@ -82,6 +83,10 @@ class TooManyTokens(LocalError):
         super().__init__(problem)
         self.tokens = tokens
         self.limit = limit
+
+
+class TooLarge(LocalError):
+    """A row, an answer or a request is longer than a message may be: of a row, the subscription has ended, and others go on."""
 
 
 class Overrun(LocalError):

@@ -6,9 +6,10 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
+from math import inf
 from typing import Self
 
-from .backlog import LIMIT, Backlog, Overflow
+from .backlog import LIMIT, Backlog, Overflow, Room
 from .errors import GsgError, Overrun, Stale
 from .rows import Change, Row
 from .subscription import Callback, tell
@@ -92,28 +93,49 @@ class LiveSubscription:
         Raises what else ended the subscription; and, once each, Overrun where events had to be dropped, and Stale where rows may be
         out of date for some time.
         """
-        while not len(self._backlog) and self._overrun is None and self._stale is None:
-            if self._ended:
-                if self._error is not None:
-                    # Again each time; whoever goes on reading all the same is not to keep everybody else waiting.
-                    await asyncio.sleep(0)
-                    raise self._error
-                return []
+        await self.wait()
+        return self.take(most)
+
+    async def wait(self) -> None:
+        """Wait until :meth:`take` has something to give or to raise, or the subscription has ended."""
+        while not self._has_news():
             if self._news is None:
                 self._news = asyncio.Event()
             await self._news.wait()
+        if self._error is not None and not len(self._backlog):
+            # Whoever goes on reading what has ended is not to keep everybody else waiting.
+            await asyncio.sleep(0)
+
+    def take(self, most: int, most_bytes: float = inf) -> list[Change]:
+        """As :meth:`batch` of what is there, of so many bytes or one difference; empty also where there is nothing yet."""
         if self._overrun is not None:
             overrun, self._overrun = self._overrun, None
             raise overrun
         if self._stale is not None:
             stale, self._stale = self._stale, None
             raise stale
-        return self._backlog.take(most)
+        if self._ended and self._error is not None and not len(self._backlog):
+            raise self._error
+        return self._backlog.take(most, most_bytes)
+
+    def share(self, room: Room | None) -> None:
+        """Count what is unread in a room that is shared with other subscriptions."""
+        self._backlog.share(room)
+
+    def _has_news(self) -> bool:
+        self._end_if_full()
+        return bool(len(self._backlog)) or self._overrun is not None or self._stale is not None or self._ended
+
+    def _end_if_full(self) -> None:
+        if self._backlog.full and not self._ended:
+            self.ended(self._backlog.overrun())
+            self._on_full()
 
     async def close(self) -> None:
         """End the subscription: nothing more comes, not even what was not read. Closing twice is allowed."""
         self._closed = True
         self._lost_before = self.lost
+        self._backlog.share(None)
         self._backlog = Backlog()
         self._error = self._overrun = self._stale = None
         if not self._ended:
@@ -132,9 +154,7 @@ class LiveSubscription:
             return
         if self._callback is None:
             self._backlog.extend(changes)
-            if self._backlog.full and not self._ended:
-                self.ended(self._backlog.overrun())
-                self._on_full()
+            self._end_if_full()
             self._wake()
             return
         self.failures += tell(self._callback, changes, self.variables)

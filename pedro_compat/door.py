@@ -16,11 +16,16 @@ import logging
 import socket
 import time
 from collections.abc import Callable, Coroutine, Iterable
+from ipaddress import ip_address
 from random import SystemRandom
 from types import TracebackType
 from typing import Self, cast
 
+from dht.closing import close_in_time
+from dht.errors import show
+from dht.handles import HANDLES
 from dht.lateness import Timer
+from dht.log_rate import LogRate
 from gsg.errors import DoorClosed, reason
 from gsg.memories import Memory
 from gsg.messages import Count
@@ -40,6 +45,7 @@ from .trust import Allowed, Gate, checked_secret
 from .turns import Turns
 
 log = logging.getLogger(__name__)
+_refused = LogRate(log)
 
 MAX_CLIENTS = 10_000
 """Sockets served at once: info and data connections, those that have not sent their id included. One more is closed at once. Ack
@@ -131,6 +137,12 @@ class PedroDoor:
             ) from None
         self.port = info
         self.ports = (ack, data)
+        if self._is_open:
+            log.warning(
+                "the pedro door at %s serves whoever reaches it, without a secret: bind it to loopback with "
+                "--pedro 127.0.0.1:PORT, or say whom it serves with --pedro-allow or --pedro-secret",
+                show(self.host, self.port),
+            )
         await self._group.__aenter__()
         self.peer.counters.add(self._counted)
         if self.arrivals is not None and self.arrivals.remember_s:
@@ -175,6 +187,12 @@ class PedroDoor:
         bound: int = server.sockets[0].getsockname()[1]
         return bound
 
+    @property
+    def _is_open(self) -> bool:
+        """Whether strangers are served: from other hosts, with no secret."""
+        hosts = [ip_address(listening.getsockname()[0]) for server in self._servers for listening in server.sockets]
+        return self.allowed.everybody and self.secret is None and not all(host.is_loopback for host in hosts)
+
     # --- what the sockets tell ---------------------------------------------------------------------------------------------
 
     def _counted(self) -> list[Count]:
@@ -193,9 +211,11 @@ class PedroDoor:
         if not served:
             return True
         self._served += 1
-        if self._served > MAX_CLIENTS:
+        beyond = HANDLES.beyond() > 0
+        if beyond or self._served > MAX_CLIENTS:
             self.counts.connections_refused += 1
-            log.warning("a connection is refused: %d are served already", MAX_CLIENTS)
+            problem = HANDLES.problem() if beyond else f"{MAX_CLIENTS} are served already"
+            _refused.warning("a connection from %s is refused: %s", host, problem)
             connected.transport.abort()
             return False
         return True
@@ -220,7 +240,7 @@ class PedroDoor:
         """Close the ack sockets whose second is over, and wake up for the next."""
         loop = asyncio.get_running_loop()
         for client in self.handshakes.expired(loop.time()):
-            self.half_open.pop(client).transport.close()
+            close_in_time(self.half_open.pop(client).transport)
             self.counts.handshakes_given_up += 1
         soonest = self.handshakes.next_expiry()
         if self._expiry is not None:
@@ -307,7 +327,7 @@ class InfoSocket(_Socket):
     def begin(self) -> None:
         # The address that the client dialled is one that it can reach, also where the door listens at all of them.
         self.transport.write(information(self.transport.get_extra_info("sockname")[0], *self.door.ports))
-        self.transport.close()
+        close_in_time(self.transport)
 
 
 class AckSocket(_Socket):
@@ -357,7 +377,7 @@ class DataSocket(_Socket):
     def _silent(self) -> None:
         log.info("a pedro client has not sent its id within %g seconds: closed", FIRST_LINE_S)
         self.door.counts.handshakes_given_up += 1
-        self.transport.close()
+        close_in_time(self.transport)
 
     def data_received(self, data: bytes) -> None:
         if self.connection is not None:
@@ -379,8 +399,8 @@ class DataSocket(_Socket):
             self._ack.transport.write(acknowledgement(int(right)))
             if not right:
                 self.door.counts.connections_refused += 1
-                log.warning("a pedro client at %s has not said the secret: closed", self.transport.get_extra_info("peername"))
-                self.transport.close()
+                _refused.warning("a pedro client at %s has not said the secret: closed", self.transport.get_extra_info("peername"))
+                close_in_time(self.transport)
                 return
         if self._silence is not None:
             self._silence.cancel()
@@ -399,7 +419,7 @@ class DataSocket(_Socket):
         if ack is None or ack.transport.is_closing():
             self.door.counts.handshakes_given_up += 1
             self.transport.write(FAILED)
-            self.transport.close()
+            close_in_time(self.transport)
             return None
         self._ack, ack.data = ack, self
         self.transport.write(OK)
@@ -411,5 +431,5 @@ class DataSocket(_Socket):
         if self.connection is not None:
             self.connection.leave()
         if self._ack is not None:
-            self._ack.transport.close()
+            close_in_time(self._ack.transport)
         super().connection_lost(exc)

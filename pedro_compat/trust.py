@@ -32,6 +32,11 @@ class Allowed:
     def __init__(self, networks: Iterable[str] = ()) -> None:
         self._networks: list[IPv4Network | IPv6Network] = [_network(text) for text in networks]
 
+    @property
+    def everybody(self) -> bool:
+        """Whether no network is named."""
+        return not self._networks
+
     def admits(self, address: str) -> bool:
         """Whether a client at this address is served."""
         if not self._networks:

@@ -71,6 +71,13 @@ class Folder(click.Path):
     help="The HTTP door for gsg publish, subscribe and status; 'none' for none.",
 )
 @click.option(
+    "--http-host",
+    "http_hosts",
+    multiple=True,
+    metavar="NAME",
+    help="A name of the HTTP door besides its addresses and localhost; may be given several times.",
+)
+@click.option(
     "--data",
     type=Folder(),
     metavar="DIR",
@@ -98,6 +105,7 @@ def command(
     listen: str,
     joins: tuple[str, ...],
     http: str,
+    http_hosts: tuple[str, ...],
     pedro: str | None,
     data: Path | None,
     trace: Path | None,
@@ -144,6 +152,7 @@ def command(
                     None if http == "none" else parse_address(http, option="--http", example=DEFAULT_HTTP),
                     pedro_address,
                     options,
+                    http_hosts=http_hosts,
                     data=data,
                     trace=trace,
                     anchor=anchor,
@@ -175,6 +184,7 @@ async def _serve(
     pedro: tuple[str, int] | None,
     pedro_options: PedroOptions,
     *,
+    http_hosts: tuple[str, ...],
     data: Path | None,
     trace: Path | None,
     anchor: str,
@@ -211,7 +221,7 @@ async def _serve(
         if http is not None:
             from ..http.door import HttpDoor
 
-            http_door = await doors.enter_async_context(HttpDoor(peer, *http))
+            http_door = await doors.enter_async_context(HttpDoor(peer, *http, names=http_hosts))
         pedro_door = None if pedro is None else await doors.enter_async_context(pedro_options.door(peer, *pedro))
         peer.counters.add(outlet.counts)
         contact = peer.contact

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
 import sys
 from collections.abc import Callable, Coroutine
@@ -38,17 +39,22 @@ def run(
     work: Coroutine[Any, Any, None],  # Any: what a coroutine yields to the loop
     *,
     complain: Callable[[str], None] = complain,
-    interrupted: Callable[[], int] = lambda: 128 + signal.SIGINT,
+    interrupted: Callable[[], int] | None = None,
 ) -> None:
     """Run to the end; exit 1 with the message of an error of ours, 2 where it is the caller's, 0 when the reader of our output has
-    gone, and with ``interrupted`` (130) on Ctrl-C."""
+    gone.
+
+    Ctrl-C, SIGTERM and a closed terminal end it in order, and the peer is told goodbye: exit 130, 143 or 129, as shells have it.
+    Where signals are somebody else's affair, ``interrupted()`` says with what it ends then.
+    """
+    ended_by = [signal.SIGINT]
     try:
-        asyncio.run(work)
+        asyncio.run(_until_signalled(work, ended_by) if interrupted is None else work)
     except GsgError as error:
         complain(str(error))
         sys.exit(2 if isinstance(error, LocalError) else 1)
     except (KeyboardInterrupt, asyncio.CancelledError):
-        sys.exit(interrupted())
+        sys.exit(128 + ended_by[0] if interrupted is None else interrupted())
     except OSError as error:
         if not isinstance(error, BrokenPipeError):
             complain(reason(error))
@@ -56,6 +62,21 @@ def run(
         # As filters do: `gsg subscribe ... | head` is no failure. The descriptor goes, so that nothing is flushed to it at exit.
         sys.stdout = open("/dev/null", "w")  # noqa: SIM115  # stays open until the process ends
         sys.exit(0)
+
+
+async def _until_signalled(work: Coroutine[Any, Any, None], ended_by: list[signal.Signals]) -> None:  # Any: as in run
+    loop, running = asyncio.get_running_loop(), asyncio.current_task()
+    assert running is not None
+
+    def end(number: signal.Signals) -> None:
+        ended_by[0] = number
+        running.cancel()
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup asks
+            with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):  # not on this system, or in this thread
+                loop.add_signal_handler(number, end, number)
+    await work
 
 
 def parse_address(text: str, *, option: str, example: str, default_host: str = "127.0.0.1") -> tuple[str, int]:

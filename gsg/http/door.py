@@ -1,4 +1,7 @@
-"""The HTTP server of a peer: WebSocket at ``/v1``, status as JSON at ``/status``."""
+"""The HTTP server of a peer: WebSocket at ``/v1``, status as JSON at ``/status``.
+
+Every request passes the gate first: whether there is a place for it, and whether it was meant for this peer (hosts.py).
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,8 @@ import asyncio
 import contextlib
 import logging
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterable
+from ipaddress import ip_address
 from types import TracebackType
 from typing import Self
 
@@ -16,26 +20,37 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route, WebSocketRoute
+from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from dht.errors import show
+from dht.log_rate import LogRate
 
+from ..backlog import Room
 from ..errors import DoorClosed, reason
 from ..messages import Count
 from ..peer import Peer
+from .connections import CLOSE_SWEEPS, Connection, Connections
+from .hosts import Hosts, Refusal
 from .protocol import MAX_MESSAGE_BYTES
+from .server import REFUSAL, Server, protocols
 from .session import Session, report
 
 log = logging.getLogger(__name__)
+_refused = LogRate(log)
+_cut_off = LogRate(log)
 
 BACKLOG = 128
 MAX_CLIENTS = 1_000
 """WebSockets served at once; one more is answered 503."""
-CLOSE_S = 3
+UNREAD_BYTES = 256 * 1024 * 1024
+"""Bytes of rows that wait for all clients together: beyond, the longest backlogs make room (:mod:`gsg.backlog`)."""
+CLOSE_S = CLOSE_SWEEPS
 """How long leaving waits for clients to take what was sent before their connections are cut."""
 
 PING_S = 20
-"""How often a client is asked whether it lives, and how long it may take to answer: one that answers nothing is cut off."""
+"""How often a client is asked whether it lives, and how long it may take to answer: one that answers nothing is cut off, CLOSE_S
+later at the latest."""
 
 _ABOUT = """A peer of the Global Semantic Graph router.
 
@@ -46,41 +61,45 @@ WebSocket /v1    publish and subscribe; use the command gsg, or gsg.connect() in
 
 class _TrueAlarms(logging.Filter):
     """Drops what uvicorn says, as of an error, of a WebSocket that was answered with an HTTP response, although ASGI allows it, and
-    of requests that it cancels CLOSE_S after the door has begun to close: their clients are told that the peer has stopped."""
+    of requests that it cancels CLOSE_S after the door has begun to close: their clients are told that the peer has stopped; and
+    what it says of strangers without their address, as server.py says it with that."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether to log it."""
         if record.exc_info and record.exc_info[0] is asyncio.CancelledError:
             return False
-        return not record.getMessage().startswith(("ASGI callable returned without completing handshake", "Cancel "))
+        return not record.getMessage().startswith(("ASGI callable returned without completing handshake", "Cancel ", "Invalid "))
 
 
 _TRUE_ALARMS = _TrueAlarms()
 
 
-class _Server(uvicorn.Server):
-    """Leaves signals to the program that it runs in."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-
 class HttpDoor:
-    """Serves one peer; an async context manager. Port 0 takes a free one; entering raises DoorClosed when the port is taken."""
+    """Serves one peer; an async context manager. Port 0 takes a free one; entering raises DoorClosed when the port is taken.
 
-    def __init__(self, peer: Peer, host: str = "127.0.0.1", port: int = 8470) -> None:
+    ``names``: what the peer's host is called besides its addresses, ``localhost`` and ``host``: no page by another name is served.
+    Raises LocalError for a name that is none.
+    """
+
+    def __init__(self, peer: Peer, host: str = "127.0.0.1", port: int = 8470, *, names: Iterable[str] = ()) -> None:
         self.host = host
         self.port = port
         self._peer = peer
+        self._hosts = Hosts(host, names)
+        self._connections = Connections(self._ended)
+        self._unread = Room(UNREAD_BYTES)
         self._socket: socket.socket | None = None
         self._group = asyncio.TaskGroup()
         self._clients = 0
         self._lost = 0
-        """Clients that ended without a goodbye."""
+        """Clients that ended without a goodbye, or did not read."""
+        self._refusals = 0
+        http, websocket = protocols(self._connections)
         config = uvicorn.Config(
-            self._application(),
+            self._gate(self._application()),
             log_config=None,
+            http=http,
+            ws=websocket,
             access_log=False,
             lifespan="off",
             ws_max_size=MAX_MESSAGE_BYTES,
@@ -90,7 +109,7 @@ class HttpDoor:
             ws_ping_timeout=PING_S,
             timeout_graceful_shutdown=CLOSE_S,
         )
-        self._server = _Server(config)
+        self._server = Server(config, self._connections)
         logging.getLogger("uvicorn.error").addFilter(_TRUE_ALARMS)  # once, however many doors there are
 
     @property
@@ -117,6 +136,12 @@ class HttpDoor:
         await self._group.__aenter__()
         self._group.create_task(self._server.serve(sockets=[listening]))
         self._peer.counters.add(self._counted)
+        if not ip_address(listening.getsockname()[0]).is_loopback:
+            log.warning(
+                "the HTTP door at %s serves whoever reaches it, without a password and in plain text, all that the peer may do; "
+                "bind it to loopback with --http 127.0.0.1:PORT, or let a packet filter or a network of your own keep others out",
+                show(self.host, self.port),
+            )
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -128,20 +153,48 @@ class HttpDoor:
             # The caller's own error is the caller's: the group is to wait for the server, not to wrap it.
             await self._group.__aexit__(None, None, None)
         finally:
+            self._connections.abort_all()
             self._socket.close()
 
     def _counted(self) -> list[Count]:
-        return [Count("http_clients_lost", self._lost)]
+        return [
+            Count("http_clients_lost", self._lost),
+            Count("http_connections_refused", self._connections.refused),
+            Count("http_requests_refused", self._refusals),
+        ]
 
-    def _refusal(self, websocket: WebSocket) -> Response | None:
-        # Browsers let any page open a WebSocket to the loopback and say in Origin which it is (RFC 6455, section 10.2).
-        origin = websocket.headers.get("origin")
-        host = websocket.headers.get("host", "")
-        if origin is not None and origin.lower() not in (f"http://{host}".lower(), f"https://{host}".lower()):
-            return PlainTextResponse(f"a page of {origin} may not talk to the peer at {host}\n", 403)
-        if self._clients >= MAX_CLIENTS:
-            return PlainTextResponse(f"{MAX_CLIENTS} clients are served already; try again later\n", 503)
-        return None
+    def _ended(self, connection: Connection, died_of: str) -> None:
+        """The sweep cuts a connection off. A WebSocket's session counts itself, as one that has ended without a goodbye."""
+        self._lost += not connection.is_websocket
+        _cut_off.warning("a client at %s is cut off: it %s", connection.client, died_of)
+
+    def _gate(self, application: Starlette) -> ASGIApp:
+        async def gate(scope: Scope, receive: Receive, send: Send) -> None:
+            refusal = self._refusal(scope)
+            if refusal is None:
+                await application(scope, receive, send)
+                return
+            self._refusals += 1
+            host, port = scope.get("client") or ("nowhere", 0)
+            _refused.warning("a client at %s is refused: %s", show(host, port), refusal.reason)
+            response = PlainTextResponse(f"{refusal.reason}\n", refusal.status, headers={"connection": "close"})
+            if scope["type"] == "http":
+                await response(scope, receive, send)
+                return
+            with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # it has left
+                websocket = WebSocket(scope, receive, send)
+                await websocket.send_denial_response(response)
+
+        return gate
+
+    def _refusal(self, scope: Scope) -> Refusal | None:
+        problem = scope["state"].get(REFUSAL)
+        if problem is not None:
+            return Refusal(503, problem)
+        refusal = self._hosts.refusal(scope["raw_path"], scope["headers"])
+        if refusal is None and scope["type"] == "websocket" and self._clients >= MAX_CLIENTS:
+            return Refusal(503, f"{MAX_CLIENTS} clients are served already; try again later")
+        return refusal
 
     def _application(self) -> Starlette:
         async def about(_: Request) -> Response:
@@ -152,17 +205,11 @@ class HttpDoor:
             return Response(msgspec.json.encode(answer.as_dict()), media_type="application/json")
 
         async def clients(websocket: WebSocket) -> None:
-            refusal = self._refusal(websocket)
-            if refusal is not None:
-                log.warning("a client is refused: %s", bytes(refusal.body).decode().strip())
-                with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # it has left
-                    await websocket.send_denial_response(refusal)
-                return
             self._clients += 1
             try:
                 caller = websocket.client
                 client = "" if caller is None else f"{caller.host}:{caller.port}"
-                session = Session(self._peer, websocket, client)
+                session = Session(self._peer, websocket, client, unread=self._unread)
                 await session.serve()
                 self._lost += session.lost
             finally:

@@ -10,12 +10,16 @@ for, with that number. Requests are carried out in order; up to UNANSWERED of th
                         Explained, Holdings, Reasons, Drawing, Keys
 
 Terms are arrays of a kind and its fields, as in :mod:`gsg.model`: ``[1, name]`` a symbol, ``[2, iri]``, ``[3, label]`` a blank
-node, ``[4, lexical, datatype, language]`` a literal; strings and 64-bit integers are themselves.
+node, ``[4, lexical, datatype, language]`` a literal; strings and 64-bit integers are themselves. In a request, other numbers,
+true and false may stand for the literals that they are; in rows they are literals.
+
+A message that is no request is answered Failed, with its number where it can be read and else 0, and nothing else happens.
 """
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Sequence
+from typing import Annotated, TypeAlias
 
 import msgspec
 
@@ -24,20 +28,22 @@ from ..backlog import LIMIT, Overflow
 from ..explanations import HeldKey, Holding, Plan, Why, WhyNot
 from ..features import Key
 from ..messages import PeerStatus
-from ..model import Term, Tuple
+from ..model import Term
 from ..query import MAX_TOKENS
 
 MAX_KEYS, MAX_KEYS_FOUND = 10_000, 16
 """Keys that may be asked about at once, and with a lookup for each; more is refused."""
 UNANSWERED = 16
 """Requests of one client that are carried out at once. Beyond, the peer stops reading from that client until one is answered."""
+BYTES_PER_PLACE = 2 * 1024 * 1024
+"""A request that is longer counts as several of them: all that are carried out have UNANSWERED times as many bytes at most."""
 TUPLES_PER_REQUEST = 1_000
 """Tuples that this package's client puts in one request."""
 BYTES_PER_REQUEST = 4 * 1024 * 1024
 """Bytes of tuples after which this package's client begins another request."""
 ROWS_PER_MESSAGE = 1_000
 """Rows in one message of the peer."""
-BYTES_PER_MESSAGE = 4 * 1024 * 1024
+BYTES_PER_MESSAGE = 256 * 1024
 """Bytes of rows in one message of the peer; only a single row may have more."""
 MAX_LIMIT = 1_000_000
 """Differences that a subscription may ask the peer to keep for it unread; more is refused."""
@@ -46,31 +52,37 @@ MAX_MAX_TOKENS = 100_000_000
 LONGEST_WAIT_S = 86_400.0
 """What a peer says of when it would take something, at most; of more a client says that it cannot be said."""
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024
-"""The longest WebSocket message, both ways; a longer one ends the connection with code 1009."""
+"""The longest WebSocket message, both ways. A row that is longer ends its subscription, and an answer is Failed instead, with
+TooLarge; a longer request ends the connection with code 1009."""
+
+NUMBER: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+"""The number of a request: of 64 bits, as msgpack has them, since the answer repeats it."""
+Said: TypeAlias = Term | float | bool
+"""A term as a client may say it."""
 
 
 class _Message(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    request: int
+    request: NUMBER
 
 
 class Insert(_Message, tag=1, frozen=True):
     """Make tuples true. ``audience``: who alone may read them, the ids of peers in hexadecimal; None for everybody."""
 
-    tuples: list[Tuple]
+    tuples: Sequence[tuple[Said, ...]]
     audience: list[str] | None = None
 
 
 class Retract(_Message, tag=2, frozen=True):
     """Make tuples untrue, for everybody or for an audience as in Insert."""
 
-    tuples: list[Tuple]
+    tuples: Sequence[tuple[Said, ...]]
     audience: list[str] | None = None
 
 
 class Notify(_Message, tag=3, frozen=True):
     """Events, for everybody or for an audience as in Insert."""
 
-    tuples: list[Tuple]
+    tuples: Sequence[tuple[Said, ...]]
     audience: list[str] | None = None
 
 
@@ -114,7 +126,7 @@ class AskWhy(_Message, tag=9, frozen=True):
     subscription: int
     """Its number at the peer, as Subscribed and Holdings say it."""
     names: tuple[str, ...]
-    values: Tuple
+    values: tuple[Said, ...]
     refused: bool = False
 
 

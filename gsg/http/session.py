@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
-from collections.abc import Iterator
 
-import msgspec
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from ..backlog import check_limit
-from ..errors import BadQuery, GsgError, LocalError, Overrun, Stale
+from dht.log_rate import LogRate
+
+from ..backlog import Room, check_limit
+from ..errors import BadQuery, GsgError, LocalError, RemoteError
 from ..languages import is_prepared, prepare
 from ..live import LiveSubscription
+from ..model import term
 from ..peer import Peer
-from ..rows import Change, Row
+from ..rows import Row
+from .decoding import NotARequest, decode
 from .protocol import (
-    BYTES_PER_MESSAGE,
+    BYTES_PER_PLACE,
     MAX_KEYS,
     MAX_KEYS_FOUND,
     MAX_LIMIT,
@@ -31,7 +32,6 @@ from .protocol import (
     AskWhy,
     Done,
     Drawing,
-    Dropped,
     Ended,
     Explain,
     Explained,
@@ -39,7 +39,6 @@ from .protocol import (
     Insert,
     Keys,
     Notify,
-    OutOfDate,
     Reasons,
     Reply,
     Report,
@@ -51,22 +50,19 @@ from .protocol import (
     UpToDate,
     failed,
 )
+from .sending import Sender
 
 log = logging.getLogger(__name__)
+_no_requests = LogRate(log)
 
 MAX_QUERY_CHARACTERS = 64 * 1024
 """The longest text of a query: it is parsed while everybody else waits. A longer one is refused."""
 
-_MSGPACK = (msgspec.msgpack.Decoder(Request), msgspec.msgpack.Encoder())
-_JSON = (msgspec.json.Decoder(Request), msgspec.json.Encoder())
+UNREAD_BYTES = 64 * 1024 * 1024
+"""Bytes of rows that wait for one client, of all its subscriptions: beyond, its longest backlogs make room (:mod:`gsg.backlog`)."""
 
-
-class _EncodedRows(msgspec.Struct, frozen=True, array_like=True, tag=13):
-    """A Rows message whose rows have been encoded, since their lengths had to be known."""
-
-    request: int
-    signs: list[int]
-    values: list[msgspec.Raw]
+_QUESTIONS = (AskReport, Explain, AskHoldings, AskWhy, AskDrawing, AskKeys)
+"""Requests whose answers may be long: of one client, one is answered at a time."""
 
 
 class _Standing:
@@ -84,27 +80,28 @@ class _Standing:
 class Session:
     """Serves one WebSocket until its client leaves."""
 
-    def __init__(self, peer: Peer, socket: WebSocket, client: str = "") -> None:
+    def __init__(self, peer: Peer, socket: WebSocket, client: str = "", *, unread: Room | None = None) -> None:
+        """``unread``: what it shares with other clients for the rows that wait."""
         self._peer = peer
         self._socket = socket
-        self._text = False
+        self._sender = Sender(socket, client)
         self._client = client
         """Its address, for those who ask who subscribes to what."""
         self._first = True
-        self._left = False
-        """Whether nobody is there any more to answer to: what is under way is carried out, and not told."""
         self.lost = False
         """Whether its connection ended without a goodbye: it died, the network broke, or it did not answer and was cut off."""
         self._subscriptions: dict[int, _Standing] = {}
         self._allowance = peer.quotas.of_client()
-        # Each request under way holds a place; the reader waits for one, which is what slows the client down.
+        self._unread = Room(UNREAD_BYTES, unread)
+        # Each request under way holds a place, or several; the reader waits for them, which is what slows the client down.
         self._places = asyncio.Semaphore(UNANSWERED)
-        self._sending = asyncio.Lock()
+        self._asking = asyncio.Lock()
+        """Held while one of _QUESTIONS is answered."""
         self._size_bytes = 0
         """Of the last message; in text, its characters."""
 
     async def serve(self) -> None:
-        """Read requests until the client leaves or says what is no request."""
+        """Read requests until the client leaves."""
         try:
             await self._socket.accept()
         except (WebSocketDisconnect, RuntimeError) as error:
@@ -114,70 +111,66 @@ class Session:
             async with asyncio.TaskGroup() as tasks:
                 try:
                     while (request := await self._receive()) is not None:
-                        await self._places.acquire()
-                        tasks.create_task(self._carry_out(request, self._size_bytes, tasks))
+                        places = min(UNANSWERED, 1 + self._size_bytes // BYTES_PER_PLACE)
+                        for _ in range(places):
+                            await self._places.acquire()
+                        tasks.create_task(self._carry_out(request, self._size_bytes, places, tasks))
                 finally:
-                    self._left = True
+                    self._sender.left = True
                     for standing in list(self._subscriptions.values()):
                         if standing.subscription is not None:
                             await standing.subscription.close()
         except* WebSocketDisconnect:
             pass
+        finally:
+            self._unread.leave()
 
     async def _receive(self) -> Request | None:
-        message = await self._socket.receive()
-        if message["type"] == "websocket.disconnect":
-            # 1006: no close frame has come (RFC 6455, section 7.1.5). Uvicorn may say 1005 then, without even an empty reason.
-            code = message.get("code")
-            self.lost = code == 1006 or (code == 1005 and "reason" not in message)
-            if self.lost:
-                log.info("a client at %s is gone without a word: it died, or did not answer and was cut off", self._client)
-            return None
-        text = message.get("text")
-        self._size_bytes = len(message["bytes"] if text is None else text)
-        if self._first:
-            self._text, self._first = text is not None, False
-        try:
-            request: Request = _JSON[0].decode(text) if text is not None else _MSGPACK[0].decode(message["bytes"])
-        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-            log.warning("a client sent what is no request: %s", error)
-            async with self._sending:
-                left, self._left = self._left, True
-                if not left:
-                    # 1007: data that is not consistent with the type of the message (RFC 6455, section 7.4.1).
-                    with contextlib.suppress(WebSocketDisconnect, RuntimeError):
-                        await self._socket.close(1007, f"not a request: {error}"[:120])
-            return None
-        return request
-
-    def _encode(self, reply: object) -> bytes:
-        return (_JSON if self._text else _MSGPACK)[1].encode(reply)
-
-    async def _send(self, reply: Reply | _EncodedRows) -> None:
-        encoded = self._encode(reply)
-        async with self._sending:
-            if self._left:
-                return
+        """The next request; None when the client has left. What is no request is answered so."""
+        while True:
+            message = await self._socket.receive()
+            if message["type"] == "websocket.disconnect":
+                # 1006: no close frame has come (RFC 6455, section 7.1.5). Uvicorn may say 1005 then, without even an empty reason.
+                code = message.get("code")
+                self.lost = code == 1006 or (code == 1005 and "reason" not in message)
+                if self.lost:
+                    log.info("a client at %s is gone without a word: it died, or did not answer and was cut off", self._client)
+                return None
+            text = message.get("text")
+            said: bytes | str = message["bytes"] if text is None else text
+            self._size_bytes = len(said)
+            if self._first:
+                self._sender.text, self._first = text is not None, False
             try:
-                if self._text:
-                    await self._socket.send_text(encoded.decode())
-                else:
-                    await self._socket.send_bytes(encoded)
-            except (WebSocketDisconnect, RuntimeError) as error:
-                # Starlette and uvicorn say with a RuntimeError that the connection was closed. The reader is about to see it.
-                log.info("a client is gone: %s", error)
-                self._left = True
+                return decode(said)
+            except NotARequest as error:
+                _no_requests.warning("a client at %s sent what is no request: %s", self._client, ascii(str(error))[1:-1])
+                await self._sender.send(failed(error.request, LocalError(str(error))))
 
-    async def _carry_out(self, request: Request, size_bytes: int, tasks: asyncio.TaskGroup) -> None:
+    async def _carry_out(self, request: Request, size_bytes: int, places: int, tasks: asyncio.TaskGroup) -> None:
         try:
-            try:
-                reply = await self._answer(request, size_bytes, tasks)
-            except GsgError as error:
-                reply = failed(request.request, error)
-            if reply is not None:
-                await self._send(reply)
+            if isinstance(request, _QUESTIONS):
+                async with self._asking:
+                    await self._reply(request, size_bytes, tasks)
+            else:
+                await self._reply(request, size_bytes, tasks)
         finally:
-            self._places.release()
+            for _ in range(places):
+                self._places.release()
+
+    async def _reply(self, request: Request, size_bytes: int, tasks: asyncio.TaskGroup) -> None:
+        try:
+            reply = await self._answer(request, size_bytes, tasks)
+        except GsgError as error:
+            reply = failed(request.request, error)
+        except Exception:
+            # A defect of ours: it costs this request, and none of what else the client has.
+            log.exception("a request of a client at %s failed", self._client)
+            reply = failed(
+                request.request, RemoteError("this peer failed at the request, and its log says how: please report that")
+            )
+        if reply is not None:
+            await self._sender.send(reply)
 
     async def _answer(self, request: Request, size_bytes: int, tasks: asyncio.TaskGroup) -> Reply | None:
         number = request.request
@@ -207,7 +200,7 @@ class Session:
             case AskWhy():
                 if len(request.names) != len(request.values):
                     raise LocalError(f"{len(request.names)} names for {len(request.values)} values; expected one for each")
-                row, inside = Row.of(request.names, request.values), self._peer.inside
+                row, inside = Row.of(request.names, tuple(map(term, request.values))), self._peer.inside
                 if request.refused:
                     return Reasons(number, why_not=inside.why_not(request.subscription, row))
                 return Reasons(number, why=inside.why(request.subscription, row))
@@ -244,12 +237,13 @@ class Session:
         except BaseException:
             del self._subscriptions[request.request]
             raise
-        if self._left or standing.unwanted:
+        if self._sender.left or standing.unwanted:
             del self._subscriptions[request.request]
             await subscription.close()
             raise LocalError(f"the subscription of request {request.request} was ended before it was made")
         standing.subscription = subscription
-        await self._send(Subscribed(request.request, subscription.variables, subscription.warnings, subscription.number))
+        subscription.share(self._unread)
+        await self._sender.send(Subscribed(request.request, subscription.variables, subscription.warnings, subscription.number))
         tasks.create_task(self._pump(request.request, subscription, subscription.pending))
 
     async def _unsubscribe(self, number: int) -> None:
@@ -264,51 +258,23 @@ class Session:
 
     async def _pump(self, number: int, subscription: LiveSubscription, stored: int) -> None:
         """Send a subscription's rows at the client's pace; what it does not take waits in the subscription's bounded backlog."""
+        up_to_date = False
         try:
-            # What came and went again while the client was slow is not pending any more.
-            while stored and subscription.pending:
-                batch = await self._batch(number, subscription, min(stored, ROWS_PER_MESSAGE))
-                if not batch:
-                    break
-                stored = min(stored - len(batch), subscription.pending)
-                await self._send_rows(number, subscription.variables, batch)
-            await self._send(UpToDate(number))
-            while batch := await self._batch(number, subscription, ROWS_PER_MESSAGE):
-                await self._send_rows(number, subscription.variables, batch)
+            while True:
+                # What came and went again while the client was slow is not pending any more.
+                stored = min(stored, subscription.pending)
+                if not up_to_date and not stored:
+                    up_to_date = True
+                    await self._sender.send(UpToDate(number))
+                await subscription.wait()
+                sent = await self._sender.send_rows(number, subscription, min(stored or ROWS_PER_MESSAGE, ROWS_PER_MESSAGE))
+                if not sent and subscription.has_ended:
+                    return
+                stored = max(0, stored - sent)
         except GsgError as error:
             self._subscriptions.pop(number, None)
             await subscription.close()
-            await self._send(Ended(number, failed(number, error)))
-
-    async def _batch(self, number: int, subscription: LiveSubscription, most: int) -> list[Change]:
-        while True:
-            try:
-                return await subscription.batch(most)
-            except Overrun as error:
-                if subscription.has_ended:
-                    raise
-                await self._send(Dropped(number, failed(number, error)))
-            except Stale as error:
-                await self._send(OutOfDate(number, failed(number, error)))
-
-    async def _send_rows(self, number: int, names: tuple[str, ...], batch: list[Change]) -> None:
-        for message in self._messages(number, names, batch):
-            await self._send(message)
-
-    def _messages(self, number: int, names: tuple[str, ...], batch: list[Change]) -> Iterator[_EncodedRows]:
-        """The rows cut into messages by bytes; by number they are already."""
-        signs: list[int] = []
-        values: list[msgspec.Raw] = []
-        filled = 0
-        for sign, row in batch:
-            encoded = self._encode(row.aligned(names))
-            if signs and filled + len(encoded) > BYTES_PER_MESSAGE:
-                yield _EncodedRows(number, signs, values)
-                signs, values, filled = [], [], 0
-            signs.append(int(sign))
-            values.append(msgspec.Raw(encoded))
-            filled += len(encoded)
-        yield _EncodedRows(number, signs, values)
+            await self._sender.send(Ended(number, failed(number, error)))
 
 
 def _check_length(text: str) -> None:

@@ -22,6 +22,7 @@ from dht import (
     random_id,
 )
 from dht.greeting import make_claim
+from dht.handles import Handles
 from dht.link import HARD_LIMIT_BYTES, HIGH_WATER_BYTES
 from dht.links import DIALS, MAX_LINKS_PER_PEER
 from dht.simnet import SimNet, run
@@ -498,3 +499,37 @@ def test_who_hears_others_blames_the_one_that_says_nothing_at_once() -> None:
             assert net.loop.time() - begun_s < dialler.links._handshake_s + 1
 
     run(main, seed=19)
+
+
+async def test_a_link_that_is_closed_and_not_read_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dht.closing.CLOSE_S", 0.01)
+    rng = Random(1)
+    a, b = Peer("127.0.0.1", rng, port=0), Peer("127.0.0.1", rng, port=0)
+    async with a.links, b.links:
+        there = await a.links.to(b.contact)
+        there.send(b"hello")
+        await b.frames.get()
+        b.links.all()[0].pause_reading()
+        while not there.congested:
+            there.send(b"x" * 100_000)
+            await asyncio.sleep(0)
+
+        there.close("a test")
+        async with asyncio.timeout(10):
+            assert await a.lost.get() == "a test"
+
+        assert a.links.all() == []
+
+
+async def test_links_are_refused_before_the_last_file_handle_is_taken(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    rng = Random(1)
+    a, b = Peer("127.0.0.1", rng, port=0), Peer("127.0.0.1", rng, port=0)
+    async with a.links, b.links:
+        monkeypatch.setattr("dht.links.HANDLES", Handles(lambda: 100, lambda: 90))
+        with pytest.raises(PeerUnreachable):
+            await a.links.to(b.contact)
+
+        assert b.links.counts["too few file handles"] == DIALS
+    assert "a link from 127.0.0.1 is refused: this peer has hardly any file handles left" in caplog.text

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gsg.backlog import Backlog, Overflow, overflow_of
+from gsg.backlog import Backlog, Overflow, Room, overflow_of
 from gsg.errors import LocalError, Overrun
 from gsg.rows import Change, Row, Sign
 
@@ -163,3 +164,183 @@ def test_a_choice_that_there_is_not_is_refused_with_those_that_there_are() -> No
     assert overflow_of("drop_oldest") is Overflow.DROP_OLDEST
     with pytest.raises(LocalError, match="overflow='block'; expected resync, drop_oldest, error"):
         overflow_of("block")
+
+
+# --- bytes --------------------------------------------------------------------------------------------------------------------
+
+LONG = 1_000
+"""Letters of a long row, which has few bytes more."""
+
+
+def long(*texts: str) -> list[Change]:
+    """As :func:`changes`, with rows of LONG letters."""
+    return [(sign, Row({"x": str(row["x"]).ljust(LONG, ".")})) for sign, row in changes(*texts)]
+
+
+def begun(differences: list[str]) -> list[str]:
+    """Without what makes them long."""
+    return [text.rstrip(".") for text in differences]
+
+
+def test_bytes_are_those_of_what_is_kept_however_it_is_taken() -> None:
+    backlog = Backlog()
+    backlog.extend(long("+a", "!b", "-c"))
+    backlog.extend(changes("+d"))
+    held = backlog.held_bytes()
+    assert 3 * LONG < held < 3 * LONG + 50
+
+    backlog.popleft()
+    backlog.take(1)
+    assert 0 < LONG < backlog.held_bytes() < held - 2 * LONG + 10
+    backlog.take(9)
+
+    assert backlog.held_bytes() == 0
+
+
+def test_so_many_bytes_are_taken_at_once_and_one_difference_at_least() -> None:
+    backlog = Backlog()
+    backlog.extend(long("+a", "+b", "+c", "+d"))
+
+    assert [len(backlog.take(9, 2 * LONG + 100)), len(backlog.take(9, 1)), len(backlog.take(9, 1)), len(backlog.take(9, 1))] == [
+        2,
+        1,
+        1,
+        0,
+    ]
+
+
+def test_beyond_the_bytes_differences_of_one_row_become_their_sum() -> None:
+    backlog = Backlog(limit_bytes=3 * LONG)
+
+    backlog.extend(long("+a", "-a", "+b", "-a", "+a"))
+
+    assert begun(read(backlog)) == ["+b"]
+
+
+def test_beyond_the_bytes_the_oldest_events_go_and_the_next_read_says_so() -> None:
+    backlog = Backlog(limit_bytes=4 * LONG)
+    backlog.extend(long("!a", "!b", "+c", "!d", "!e"))
+
+    with pytest.raises(Overrun, match=r"^3 events were dropped because 4000 bytes of rows, or more of all its reader's") as caught:
+        backlog.popleft()
+
+    assert caught.value.lost == 3
+    assert begun(read(backlog)) == ["+c", "!e"]
+    assert backlog.held_bytes() == 0
+
+
+def test_an_answer_of_more_bytes_is_kept_whole() -> None:
+    backlog = Backlog(limit_bytes=2 * LONG)
+
+    backlog.extend(long("+a", "+b", "+c"))
+    backlog.extend(long("+d", "-e"))
+
+    assert sorted(begun(read(backlog))) == ["+a", "+b", "+c", "+d", "-e"]
+
+
+def test_beyond_the_bytes_the_oldest_differences_go_where_that_is_asked_for() -> None:
+    backlog = Backlog(overflow=Overflow.DROP_OLDEST, limit_bytes=2 * LONG + 100)
+    backlog.extend(long("+a", "!b", "-c", "!d"))
+
+    with pytest.raises(Overrun, match=r"2 differences were dropped because 2100 bytes of rows"):
+        backlog.popleft()
+
+    assert begun(read(backlog)) == ["-c", "!d"]
+
+
+def test_beyond_the_bytes_a_subscription_ends_where_that_is_asked_for() -> None:
+    backlog = Backlog(overflow=Overflow.ERROR, limit_bytes=2 * LONG + 100)
+
+    backlog.extend(long("+a", "!b", "-c"))
+
+    assert backlog.full
+    assert begun(read(backlog)) == ["+a", "!b"]
+    assert str(backlog.overrun()).startswith("the subscription has ended because 2100 bytes of rows")
+
+
+def test_one_difference_is_kept_however_long_it_is() -> None:
+    for overflow in Overflow:
+        backlog = Backlog(overflow=overflow, limit_bytes=10)
+        backlog.extend(long("!a"))
+
+        assert begun(read(backlog)) == ["!a"]
+
+
+def test_the_longest_backlog_of_a_room_makes_room_for_the_others() -> None:
+    room = Room(10 * LONG)
+    small, large = Backlog(), Backlog()
+    small.share(room)
+    large.share(room)
+    large.extend(long(*("!" + letter for letter in "abcdefgh")))
+
+    small.extend(long("!x", "!y", "!z"))
+
+    assert len(small) == 3
+    assert room.held_bytes <= 10 * LONG
+    with pytest.raises(Overrun, match="or more of all its reader's, were waiting"):
+        large.popleft()
+    assert begun(read(large))[-1] == "!h"
+    assert begun(read(small)) == ["!x", "!y", "!z"]
+    assert room.held_bytes == 0
+
+
+def test_who_leaves_a_room_leaves_nothing_in_it_nor_in_the_larger_one() -> None:
+    door = Room(100 * LONG)
+    client = Room(10 * LONG, door)
+    for _ in range(3):
+        backlog = Backlog()
+        backlog.extend(long("!a"))
+        backlog.share(client)
+    assert door.held_bytes == client.held_bytes > 3 * LONG
+
+    client.leave()
+
+    assert (door.held_bytes, client.held_bytes) == (0, 0)
+
+
+def all_of(backlog: Backlog) -> list[Change]:
+    """Everything that is there, whatever was lost before it."""
+    with suppress(Overrun):
+        return backlog.take(10_000)
+    return backlog.take(10_000)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 3),
+            st.lists(st.tuples(st.sampled_from("+-!"), st.integers(0, 9), st.integers(0, 400)), max_size=6),
+            st.integers(0, 4),
+        ),
+        max_size=40,
+    ),
+    st.sampled_from(Overflow),
+)
+def test_what_several_clients_have_unread_is_bounded_and_no_sum_of_rows_is_lost(
+    steps: list[tuple[int, list[tuple[str, int, int]], int]], overflow: Overflow
+) -> None:
+    door = Room(4_000)
+    clients = [Room(2_000, door), Room(2_000, door)]
+    backlogs = [Backlog(limit=20, overflow=overflow, limit_bytes=1_000) for _ in range(4)]
+    for number, backlog in enumerate(backlogs):
+        backlog.share(clients[number % 2])
+    owed: list[Counter[Row]] = [Counter() for _ in backlogs]
+    for which, come, taken in steps:
+        new = [(SIGNS[sign], Row({"x": f"{row}".ljust(length)})) for sign, row, length in come]
+        backlogs[which].extend(new)
+        for sign, row in new:
+            owed[which][row] += sign
+        with suppress(Overrun):
+            for sign, row in backlogs[which].take(taken, 500):
+                owed[which][row] -= sign
+
+        assert door.held_bytes == sum(client.held_bytes for client in clients) == sum(each.held_bytes() for each in backlogs)
+        if overflow is not Overflow.RESYNC:
+            assert door.held_bytes <= 4_000
+            assert max(each.held_bytes() for each in backlogs) <= 1_000
+
+    if overflow is Overflow.RESYNC:
+        for which, backlog in enumerate(backlogs):
+            for sign, row in all_of(backlog):
+                owed[which][row] -= sign
+            assert not any(owed[which].values())

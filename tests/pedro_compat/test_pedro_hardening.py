@@ -10,13 +10,14 @@ import logging
 import socket
 import struct
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import pytest
 from pedro_doors import doors, until_served
 from pedro_wire import WireClient, close_all, dial, read_line
 
+from dht.handles import Handles
 from pedro_compat import PAPER, V1_14
 from pedro_compat.door import PedroDoor
 
@@ -321,6 +322,69 @@ async def test_client_that_never_reads_its_answers_is_not_read_from_and_gets_the
 
         assert await client.send_raw(b"", whole) == [1] * whole
         assert await client.send_raw(b"f(1)\n"[begun:], 1) == [1]
+
+
+async def test_client_that_leaves_without_reading_its_answers_keeps_no_socket(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dht.closing.CLOSE_S", 0.01)
+    async with watched_door() as (door, _):
+        before = len(door._sockets)
+        client = await WireClient.connect(door.port)
+        keep_little(client._ack)
+        keep_little(client.data)
+        with_small_buffers(door)
+        await send_until_nothing_is_taken(client, b"f(1)\n")
+
+        client.data.close()
+        async with asyncio.timeout(10):
+            while len(door._sockets) > before:  # noqa: ASYNC110  # the door has no business telling tests
+                await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("which", [0, 1, 2], ids=["info", "ack", "data"])
+async def test_form_of_a_web_page_says_nothing_to_a_door(which: int) -> None:
+    async with watched_door() as (door, witness):
+        connection = await dial((door.port, *door.ports)[which])
+        form = (
+            b"POST /x HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 40\r\n\r\n\nwitness(page)\nregister(page)\nwitness(page)\n"
+        )
+        await asyncio.get_running_loop().sock_sendall(connection, form)
+        answer = b""
+        with suppress(ConnectionResetError):
+            while some := await asyncio.get_running_loop().sock_recv(connection, 1_000):
+                answer += some
+
+        assert answer.count(b"\n") <= 1
+        if which == 2:
+            assert answer in (b"failed\n", b"")
+        assert witness.delivered() == []
+
+
+async def test_newcomers_are_refused_before_the_last_file_handle_is_taken(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with watched_door() as (door, _):
+        monkeypatch.setattr("pedro_compat.door.HANDLES", Handles(lambda: 100, lambda: 90))
+        connection = await dial(door.port)
+        with suppress(ConnectionResetError):
+            assert await asyncio.get_running_loop().sock_recv(connection, 100) == b""
+        await until_served(door, 1)
+
+        assert door.counts.connections_refused == 1
+        assert "a connection from 127.0.0.1 is refused: this peer has hardly any file handles left (it may have 100)" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("options", "is_open"),
+    [({}, True), ({"allow": [["10.0.0.0/8"]]}, False), ({"secret": "s" * 20}, False), ({"host": "127.0.0.1"}, False)],
+    ids=["everybody", "networks", "secret", "loopback"],
+)
+async def test_door_that_is_open_to_strangers_says_so(
+    options: dict[str, Any], is_open: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with doors(1, **({"host": "0.0.0.0"} | options)) as [(_, door)]:
+        said = f"the pedro door at 0.0.0.0:{door.port} serves whoever reaches it, without a secret" in caplog.text
+
+    assert said is is_open
 
 
 async def test_client_that_never_reads_its_deliveries_is_cut_off_and_nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -157,3 +157,26 @@ async def test_log_names_the_client_that_is_cut_off(caplog):
     client.box.deliver(b"x" * (UNREAD_BYTES + 1))
 
     assert (client.cut_off, "a pedro client at ('192.0.2.7', 1234) has left" in caplog.text) == (1, True)
+
+
+async def test_where_all_have_too_much_unread_the_one_with_the_most_is_cut_off(monkeypatch):
+    monkeypatch.setattr(pedro_compat.outbox, "ALL_UNREAD_BYTES", 9 * SLOW_BYTES)
+    monkeypatch.setattr(pedro_compat.outbox, "SLOW_S", 60)
+    outboxes = Outboxes()
+    small, large, reading = (Client(outboxes) for _ in range(3))
+    for client, times in ((small, 2), (large, 3), (reading, 3)):
+        client.box.deliver(b"x" * times * SLOW_BYTES)
+        client.box.deliver(b"\n" * 10)
+        client.box.write()
+    reading.socket.unread = 0  # it has read meanwhile
+    outboxes.turn_begins()
+
+    small.box.deliver(b"y" * SLOW_BYTES)
+    small.box.write()
+    assert [client.cut_off for client in (small, large, reading)] == [0, 0, 0]
+    small.box.deliver(b"y" * 4 * SLOW_BYTES)
+    small.box.write()
+
+    assert [client.cut_off for client in (small, large, reading)] == [1, 0, 0]
+    assert outboxes.cut_off == 1
+    large.box.close()

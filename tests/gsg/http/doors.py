@@ -20,6 +20,13 @@ from gsg.http.protocol import (
 
 ON = Symbol("on")
 DECODE = msgspec.msgpack.Decoder(Reply).decode
+DECODE_JSON = msgspec.json.Decoder(Reply).decode
+
+
+def reply(frame: bytes | str) -> Reply:
+    """What the peer says in a frame."""
+    answer: Reply = DECODE_JSON(frame) if isinstance(frame, str) else DECODE(frame)
+    return answer
 
 
 def endpoint(door: HttpDoor) -> str:

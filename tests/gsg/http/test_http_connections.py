@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import socket as so
 from contextlib import suppress
 from typing import Any
 
 import msgspec
 import pytest
-from doors import DECODE, closed, endpoint, no_feeds, read, still_serves
+from doors import DECODE, closed, endpoint, no_feeds, read, reply, still_serves
+from websockets.asyncio.client import ClientConnection
 from websockets.asyncio.client import connect as websocket
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.typing import Origin
@@ -34,6 +36,8 @@ from gsg.http.protocol import (
     Ended,
     Failed,
     Insert,
+    Reply,
+    Report,
     Rows,
     Subscribe,
     Subscribed,
@@ -100,16 +104,19 @@ async def test_requests_that_make_no_sense_are_answered_and_the_connection_stays
         "deep JSON",
     ],
 )
-async def test_garbage_ends_the_connection_that_brought_it_and_no_other(door: HttpDoor, client: Client, frame: bytes | str) -> None:
+async def test_garbage_is_answered_and_costs_its_client_nothing_else(door: HttpDoor, client: Client, frame: bytes | str) -> None:
+    subscribe = msgspec.json.encode([4, 7, "(?x)"]).decode() if isinstance(frame, str) else msgspec.msgpack.encode([4, 7, "(?x)"])
     async with websocket(endpoint(door)) as socket:
+        await socket.send(subscribe)
+        await socket.recv(), await socket.recv()
         await socket.send(frame)
-        with pytest.raises(ConnectionClosed) as caught:
-            await socket.recv()
+        failed = reply(await socket.recv())
+        await client.insert([("a",)])
+        rows = reply(await socket.recv())
 
-    assert caught.value.rcvd is not None
-    assert caught.value.rcvd.code == 1007
-    assert caught.value.rcvd.reason.startswith("not a request: ")
-    assert await client.insert([("a",)]) == 1
+    assert isinstance(failed, Failed)
+    assert (failed.kind, failed.problem.partition(":")[0]) == ("LocalError", "not a request")
+    assert rows == Rows(7, [1], [("a",)])
 
 
 async def test_garbage_behind_requests_under_way_fails_nothing_else(door: HttpDoor, caplog: pytest.LogCaptureFixture) -> None:
@@ -120,8 +127,11 @@ async def test_garbage_behind_requests_under_way_fails_nothing_else(door: HttpDo
             await socket.send(encode(Insert(number, [(item,) for item in range(500)])))
             await socket.send(encode(AskReport(number + 100)))
         await socket.send(b"\xc1")
-        assert await closed(socket) == 1007
+        answers: list[Reply] = []
+        while sum(isinstance(answer, Done | Report | Failed) for answer in answers) < 21:
+            answers.append(DECODE(await socket.recv()))
 
+    assert [answer.request for answer in answers if isinstance(answer, Failed)] == [0]
     await still_serves(door)
     await no_feeds(door)
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
@@ -466,3 +476,100 @@ async def test_clients_that_go_without_a_goodbye_are_counted_and_no_others(door:
 async def lost_clients(client: Client) -> int:
     (asked,) = (await client.report()).peers
     return next(one.count for one in asked.counts if one.name == "http_clients_lost")
+
+
+async def gone(socket: ClientConnection) -> None:
+    """Close a connection that was not read."""
+    socket.transport.abort()
+    await socket.wait_closed()
+
+
+async def test_a_client_that_stops_reading_is_cut_off_and_counted_and_its_place_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gsg.http.door.PING_S", 0.1)
+    monkeypatch.setattr("gsg.http.connections.CLOSE_SWEEPS", 0)
+    async with Peer() as peer, HttpDoor(peer, port=0) as door:
+        socket = await websocket(endpoint(door), ping_interval=None)
+        await socket.send(msgspec.msgpack.encode(Subscribe(1, "(?x, ?y)")))
+        assert [type(DECODE(await socket.recv())) for _ in range(2)] == [Subscribed, UpToDate]
+        socket.transport.pause_reading()
+        (connection,) = door._connections._open
+        while not connection.transport.get_write_buffer_size():
+            await peer.notify([(number, "x" * 10_000) for number in range(100)])
+
+        async with asyncio.timeout(30):
+            while not door._lost:
+                door._connections.sweep()
+                await asyncio.sleep(0)
+
+        assert (door._lost, door._clients, len(door._connections), door._unread.held_bytes) == (1, 0, 0, 0)
+        await still_serves(door)
+        await gone(socket)
+
+
+async def test_a_client_that_says_goodbye_and_does_not_read_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gsg.http.connections.CLOSE_SWEEPS", 0)
+    async with Peer() as peer, HttpDoor(peer, port=0) as door:
+        socket = await websocket(endpoint(door), ping_interval=None, close_timeout=0.01)
+        await socket.send(msgspec.msgpack.encode(Subscribe(1, "(?x, ?y)")))
+        assert [type(DECODE(await socket.recv())) for _ in range(2)] == [Subscribed, UpToDate]
+        (connection,) = door._connections._open
+        socket.transport.pause_reading()
+        while not connection.transport.get_write_buffer_size():
+            await peer.notify([(number, "x" * 10_000) for number in range(100)])
+        socket.protocol.send_close(1000)
+        socket.transport.write(b"".join(socket.protocol.data_to_send()))
+
+        async with asyncio.timeout(30):
+            while len(door._connections) or door._clients:
+                door._connections.sweep()
+                await asyncio.sleep(0)
+
+        await gone(socket)
+
+
+async def test_pings_of_a_client_that_does_not_read_are_not_answered(door: HttpDoor) -> None:
+    socket = await websocket(endpoint(door), ping_interval=None)
+    await socket.send(msgspec.msgpack.encode(AskReport(1)))
+    await socket.recv()
+    (connection,) = door._connections._open
+    socket.transport.pause_reading()
+    for end, buffer in ((socket.transport, so.SO_RCVBUF), (connection.transport, so.SO_SNDBUF)):
+        end.get_extra_info("socket").setsockopt(so.SOL_SOCKET, buffer, 4_096)
+    ping = b"\x89\xfd" + bytes(4) + bytes(125)
+
+    async def flood() -> int:
+        socket.transport.write(ping * 10_000)
+        while socket.transport.get_write_buffer_size():  # noqa: ASYNC110  # the transport has no event for it
+            await asyncio.sleep(0)
+        return connection.transport.get_write_buffer_size()
+
+    held = 0
+    while held < 64 * 1024:
+        held = await flood()
+    assert await flood() == held
+    await gone(socket)
+
+
+async def test_a_request_that_is_too_long_costs_a_client_that_call_alone(client: Client) -> None:
+    with pytest.raises(gsg.TooLarge, match=r"a request of 17,0\d\d,\d\d\d bytes; expected at most 16,777,216"):
+        await client.subscribe("x" * 17_000_000)
+
+    assert await client.insert([("still", "here")]) == 1
+
+
+async def test_a_client_that_is_not_let_in_is_told_why(door: HttpDoor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gsg.http.door.MAX_CLIENTS", 0)
+
+    with pytest.raises(gsg.PeerUnreachable, match=r"lets this client not in \(HTTP 503\): 0 clients are served already; try again"):
+        async with gsg.connect(door.url):
+            pass
+
+
+async def test_strangers_are_logged_with_their_address(door: HttpDoor, caplog: pytest.LogCaptureFixture) -> None:
+    reader, writer = await asyncio.open_connection(door.host, door.port)
+    host, port = writer.get_extra_info("sockname")
+    writer.write(b"\x00\x01\x02\r\n\r\n")
+    assert (await reader.read()).startswith(b"HTTP/1.1 400 ")
+    writer.close()
+
+    assert [record.getMessage() for record in caplog.records] == [f"what comes from {host}:{port} is no HTTP request: closed"]
