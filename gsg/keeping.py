@@ -16,6 +16,7 @@ import sqlite3
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -28,6 +29,7 @@ from .errors import BadData, Refused
 from .journal import Journal
 from .messages import Count
 from .model import Tuple
+from .salvage import Damage
 from .versions import Versions
 
 log = logging.getLogger(__name__)
@@ -102,7 +104,7 @@ class Keeping(Unkept):
         self._resumed_at = 0
         self._failing = ""
         self._is_open = self._keeps = False
-        self._writes = self._facts = self._failures = self._refused = 0
+        self._writes = self._facts = self._failures = self._refused = self._damaged = 0
 
     async def _in_thread(self, work: Callable[[], Returned]) -> Returned:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
@@ -111,6 +113,7 @@ class Keeping(Unkept):
         """As in Unkept: open the directory. Raises BadData."""
         self.past = past = await self._in_thread(self._disk.open)
         self._is_open = True
+        self._tell_damage(self._disk.damage)
         self.resumed = past.port != 0
         try:
             kept = await self._in_thread(self._disk.read_identity)
@@ -133,10 +136,34 @@ class Keeping(Unkept):
                 self._disk.path,
                 kept.id.hex()[:12],
             )
+        if past.peer is None and not self._disk.is_new:
+            # The file does not say so any more.
+            self.past = past = replace(past, peer=kept.id)
         self._check_same(past.peer, kept.id)
         if wanted is not None:
             self._check_same(kept.id, wanted.id)
         return kept
+
+    def _tell_damage(self, damage: Damage) -> None:
+        """Say what the directory has lost, if anything."""
+        self._damaged += damage.records
+        if damage.said:
+            log.error("%s does not say any more what this peer's %s was", self._disk.path, ", ".join(damage.said))
+        if damage.mark:
+            log.error(
+                "the file beside %s that says what was acknowledged is damaged: what is lost may not be known", self._disk.path
+            )
+        if damage.is_in_file:
+            log.error(
+                "%s was damaged: %d of its records are wrong or missing%s, and left out; others give this peer what they hold "
+                "of them, what nobody else holds is lost, what was retracted more than %g hours ago may come back; the damaged file "
+                "is kept as %s until another one is",
+                self._disk.path,
+                damage.records,
+                f" ({damage.pages})" if damage.pages else "",
+                TOMBSTONE_S / 3600,
+                damage.kept,
+            )
 
     def _check_same(self, was: bytes | None, will_be: bytes) -> None:
         if was is not None and was != will_be:
@@ -301,6 +328,7 @@ class Keeping(Unkept):
             Count("disk_failures", self._failures),
             Count("disk_refused", self._refused),
             Count("disk_waiting", self._journal.waiting),
+            Count("disk_records_damaged", self._damaged),
         )
 
 

@@ -17,6 +17,7 @@ from gsg.journal import Group
 from gsg.keeping import Keeping
 from gsg.model import Tuple
 from gsg.records import Row, weight_of
+from gsg.salvage import Damage
 
 SLOWEST_S = 0.06
 """How long writing may take, and hearing that it was written as long again."""
@@ -32,6 +33,7 @@ class SimDisk:
         self.book: Path | None = None
         self._platters = platters
         self._open = self.is_new = False
+        self.damage = Damage()
 
     def open(self) -> Past:
         """What the peer was."""
