@@ -221,7 +221,7 @@ class Disk:
         anew.unlink(missing_ok=True)
         found = sound_groups(self._opened, oldest, newest, Damage())
         # Numbers that are never given twice: what was acknowledged is not to look like something later.
-        first, self.weight = write_anew(anew, make_tables, found, newest)
+        first, self.weight = write_anew(anew, found, newest)
         self.newest = newest
         with contextlib.closing(sqlite3.connect(anew, isolation_level=None)) as made, transaction(made):
             say(made, oldest=first, **said)

@@ -104,7 +104,8 @@ class Keeping(Unkept):
         self._resumed_at = 0
         self._failing = ""
         self._is_open = self._keeps = False
-        self._writes = self._facts = self._failures = self._refused = self._damaged = 0
+        self._writes = self._facts = self._failures = self._refused = 0
+        self._damaged = self._corrected = 0
 
     async def _in_thread(self, work: Callable[[], Returned]) -> Returned:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
@@ -147,23 +148,28 @@ class Keeping(Unkept):
     def _tell_damage(self, damage: Damage) -> None:
         """Say what the directory has lost, if anything."""
         self._damaged += damage.records
+        self._corrected += damage.corrected
         if damage.said:
             log.error("%s does not say any more what this peer's %s was", self._disk.path, ", ".join(damage.said))
         if damage.mark:
             log.error(
                 "the file beside %s that says what was acknowledged is damaged: what is lost may not be known", self._disk.path
             )
-        if damage.is_in_file:
+        if damage.records or damage.pages:
             log.error(
-                "%s was damaged: %d of its records are wrong or missing%s, and left out; others give this peer what they hold "
-                "of them, what nobody else holds is lost, what was retracted more than %g hours ago may come back; the damaged file "
-                "is kept as %s until another one is",
+                "%s was damaged: %d of its records are wrong or missing%s, and left out; others give this peer what they hold of "
+                "them, what nobody else holds is lost, and what was retracted more than %g h ago may come back",
                 self._disk.path,
                 damage.records,
                 f" ({damage.pages})" if damage.pages else "",
                 TOMBSTONE_S / 3600,
-                damage.kept,
             )
+        if damage.corrected:
+            log.warning(
+                "of %d records in %s one bit was wrong, and was put right; look at the disk", damage.corrected, self._disk.path
+            )
+        if damage.is_in_file:
+            log.warning("what is sound is in a new file; the damaged one is kept as %s until another one is", damage.kept)
 
     def _check_same(self, was: bytes | None, will_be: bytes) -> None:
         if was is not None and was != will_be:
@@ -329,6 +335,7 @@ class Keeping(Unkept):
             Count("disk_refused", self._refused),
             Count("disk_waiting", self._journal.waiting),
             Count("disk_records_damaged", self._damaged),
+            Count("disk_records_corrected", self._corrected),
         )
 
 
