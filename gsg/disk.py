@@ -43,6 +43,7 @@ from .model import Tuple
 from .old_formats import convert
 from .records import MAX_CLOCK, Row, records, rows_of
 from .salvage import Damage, said_of, sound_groups, write_anew
+from .scrub import Looked, look_at
 from .wal_check import examine, write_mended
 
 log = logging.getLogger(__name__)
@@ -87,6 +88,8 @@ class Disk:
         """Whether there was no database when the directory was opened."""
         self.newest = 0
         """The number of the last group."""
+        self._oldest = 1
+        """That of the first one that there is to be."""
         self.weight = 0
         """What all groups weigh (:func:`gsg.records.weight_of`)."""
 
@@ -191,8 +194,9 @@ class Disk:
         said = said_of(connection, self.damage)
         oldest = _number(said.pop("oldest", 0))
         last = self._look_through(connection, oldest, acknowledged)
+        self._oldest = oldest or 1
         if self.damage.is_in_file:
-            connection, oldest = self._replace(said, oldest, max(self.newest, acknowledged))
+            connection, self._oldest = self._replace(said, oldest, max(self.newest, acknowledged))
         self._acknowledged.write(self.newest)
         self._directory.check()
         try:
@@ -331,6 +335,18 @@ class Disk:
         except ValueError as error:
             raise self._damaged(str(error)) from None
 
+    def look_at(self, after: int) -> Looked:
+        """Whether some of the groups after this number are what was written, and whether the directory is the one that was opened.
+
+        Raises sqlite3.Error and OSError.
+        """
+        self.check()
+        return look_at(self._opened, after, self._oldest, self.newest)
+
+    def check(self) -> None:
+        """Raise OSError where the directory is not the one that was opened."""
+        self._directory.check()
+
     def begin(self, past: Past) -> None:
         """A new life of the peer begins. Raises BadData."""
         try:
@@ -372,6 +388,7 @@ class Disk:
             else:
                 say(connection, clock=group.clock)
         self.weight, self.newest = weight, newest
+        self._oldest = max(self._oldest, group.until + 1)
         # On disk it is; but whether anybody finds it there?
         self._directory.check()
         self._acknowledged.write(newest)

@@ -30,6 +30,8 @@ from .journal import Journal
 from .messages import Count
 from .model import Tuple
 from .salvage import Damage
+from .scrub import SCRUB_AGAIN_S, SCRUB_S, Looked
+from .stamps import in_reason
 from .versions import Versions
 
 log = logging.getLogger(__name__)
@@ -95,6 +97,7 @@ class Keeping(Unkept):
         self._disk = Disk(folder)
         self.book = self._disk.book
         self._journal: Journal
+        self._entries: Entries
         self._cleaning: Cleaning
         # One thread, so that what is written is written in order; it ends with close().
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="gsg disk")
@@ -106,6 +109,9 @@ class Keeping(Unkept):
         self._is_open = self._keeps = False
         self._writes = self._facts = self._failures = self._refused = 0
         self._damaged = self._corrected = 0
+        self._scrubbed = 0
+        """The number of the last group that was looked at in this round."""
+        self._scrub_at_s = 0.0
 
     async def _in_thread(self, work: Callable[[], Returned]) -> Returned:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
@@ -182,11 +188,23 @@ class Keeping(Unkept):
         """As in Unkept. Raises BadData."""
         # Others may have what goes now, also while this peer is alone.
         entries.remembering = True
-        latest = self.past.clock
+        limit_us = versions.limit_us()
+        latest = self.past.clock if self.past.clock <= limit_us else 0
         facts = self._disk.facts()
+        life = self.past.life if self.past.life * 1000 <= limit_us else 0
+        beyond = (latest != self.past.clock) + (life != self.past.life)
+        self.past = replace(self.past, life=life, clock=latest)
         while some := await self._in_thread(lambda: next(facts, None)):
-            latest = max(latest, entries.restore(some))
+            rows, late = in_reason(some, limit_us)
+            beyond += late
+            latest = max(latest, entries.restore(rows))
         entries.restored()
+        if beyond:
+            log.error(
+                "%d times in %s are beyond %d, the latest that this peer's clock lets pass: they are damaged, or the clock is or "
+                "was wrong; what they were said of is kept as the earliest word on it, and whatever other peers say of it holds",
+                *(beyond, self._disk.path, limit_us),
+            )
         if self.past.peer is not None:
             versions.resume(latest)
         away_s = versions.now_us() / 1_000_000 - latest / 1_000_000
@@ -198,6 +216,7 @@ class Keeping(Unkept):
                 away_s / 3600,
                 TOMBSTONE_S / 3600,
             )
+        self._entries = entries
         self._journal = Journal(entries, versions)
         self._cleaning = Cleaning(lambda: len(entries) + entries.tombstones)
         self._resumed_at = versions.latest
@@ -207,7 +226,7 @@ class Keeping(Unkept):
         """Write down who the peer is, before anybody hears of it. Raises BadData."""
         # A life is named by the milliseconds in which it begins. What it publishes has later numbers than the time at which it
         # resumed: the next life is to begin after these, even if this one ends before anything else is written.
-        self.past = Past(peer, life, self.past.port, max(self.past.clock, life * 1000, self._resumed_at))
+        self.past = Past(peer, life, self.past.port, max(life * 1000, self._resumed_at))
         await self._in_thread(lambda: self._disk.begin(self.past))
 
     async def entered(self, port: int) -> None:
@@ -220,7 +239,7 @@ class Keeping(Unkept):
     async def run(self) -> None:
         """Write what has changed, group after group, until cancelled."""
         while True:
-            if not self._journal.waiting:
+            if not self._journal.waiting and not self._cleaning.is_anew:
                 self._wake.clear()
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(LOOK_S):
@@ -228,19 +247,53 @@ class Keeping(Unkept):
             await self._write()
             if self._failing:
                 await asyncio.sleep(RETRY_S)
+            elif asyncio.get_running_loop().time() >= self._scrub_at_s:
+                await self._scrub()
+
+    async def _scrub(self) -> None:
+        """Look at some of what is on disk."""
+        try:
+            looked = await self._in_thread(lambda: self._disk.look_at(self._scrubbed))
+        except OSError as error:
+            self._failed(f"its disk failed ({error})")
+            return
+        except sqlite3.Error as error:
+            # What is written there is found again by its checksum, wherever it is. It takes a new file to be rid of the rest.
+            log.error(
+                "pages of %s are damaged (%s): stop this peer and start it again, which puts what is sound into a new file, and "
+                "others give it the rest",
+                *(self._disk.path, error),
+            )
+            self._damaged += 1
+            looked = Looked(0, 0)
+        self._scrubbed = looked.last
+        self._scrub_at_s = asyncio.get_running_loop().time() + (SCRUB_S if looked.last else SCRUB_AGAIN_S)
+        if looked.damaged and not self._cleaning.is_anew:
+            self._damaged += looked.damaged
+            log.error(
+                "%d records in %s are damaged or missing: all facts are written there anew from memory, and nothing is lost; look "
+                "at the disk",
+                *(looked.damaged, self._disk.path),
+            )
+            self._cleaning.begin_anew(self._entries.all_known(), self._disk.newest)
 
     async def _write(self) -> None:
         """Write one group, if there is anything to write; who waits for it is told."""
         try:
             until, again = 0, list[Tuple]()
-            if self._journal.waiting and self._cleaning.wants(self._disk.weight, self._disk.newest):
+            if self._cleaning.is_anew:
+                until, again = self._cleaning.anew()
+            elif self._journal.waiting and self._cleaning.wants(self._disk.weight, self._disk.newest):
                 share = self._cleaning.share(self._journal.waiting)
                 until, again = await self._in_thread(lambda: self._disk.oldest(share))
             # As things stand now that nothing else is waited for.
             group = self._journal.take(self._cleaning.left(again), until)
-            if group is None:
+            if group is not None:
+                await self._in_thread(lambda: self._disk.commit(group))
+            elif self._failing:
+                await self._in_thread(self._disk.check)
+            else:
                 return
-            await self._in_thread(lambda: self._disk.commit(group))
         except (sqlite3.Error, OSError, BadData) as error:
             self._failed(f"its disk failed ({error})")
         except Exception as error:
@@ -254,10 +307,11 @@ class Keeping(Unkept):
             self._journal.failed()
             raise
         else:
-            self._journal.written()
-            self._cleaning.written(group)
-            self._writes += 1
-            self._facts += len(group.rows)
+            if group is not None:
+                self._journal.written()
+                self._cleaning.written(group)
+                self._writes += 1
+                self._facts += len(group.rows)
             if self._failing:
                 self._failing = ""
                 log.warning("%s is written to again; changes are taken", self._disk.path)

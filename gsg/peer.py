@@ -255,7 +255,7 @@ class Peer:
             except dht.AddressInUse as error:
                 if number == port:
                     raise DoorClosed(str(error)) from None
-            except (dht.BadBook, dht.BookUnreadable) as error:
+            except dht.BookUnreadable as error:
                 raise BadData(f"{self._keeping.book}: {error}") from None
             except dht.LocalError as error:
                 raise DoorClosed(str(error)) from None
