@@ -188,7 +188,7 @@ class Disk:
             acknowledged = 0
         elif version < FORMAT:
             try:
-                convert(connection, version)
+                self.damage.times = convert(connection, version)
             except ValueError as error:
                 raise self._damaged(str(error)) from None
         said = said_of(connection, self.damage)

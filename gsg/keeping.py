@@ -192,7 +192,7 @@ class Keeping(Unkept):
         latest = self.past.clock if self.past.clock <= limit_us else 0
         facts = self._disk.facts()
         life = self.past.life if self.past.life * 1000 <= limit_us else 0
-        beyond = (latest != self.past.clock) + (life != self.past.life)
+        beyond = self._disk.damage.times + (latest != self.past.clock) + (life != self.past.life)
         self.past = replace(self.past, life=life, clock=latest)
         while some := await self._in_thread(lambda: next(facts, None)):
             rows, late = in_reason(some, limit_us)
@@ -201,9 +201,9 @@ class Keeping(Unkept):
         entries.restored()
         if beyond:
             log.error(
-                "%d times in %s are beyond %d, the latest that this peer's clock lets pass: they are damaged, or the clock is or "
-                "was wrong; what they were said of is kept as the earliest word on it, and whatever other peers say of it holds",
-                *(beyond, self._disk.path, limit_us),
+                "%d times in %s are far beyond all others, or this peer's clock: they are damaged, or the clock is or was wrong; "
+                "what they were said of is kept as the earliest word on it, and whatever other peers say of it holds",
+                *(beyond, self._disk.path),
             )
         if self.past.peer is not None:
             versions.resume(latest)

@@ -4,7 +4,8 @@
     format 3       groups of facts, without checksums
     format 4       groups with checksums
 
-A bit that was wrong in them by then cannot be told from what was written, except where it says what cannot be: then it is damage.
+A bit that was wrong in them by then cannot be told from what was written, except where it says what cannot be: a time that is later
+than all at which something was written is damage (gsg/stamps.py).
 """
 
 from __future__ import annotations
@@ -12,28 +13,44 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections.abc import Iterator
-from typing import TypeAlias
 
 from .database import INSERT, make_tables, say, transaction
 from .framing import Said, sum_of_group
 from .journal import GROUP_FACTS
-from .records import joined, rows_of, weight_of
+from .records import joined, records, rows_of, weight_of
+from .stamps import in_reason, latest_in_reason
+from .versions import MAX_AHEAD_S
 
-Record: TypeAlias = tuple[int, int, int, bytes, bytes]
-"""A group as a row of the table: number, clock, weight, checksum and rows."""
 
+def convert(connection: sqlite3.Connection, version: int) -> int:
+    """Write a file of an earlier version anew, or leave it as it is; how many times in it cannot be.
 
-def convert(connection: sqlite3.Connection, version: int) -> None:
-    """Write a file of an earlier version anew, or leave it as it is. Raises ValueError for what cannot be, and sqlite3.Error."""
+    Raises ValueError for what else cannot be, and sqlite3.Error.
+    """
     with transaction(connection):
         said = dict(_said_in(connection))
         connection.execute("ALTER TABLE groups RENAME TO old" if version == 3 else "ALTER TABLE facts RENAME TO old")
         connection.execute("DROP TABLE self")
         make_tables(connection)
-        connection.executemany(INSERT, _groups_in(connection, version))
-        [oldest] = connection.execute("SELECT ifnull(min(number), 1) FROM groups").fetchone()
-        say(connection, **said, oldest=oldest)
+        clocks = [clock for name, clock in said.items() if name == "clock" and isinstance(clock, int)]
+        if version == 3:
+            clocks += [clock for (clock,) in connection.execute("SELECT clock FROM old ORDER BY clock DESC LIMIT 2")]
+        until = latest_in_reason(clocks, MAX_AHEAD_S * 1_000_000)
+        late = sum(clock > until for clock in clocks)
+        if late and isinstance(clock := said.get("clock"), int):
+            said["clock"] = min(clock, until)
+        number = 0
+        for clock, old in _groups_in(connection, version):
+            rows = rows_of(old)
+            kept, found = in_reason(rows, until)
+            late += found
+            for share, record in records(kept) if found else [(weight_of(rows), old)]:
+                number += 1
+                at = min(clock, until)
+                connection.execute(INSERT, (number, at, share, sum_of_group(number, at, share, record), record))
+        say(connection, **said, oldest=1)
         connection.execute("DROP TABLE old")
+    return late
 
 
 def _said_in(connection: sqlite3.Connection) -> Iterator[tuple[str, Said]]:
@@ -41,14 +58,12 @@ def _said_in(connection: sqlite3.Connection) -> Iterator[tuple[str, Said]]:
         yield name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name), value
 
 
-def _groups_in(connection: sqlite3.Connection, version: int) -> Iterator[Record]:
-    """The groups of an old file, in order. Raises ValueError for what cannot be."""
+def _groups_in(connection: sqlite3.Connection, version: int) -> Iterator[tuple[int, bytes]]:
+    """The groups of an old file, in order, each with its clock."""
     if version < 3:
         with contextlib.closing(connection.execute("SELECT fact, marks FROM old")) as rows:
-            for number, (weight, record) in enumerate(joined(rows, GROUP_FACTS), 1):
-                yield number, 0, weight, sum_of_group(number, 0, weight, record), record
+            for _, record in joined(rows, GROUP_FACTS):
+                yield 0, record
         return
-    with contextlib.closing(connection.execute("SELECT number, clock, weight, rows FROM old ORDER BY number")) as groups:
-        for number, clock, _, record in groups:
-            weight = weight_of(rows_of(record))
-            yield number, clock, weight, sum_of_group(number, clock, weight, record), record
+    with contextlib.closing(connection.execute("SELECT clock, rows FROM old ORDER BY number")) as groups:
+        yield from groups

@@ -39,6 +39,8 @@ class Damage:
     """What SQLite says of its pages, where they are damaged."""
     said: tuple[str, ...] = ()
     """The names under which it does not say any more what the peer was."""
+    times: int = 0
+    """Those in a file of an earlier version that cannot be."""
     log_frames: int = 0
     """Damaged pages in the write-ahead log that were acknowledged."""
     mark: bool = False

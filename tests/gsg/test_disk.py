@@ -14,6 +14,7 @@ import pytest
 
 import gsg.old_formats
 import gsg.records
+import gsg.stamps
 from gsg.audiences import Restricted
 from gsg.database import APPLICATION, FORMAT, INSERT, say
 from gsg.disk import Disk, Past
@@ -169,12 +170,29 @@ def test_a_file_without_checksums_is_read_and_has_them_from_then_on(disk: Disk) 
 
     assert past == Past(b"p" * 20, 3, 7400, 22)
     assert facts(disk) == {(2,): [(0, 1, 2)]}
-    assert (disk.newest, disk.weight) == (9, 3)
+    assert (disk.newest, disk.weight, disk.damage.times) == (3, 3, 0)
     disk.commit(Group([((3,), [(0, 1, 5)])], clock=30))
     disk.close()
     assert disk.open() == Past(b"p" * 20, 3, 7400, 30)
     assert facts(disk) == {(2,): [(0, 1, 2)], (3,): [(0, 1, 5)]}
     assert not disk.damage.is_in_file
+
+
+@pytest.mark.parametrize("year_us", [2**45, 2**51, 2**59])
+def test_a_time_far_from_all_others_in_a_file_without_checksums_is_not_one(disk: Disk, year_us: int) -> None:
+    as_format_3(
+        disk.path,
+        f"1, {20 + year_us}, 1, x'919291019193000109'",
+        f"2, 21, 1, x'9192910291930001cf{8 + year_us:016x}'",
+        "3, 22, 1, x'919291039193000105'",
+    )
+
+    past = disk.open()
+
+    # Whatever anybody else says of the fact is later.
+    assert facts(disk) == {(1,): [(0, 1, 9)], (2,): [(0, 1, gsg.stamps.EARLIEST)], (3,): [(0, 1, 5)]}
+    assert past.clock == 22
+    assert disk.damage.times == 2
 
 
 def test_the_oldest_groups_are_read_and_go_with_the_next_one(disk: Disk) -> None:
