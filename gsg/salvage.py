@@ -92,7 +92,7 @@ def sound_groups(connection: sqlite3.Connection, oldest: int, newest: int, damag
     """The number of the group that was read last."""
     try:
         for row in connection.execute(ALL):
-            found = _sound(row, damage)
+            found = sound(row, damage)
             # One that stands before a later one, or was cleaned away, is on a page that is not where or when it should be.
             if found is None or found[0] < oldest or (last and found[0] >= last):
                 damaged += 1
@@ -117,11 +117,12 @@ def _one(connection: sqlite3.Connection, number: int, damage: Damage) -> Sound |
         row = connection.execute(ONE, (number,)).fetchone()
     except sqlite3.DatabaseError:
         return None
-    found = None if row is None else _sound(row, damage)
+    found = None if row is None else sound(row, damage)
     return found if found is not None and found[0] == number else None
 
 
-def _sound(row: tuple[object, object, object, object, object], damage: Damage) -> Sound | None:
+def sound(row: tuple[object, object, object, object, object], damage: Damage) -> Sound | None:
+    """A group as it was written, put right where one bit is wrong, which is counted; None where nobody knows."""
     if is_sound_group(*row):
         number, clock, weight, _, rows = row
         return number, clock, weight, rows  # type: ignore[return-value]  # its checksum says so
