@@ -17,6 +17,8 @@ SYNCHRONOUS = "FULL"
 CHECKPOINT_PAGES = 4_000
 """The log is folded into the file when it has so many pages of 4 KiB. Each fold costs two more calls of fsync."""
 
+UNREADABLE = (sqlite3.Error, UnicodeDecodeError, OverflowError, MemoryError)
+"""What reading a damaged file may raise: also where SQLite's own words have bytes of it, or a length that it names is absurd."""
 INSERT = "INSERT INTO groups VALUES (?, ?, ?, ?, ?)"
 _TABLES = (
     "CREATE TABLE self (name TEXT PRIMARY KEY, value, sum BLOB NOT NULL) WITHOUT ROWID",

@@ -33,7 +33,7 @@ import dht
 from dht.identity_file import read_identity, write_identity
 
 from .audiences import PeerId
-from .database import APPLICATION, FORMAT, INSERT, connect, make_tables, say, transaction, write_ahead
+from .database import APPLICATION, FORMAT, INSERT, UNREADABLE, connect, make_tables, say, transaction, write_ahead
 from .directory import Directory
 from .errors import BadData, reason
 from .framing import Said, is_sound_group, sum_of_group
@@ -125,7 +125,7 @@ class Disk:
                 self._connection = connect(self.path)
             self._keep_to_owner()
             return self._read_all()
-        except sqlite3.Error as error:
+        except UNREADABLE as error:
             self.close()
             raise self._refused(error) from None
         except OSError as error:
@@ -262,7 +262,9 @@ class Disk:
                     f"{path} may be read by others, and cannot be kept from them: {reason(error)}; expected a file of this user's"
                 ) from None
 
-    def _refused(self, error: sqlite3.Error) -> BadData:
+    def _refused(self, error: Exception) -> BadData:
+        if not isinstance(error, sqlite3.Error):
+            return self._damaged("file is not a database")
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return BadData(f"{self.path} is in use by another peer; stop that one, or give each peer a directory of its own")

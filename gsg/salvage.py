@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from .database import make_tables
+from . import database
 from .framing import Said, Sound, corrected_group, is_sound_group, sound_said, sum_of_group, sum_of_said
 
 ALL = "SELECT number, clock, weight, sum, rows FROM groups ORDER BY number DESC"
@@ -75,7 +75,7 @@ def said_of(connection: sqlite3.Connection, damage: Damage) -> dict[str, Said]:
             else:
                 damage.corrected -= 1
                 wrong.append(text)
-    except sqlite3.DatabaseError as error:
+    except database.UNREADABLE as error:
         damage.pages = str(error)
     damage.said = tuple(wrong)
     return said
@@ -101,7 +101,7 @@ def sound_groups(connection: sqlite3.Connection, oldest: int, newest: int, damag
             last = found[0]
             yield found
         missing += max(0, last - oldest if last else newest - oldest + 1) if oldest else 0
-    except sqlite3.DatabaseError as error:
+    except database.UNREADABLE as error:
         damage.pages = str(error)
         for number in range(last - 1 if last else newest, max(oldest, 1) - 1, -1):
             found = _one(connection, number, damage)
@@ -115,7 +115,7 @@ def sound_groups(connection: sqlite3.Connection, oldest: int, newest: int, damag
 def _one(connection: sqlite3.Connection, number: int, damage: Damage) -> Sound | None:
     try:
         row = connection.execute(ONE, (number,)).fetchone()
-    except sqlite3.DatabaseError:
+    except database.UNREADABLE:
         return None
     found = None if row is None else sound(row, damage)
     return found if found is not None and found[0] == number else None
@@ -139,8 +139,8 @@ def write_anew(path: Path, groups: Iterable[Sound], newest: int) -> tuple[int, i
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
         # What is not finished is never opened, so there is nothing to roll back.
         connection.execute("PRAGMA journal_mode=OFF")
-        connection.execute("PRAGMA synchronous=FULL")
-        make_tables(connection)
+        connection.execute(f"PRAGMA synchronous={database.SYNCHRONOUS}")
+        database.make_tables(connection)
         connection.execute("BEGIN IMMEDIATE")
         for _, clock, weight, rows in groups:
             oldest -= 1
