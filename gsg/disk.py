@@ -42,7 +42,7 @@ from .journal import Group
 from .model import Tuple
 from .old_formats import convert
 from .records import MAX_CLOCK, Row, records, rows_of
-from .salvage import Damage, said_of, sound_groups, write_anew
+from .salvage import Damage, DamagedGroup, said_of, sound_groups, write_anew
 from .scrub import Looked, look_at
 from .wal_check import examine, write_mended
 
@@ -316,12 +316,17 @@ class Disk:
             yield some
 
     def oldest(self, facts: int) -> tuple[int, list[Tuple]]:
-        """The facts of the oldest groups, so many or those of one group, and the number of the last of these groups."""
+        """The facts of the oldest groups, so many or those of one group, and the number of the last of these groups.
+
+        Raises DamagedGroup.
+        """
         until, found = 0, list[Tuple]()
         with contextlib.closing(
             self._opened.execute("SELECT number, clock, weight, sum, rows FROM groups ORDER BY number")
         ) as groups:
-            for group in groups:
+            for expected, group in enumerate(groups, self._oldest):
+                if group[0] != expected:
+                    raise DamagedGroup(f"{self.path} is damaged: group {expected} is missing")
                 some = [fact for fact, _ in self._rows(*group)]
                 if found and len(found) + len(some) > facts:
                     break
@@ -331,7 +336,7 @@ class Disk:
 
     def _rows(self, number: int, clock: int, weight: int, checksum: bytes, rows: bytes) -> list[Row]:
         if not is_sound_group(number, clock, weight, checksum, rows):
-            raise self._damaged(f"group {number} is not what was written")
+            raise DamagedGroup(f"{self.path} is damaged: group {number} is not what was written")
         try:
             return rows_of(rows)
         except ValueError as error:

@@ -29,7 +29,7 @@ from .errors import BadData, Refused
 from .journal import Journal
 from .messages import Count
 from .model import Tuple
-from .salvage import Damage
+from .salvage import Damage, DamagedGroup
 from .scrub import SCRUB_AGAIN_S, SCRUB_S, Looked
 from .stamps import in_reason
 from .versions import Versions
@@ -66,8 +66,8 @@ class Unkept:
     async def begin(self, peer: bytes, life: int) -> None:
         """The peer is about to enter the overlay as this."""
 
-    async def entered(self, port: int) -> None:
-        """The peer is in the overlay, where others know it by this port."""
+    async def entered(self, port: int, *, alone: bool) -> None:
+        """The peer is in the overlay, where others know it by this port, if there are any."""
 
     async def run(self) -> None:
         """What goes on meanwhile."""
@@ -229,8 +229,13 @@ class Keeping(Unkept):
         self.past = Past(peer, life, self.past.port, max(life * 1000, self._resumed_at))
         await self._in_thread(lambda: self._disk.begin(self.past))
 
-    async def entered(self, port: int) -> None:
+    async def entered(self, port: int, *, alone: bool) -> None:
         """Write down where it has lived: who has not must be let in where it is told to join, and who has may go on alone."""
+        if alone and self._disk.damage.records:
+            log.error(
+                "this peer knows of no other: what %d damaged records of its disk said is lost unless others come that hold it",
+                self._disk.damage.records,
+            )
         try:
             await self._in_thread(lambda: self._disk.entered(port))
         except BadData as error:
@@ -269,13 +274,17 @@ class Keeping(Unkept):
         self._scrubbed = looked.last
         self._scrub_at_s = asyncio.get_running_loop().time() + (SCRUB_S if looked.last else SCRUB_AGAIN_S)
         if looked.damaged and not self._cleaning.is_anew:
-            self._damaged += looked.damaged
-            log.error(
-                "%d records in %s are damaged or missing: all facts are written there anew from memory, and nothing is lost; look "
-                "at the disk",
-                *(looked.damaged, self._disk.path),
-            )
-            self._cleaning.begin_anew(self._entries.all_known(), self._disk.newest)
+            self._write_anew(looked.damaged)
+
+    def _write_anew(self, damaged: int) -> None:
+        """So many groups are damaged: nobody knows which facts they had, so all are written once more."""
+        self._damaged += damaged
+        log.error(
+            "%d records in %s are damaged or missing: all facts are written there anew from memory, and nothing is lost; look at "
+            "the disk",
+            *(damaged, self._disk.path),
+        )
+        self._cleaning.begin_anew(self._entries.all_known(), self._disk.newest)
 
     async def _write(self) -> None:
         """Write one group, if there is anything to write; who waits for it is told."""
@@ -285,7 +294,11 @@ class Keeping(Unkept):
                 until, again = self._cleaning.anew()
             elif self._journal.waiting and self._cleaning.wants(self._disk.weight, self._disk.newest):
                 share = self._cleaning.share(self._journal.waiting)
-                until, again = await self._in_thread(lambda: self._disk.oldest(share))
+                try:
+                    until, again = await self._in_thread(lambda: self._disk.oldest(share))
+                except DamagedGroup:
+                    self._write_anew(1)
+                    until, again = self._cleaning.anew()
             # As things stand now that nothing else is waited for.
             group = self._journal.take(self._cleaning.left(again), until)
             if group is not None:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import database
+from .errors import BadData
 from .framing import Said, Sound, corrected_group, is_sound_group, sound_said, sum_of_group, sum_of_said
 
 ALL = "SELECT number, clock, weight, sum, rows FROM groups ORDER BY number DESC"
@@ -25,6 +26,10 @@ CORRECTED_BYTES = 64 * 1024 * 1024
 """In so many bytes of damaged groups a wrong bit is looked for, which takes some 10 s; those beyond are lost as they are."""
 NAMES = ("peer", "life", "port", "clock", "oldest")
 """What is said of a peer."""
+
+
+class DamagedGroup(BadData):
+    """A group is not what was written, found while the peer runs, which has all of it in memory."""
 
 
 @dataclass(slots=True)

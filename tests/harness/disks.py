@@ -11,6 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import TypeVar
 
+import gsg.salvage
 from dht import Identity
 from gsg.disk import Past
 from gsg.entries import Mark
@@ -19,7 +20,7 @@ from gsg.journal import Group
 from gsg.keeping import Keeping
 from gsg.model import Tuple
 from gsg.records import Row, records, rows_of
-from gsg.salvage import Damage, sound
+from gsg.salvage import Damage, DamagedGroup, sound
 from gsg.scrub import Looked
 
 SLOWEST_S = 0.06
@@ -91,8 +92,10 @@ class SimDisk:
 
     def oldest(self, facts: int) -> tuple[int, list[Tuple]]:
         """Those of the oldest group, whatever is asked for."""
-        number, (_, _, _, rows) = next(iter(self._platters.groups.items()))
-        return number, [fact for fact, _ in rows_of(rows)]
+        number, group = next(iter(self._platters.groups.items()))
+        if not gsg.salvage.is_sound_group(number, *group):
+            raise DamagedGroup(f"group {number} is not what was written")
+        return number, [fact for fact, _ in rows_of(group[-1])]
 
     def look_at(self, after: int) -> Looked:
         """All that is there."""
