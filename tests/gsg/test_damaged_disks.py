@@ -72,7 +72,7 @@ def damage_groups(file: Path, numbers: str) -> None:
 
 def held(peer: Peer) -> set[Tuple]:
     entries = peer._rendezvous.held
-    return {fact for key in entries.keys() for fact in entries.under(key)}
+    return set[Tuple]().union(*map(entries.under, entries.keys()))
 
 
 def count(peer: Peer, name: str) -> int:
@@ -250,9 +250,8 @@ def test_a_time_far_from_all_others_on_one_disk_keeps_nobody_from_publishing(
         far.open()
         rows = [row for some in far.facts() for row in some]
         last = rows[0][1][0][2]
-        far.commit(
-            Group([(fact, [(at, sign, stamp + far_us) for at, sign, stamp in marks]) for fact, marks in rows[:2]], last + far_us)
-        )
+        later = [(fact, [(at, sign, stamp + far_us) for at, sign, stamp in marks]) for fact, marks in rows[:2]]
+        far.commit(Group(later, last + far_us))
         far.close()
 
         await lives.start(1)
