@@ -181,11 +181,12 @@ class Disk:
         acknowledged = self._acknowledged.read()
         if acknowledged is None:
             self.damage.mark, acknowledged = True, 0
+        lost = 0
         if self.is_new:
             with transaction(connection):
                 make_tables(connection)
                 say(connection, oldest=1)
-            acknowledged = 0
+            lost, acknowledged = acknowledged, 0
         elif version < FORMAT:
             try:
                 self.damage.times = convert(connection, version)
@@ -195,7 +196,9 @@ class Disk:
         oldest = _number(said.pop("oldest", 0))
         last = self._look_through(connection, oldest, acknowledged)
         self._oldest = oldest or 1
-        if self.damage.is_in_file:
+        if self.is_new:
+            self.damage.records = lost
+        elif self.damage.is_in_file:
             connection, self._oldest = self._replace(said, oldest, max(self.newest, acknowledged))
         self._acknowledged.write(self.newest)
         self._directory.check()

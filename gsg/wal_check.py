@@ -111,13 +111,8 @@ def _frames(file: BinaryIO, page_bytes: int, salts: tuple[int, int], sums: Sums,
         if len(data) < FRAME.size + page_bytes:
             return
         page, pages, one, other, *after = FRAME.unpack_from(data)
-        is_whole = False
-        if (one, other) == salts:
-            found = _summed(data[FRAME.size :], _summed(data[:8], sums, is_big), is_big)
-            is_whole = found == (after[0], after[1])
-        elif len(waiting) > 2:
-            # Of a log before this one: whatever follows was folded into the database long ago.
-            return
+        # Those of a log before this one, which was folded into the database long ago, have other salts.
+        is_whole = (one, other) == salts and _summed(data[FRAME.size :], _summed(data[:8], sums, is_big), is_big) == tuple(after)
         sums = (after[0], after[1])
         waiting.append(Frame(at, page, pages, is_whole))
         if is_whole:
