@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from hashlib import blake2b
 from random import Random
 from typing import Annotated
 
@@ -100,19 +101,37 @@ class AddressBook:
 
 
 def encode(addresses: Iterable[Address]) -> bytes:
-    """A book as it stands in a file: a line of JSON for each address, to be read by people too."""
-    return b"".join(msgspec.json.encode(each) + b"\n" for each in addresses)
+    """A book as it stands in a file: a line of JSON for each address, to be read by people too, and one with their checksum."""
+    lines = b"".join(msgspec.json.encode(each) + b"\n" for each in addresses)
+    return lines + msgspec.json.encode(_Sum(_sum(lines))) + b"\n"
 
 
 def decode(data: bytes) -> list[Address]:
-    """The addresses in a file, at most MAX_ADDRESSES. Raises BadBook with the line that is none."""
+    """The addresses in a file, at most MAX_ADDRESSES. Raises BadBook with the line that is none, or with the last one where the
+    checksum is not that of the others. A book of an earlier version, or one that somebody wrote by hand, has none."""
     addresses = []
-    for number, line in enumerate(data.splitlines()[:MAX_ADDRESSES], 1):
+    lines = data.split(b"\n")
+    if len(lines) > 1 and lines[-2].startswith(b"{"):
+        above = data[: len(data) - len(lines[-2]) - 1]
+        if data[len(above) :] != msgspec.json.encode(_Sum(_sum(above))) + b"\n":
+            raise BadBook(len(lines) - 1, "the checksum there is not that of the lines above")
+        lines = lines[:-2]
+    for number, line in enumerate([line for line in lines if line][:MAX_ADDRESSES], 1):
         try:
             addresses.append(_decode_line(line))
         except msgspec.MsgspecError as error:
             raise BadBook(number, str(error)) from None
     return addresses
+
+
+class _Sum(msgspec.Struct, frozen=True):
+    """The last line."""
+
+    checksum: str
+
+
+def _sum(lines: bytes) -> str:
+    return blake2b(lines, digest_size=8).hexdigest()
 
 
 _decode_line = msgspec.json.Decoder(

@@ -88,8 +88,7 @@ class BadBook(LocalError):
         self.problem = problem
         super().__init__(
             f"the address book is damaged in line {line}: {problem}; "
-            'expected a line like ["10.0.0.1", 7400]; '
-            "remove the file to begin a new one"
+            'expected lines like ["10.0.0.1", 7400], and in the end their checksum, if any'
         )
 
 

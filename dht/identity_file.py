@@ -1,4 +1,8 @@
-"""A peer's identity on disk: one PEM file (PKCS #8, RFC 8410), for its owner alone, made once and never replaced."""
+"""A peer's identity on disk: one PEM file (PKCS #8, RFC 8410), for its owner alone, made once and never replaced.
+
+Above the key stands the id that it makes, as RFC 7468 (section 2) lets us: else a wrong bit would make another peer of this one. A
+file of an earlier version, or from elsewhere, has none.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +39,7 @@ def write_identity(path: Path, identity: Identity) -> None:
     """Make the file. Raises BadIdentity when it cannot be made, or there is one already."""
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-    data = identity.private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    data = _head(identity) + identity.private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     part = path.with_name(path.name + ".part")
     try:
         # Left by a start that was killed; nobody ever was this peer.
@@ -55,7 +59,7 @@ def write_identity(path: Path, identity: Identity) -> None:
 
 
 def _decode(data: bytes, path: Path) -> Identity:
-    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.exceptions import InternalError, UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
@@ -64,9 +68,16 @@ def _decode(data: bytes, path: Path) -> Identity:
         raise BadIdentity(f"the identity {path} is longer than {MAX_FILE_BYTES} bytes; {advice}")
     try:
         key = load_pem_private_key(data, password=None)
-    except (ValueError, TypeError, UnsupportedAlgorithm):
+    except (ValueError, TypeError, UnsupportedAlgorithm, InternalError):
         # The package's own words are many and name no file.
         raise BadIdentity(f"the identity {path} is damaged; {advice}") from None
     if not isinstance(key, Ed25519PrivateKey):
         raise BadIdentity(f"the identity {path} holds a key of another kind, {type(key).__name__.lstrip('_')}; {advice}")
-    return Identity(key.private_bytes_raw())
+    identity = Identity(key.private_bytes_raw())
+    if not data.startswith(b"-----BEGIN") and not data.startswith(_head(identity) + b"-----BEGIN"):
+        raise BadIdentity(f"the identity {path} is damaged: its key is not of the peer that it names, or it names none; {advice}")
+    return identity
+
+
+def _head(identity: Identity) -> bytes:
+    return b"gsg peer " + identity.id.hex().encode() + b"\n"

@@ -14,7 +14,7 @@ from typing import Any
 from .book import MAX_ADDRESSES, AddressBook
 from .book_file import read_book, write_book
 from .contacts import Contact
-from .errors import REFUSED, Address, JoinFailed, show
+from .errors import REFUSED, Address, BadBook, JoinFailed, show
 from .identity import PeerId
 from .membership import Refusal
 from .resolving import resolve
@@ -94,9 +94,13 @@ class Joining:
         self._calling: set[Address] = set()
 
     def read(self) -> None:
-        """Open the book. Raises BookUnreadable and BadBook."""
+        """Open the book; one that is damaged is as good as none. Raises BookUnreadable."""
         if self._path is not None:
-            self._written = read_book(self._path)
+            try:
+                self._written = read_book(self._path)
+            except BadBook as error:
+                # A wrong bit makes another address of one, where anybody may listen.
+                log.error("%s: %s; it is not used, and written anew: others find this peer, or name one to join", self._path, error)
             for address in self._written:
                 self.book.add(address, self._now())
 

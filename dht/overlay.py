@@ -170,7 +170,7 @@ class Overlay:
         )
 
     async def __aenter__(self) -> Self:
-        """Listen. Raises AddressInUse, and BookUnreadable or BadBook where there is a book."""
+        """Listen. Raises AddressInUse, and BookUnreadable where there is a book."""
         self._joining.read()
         host, port = self.contact.address
         try:

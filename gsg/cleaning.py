@@ -6,13 +6,15 @@ and Ousterhout 1992, "The design and implementation of a log-structured file sys
 are written as they stand now, with what has changed anyway, and in the same transaction those groups go.
 
     quiet ──more than half of the log holds no more──> cleaning, at each write ──all groups from before it have gone──> quiet
+      └──a group is damaged (gsg/scrub.py)──> as well, but what is written is all that is in memory
 
 A fact that was written since the cleaning began is left out: so each is written at most once for it, however many groups have it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 
 from .journal import GROUP_FACTS, Group
 from .model import Tuple
@@ -33,6 +35,8 @@ class Cleaning:
         """What the log weighs when it is to be seen how much of it holds."""
         self._until = 0
         """The last group of those that are cleaned; 0 while none are."""
+        self._anew: Iterator[Tuple] | None = None
+        """Where all facts are written once more from memory, those that are left."""
         self._written: set[Tuple] = set()
         """Facts that were written since the cleaning began. Limit: those that there were and are since then."""
 
@@ -43,6 +47,22 @@ class Cleaning:
             if weight >= self._due:
                 self._until = newest
         return self._until > 0
+
+    @property
+    def is_anew(self) -> bool:
+        """Whether all facts are being written once more, since those of some group cannot be read any more."""
+        return self._anew is not None
+
+    def begin_anew(self, facts: Iterable[Tuple], newest: int) -> None:
+        """Write all these facts once more, and let all groups up to this one go."""
+        self._until, self._anew = newest, iter(facts)
+        self._written.clear()
+
+    def anew(self) -> tuple[int, list[Tuple]]:
+        """The next of them, and up to which number groups go with them."""
+        assert self._anew is not None, "it has begun"
+        some = list(islice(self._anew, GROUP_FACTS))
+        return (self._until if len(some) < GROUP_FACTS else 0), self.left(some)
 
     @staticmethod
     def share(waiting: int) -> int:
@@ -58,7 +78,7 @@ class Cleaning:
         if not self._until:
             return
         if group.until >= self._until:
-            self._until = 0
+            self._until, self._anew = 0, None
             self._written.clear()
         else:
             self._written.update([fact for fact, _ in group.rows])

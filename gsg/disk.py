@@ -1,9 +1,14 @@
 """A peer's data directory: one SQLite file in WAL mode that this process alone has open, and the address book beside it.
 
     DIR/peer.sqlite3     self: what the peer is, by name; groups: what changed together, facts with all their marks (position,
-                         1 or -1, stamp) as msgpack (gsg/records.py), one after the other: of a fact the last one holds
+                         1 or -1, stamp) as msgpack (gsg/records.py), one after the other: of a fact the last one holds;
+                         each row with its checksum (gsg/framing.py)
+    DIR/acknowledged     the number of the newest group that was acknowledged (gsg/high_water.py)
     DIR/identity         the key that the peer proves its id by (dht/identity_file.py)
     DIR/addresses        where other peers were last (dht/book_file.py)
+
+All rows are looked at as the directory is opened: what is damaged is told by :attr:`Disk.damage`, and what is sound goes into a new
+file then (gsg/salvage.py).
 
 Everything here blocks, and belongs into the thread of :mod:`gsg.keeping`. A transaction is on disk when :meth:`Disk.commit`
 returns: SQLite has called fsync on its log by then (https://www.sqlite.org/wal.html, ``synchronous=FULL``).
@@ -14,6 +19,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import shutil
 import sqlite3
 import stat
 from collections.abc import Iterator
@@ -27,31 +33,31 @@ import dht
 from dht.identity_file import read_identity, write_identity
 
 from .audiences import PeerId
+from .database import APPLICATION, FORMAT, INSERT, UNREADABLE, connect, make_tables, say, transaction, write_ahead
+from .directory import Directory
 from .errors import BadData, reason
-from .journal import GROUP_FACTS, Group
+from .framing import Said, is_sound_group, sum_of_group
+from .high_water import HighWater
+from .journal import Group
 from .model import Tuple
-from .records import MAX_CLOCK, Row, joined, records, rows_of
+from .old_formats import convert
+from .records import MAX_CLOCK, Row, records, rows_of
+from .salvage import Damage, DamagedGroup, said_of, sound_groups, write_anew
+from .scrub import Looked, look_at
+from .wal_check import examine, write_mended
 
 log = logging.getLogger(__name__)
 
-FILE, BOOK, IDENTITY = "peer.sqlite3", "addresses", "identity"
-FORMAT = 3
-"""The version of the file; up to 2 each fact had a row of its own, and in 1 no readers. A greater one is refused."""
-APPLICATION = 0x67736770
-"""``gsgp``: tells a peer's file from other SQLite files."""
-SYNCHRONOUS = "FULL"
+FILE, BOOK, IDENTITY, ACKNOWLEDGED = "peer.sqlite3", "addresses", "identity", "acknowledged"
+LOG = f"{FILE}-wal"
+ANEW, DAMAGED, DAMAGED_LOG = f"{FILE}.anew", f"{FILE}.damaged", f"{LOG}.damaged"
+"""A new file until it takes the place of a damaged one; the damaged ones, of which the last one each is kept."""
 READ_ROWS = 10_000
 """Facts that are read at once, and as many as a group has besides."""
-CHECKPOINT_PAGES = 4_000
-"""The log is folded into the file when it has so many pages of 4 KiB. Each fold costs two more calls of fsync."""
-
-
 OWNER_ONLY = 0o600
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 MAX_LIFE = 2**53
 """In milliseconds since 1970, as lives mostly are, the year 287,000."""
-
-_GROUPS = "CREATE TABLE groups (number INTEGER PRIMARY KEY, clock INTEGER NOT NULL, weight INTEGER NOT NULL, rows BLOB NOT NULL)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +76,20 @@ class Disk:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
+        self._log = folder / LOG
         self._connection: sqlite3.Connection | None = None
+        self._acknowledged = HighWater(folder / ACKNOWLEDGED)
+        self._directory: Directory
+        self._is_ours = False
+        """Whether this process has the file: nobody else, from then on."""
+        self.damage = Damage()
+        """What the directory had lost when it was opened."""
         self.is_new = False
         """Whether there was no database when the directory was opened."""
         self.newest = 0
         """The number of the last group."""
+        self._oldest = 1
+        """That of the first one that there is to be."""
         self.weight = 0
         """What all groups weigh (:func:`gsg.records.weight_of`)."""
 
@@ -92,7 +107,35 @@ class Disk:
         write_identity(self.path.with_name(IDENTITY), identity)
 
     def open(self) -> Past:
-        """Open the directory, or make it, for this process alone; what the peer was."""
+        """Open the directory, or make it, for this process alone; what the peer was, as far as that is sound."""
+        self._make_folder()
+        self.damage = Damage()
+        self._directory = Directory(self.path.parent, (self.path, self._log))
+        try:
+            self._finish_replacing()
+            with contextlib.suppress(FileExistsError):
+                # Its log gets the mode of the file.
+                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, OWNER_ONLY))
+        except OSError as error:
+            raise BadData(f"{self.path} cannot be used: {reason(error)}; {_EXPECTED}") from None
+        try:
+            self._connection = connect(self.path)
+            self._is_ours = True
+            if self._mend_log():
+                self._connection = connect(self.path)
+            self._keep_to_owner()
+            return self._read_all()
+        except UNREADABLE as error:
+            self.close()
+            raise self._refused(error) from None
+        except OSError as error:
+            self.close()
+            raise BadData(f"{self.path} cannot be used: {reason(error)}; {_EXPECTED}") from None
+        except BadData:
+            self.close()
+            raise
+
+    def _make_folder(self) -> None:
         try:
             # For this user alone: facts may be nobody else's business.
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -104,37 +147,114 @@ class Disk:
             raise BadData(
                 f"cannot keep data in {self.path.parent}: {reason(error)}; expected a folder, or a place for one"
             ) from None
-        with contextlib.suppress(OSError):  # it is there, or SQLite says what is wrong
-            # Its log gets the mode of the file.
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, OWNER_ONLY))
+
+    def _mend_log(self) -> bool:
+        """Whether the write-ahead log was damaged, and another is in its place. SQLite has read it by now, and not changed it."""
+        [page_bytes] = self._opened.execute("PRAGMA page_size").fetchone()
+        broken = examine(self._log, page_bytes)
+        if broken is None:
+            return False
+        kept, anew = self._log.with_name(DAMAGED_LOG), self.path.with_name(ANEW)
+        write_mended(broken, self._log, anew)
+        # Closing folds what comes before the damage into the file, and removes the log: it has all of that still.
+        shutil.copyfile(self._log, kept)
+        self._opened.close()
+        anew.replace(self._log)
+        self.damage.log_frames, self.damage.kept = broken.damaged, kept
+        log.error(
+            "%s is damaged: %s; what was written after that was read all the same, and the damaged log is kept as %s until another "
+            "one is",
+            self._log,
+            f"frame {broken.first} and {broken.damaged - 1} more, of {len(broken.frames)} that were acknowledged"
+            if broken.first
+            else f"its head, before {len(broken.frames)} frames that were acknowledged",
+            kept.name,
+        )
+        return True
+
+    def _read_all(self) -> Past:
+        """Look at all that is there, and mend what is damaged."""
+        connection = self._opened
+        version = self._check_format(connection)
+        self.is_new = not version
+        write_ahead(connection)
+        acknowledged = self._acknowledged.read()
+        if acknowledged is None:
+            self.damage.mark, acknowledged = True, 0
+        lost = 0
+        if self.is_new:
+            with transaction(connection):
+                make_tables(connection)
+                say(connection, oldest=1)
+            lost, acknowledged = acknowledged, 0
+        elif version < FORMAT:
+            try:
+                self.damage.times = convert(connection, version)
+            except ValueError as error:
+                raise self._damaged(str(error)) from None
+        said = said_of(connection, self.damage)
+        oldest = _number(said.pop("oldest", 0))
+        last = self._look_through(connection, oldest, acknowledged)
+        self._oldest = oldest or 1
+        if self.is_new:
+            self.damage.records = lost
+        elif self.damage.is_in_file:
+            connection, self._oldest = self._replace(said, oldest, max(self.newest, acknowledged))
+        self._acknowledged.write(self.newest)
+        self._directory.check()
         try:
-            self._connection = connection = sqlite3.connect(self.path, timeout=0, isolation_level=None, check_same_thread=False)
-            # Held from the first reading on until the process ends, however it ends.
-            connection.execute("PRAGMA locking_mode=EXCLUSIVE")
-            self.is_new = self._check_format(connection)
-            self._keep_to_owner()
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute(f"PRAGMA synchronous={SYNCHRONOUS}")
-            connection.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
-            if self.is_new:
-                self._make_tables(connection)
-            elif connection.execute("PRAGMA user_version").fetchone() != (FORMAT,):
-                self._make_groups(connection)
-            connection.execute("SELECT number, clock, weight, rows FROM groups LIMIT 1").fetchone()
-            self.newest, self.weight = connection.execute(
-                "SELECT ifnull(max(number), 0), ifnull(sum(weight), 0) FROM groups"
-            ).fetchone()
-            return self._past(connection)
-        except sqlite3.Error as error:
-            self.close()
-            raise self._refused(error) from None
-        except BadData:
-            self.close()
-            raise
+            if type(said.get("clock", 0)) is int:
+                said["clock"] = max(_number(said.get("clock", 0)), last)
+            return msgspec.convert(said, Past)
+        except msgspec.ValidationError as error:
+            raise self._damaged(f"what it says of the peer itself cannot be ({error})") from None
+
+    def _look_through(self, connection: sqlite3.Connection, oldest: int, acknowledged: int) -> int:
+        """Read all groups; the clock of the newest one that is sound."""
+        self.newest = self.weight = last = 0
+        for number, clock, weight, _ in sound_groups(connection, oldest, acknowledged, self.damage):
+            if not self.newest:
+                self.newest, last = number, clock
+            self.weight += weight
+        if not self.damage.pages:
+            # Also pages that nothing is read from: what is written next may go there.
+            [found] = connection.execute("PRAGMA quick_check(1)").fetchone()
+            self.damage.pages = "" if found == b"ok" else found.decode("utf-8", "replace").replace("\n", " ")
+        return last
+
+    def _replace(self, said: dict[str, Said], oldest: int, newest: int) -> tuple[sqlite3.Connection, int]:
+        """Put what is sound into a new file, which takes the place of this one; and the number of its oldest group."""
+        anew, kept = self.path.with_name(ANEW), self.path.with_name(DAMAGED)
+        anew.unlink(missing_ok=True)
+        found = sound_groups(self._opened, oldest, newest, Damage())
+        # Numbers that are never given twice: what was acknowledged is not to look like something later.
+        first, self.weight = write_anew(anew, found, newest)
+        self.newest = newest
+        with contextlib.closing(sqlite3.connect(anew, isolation_level=None)) as made, transaction(made):
+            say(made, oldest=first, **said)
+        anew.chmod(OWNER_ONLY)
+        # All that the log has is in the damaged file before that goes: what is left of a log would be taken for the new one's.
+        self._opened.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._opened.close()
+        self.path.replace(kept)
+        self._finish_replacing()
+        self.damage.kept = kept
+        self._connection = connect(self.path)
+        connection = self._opened
+        write_ahead(connection)
+        return connection, first
+
+    def _finish_replacing(self) -> None:
+        """A new file takes the place of a damaged one, which has gone from there by now; also where the peer ended in between."""
+        anew = self.path.with_name(ANEW)
+        if not self.path.exists() and anew.exists():
+            self._log.unlink(missing_ok=True)
+            anew.replace(self.path)
 
     def _keep_to_owner(self) -> None:
         """Let nobody else read what is there, whatever the directory's mode: facts may be for named readers."""
-        for path in (self.path, *(self.path.with_name(FILE + end) for end in ("-wal", "-shm", "-journal")), self.book):
+        others = (LOG, f"{FILE}-shm", f"{FILE}-journal", ACKNOWLEDGED, BOOK, DAMAGED, DAMAGED_LOG)
+        for path in (self.path, *map(self.path.with_name, others)):
             try:
                 if stat.S_IMODE(path.stat().st_mode) & ~OWNER_ONLY:
                     path.chmod(OWNER_ONLY)
@@ -145,72 +265,47 @@ class Disk:
                     f"{path} may be read by others, and cannot be kept from them: {reason(error)}; expected a file of this user's"
                 ) from None
 
-    def _refused(self, error: sqlite3.Error) -> BadData:
+    def _refused(self, error: Exception) -> BadData:
+        if not isinstance(error, sqlite3.Error):
+            return self._damaged("file is not a database")
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return BadData(f"{self.path} is in use by another peer; stop that one, or give each peer a directory of its own")
         # SQLITE_ERROR: our own statements do not fit what is there, as where a table is missing.
         if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR):
             return self._damaged(str(error))
-        return BadData(f"{self.path} cannot be used: {error}; expected a directory that this user may write to, with room")
+        return BadData(f"{self.path} cannot be used: {error}; {_EXPECTED}")
 
     def _damaged(self, problem: str) -> BadData:
         return BadData(
             f"{self.path} is damaged: {problem}; move the directory away to start the peer empty, and others give it what they hold"
         )
 
-    def _check_format(self, connection: sqlite3.Connection) -> bool:
-        """Whether the file is new. Raises BadData for one that is not ours to read, and leaves it as it is."""
+    def _check_format(self, connection: sqlite3.Connection) -> int:
+        """The version of the file, 0 for a new one. Raises BadData for one that is not ours to read, and leaves it as it is."""
         (application,) = connection.execute("PRAGMA application_id").fetchone()
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
         if not tables and not application:
-            return True
+            return 0
         if application != APPLICATION:
             raise BadData(f"{self.path} is a database of something else; expected a directory of a gsg peer, or an empty one")
+        if version < 1:
+            raise self._damaged(f"it says that it has format {version}, which there is not")
         if version > FORMAT:
             raise BadData(
                 f"{self.path} has format {version}, and this version reads up to {FORMAT}; "
                 "start the peer with the version of gsg that wrote it, or a later one"
             )
-        return False
-
-    @staticmethod
-    def _make_tables(connection: sqlite3.Connection) -> None:
-        with _transaction(connection):
-            connection.execute("CREATE TABLE self (name TEXT PRIMARY KEY, value) WITHOUT ROWID")
-            connection.execute(_GROUPS)
-            connection.execute(f"PRAGMA application_id={APPLICATION}")
-            connection.execute(f"PRAGMA user_version={FORMAT}")
-
-    def _make_groups(self, connection: sqlite3.Connection) -> None:
-        """Of a file in which each fact has a row of its own."""
-        with _transaction(connection), contextlib.closing(connection.execute("SELECT fact, marks FROM facts")) as rows:
-            connection.execute(_GROUPS)
-            try:
-                connection.executemany("INSERT INTO groups (clock, weight, rows) VALUES (0, ?, ?)", joined(rows, GROUP_FACTS))
-            except ValueError as error:
-                raise self._damaged(str(error)) from None
-            connection.execute("DROP TABLE facts")
-            connection.execute(f"PRAGMA user_version={FORMAT}")
-
-    def _past(self, connection: sqlite3.Connection) -> Past:
-        said = dict(connection.execute("SELECT name, value FROM self"))
-        [last] = connection.execute("SELECT clock FROM groups WHERE number = ?", (self.newest,)).fetchone() or (0,)
-        try:
-            if type(said.get("clock", 0)) is type(last) is int:
-                said["clock"] = max(said.get("clock", 0), last)
-            return msgspec.convert(said, Past)
-        except msgspec.ValidationError as error:
-            raise self._damaged(f"what it says of the peer itself cannot be ({error})") from None
+        return int(version)
 
     def facts(self) -> Iterator[list[Row]]:
         """All facts with their marks as they were written last, READ_ROWS at a time or some more."""
         seen: set[Tuple] = set()
         some: list[Row] = []
         try:
-            for (record,) in self._opened.execute("SELECT rows FROM groups ORDER BY number DESC"):
-                for row in self._rows(record):
+            for found in self._opened.execute("SELECT number, clock, weight, sum, rows FROM groups ORDER BY number DESC"):
+                for row in self._rows(*found):
                     if row[0] not in seen:
                         seen.add(row[0])
                         if row[1]:
@@ -224,69 +319,97 @@ class Disk:
             yield some
 
     def oldest(self, facts: int) -> tuple[int, list[Tuple]]:
-        """The facts of the oldest groups, so many or those of one group, and the number of the last of these groups."""
+        """The facts of the oldest groups, so many or those of one group, and the number of the last of these groups.
+
+        Raises DamagedGroup.
+        """
         until, found = 0, list[Tuple]()
-        with contextlib.closing(self._opened.execute("SELECT number, rows FROM groups ORDER BY number")) as groups:
-            for number, record in groups:
-                some = [fact for fact, _ in self._rows(record)]
+        with contextlib.closing(
+            self._opened.execute("SELECT number, clock, weight, sum, rows FROM groups ORDER BY number")
+        ) as groups:
+            for expected, group in enumerate(groups, self._oldest):
+                if group[0] != expected:
+                    raise DamagedGroup(f"{self.path} is damaged: group {expected} is missing")
+                some = [fact for fact, _ in self._rows(*group)]
                 if found and len(found) + len(some) > facts:
                     break
                 found += some
-                until = number
+                until = group[0]
         return until, found
 
-    def _rows(self, record: object) -> list[Row]:
+    def _rows(self, number: int, clock: int, weight: int, checksum: bytes, rows: bytes) -> list[Row]:
+        if not is_sound_group(number, clock, weight, checksum, rows):
+            raise DamagedGroup(f"{self.path} is damaged: group {number} is not what was written")
         try:
-            return rows_of(record)  # type: ignore[arg-type]  # else ValueError
+            return rows_of(rows)
         except ValueError as error:
             raise self._damaged(str(error)) from None
+
+    def look_at(self, after: int) -> Looked:
+        """Whether some of the groups after this number are what was written, and whether the directory is the one that was opened.
+
+        Raises sqlite3.Error and OSError.
+        """
+        self.check()
+        return look_at(self._opened, after, self._oldest, self.newest)
+
+    def check(self) -> None:
+        """Raise OSError where the directory is not the one that was opened."""
+        self._directory.check()
 
     def begin(self, past: Past) -> None:
         """A new life of the peer begins. Raises BadData."""
         try:
-            with _transaction(self._opened) as connection:
-                rows = (("peer", past.peer), ("life", past.life), ("port", past.port), ("clock", past.clock))
-                connection.executemany("REPLACE INTO self VALUES (?, ?)", rows)
+            with transaction(self._opened) as connection:
+                say(connection, peer=past.peer, life=past.life, port=past.port, clock=past.clock)
         except sqlite3.Error as error:
             raise self._refused(error) from None
 
     def entered(self, port: int) -> None:
         """The peer is known at this port. Raises BadData."""
         try:
-            with _transaction(self._opened) as connection:
-                connection.execute("REPLACE INTO self VALUES ('port', ?)", (port,))
+            with transaction(self._opened) as connection:
+                say(connection, port=port)
         except sqlite3.Error as error:
             raise self._refused(error) from None
 
     def commit(self, group: Group) -> None:
         """Write a group, and let those go that it has done with; it is on disk on return.
 
-        Raises sqlite3.Error, and nothing of it is written.
+        Raises sqlite3.Error, and nothing of it is written, or OSError where the directory is not the one that was opened.
         """
         weight, newest = self.weight, self.newest
 
-        def encoded() -> Iterator[tuple[int, int, int, bytes]]:
+        def encoded() -> Iterator[tuple[int, int, int, bytes, bytes]]:
             nonlocal weight, newest
             for share, record in records(group.rows):
                 newest += 1
                 weight += share
-                yield newest, group.clock, share, record
+                yield newest, group.clock, share, sum_of_group(newest, group.clock, share, record), record
 
-        with _transaction(self._opened) as connection:
+        with transaction(self._opened) as connection:
             if group.until:
                 [(gone,)] = connection.execute("SELECT ifnull(sum(weight), 0) FROM groups WHERE number <= ?", (group.until,))
                 connection.execute("DELETE FROM groups WHERE number <= ?", (group.until,))
                 weight -= gone
+                say(connection, oldest=group.until + 1)
             if group.rows:
-                connection.executemany("INSERT INTO groups VALUES (?, ?, ?, ?)", encoded())
+                connection.executemany(INSERT, encoded())
             else:
-                connection.execute("REPLACE INTO self VALUES ('clock', ?)", (group.clock,))
+                say(connection, clock=group.clock)
         self.weight, self.newest = weight, newest
+        self._oldest = max(self._oldest, group.until + 1)
+        # On disk it is; but whether anybody finds it there?
+        self._directory.check()
+        self._acknowledged.write(newest)
 
     def close(self) -> None:
         """Others may open the directory."""
         connection, self._connection = self._connection, None
-        if connection is not None:
+        if connection is None:
+            return
+        is_ours, self._is_ours = self._is_ours, False
+        if is_ours:
             try:
                 # As closing does, which would not say that it failed: one process has the file, so nobody else is in the way.
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -298,8 +421,10 @@ class Disk:
                         "peer is started again",
                         *(self.path, f"{log_bytes:,}", error),
                     )
-            with contextlib.suppress(sqlite3.Error):  # what was committed is in the log
-                connection.close()
+            with contextlib.suppress(OSError):  # it says too little then, as after a failure of the power
+                self._acknowledged.close()
+        with contextlib.suppress(sqlite3.Error):  # what was committed is in the log
+            connection.close()
 
     @property
     def _opened(self) -> sqlite3.Connection:
@@ -308,20 +433,15 @@ class Disk:
         return self._connection
 
 
+_EXPECTED = "expected a directory that this user may write to, with room"
+
+
+def _number(value: Said) -> int:
+    return value if isinstance(value, int) else 0
+
+
 def _size_bytes(path: Path) -> int:
     try:
         return path.stat().st_size
     except OSError:
         return 0
-
-
-@contextlib.contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield connection
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, KeysView
+from collections.abc import Callable, Iterable, Iterator, KeysView
 from itertools import chain, islice
 from typing import TypeAlias
 
@@ -383,6 +383,12 @@ class Entries:
                     marks.append((position, -1, stamp))
             rows.append((fact, marks))
         return rows
+
+    def all_known(self) -> Iterator[Tuple]:
+        """All facts of which something is known, each as often as it has keys; what comes or goes meanwhile may be missing."""
+        for key in list(self.known_keys()):
+            for _, fact, _ in self.history(key):
+                yield fact
 
     def restore(self, rows: Iterable[tuple[Tuple, list[Mark]]]) -> int:
         """Facts that were here before this peer was last stopped; the latest of their stamps. :meth:`restored` follows the last."""

@@ -9,7 +9,7 @@ often while the disk is busy is written once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import islice
 
@@ -58,7 +58,7 @@ class Journal:
         """What :attr:`on_disk` is when all that has changed until now is there."""
         return self._taken + len(self._waiting)
 
-    def take(self, again: Iterable[Tuple] = (), until: int = 0) -> Group | None:
+    def take(self, again: Collection[Tuple] = (), until: int = 0) -> Group | None:
         """What to write next, at most GROUP_FACTS facts, until :meth:`written` or :meth:`failed`; None for nothing.
 
         ``again``: facts that are to be written besides, as the groups up to ``until`` go which have them.
@@ -67,7 +67,7 @@ class Journal:
         assert self._writing is None, "one group at a time"
         facts = list(islice(self._waiting, GROUP_FACTS))
         latest = self._versions.reached()
-        if not facts and not self._versions.outrun(self._clock):
+        if not facts and not until and not again and not self._versions.outrun(self._clock):
             return None
         # First of all, so that nothing is forgotten where it fails.
         rows = self._entries.rows(facts)

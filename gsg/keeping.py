@@ -16,6 +16,7 @@ import sqlite3
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -28,6 +29,9 @@ from .errors import BadData, Refused
 from .journal import Journal
 from .messages import Count
 from .model import Tuple
+from .salvage import Damage, DamagedGroup
+from .scrub import SCRUB_AGAIN_S, SCRUB_S, Looked
+from .stamps import in_reason
 from .versions import Versions
 
 log = logging.getLogger(__name__)
@@ -62,8 +66,8 @@ class Unkept:
     async def begin(self, peer: bytes, life: int) -> None:
         """The peer is about to enter the overlay as this."""
 
-    async def entered(self, port: int) -> None:
-        """The peer is in the overlay, where others know it by this port."""
+    async def entered(self, port: int, *, alone: bool) -> None:
+        """The peer is in the overlay, where others know it by this port, if there are any."""
 
     async def run(self) -> None:
         """What goes on meanwhile."""
@@ -93,6 +97,7 @@ class Keeping(Unkept):
         self._disk = Disk(folder)
         self.book = self._disk.book
         self._journal: Journal
+        self._entries: Entries
         self._cleaning: Cleaning
         # One thread, so that what is written is written in order; it ends with close().
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="gsg disk")
@@ -103,6 +108,10 @@ class Keeping(Unkept):
         self._failing = ""
         self._is_open = self._keeps = False
         self._writes = self._facts = self._failures = self._refused = 0
+        self._damaged = self._corrected = 0
+        self._scrubbed = 0
+        """The number of the last group that was looked at in this round."""
+        self._scrub_at_s = 0.0
 
     async def _in_thread(self, work: Callable[[], Returned]) -> Returned:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
@@ -111,6 +120,7 @@ class Keeping(Unkept):
         """As in Unkept: open the directory. Raises BadData."""
         self.past = past = await self._in_thread(self._disk.open)
         self._is_open = True
+        self._tell_damage(self._disk.damage)
         self.resumed = past.port != 0
         try:
             kept = await self._in_thread(self._disk.read_identity)
@@ -133,10 +143,39 @@ class Keeping(Unkept):
                 self._disk.path,
                 kept.id.hex()[:12],
             )
+        if past.peer is None and not self._disk.is_new:
+            # The file does not say so any more.
+            self.past = past = replace(past, peer=kept.id)
         self._check_same(past.peer, kept.id)
         if wanted is not None:
             self._check_same(kept.id, wanted.id)
         return kept
+
+    def _tell_damage(self, damage: Damage) -> None:
+        """Say what the directory has lost, if anything."""
+        self._damaged += damage.records
+        self._corrected += damage.corrected
+        if damage.said:
+            log.error("%s does not say any more what this peer's %s was", self._disk.path, ", ".join(damage.said))
+        if damage.mark:
+            log.error(
+                "the file beside %s that says what was acknowledged is damaged: what is lost may not be known", self._disk.path
+            )
+        if damage.records or damage.pages:
+            log.error(
+                "%s was damaged: %d of its records are wrong or missing%s, and left out; others give this peer what they hold of "
+                "them, what nobody else holds is lost, and what was retracted more than %g h ago may come back",
+                self._disk.path,
+                damage.records,
+                f" ({damage.pages})" if damage.pages else "",
+                TOMBSTONE_S / 3600,
+            )
+        if damage.corrected:
+            log.warning(
+                "of %d records in %s one bit was wrong, and was put right; look at the disk", damage.corrected, self._disk.path
+            )
+        if damage.is_in_file:
+            log.warning("what is sound is in a new file; the damaged one is kept as %s until another one is", damage.kept)
 
     def _check_same(self, was: bytes | None, will_be: bytes) -> None:
         if was is not None and was != will_be:
@@ -149,11 +188,23 @@ class Keeping(Unkept):
         """As in Unkept. Raises BadData."""
         # Others may have what goes now, also while this peer is alone.
         entries.remembering = True
-        latest = self.past.clock
+        limit_us = versions.limit_us()
+        latest = self.past.clock if self.past.clock <= limit_us else 0
         facts = self._disk.facts()
+        life = self.past.life if self.past.life * 1000 <= limit_us else 0
+        beyond = self._disk.damage.times + (latest != self.past.clock) + (life != self.past.life)
+        self.past = replace(self.past, life=life, clock=latest)
         while some := await self._in_thread(lambda: next(facts, None)):
-            latest = max(latest, entries.restore(some))
+            rows, late = in_reason(some, limit_us)
+            beyond += late
+            latest = max(latest, entries.restore(rows))
         entries.restored()
+        if beyond:
+            log.error(
+                "%d times in %s are far beyond all others, or this peer's clock: they are damaged, or the clock is or was wrong; "
+                "what they were said of is kept as the earliest word on it, and whatever other peers say of it holds",
+                *(beyond, self._disk.path),
+            )
         if self.past.peer is not None:
             versions.resume(latest)
         away_s = versions.now_us() / 1_000_000 - latest / 1_000_000
@@ -165,6 +216,7 @@ class Keeping(Unkept):
                 away_s / 3600,
                 TOMBSTONE_S / 3600,
             )
+        self._entries = entries
         self._journal = Journal(entries, versions)
         self._cleaning = Cleaning(lambda: len(entries) + entries.tombstones)
         self._resumed_at = versions.latest
@@ -174,11 +226,16 @@ class Keeping(Unkept):
         """Write down who the peer is, before anybody hears of it. Raises BadData."""
         # A life is named by the milliseconds in which it begins. What it publishes has later numbers than the time at which it
         # resumed: the next life is to begin after these, even if this one ends before anything else is written.
-        self.past = Past(peer, life, self.past.port, max(self.past.clock, life * 1000, self._resumed_at))
+        self.past = Past(peer, life, self.past.port, max(life * 1000, self._resumed_at))
         await self._in_thread(lambda: self._disk.begin(self.past))
 
-    async def entered(self, port: int) -> None:
+    async def entered(self, port: int, *, alone: bool) -> None:
         """Write down where it has lived: who has not must be let in where it is told to join, and who has may go on alone."""
+        if alone and self._disk.damage.records:
+            log.error(
+                "this peer knows of no other: what %d damaged records of its disk said is lost unless others come that hold it",
+                self._disk.damage.records,
+            )
         try:
             await self._in_thread(lambda: self._disk.entered(port))
         except BadData as error:
@@ -187,7 +244,7 @@ class Keeping(Unkept):
     async def run(self) -> None:
         """Write what has changed, group after group, until cancelled."""
         while True:
-            if not self._journal.waiting:
+            if not self._journal.waiting and not self._cleaning.is_anew:
                 self._wake.clear()
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(LOOK_S):
@@ -195,19 +252,61 @@ class Keeping(Unkept):
             await self._write()
             if self._failing:
                 await asyncio.sleep(RETRY_S)
+            elif asyncio.get_running_loop().time() >= self._scrub_at_s:
+                await self._scrub()
+
+    async def _scrub(self) -> None:
+        """Look at some of what is on disk."""
+        try:
+            looked = await self._in_thread(lambda: self._disk.look_at(self._scrubbed))
+        except OSError as error:
+            self._failed(f"its disk failed ({error})")
+            return
+        except sqlite3.Error as error:
+            # What is written there is found again by its checksum, wherever it is. It takes a new file to be rid of the rest.
+            log.error(
+                "pages of %s are damaged (%s): stop this peer and start it again, which puts what is sound into a new file, and "
+                "others give it the rest",
+                *(self._disk.path, error),
+            )
+            self._damaged += 1
+            looked = Looked(0, 0)
+        self._scrubbed = looked.last
+        self._scrub_at_s = asyncio.get_running_loop().time() + (SCRUB_S if looked.last else SCRUB_AGAIN_S)
+        if looked.damaged and not self._cleaning.is_anew:
+            self._write_anew(looked.damaged)
+
+    def _write_anew(self, damaged: int) -> None:
+        """So many groups are damaged: nobody knows which facts they had, so all are written once more."""
+        self._damaged += damaged
+        log.error(
+            "%d records in %s are damaged or missing: all facts are written there anew from memory, and nothing is lost; look at "
+            "the disk",
+            *(damaged, self._disk.path),
+        )
+        self._cleaning.begin_anew(self._entries.all_known(), self._disk.newest)
 
     async def _write(self) -> None:
         """Write one group, if there is anything to write; who waits for it is told."""
         try:
             until, again = 0, list[Tuple]()
-            if self._journal.waiting and self._cleaning.wants(self._disk.weight, self._disk.newest):
+            if self._cleaning.is_anew:
+                until, again = self._cleaning.anew()
+            elif self._journal.waiting and self._cleaning.wants(self._disk.weight, self._disk.newest):
                 share = self._cleaning.share(self._journal.waiting)
-                until, again = await self._in_thread(lambda: self._disk.oldest(share))
+                try:
+                    until, again = await self._in_thread(lambda: self._disk.oldest(share))
+                except DamagedGroup:
+                    self._write_anew(1)
+                    until, again = self._cleaning.anew()
             # As things stand now that nothing else is waited for.
             group = self._journal.take(self._cleaning.left(again), until)
-            if group is None:
+            if group is not None:
+                await self._in_thread(lambda: self._disk.commit(group))
+            elif self._failing:
+                await self._in_thread(self._disk.check)
+            else:
                 return
-            await self._in_thread(lambda: self._disk.commit(group))
         except (sqlite3.Error, OSError, BadData) as error:
             self._failed(f"its disk failed ({error})")
         except Exception as error:
@@ -221,10 +320,11 @@ class Keeping(Unkept):
             self._journal.failed()
             raise
         else:
-            self._journal.written()
-            self._cleaning.written(group)
-            self._writes += 1
-            self._facts += len(group.rows)
+            if group is not None:
+                self._journal.written()
+                self._cleaning.written(group)
+                self._writes += 1
+                self._facts += len(group.rows)
             if self._failing:
                 self._failing = ""
                 log.warning("%s is written to again; changes are taken", self._disk.path)
@@ -301,6 +401,8 @@ class Keeping(Unkept):
             Count("disk_failures", self._failures),
             Count("disk_refused", self._refused),
             Count("disk_waiting", self._journal.waiting),
+            Count("disk_records_damaged", self._damaged),
+            Count("disk_records_corrected", self._corrected),
         )
 
 

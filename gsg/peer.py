@@ -225,7 +225,7 @@ class Peer:
             self._endpoint.links.begin()
             await self._enter_overlay()
             # Nobody waits for it: what is acknowledged from now on is written later.
-            self._start_task(self._keeping.entered(self.contact.port))
+            self._start_task(self._keeping.entered(self.contact.port, alone=self._holders.alone))
         except BaseException as error:
             await self._stop()
             if isinstance(error, dht.DhtError):
@@ -255,7 +255,7 @@ class Peer:
             except dht.AddressInUse as error:
                 if number == port:
                     raise DoorClosed(str(error)) from None
-            except (dht.BadBook, dht.BookUnreadable) as error:
+            except dht.BookUnreadable as error:
                 raise BadData(f"{self._keeping.book}: {error}") from None
             except dht.LocalError as error:
                 raise DoorClosed(str(error)) from None

@@ -11,9 +11,15 @@ from collections.abc import Callable
 
 from .errors import Refused
 
-MAX_AHEAD_S = 100 * 365 * 24 * 3600
-"""How far ahead of our clock, and of all times seen, one may be that another peer tells; one that is farther is nonsense. It is so
-far because a machine without a battery may begin in 1970, and is to take what the others say all the same."""
+MAX_AHEAD_S = 366 * 24 * 3600
+"""How far ahead of our clock a time may be that another peer tells; one that is farther is nonsense, as a wrong bit makes it. By
+our clock alone, and not by times that were seen: so peers whose clocks are about right agree on what they refuse, and one that is
+just let pass here is let pass by all of them as soon as their clocks say the same."""
+MAX_AHEAD_OF_UNSET_S = 100 * 365 * 24 * 3600
+"""The same, from the latest time seen, where our clock cannot be right: a machine without a battery may begin in 1970, and is to
+take what the others say all the same."""
+RIGHT_FROM_S = 1_735_689_600
+"""A clock that is earlier than this, the beginning of 2025, has not been set."""
 CLOCKS_APART_S = 30.0
 """How far apart the clocks of peers may be that were all stopped, so that whoever is back first is right when it speaks for all."""
 
@@ -49,6 +55,13 @@ class Versions:
         apart_us = int(CLOCKS_APART_S * 1_000_000)
         return self.latest > max(kept, self.now_us() + apart_us) or self.now_us() > kept + apart_us
 
+    def limit_us(self) -> int:
+        """Times that are later are nonsense, also on our own disk: from there they would be refused by all others."""
+        now_us = self.now_us()
+        if now_us >= RIGHT_FROM_S * 1_000_000:
+            return now_us + MAX_AHEAD_S * 1_000_000
+        return max(self.latest, now_us) + MAX_AHEAD_OF_UNSET_S * 1_000_000
+
     def reached(self) -> int:
         """The latest time, or that of the peer's own clock where this is later."""
         return max(self.latest, self.now_us())
@@ -56,8 +69,9 @@ class Versions:
     def saw(self, stamp: int) -> None:
         """Another peer knows of this time. Raises Refused for one that is out of reason."""
         if stamp > self.latest:
-            if stamp > self.reached() + MAX_AHEAD_S * 1_000_000:
+            if stamp > (limit_us := self.limit_us()):
                 raise Refused(
-                    f"stamp {stamp} is more than {MAX_AHEAD_S} s ahead of this peer's clock; set the clocks of both peers"
+                    f"stamp {stamp} is beyond {limit_us}, the latest that the clock of this peer lets pass; set the clocks of both "
+                    "peers, and start the one again whose clock was wrong"
                 )
             self.latest = stamp

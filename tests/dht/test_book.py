@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -123,10 +124,20 @@ def test_a_book_that_cannot_be_read_says_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize("line", [b"\xff", b"[]", b'["10.0.0.1",0]', b'["",1]', b'["10.0.0.1","1"]', b'["a",65536]', b"[" * 2000])
 def test_a_damaged_line_is_named(line: bytes) -> None:
     with pytest.raises(BadBook, match="damaged in line 2") as failed:
-        decode(encode([HERE]) + line)
+        decode(b'["10.0.0.1",7400]\n' + line)
 
     assert failed.value.line == 2
 
 
 def test_a_file_that_never_ends_is_read_as_far_as_the_book_goes() -> None:
-    assert len(decode(encode([HERE]) * (MAX_ADDRESSES + 5))) == MAX_ADDRESSES
+    assert len(decode(b'["10.0.0.1",7400]\n' * (MAX_ADDRESSES + 5))) == MAX_ADDRESSES
+
+
+def test_no_wrong_bit_makes_another_address_of_one() -> None:
+    written = encode(addresses := [HERE, THERE, ("peer.example.org", 7401)])
+
+    for bit in range(8 * len(written)):
+        flipped = bytearray(written)
+        flipped[bit // 8] ^= 1 << bit % 8
+        with contextlib.suppress(BadBook):
+            assert decode(bytes(flipped)) == addresses, bit

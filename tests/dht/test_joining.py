@@ -12,6 +12,7 @@ from typing import NoReturn
 import pytest
 
 from dht import Contact, JoinFailed, Overlay, random_id
+from dht.book import encode
 from dht.errors import Address
 from dht.joining import MAX_CALLS, PATIENCE_S
 from dht.simnet import SimNet, run
@@ -138,7 +139,7 @@ def test_a_book_has_whoever_was_met_a_moment_ago(tmp_path: Path) -> None:
             return (tmp_path / "book").read_text(), second.contact.host
 
     book, second = run(main, seed=33)
-    assert book == f'["{second}",{PORT}]\n'
+    assert book == encode([(second, PORT)]).decode()
 
 
 def test_a_peer_that_has_joined_finds_its_way_back_however_soon_it_is_killed(tmp_path: Path) -> None:
@@ -151,7 +152,7 @@ def test_a_peer_that_has_joined_finds_its_way_back_however_soon_it_is_killed(tmp
             return (tmp_path / "book").read_text(), first.contact.host
 
     book, first = run(main, seed=34)
-    assert book == f'["{first}",{PORT}]\n'
+    assert book == encode([(first, PORT)]).decode()
 
 
 def test_the_first_peer_has_the_second_in_its_book_at_once(tmp_path: Path) -> None:
@@ -165,7 +166,7 @@ def test_the_first_peer_has_the_second_in_its_book_at_once(tmp_path: Path) -> No
             return (tmp_path / "book").read_text(), second.contact.host
 
     book, second = run(main, seed=34)
-    assert book == f'["{second}",{PORT}]\n'
+    assert book == encode([(second, PORT)]).decode()
 
 
 def test_a_book_that_could_not_be_written_is_written_when_there_is_room(tmp_path: Path) -> None:
@@ -182,7 +183,7 @@ def test_a_book_that_could_not_be_written_is_written_when_there_is_room(tmp_path
             return book.read_text(), second.contact.host
 
     book, second = run(main, seed=34)
-    assert book == f'["{second}",{PORT}]\n'
+    assert book == encode([(second, PORT)]).decode()
 
 
 async def test_a_book_is_written_by_one_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

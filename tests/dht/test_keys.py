@@ -67,6 +67,40 @@ def test_a_written_identity_is_read_back_and_is_for_its_owner_alone(tmp_path: Pa
     assert [each.name for each in tmp_path.iterdir()] == ["identity"]
 
 
+def test_no_wrong_bit_makes_another_peer_of_one(tmp_path: Path) -> None:
+    path = tmp_path / "identity"
+    identity = Identity(b"k" * 32)
+    write_identity(path, identity)
+    written = path.read_bytes()
+    refused = 0
+
+    for bit in range(8 * len(written)):
+        flipped = bytearray(written)
+        flipped[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(flipped)
+        try:
+            found = read_identity(path)
+        except BadIdentity:
+            refused += 1
+        else:
+            assert found is not None
+            assert found.id == identity.id, bit
+
+    # Of what is not the key or the id, as where a line ends, some is as good as what was written.
+    assert refused > 0.95 * 8 * len(written)
+
+
+def test_an_identity_that_names_no_peer_is_read_as_before(tmp_path: Path) -> None:
+    path = tmp_path / "identity"
+    write_identity(path, identity := Identity(b"k" * 32))
+    path.write_bytes(path.read_bytes().partition(b"\n")[2])
+
+    found = read_identity(path)
+
+    assert found is not None
+    assert found.id == identity.id
+
+
 def test_an_identity_is_never_written_over(tmp_path: Path) -> None:
     path = tmp_path / "identity"
     write_identity(path, Identity(b"k" * 32))

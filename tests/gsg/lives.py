@@ -12,7 +12,7 @@ from typing import TypeVar
 import pytest
 from peers import PORT, quiet
 
-import gsg.disk
+import gsg.database
 from dht.simnet import SimNet
 from gsg import Peer
 from gsg.keeping import Keeping
@@ -85,7 +85,7 @@ def slow_disks(
 ) -> None:
     """Disks take time, in the network's time, so that peers die while they write; real ones are not waited for."""
     rng = Random(seed)
-    monkeypatch.setattr(gsg.disk, "SYNCHRONOUS", "OFF")
+    monkeypatch.setattr(gsg.database, "SYNCHRONOUS", "OFF")
 
     async def slow(work: Callable[[], Returned]) -> Returned:
         before_s = rng.uniform(least_s, most_s) if least_s or rng.random() < 0.5 else 0.0

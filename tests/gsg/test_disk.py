@@ -12,12 +12,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-import gsg.disk
+import gsg.old_formats
 import gsg.records
+import gsg.stamps
 from gsg.audiences import Restricted
-from gsg.disk import APPLICATION, FORMAT, Disk, Past
+from gsg.database import APPLICATION, FORMAT, INSERT, say
+from gsg.disk import Disk, Past
 from gsg.entries import Mark
 from gsg.errors import BadData
+from gsg.framing import sum_of_group
 from gsg.journal import Group
 from gsg.model import IRI, BlankNode, Compound, List, Literal, Symbol, Tuple, fact
 
@@ -42,6 +45,20 @@ def disk(tmp_path: Path) -> Iterator[Disk]:
 
 def facts(disk: Disk) -> dict[Tuple, list[Mark]]:
     return {items: marks for some in disk.facts() for items, marks in some}
+
+
+def as_format_3(path: Path, *groups: str) -> None:
+    """Make a file of the format before there were checksums, with these rows of its log."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    sql(
+        path,
+        "CREATE TABLE self (name TEXT PRIMARY KEY, value) WITHOUT ROWID",
+        "CREATE TABLE groups (number INTEGER PRIMARY KEY, clock INTEGER NOT NULL, weight INTEGER NOT NULL, rows BLOB NOT NULL)",
+        "INSERT INTO self VALUES ('peer', x'" + "70" * 20 + "'), ('life', 3), ('port', 7400), ('clock', 8)",
+        *(f"INSERT INTO groups VALUES ({group})" for group in groups),
+        f"PRAGMA application_id={APPLICATION}",
+        "PRAGMA user_version=3",
+    )
 
 
 def sql(path: Path, *statements: str) -> None:
@@ -107,7 +124,7 @@ def as_before_there_was_a_log(path: Path, version: int, *rows: str) -> None:
 def test_a_file_in_which_each_fact_has_a_row_is_read_and_has_groups_from_then_on(
     disk: Disk, version: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gsg.disk, "GROUP_FACTS", 2)
+    monkeypatch.setattr(gsg.old_formats, "GROUP_FACTS", 2)
     as_before_there_was_a_log(
         disk.path, version, "x'9101', x'9193000101'", "x'9102', x'92930001029300ff03'", "x'9103', x'9193000104'"
     )
@@ -144,6 +161,38 @@ def test_a_row_of_such_a_file_that_cannot_be_is_damage_and_the_file_stays_as_it_
     for _ in range(2):
         with pytest.raises(BadData, match=r"peer.sqlite3 is damaged: a r[a-z]+ "):
             disk.open()
+
+
+def test_a_file_without_checksums_is_read_and_has_them_from_then_on(disk: Disk) -> None:
+    as_format_3(disk.path, "7, 20, 1, x'91929101919300010c'", "8, 21, 1, x'919291029193000102'", "9, 22, 1, x'9192910190'")
+
+    past = disk.open()
+
+    assert past == Past(b"p" * 20, 3, 7400, 22)
+    assert facts(disk) == {(2,): [(0, 1, 2)]}
+    assert (disk.newest, disk.weight, disk.damage.times) == (3, 3, 0)
+    disk.commit(Group([((3,), [(0, 1, 5)])], clock=30))
+    disk.close()
+    assert disk.open() == Past(b"p" * 20, 3, 7400, 30)
+    assert facts(disk) == {(2,): [(0, 1, 2)], (3,): [(0, 1, 5)]}
+    assert not disk.damage.is_in_file
+
+
+@pytest.mark.parametrize("year_us", [2**45, 2**51, 2**59])
+def test_a_time_far_from_all_others_in_a_file_without_checksums_is_not_one(disk: Disk, year_us: int) -> None:
+    as_format_3(
+        disk.path,
+        f"1, {20 + year_us}, 1, x'919291019193000109'",
+        f"2, 21, 1, x'9192910291930001cf{8 + year_us:016x}'",
+        "3, 22, 1, x'919291039193000105'",
+    )
+
+    past = disk.open()
+
+    # Whatever anybody else says of the fact is later.
+    assert facts(disk) == {(1,): [(0, 1, 9)], (2,): [(0, 1, gsg.stamps.EARLIEST)], (3,): [(0, 1, 5)]}
+    assert past.clock == 22
+    assert disk.damage.times == 2
 
 
 def test_the_oldest_groups_are_read_and_go_with_the_next_one(disk: Disk) -> None:
@@ -213,12 +262,16 @@ def test_a_batch_is_written_whole_or_not_at_all(disk: Disk) -> None:
     assert facts(disk) == {("x",): [(0, 1, 1)]}
 
 
-def test_a_directory_belongs_to_one_peer_at_a_time(disk: Disk) -> None:
+def test_a_directory_belongs_to_one_peer_at_a_time(disk: Disk, caplog: pytest.LogCaptureFixture) -> None:
     disk.open()
 
     with pytest.raises(BadData, match=r"peer.sqlite3 is in use by another peer; stop that one"):
         Disk(disk.path.parent).open()
 
+    # Nothing is wrong with the disk, and nobody is to make room there.
+    assert caplog.messages == []
+    with pytest.raises(BadData, match=r"peer.sqlite3 is in use by another peer"):
+        Disk(disk.path.parent).open()
     disk.close()
     again = Disk(disk.path.parent)
     again.open()
@@ -245,17 +298,12 @@ def test_a_database_of_something_else_is_refused_and_left_alone(disk: Disk) -> N
     assert disk.path.read_bytes() == before
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [b"no database at all, and long enough to have a header of one hundred bytes, which SQLite looks at first" * 9, None],
-    ids=["no database", "torn pages"],
-)
-def test_a_damaged_file_is_refused_by_name(disk: Disk, damage: bytes | None) -> None:
+def test_a_file_that_is_no_database_is_refused_by_name(disk: Disk) -> None:
     disk.open()
-    disk.commit(Group([(("x" * 500, number), MARKS) for number in range(100)], clock=1))
     disk.close()
-    whole = disk.path.read_bytes()
-    disk.path.write_bytes(damage or whole[:4096] + b"\xff" * (len(whole) - 4096))
+    disk.path.write_bytes(
+        b"no database at all, and long enough to have a header of one hundred bytes, which is looked at first" * 9
+    )
 
     with pytest.raises(BadData, match=r"peer.sqlite3 is damaged: .*; move the directory away"):
         disk.open()
@@ -265,7 +313,6 @@ def test_a_damaged_file_is_refused_by_name(disk: Disk, damage: bytes | None) -> 
     "record",
     [
         "x'c1'",
-        "'text'",
         "x'9192910191930501cd0100'",
         "x'919291019193000501'",
         "x'9192910191930001ff'",
@@ -276,7 +323,6 @@ def test_a_damaged_file_is_refused_by_name(disk: Disk, damage: bytes | None) -> 
     ],
     ids=[
         "no msgpack",
-        "no bytes",
         "a position that it has not",
         "no sign",
         "a stamp before time",
@@ -288,7 +334,8 @@ def test_a_damaged_file_is_refused_by_name(disk: Disk, damage: bytes | None) -> 
 )
 def test_a_record_that_cannot_be_is_damage(disk: Disk, record: str) -> None:
     disk.open()
-    disk._opened.execute(f"INSERT INTO groups VALUES (1, 1, 1, {record})")
+    [rows] = disk._opened.execute(f"SELECT {record}").fetchone()
+    disk._opened.execute(INSERT, (1, 1, 1, sum_of_group(1, 1, 1, rows), rows))
 
     with pytest.raises(BadData, match=r"peer.sqlite3 is damaged: a record"):
         facts(disk)
@@ -298,7 +345,7 @@ def test_a_record_that_cannot_be_is_damage(disk: Disk, record: str) -> None:
 
 def test_nonsense_about_the_peer_itself_is_damage(disk: Disk) -> None:
     disk.open()
-    disk._opened.execute("INSERT INTO self VALUES ('life', 'nine')")
+    say(disk._opened, life=b"nine")
     disk.close()
 
     with pytest.raises(BadData, match=r"peer.sqlite3 is damaged: what it says of the peer itself cannot be .Expected `int`"):
@@ -307,24 +354,15 @@ def test_nonsense_about_the_peer_itself_is_damage(disk: Disk) -> None:
 
 @pytest.mark.parametrize(
     "said",
-    ["'life', 9223372036854775807", "'port', -1", "'port', 65536", "'clock', 9223372036854775807", "'peer', x'00'"],
+    [{"life": 2**63 - 1}, {"port": -1}, {"port": 65536}, {"clock": 2**63 - 1}, {"peer": b"\0"}],
+    ids=str,
 )
-def test_numbers_that_no_peer_has_are_damage(disk: Disk, said: str) -> None:
+def test_numbers_that_no_peer_has_are_damage(disk: Disk, said: dict[str, int | bytes]) -> None:
     disk.open()
-    disk._opened.execute(f"INSERT INTO self VALUES ({said})")
+    say(disk._opened, **said)
     disk.close()
 
     with pytest.raises(BadData, match=r"peer.sqlite3 is damaged: what it says of the peer itself cannot be"):
-        disk.open()
-
-
-@pytest.mark.parametrize("table", ["self", "groups"])
-def test_a_missing_table_is_damage(disk: Disk, table: str) -> None:
-    disk.open()
-    disk._opened.execute(f"DROP TABLE {table}")
-    disk.close()
-
-    with pytest.raises(BadData, match=f"peer.sqlite3 is damaged: no such table: {table}; move the directory away"):
         disk.open()
 
 
@@ -345,7 +383,7 @@ def test_what_is_kept_is_for_its_owner_alone_in_whatever_directory(disk: Disk, c
     disk.commit(Group([(("a",), MARKS)], clock=1))
     kept = {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
 
-    assert made == kept == dict.fromkeys(["peer.sqlite3", "peer.sqlite3-wal"], 0o600)
+    assert made == kept == dict.fromkeys(["peer.sqlite3", "peer.sqlite3-wal", "acknowledged"], 0o600)
     assert caplog.messages == [f"{folder} can be written to by others, who may put a database of theirs there; chmod 700 it"]
 
 

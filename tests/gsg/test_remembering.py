@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from random import Random
@@ -320,15 +321,22 @@ def test_a_directory_is_one_peers_own(tmp_path: Path) -> None:
     live(work, tmp_path, seed=8, size=1)
 
 
-def test_a_damaged_address_book_is_refused_by_name(tmp_path: Path) -> None:
+def test_a_damaged_address_book_is_told_and_not_used(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     async def work(lives: Lives) -> None:
-        await lives.kill(0)
-        (lives.folder(0) / "addresses").write_text("nonsense\n")
+        await lives.stop(1)
+        book = lives.folder(1) / "addresses"
+        written = book.read_bytes()
+        flipped = bytearray(written)
+        flipped[written.index(b"7400") + 1] ^= 1
+        book.write_bytes(flipped)
 
-        with pytest.raises(BadData, match=r"0-0/addresses: the address book is damaged in line 1"):
-            await lives.start(0)
+        await lives.start(1, join=[lives.peers[0].contact.address])
+        await lives.stop(1)
 
-    live(work, tmp_path, seed=9, size=1)
+        assert re.search(r"1-0/addresses: the address book is damaged in line 2: the checksum there is not that", caplog.text)
+        assert book.read_bytes() == written
+
+    live(work, tmp_path, seed=9, size=2)
 
 
 def test_what_lay_too_long_is_warned_of(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

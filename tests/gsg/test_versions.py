@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gsg.errors import Refused
-from gsg.versions import MAX_AHEAD_S, Versions
+from gsg.versions import MAX_AHEAD_OF_UNSET_S, MAX_AHEAD_S, RIGHT_FROM_S, Versions
 
 
 def test_times_grow_while_the_clock_stands_or_is_set_back() -> None:
@@ -43,7 +43,21 @@ def test_a_clock_that_begins_in_1970_takes_what_others_say() -> None:
 def test_a_time_out_of_reason_is_refused_and_changes_nothing() -> None:
     versions = Versions(lambda: 5.0)
 
-    with pytest.raises(Refused, match="ahead of this peer's clock; set the clocks"):
-        versions.saw((MAX_AHEAD_S + 6) * 1_000_000)
+    with pytest.raises(Refused, match="the latest that the clock of this peer lets pass; set the clocks of both peers"):
+        versions.saw((MAX_AHEAD_OF_UNSET_S + 6) * 1_000_000)
 
     assert versions.next() == 5_000_000
+
+
+def test_by_a_clock_that_is_set_no_time_is_far_ahead_whatever_was_seen() -> None:
+    now_s = float(RIGHT_FROM_S)
+    versions = Versions(lambda: now_s)
+    versions.saw(most := (RIGHT_FROM_S + MAX_AHEAD_S) * 1_000_000)
+
+    # Else one wrong time after the other would take a peer to where no other one follows.
+    with pytest.raises(Refused, match=f"stamp {most + 2} is beyond {most},"):
+        versions.saw(most + 2)
+    now_s += 1
+    versions.saw(most + 2)
+
+    assert versions.next() == most + 3

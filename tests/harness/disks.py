@@ -5,18 +5,23 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import Callable, Iterator
-from itertools import chain
+from dataclasses import replace
+from itertools import chain, pairwise
 from pathlib import Path
 from random import Random
 from typing import TypeVar
 
+import gsg.salvage
 from dht import Identity
 from gsg.disk import Past
 from gsg.entries import Mark
+from gsg.framing import sum_of_group
 from gsg.journal import Group
 from gsg.keeping import Keeping
 from gsg.model import Tuple
-from gsg.records import Row, weight_of
+from gsg.records import Row, records, rows_of
+from gsg.salvage import Damage, DamagedGroup, sound
+from gsg.scrub import Looked
 
 SLOWEST_S = 0.06
 """How long writing may take, and hearing that it was written as long again."""
@@ -32,12 +37,24 @@ class SimDisk:
         self.book: Path | None = None
         self._platters = platters
         self._open = self.is_new = False
+        self.damage = Damage()
 
     def open(self) -> Past:
-        """What the peer was."""
+        """What the peer was. What is damaged is put right, or left out."""
         self._open = True
-        self.is_new = self._platters.past.peer is None
-        return self._platters.past
+        platters = self._platters
+        self.is_new = platters.past.peer is None
+        written, platters.groups = platters.groups, {}
+        for number, group in written.items():
+            found = sound((number, *group), self.damage)
+            if found is None:
+                self.damage.records += 1
+            else:
+                _, clock, weight, rows = found
+                platters.groups[number] = clock, weight, sum_of_group(number, clock, weight, rows), rows
+        self.damage.records += platters.acknowledged - max(platters.groups, default=0)
+        past = platters.past
+        return replace(past, clock=max(past.clock, *(clock for clock, *_ in platters.groups.values()), 0))
 
     def read_identity(self) -> Identity | None:
         """The peer's key."""
@@ -61,12 +78,12 @@ class SimDisk:
     @property
     def newest(self) -> int:
         """The number of the last group."""
-        return max(self._platters.groups, default=0)
+        return self._platters.acknowledged
 
     @property
     def weight(self) -> int:
         """What all groups weigh."""
-        return sum(map(weight_of, self._platters.groups.values()))
+        return sum(weight for _, weight, _, _ in self._platters.groups.values())
 
     def facts(self) -> Iterator[list[Row]]:
         """All facts."""
@@ -75,8 +92,20 @@ class SimDisk:
 
     def oldest(self, facts: int) -> tuple[int, list[Tuple]]:
         """Those of the oldest group, whatever is asked for."""
-        number, rows = next(iter(self._platters.groups.items()))
-        return number, [fact for fact, _ in rows]
+        number, group = next(iter(self._platters.groups.items()))
+        if not gsg.salvage.is_sound_group(number, *group):
+            raise DamagedGroup(f"group {number} is not what was written")
+        return number, [fact for fact, _ in rows_of(group[-1])]
+
+    def look_at(self, after: int) -> Looked:
+        """All that is there."""
+        found = Damage()
+        there = [number for number, group in self._platters.groups.items() if sound((number, *group), found) is not None]
+        missing = sum(after - before - 1 for before, after in pairwise([*there, self.newest + 1]))
+        return Looked(0, missing + found.corrected)
+
+    def check(self) -> None:
+        """The disk is where it was."""
 
     def commit(self, group: Group) -> None:
         """Written, all of it or nothing."""
@@ -84,13 +113,16 @@ class SimDisk:
         platters = self._platters
         if platters.full:
             raise sqlite3.OperationalError("database or disk is full")
-        newest = self.newest
+        newest = platters.acknowledged
         platters.groups = {number: rows for number, rows in platters.groups.items() if number > group.until}
         platters.cleaned += group.until > 0
-        if group.rows:
-            platters.groups[newest + 1] = group.rows
-        past = platters.past
-        platters.past = Past(past.peer, past.life, past.port, group.clock)
+        for weight, rows in records(group.rows):
+            newest += 1
+            platters.groups[newest] = group.clock, weight, sum_of_group(newest, group.clock, weight, rows), rows
+        platters.acknowledged = newest
+        if not group.rows:
+            past = platters.past
+            platters.past = Past(past.peer, past.life, past.port, group.clock)
 
     def close(self) -> None:
         """Nothing is written any more."""
@@ -107,15 +139,35 @@ class Platters:
     def __init__(self) -> None:
         self.past = Past()
         self.identity: Identity | None = None
-        self.groups: dict[int, list[Row]] = {}
+        self.groups: dict[int, tuple[int, int, bytes, bytes]] = {}
+        """By number the clock, the weight, the checksum and the rows, as a real disk has them."""
+        self.acknowledged = 0
         self.full = False
         self.cleaned = 0
         """How many writes had groups go."""
+        self.flipped = 0
+        """How many groups were damaged, or lost."""
 
     def facts(self) -> dict[Tuple, list[Mark]]:
         """All facts as they were written last."""
-        written = dict(chain.from_iterable(self.groups.values()))
+        written = dict(chain.from_iterable(rows_of(rows) for _, _, _, rows in self.groups.values()))
         return {fact: marks for fact, marks in written.items() if marks}
+
+    def flip(self, bits: int, rng: Random) -> None:
+        """So many bits of one group turn over; with none, the newest groups are lost, though they were acknowledged."""
+        if not self.groups:
+            return
+        self.flipped += 1
+        if not bits:
+            for number in list(self.groups)[-rng.randint(1, 5) :]:
+                del self.groups[number]
+            return
+        number = rng.choice(list(self.groups))
+        clock, weight, checksum, rows = self.groups[number]
+        damaged = bytearray(rows)
+        for bit in rng.sample(range(8 * len(rows)), bits):
+            damaged[bit // 8] ^= 1 << bit % 8
+        self.groups[number] = clock, weight, checksum, bytes(damaged)
 
 
 class SlowKeeping(Keeping):

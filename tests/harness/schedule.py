@@ -73,6 +73,9 @@ LINK_FAULTS = ("cut", "loss", "slow", "stall", "double", "disk", "interrupt", "s
 already and who has it not, its publisher does not know, and says it again. Links snap at the peers of all other clients when one
 has just published an event: it is on its way to them, and forwarded already, so nobody says it again to the rendezvous. A wall
 is between two peers that do not hear each other, though others hear both."""
+FLIPS = (1, 1, 3, 12, 0)
+"""How many bits turn over on a disk, where some do; for none its newest groups are lost. One is put right; more are left out, and
+come from other holders, or from memory where the peer runs. Drawn apart, so that all else in a run is as it would be without."""
 STRUCK = ((0,), (0,), (0, 1), (0, 1), (0, 2), (1, 2))
 """Whom a strike hits, or who is suspended, by their places among the holders of a key, the primary first."""
 
@@ -176,7 +179,7 @@ class _Client:
 
 def schedule(seed: int, *, rounds: int = 1, without: Collection[str] = ()) -> Schedule:
     """The run of a seed, of so many rounds, without faults of the kinds named."""
-    rng = Random(f"harness {seed}")
+    rng, flips = Random(f"harness {seed}"), Random(f"flips {seed}")
     homes = dict(zip(CLIENTS, rng.sample(range(PEERS), len(CLIENTS)), strict=True))
     clients = [_Client(name) for name in CLIENTS]
     deeds: list[Done] = []
@@ -192,7 +195,8 @@ def schedule(seed: int, *, rounds: int = 1, without: Collection[str] = ()) -> Sc
             while at_s < begins_s + TROUBLE_S:
                 deeds.append(Done(round(at_s, 3), client.name, _deed(client, rng)))
                 at_s += rng.expovariate(DEEDS_A_SECOND)
-        faults += [one for one in _faults(rng, begins_s) if one.fault.kind not in without]
+        drawn = _faults(rng, begins_s)
+        faults += [one for one in drawn + _flips(flips, begins_s, drawn) if one.fault.kind not in without]
         begins_s += TROUBLE_S + MENDING_S
     return Schedule(seed, homes, tuple(deeds), tuple(sorted(faults, key=lambda one: one.at_s)), begins_s)
 
@@ -284,6 +288,21 @@ def _faults(rng: Random, begins_s: float) -> list[Happens]:
         else:
             add(kind, after_s=when_s, amount={"loss": 0.1, "slow": 0.4, "double": 0.2}[kind])
             add(kind, after_s=when_s + lasts_s)
+    return found
+
+
+def _flips(rng: Random, begins_s: float, faults: list[Happens]) -> list[Happens]:
+    """Bits that turn over on the disks of at most LOST peers, where none loses its disk anyway: best while they are away."""
+    kinds = {one.fault.kind for one in faults}
+    if kinds & {"strike", "forget"} or rng.random() < 0.3:
+        return []
+    found = []
+    away = {one.fault.peers[0]: one.at_s for one in faults if one.fault.kind in ("crash", "restart", "flap", "leave")}
+    for number in rng.sample(sorted(away), min(len(away), LOST)) or rng.sample(range(PEERS), LOST):
+        at_s = away.get(number, begins_s + rng.uniform(2.0, TROUBLE_S))
+        if "blackout" in kinds:
+            at_s = next(one.at_s for one in faults if one.fault.kind == "blackout")
+        found.append(Happens(round(at_s + 0.09, 3), Fault("flip", (number,), float(rng.choice(FLIPS)))))
     return found
 
 

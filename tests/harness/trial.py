@@ -42,6 +42,7 @@ LATENCY_S = (0.002, 0.02)
 WINDOW_BYTES = 4_096
 """What a stream holds on its way: little, so that who does not read is felt."""
 CLOCKS_APART_S = 5.0
+SCRUB_AGAIN_S = 5.0
 LOOK_S, LATEST_S = 12.0, 108.0
 """Views of the overlay are refreshed every 30 s, and holders compare what has stood still for two rounds of 10 s."""
 SETTLED_S = 15.0
@@ -68,6 +69,7 @@ class World:
         """Those that run, and take clients."""
         self._plan = plan
         self._rng = Random(f"world {plan.seed}")
+        self._rng_of_flips = Random(f"flips {plan.seed}")
         self._hosts: list[str] = []
         self._disks: list[Platters] = []
         self._ahead_s: list[float] = []
@@ -224,6 +226,8 @@ class World:
                 platters.full = True
                 await asyncio.sleep(fault.amount)
                 platters.full = False
+            case "flip":
+                self._disks[fault.peers[0]].flip(round(fault.amount), self._rng_of_flips)
             case _:
                 raise AssertionError(f"nobody knows how to carry out {fault.kind}")
 
@@ -393,6 +397,7 @@ def _surroundings() -> Iterator[list[str]]:
         patch.setattr(dht, "Endpoint", partial(dht.Endpoint, probe_s=2.0))
         # Only what nobody waits for is written later.
         patch.setattr(gsg.keeping, "LOOK_S", 10.0)
+        patch.setattr(gsg.keeping, "SCRUB_AGAIN_S", SCRUB_AGAIN_S)
         patch.setattr(gsg.cleaning, "SPARE", 0)
         patch.setattr(gsg.cleaning, "FACTS_A_WRITE", 3)
         keys.make_cheap(patch)
