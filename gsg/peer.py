@@ -41,7 +41,7 @@ from .holders import Holders
 from .inspection import Inspection
 from .interests import Interests, Told
 from .keeping import Keeping, Unkept
-from .languages import Delete, Insert, Notify, parse_query, parse_script
+from .languages import Delete, Insert, Notify, parse_script, read_query
 from .live import LiveSubscription
 from .memories import Memory, OnEvent
 from .messages import AskStatus, PeerStatus, Test
@@ -373,7 +373,7 @@ class Peer:
         It may hold ``max_tokens``, its rows included; beyond, it ends with TooManyTokens. ``client`` says for whom it is.
         Raises BadText or BadQuery for a query that cannot be, Unsupported for an unknown language, PeerUnreachable for silence.
         """
-        asked = Asked(parse_query(text, language), text, language, client, max_tokens, overflow_of(overflow))
+        asked = Asked(await read_query(text, language), text, language, client, max_tokens, overflow_of(overflow))
         self._opened()
         return await self._subscriptions.add(asked, callback, limit=limit)
 
