@@ -10,7 +10,7 @@ import asyncio
 import logging
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import repeat
 from math import inf
@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 ANSWER_TIMEOUT_S = 30.0
 """How long an answer may take before its peer counts as unreachable: for peers that hang, since a broken link tells at once."""
 
+OWN_SLICE_S = 0.005
+"""For how long messages of this peer to itself are delivered at a stretch, about: one more is begun before that is over."""
 FORGET_AT = 1_000
 MAX_PENDING = 128_000
 """Requests that a link may leave unanswered; it is ended when there are so many, or at most twice as many, and they go again."""
@@ -191,13 +193,16 @@ class _OwnChannel(Channel):
     max_pending = inf
     is_remote = False
 
-    def __init__(self, contact: dht.Contact, deliver: Callable[[Channel, list[Message]], None]) -> None:
+    def __init__(self, contact: dht.Contact, deliver: Callable[[Channel, Iterable[Message]], None]) -> None:
         super().__init__(contact)
         self._deliver = deliver
         self._queue: deque[Message] = deque()
+        self._due = False
+        """Whether :meth:`_drain` is about to be called."""
 
     def send(self, message: Message) -> None:
-        if not self._queue:
+        if not self._due:
+            self._due = True
             asyncio.get_running_loop().call_soon(self._drain)
         self._queue.append(message)
 
@@ -216,9 +221,23 @@ class _OwnChannel(Channel):
         raise AssertionError(f"this peer misbehaved to itself: {reason}")
 
     def _drain(self) -> None:
-        messages = list(self._queue)
-        self._queue.clear()
-        self._deliver(self, messages)
+        """Deliver what is queued, as much as a slice has time for; the rest when others have had their turn."""
+        self._due = False
+        try:
+            self._deliver(self, self._slice())
+        finally:
+            if self._queue and not self._due:
+                self._due = True
+                asyncio.get_running_loop().call_soon(self._drain)
+
+    def _slice(self) -> Iterator[Message]:
+        clock = asyncio.get_running_loop().time
+        ends_s = clock() + OWN_SLICE_S
+        # What the messages of this slice cause comes in the next one.
+        for _ in range(len(self._queue)):
+            yield self._queue.popleft()
+            if clock() >= ends_s:
+                return
 
 
 class Traffic:
@@ -325,7 +344,7 @@ class Exchange:
             channel = self._channels[link] = _RemoteChannel(link, self.traffic)
         return channel
 
-    def _deliver(self, channel: Channel, messages: list[Message], sizes: Iterable[int] = repeat(0)) -> None:
+    def _deliver(self, channel: Channel, messages: Iterable[Message], sizes: Iterable[int] = repeat(0)) -> None:
         try:
             for message, size_bytes in zip(messages, sizes, strict=False):
                 channel.frame_bytes = size_bytes

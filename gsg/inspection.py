@@ -15,7 +15,7 @@ from .explaining import explain_plan, explain_why, explain_why_not, holding_of, 
 from .explanations import Candidate, HeldKey, Holding, Plan, Why, WhyNot
 from .features import Key, Template
 from .holders import Holders
-from .languages import parse_query
+from .languages import read_query
 from .model import n3
 from .query import alphas
 from .rendezvous import Rendezvous
@@ -49,7 +49,7 @@ class Inspection:
 
         Raises BadText, BadQuery or Unsupported for a text that is no query.
         """
-        query = parse_query(text, language)
+        query = await read_query(text, language)
         specs = alphas(query)
         templates = list(dict.fromkeys(spec.template for spec in specs))
         found = dict(zip(templates, await asyncio.gather(*map(self._anchors.places, templates)), strict=True))

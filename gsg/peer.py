@@ -26,12 +26,12 @@ import dht
 from dht.incarnations import LIVES_APART
 from dht.resolving import resolve
 
-from . import model
 from .addresses import address_of, addresses_of
 from .anchors import rule_of
 from .audiences import audience_of
 from .background import logging_failure
 from .backlog import LIMIT, Overflow, overflow_of
+from .caller import Caller
 from .errors import BadData, DoorClosed, PeerUnreachable, RemoteError, reason
 from .exchange import Channel, Exchange, show
 from .features import Template
@@ -41,7 +41,7 @@ from .holders import Holders
 from .inspection import Inspection
 from .interests import Interests, Told
 from .keeping import Keeping, Unkept
-from .languages import Delete, Insert, Notify, parse_query, parse_script
+from .languages import Delete, Insert, Notify, parse_script, read_query
 from .live import LiveSubscription
 from .memories import Memory, OnEvent
 from .messages import AskStatus, PeerStatus, Test
@@ -138,6 +138,7 @@ class Peer:
         self._reception: Reception
         self._nearby: Nearby
         self._subscriptions: Subscriptions
+        self._calls = self.caller()
 
     async def __aenter__(self) -> Self:
         try:
@@ -328,15 +329,15 @@ class Peer:
         (docs/security.md). Raises BadTerm, and sends nothing, for what is no tuple of constants; LocalError for a wrong audience;
         PeerUnreachable when some were not acknowledged.
         """
-        return await self._opened().facts(1, [model.fact(items) for items in tuples], audience_of(audience))
+        return await self._calls.facts(1, tuples, audience_of(audience))
 
     async def retract(self, tuples: Iterable[Iterable[object]], *, audience: Iterable[bytes | str] | None = None) -> int:
         """Make tuples untrue: those for everybody, or those for an audience; returns how many were true. Raises as above."""
-        return await self._opened().facts(-1, [model.fact(items) for items in tuples], audience_of(audience))
+        return await self._calls.facts(-1, tuples, audience_of(audience))
 
     async def notify(self, tuples: Iterable[Iterable[object]], *, audience: Iterable[bytes | str] | None = None) -> None:
         """Events, in order: each joins with the facts of its moment wherever somebody subscribed. The rest as in :meth:`insert`."""
-        await self._opened().events([(model.fact(items), None) for items in tuples], audience=audience_of(audience))
+        await self._calls.events(tuples, audience_of(audience))
 
     async def run(self, script: str) -> list[LiveSubscription]:
         """Run a GSG script, block by block; returns the subscriptions that its SUBSCRIBE blocks made, in order.
@@ -372,7 +373,7 @@ class Peer:
         It may hold ``max_tokens``, its rows included; beyond, it ends with TooManyTokens. ``client`` says for whom it is.
         Raises BadText or BadQuery for a query that cannot be, Unsupported for an unknown language, PeerUnreachable for silence.
         """
-        asked = Asked(parse_query(text, language), text, language, client, max_tokens, overflow_of(overflow))
+        asked = Asked(await read_query(text, language), text, language, client, max_tokens, overflow_of(overflow))
         self._opened()
         return await self._subscriptions.add(asked, callback, limit=limit)
 
@@ -409,6 +410,10 @@ class Peer:
         return self._holders.shares(SHARE_SAMPLES)
 
     # --- what doors ask ---------------------------------------------------------------------------------------------------
+
+    def caller(self) -> Caller:
+        """For one client: what it publishes keeps its order, and that of others may go between."""
+        return Caller(self._opened)
 
     async def flash(self, events: Sequence[tuple[Tuple, str | None]], *, via: Sequence[int] | None = None) -> None:
         """Events with the text that they came as; ``via`` limits the positions whose rendezvous they go by."""

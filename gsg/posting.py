@@ -7,7 +7,7 @@ fewest are posted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Hashable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 import rete
@@ -170,15 +170,24 @@ class Piece:
         """Of a template without constants."""
 
 
-def deltas(pieces: Sequence[Piece]) -> Iterator[tuple[Subscriber, Message]]:
-    """What was taken from feeds, in the order in which publishers said it, whichever feeds it goes by."""
+def deltas(pieces: Sequence[Piece], unfinished: Container[tuple[bytes, int]] = ()) -> Iterator[tuple[Subscriber, Message]]:
+    """What was taken from feeds, in the order in which publishers said it, whichever feeds it goes by. Of messages that are
+    ``unfinished``, by publisher and number, more follows."""
     if len(pieces) > 1:
         pieces = sorted(pieces, key=_nth)
-    last = {(piece.feed.subscriber, piece.nth): piece for piece in pieces}
+    last = {(piece.feed.subscriber, _said_by(piece)): piece for piece in pieces}
     for piece in pieces:
-        subscriber = piece.feed.subscriber
-        for message in piece.feed.messages(piece, more=last[subscriber, piece.nth] is not piece):
+        subscriber, said_by, origin = piece.feed.subscriber, _said_by(piece), piece.origin
+        more = last[subscriber, said_by] is not piece
+        if not more and unfinished and origin is not None:
+            more = (origin.publisher, origin.number) in unfinished
+        for message in piece.feed.messages(piece, more=more):
             yield subscriber, message
+
+
+def _said_by(piece: Piece) -> int:
+    """What is the same of all that one message said: it may have come in several slices, with others between them."""
+    return -piece.nth if piece.origin is None else id(piece.origin)
 
 
 def _nth(piece: Piece) -> int:

@@ -54,7 +54,7 @@ from .posting import AnyFeed, Feed
 from .quotas import Quotas
 from .rendezvous import Rendezvous
 from .repair import Repair
-from .replication import Replication
+from .replication import Change, Replication
 from .spreading import Spreading
 from .standbys import StartTask
 from .status import Status
@@ -173,14 +173,19 @@ class Reception:
                 case Publish():
                     if not message.forwarded and (message.unsure or self._handover.settling):
                         held = self._handover.forwarding.publish(channel, message)
+                        if held is not None:
+                            self._outgoing.answer_when_held(channel, message.request, held)
                     else:
                         if message.forwarded:
                             self._handover.look_again()
-                        held = self._replication.hold(
-                            message.sign, message.entries, message.places, message.stamp, message.by_call()
+                        change = Change(message.sign, message.entries, message.places, message.stamp, message.by_call())
+                        self._transit.publish(
+                            channel,
+                            message,
+                            partial(self._replication.go_on, change),
+                            done=partial(self._made, channel, message.request, change),
+                            give_up=partial(self._replication.give_up, change),
                         )
-                    if held is not None:
-                        self._outgoing.answer_when_held(channel, message.request, held)
                 case Replicate():
                     self._outgoing.answer_when_held(channel, message.request, self._replication.take(message))
                 case Flash():
@@ -244,6 +249,9 @@ class Reception:
             # A defect of ours that a message brought out must not keep the others waiting, nor whoever sent it.
             log.exception("a %s from %s was not carried out", type(message).__name__, show(channel.contact))
             self._refuse(channel, message, DEFECT)
+
+    def _made(self, channel: Channel, request: int, change: Change) -> None:
+        self._outgoing.answer_when_held(channel, request, self._replication.held(change))
 
     def _check_templates(self, peer: bytes, *, standby: bool) -> None:
         """Raise Refused where a peer may have no template more, by whichever of its links."""

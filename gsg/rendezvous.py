@@ -64,6 +64,9 @@ class Rendezvous:
         """The message whose facts come or go."""
         self._nth = 0
         """How many there were."""
+        self._unfinished: dict[tuple[bytes, int], None] = {}
+        """Publishers and numbers of messages of which some facts have come or gone, and others are to follow. Bounded by the links:
+        one for each (:mod:`gsg.transit`)."""
         self.matched = 0
         """Tuples forwarded to subscribers, since the start."""
         self.met = 0
@@ -89,8 +92,46 @@ class Rendezvous:
         ``stamp`` is the time of the change. ``unchanged`` gets the numbers of those that were there already, or had gone.
         ``as_holder=False``: for the sake of feeds that have not followed their key to its new holder yet.
         """
+        return self.publish_until(inf, sign, facts, places, stamp, origin, unchanged, as_holder=as_holder)[0]
+
+    def publish_until(
+        self,
+        ends_s: float,
+        sign: int,
+        facts: Sequence[Tuple],
+        places: Sequence[bytes],
+        stamp: int,
+        origin: Origin | None,
+        unchanged: list[int] | None,
+        *,
+        as_holder: bool = True,
+    ) -> tuple[int, int]:
+        """As :meth:`publish`, until the time is over by :attr:`clock`: how many changed under their home, and how many of the facts
+        came or went, at least one of several. The rest is to follow, or :meth:`give_up` to be called."""
         self._says(origin)
+        changed, made = self._change_until(ends_s, sign, facts, places, stamp, unchanged, as_holder=as_holder)
+        if origin is not None:
+            said = origin.publisher, origin.number
+            if made < len(facts):
+                self._unfinished[said] = None
+            else:
+                self._unfinished.pop(said, None)
+                self.passing.passed(*said)
+        return changed, made
+
+    def _change_until(
+        self,
+        ends_s: float,
+        sign: int,
+        facts: Sequence[Tuple],
+        places: Sequence[bytes],
+        stamp: int,
+        unchanged: list[int] | None,
+        *,
+        as_holder: bool,
+    ) -> tuple[int, int]:
         changed_homes = 0
+        clock, last = self.clock, len(facts) - 1
         variants, change_all = self.held.variants, self.held.change_all
         for number, (fact, positions) in enumerate(zip(facts, places, strict=True)):
             if as_holder and self.moved:
@@ -102,9 +143,14 @@ class Rendezvous:
                 tell(key, fact, sign, stamp)
             if unchanged is not None and changed_homes == before and HOME in positions:
                 unchanged.append(number)
+            if number < last and clock() >= ends_s:
+                return changed_homes, number + 1
+        return changed_homes, len(facts)
+
+    def give_up(self, origin: Origin | None) -> None:
+        """The rest of what a message says does not come; whoever waits for it asks in vain, as for what was never sent."""
         if origin is not None:
-            self.passing.passed(origin.publisher, origin.number)
-        return changed_homes
+            self._unfinished.pop((origin.publisher, origin.number), None)
 
     def _says(self, origin: Origin | None) -> None:
         """What changes from now on is what this message says; without one, it is news to this peer alone."""
@@ -385,8 +431,8 @@ class Rendezvous:
 
     @property
     def quiet(self) -> bool:
-        """Whether nothing waits to be taken."""
-        return not self._dirty and not self._happened and not self.passing.answers
+        """Whether nothing waits to be taken, and no message is made in part."""
+        return not self._dirty and not self._happened and not self.passing.answers and not self._unfinished
 
     def take(self) -> list[tuple[Subscriber, Message]]:
         """What is to be sent, in order; empty when nothing has happened since the last call."""
@@ -396,7 +442,7 @@ class Rendezvous:
             dirty, self._dirty = self._dirty, []
             messages.extend(gaps := [(feed.subscriber, Gap(feed.number)) for feed in dirty if feed.tells_gap()])
             self.gaps += len(gaps)
-            messages.extend(deltas([piece for feed in dirty for piece in feed.take()]))
+            messages.extend(deltas([piece for feed in dirty for piece in feed.take()], self._unfinished))
         # Last: they say that what comes before them is all.
         messages.extend(self.passing.take())
         return messages

@@ -26,6 +26,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from math import inf
 from typing import TypeAlias
 
 import dht
@@ -87,6 +88,27 @@ class Held:
     """Waits until our disk and all other holders have it; raises PeerUnreachable or Refused. None where there are none of them."""
 
 
+class Change:
+    """Facts of one message that come (1) or go (-1) here, at one stretch or in slices between which others have their turn."""
+
+    __slots__ = ("behind", "changed", "facts", "made", "origins", "places", "sign", "stamp", "unchanged")
+
+    def __init__(
+        self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes], stamp: int, origins: Sequence[tuple[range, Origin | None]]
+    ) -> None:
+        self.sign = sign
+        self.facts = facts
+        self.places = places
+        self.stamp = stamp
+        self.origins = origins
+        self.made = 0
+        """How many of the facts were looked at."""
+        self.changed = 0
+        self.behind: set[int] = set()
+        self.unchanged: list[int] = []
+        """As in Held."""
+
+
 class Replication:
     """Makes changes as the primary of their keys.
 
@@ -124,24 +146,51 @@ class Replication:
 
         Raises Refused for an absurd stamp, and where the disk does not take changes.
         """
+        change = Change(sign, facts, places, stamp, origins)
+        self.go_on(change, inf)
+        return self.held(change)
+
+    def go_on(self, change: Change, ends_s: float) -> bool:
+        """Make some of a change, until the time is over by the rendezvous's clock; whether that was all. Raises as :meth:`hold`."""
         self._keeping.check()
-        behind = self._behind(sign, facts, places, stamp)
-        changed = 0
-        unchanged: list[int] = []
-        late = set(behind)
-        for some, origin in origins:
-            taken = [number for number in some if number not in late] if late else some
+        sign, facts, places, stamp, begin = change.sign, change.facts, change.places, change.stamp, change.made
+        # Of what others have done since the last slice, too.
+        behind = self._behind(sign, facts[begin:], places[begin:], stamp) if begin else self._behind(sign, facts, places, stamp)
+        late = {begin + number for number in behind}
+        for some, origin in change.origins:
+            rest = some if some.start >= begin else range(begin, max(begin, some.stop))
+            taken = [number for number in rest if number not in late] if late else rest
+            if begin and not rest:
+                continue
             same: list[int] = []
             theirs = [facts[number] for number in taken], [places[number] for number in taken]
-            changed += self._rendezvous.publish(sign, *theirs, stamp=stamp, origin=origin, unchanged=same)
-            unchanged += [taken[number] for number in same]
+            changed, made = self._rendezvous.publish_until(ends_s, sign, *theirs, stamp, origin, same)
+            change.changed += changed
+            change.unchanged += [taken[number] for number in same]
+            if made < len(taken):
+                change.made = taken[made]
+                change.behind.update(number for number in late if number < change.made)
+                return False
+        change.made = len(facts)
+        change.behind |= late
+        return True
+
+    def give_up(self, change: Change) -> None:
+        """The rest of a change is not to be made, as the link that brought it is gone: whoever sent it sends it again."""
+        for some, origin in change.origins:
+            if change.made < some.stop:
+                self._rendezvous.give_up(origin)
+
+    def held(self, change: Change) -> Held:
+        """A change that has been made, and what is to be waited for before it is acknowledged."""
+        sign, facts, places, stamp, late = change.sign, change.facts, change.places, change.stamp, change.behind
         numbers: Sequence[int] = range(len(facts))
-        if behind:
+        if late:
             numbers = [number for number in numbers if number not in late]
             facts = [facts[number] for number in numbers]
             places = [places[number] for number in numbers]
         kept = self._keeping.kept()
-        held = Held(changed, self._versions.latest, list(behind), unchanged, kept)
+        held = Held(change.changed, self._versions.latest, sorted(late), change.unchanged, kept)
         if self._holders.alone:
             return held
         # What the links have room for leaves in this turn of the loop, together with what the other messages of it cause.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from math import inf
 from pathlib import Path
 
 from .audiences import Audience
@@ -18,7 +19,7 @@ from .holders import Holders
 from .intake import Intake
 from .interests import Interests
 from .memories import Memory
-from .messages import Event, InsertCondition, Origin
+from .messages import Event, InsertCondition
 from .model import Tuple
 from .passages import Reached
 from .placement import NOWHERE
@@ -105,17 +106,17 @@ class TracedRendezvous(Rendezvous):
         super().__init__(compile_test)
         self._recorder = recorder
 
-    def publish(
+    def _change_until(
         self,
+        ends_s: float,
         sign: int,
         facts: Sequence[Tuple],
         places: Sequence[bytes],
+        stamp: int,
+        unchanged: list[int] | None,
         *,
-        stamp: int = 0,
-        as_holder: bool = True,
-        origin: Origin | None = None,
-        unchanged: list[int] | None = None,
-    ) -> int:
+        as_holder: bool,
+    ) -> tuple[int, int]:
         """As without tracing, fact by fact."""
         at_us = self._recorder.now_us()
         what = What.INSERT if sign > 0 else What.RETRACT
@@ -126,7 +127,7 @@ class TracedRendezvous(Rendezvous):
                 # Nothing of it is here: it was sorted out for others (handover.py).
                 continue
             met, matched = self.met, self.matched
-            changed = super().publish(sign, [fact], [positions], stamp=stamp, as_holder=as_holder, origin=origin)
+            changed, _ = super()._change_until(inf, sign, [fact], [positions], stamp, None, as_holder=as_holder)
             changed_homes += changed
             if unchanged is not None and not changed and HOME in positions:
                 unchanged.append(number)
@@ -143,10 +144,9 @@ class TracedRendezvous(Rendezvous):
                     forwarded=self.matched - matched,
                 )
             )
-        if origin is not None:
-            # Also where nothing of it is here: somebody may wait for its number.
-            self.passing.passed(origin.publisher, origin.number)
-        return changed_homes
+            if self.clock() >= ends_s:
+                return changed_homes, number + 1
+        return changed_homes, len(facts)
 
     def _has_reached(self, publisher: bytes, event: Event, positions: Iterable[int] | None, reached: Reached, met: int) -> None:
         """As without tracing."""

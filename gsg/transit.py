@@ -1,7 +1,8 @@
-"""Events that came by links and take long to match: each link's have their slice in turn, so that nobody waits for all of them.
+"""What came by links and takes long to match: each link's has its slice in turn, so that nobody waits for all of them.
 
-What a link brings for the rendezvous while its events are under way waits behind them, because it was published later. It is not
-answered meanwhile, so it is bounded by what its publishers send without waiting for an answer, and by its room (:mod:`gsg.behind`).
+What a link brings for the rendezvous while something of it is under way waits behind that, because it was published later. It is
+not answered meanwhile, so it is bounded by what its publishers send without waiting for an answer, and by its room
+(:mod:`gsg.behind`).
 """
 
 from __future__ import annotations
@@ -9,11 +10,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeAlias
 
 from .behind import Behind, OnMessage
+from .errors import Refused
 from .exchange import Channel, show
-from .messages import Flash, Message
+from .messages import Flash, Message, Publish
 from .outgoing import Outgoing
 from .passages import SLICE_S, Passage
 from .rendezvous import Rendezvous
@@ -21,25 +24,41 @@ from .rendezvous import Rendezvous
 log = logging.getLogger(__name__)
 
 Done: TypeAlias = Callable[[], object]
-"""Called when all events of a message have been forwarded."""
+"""Called when all events of a message have been forwarded, or all of its facts have come or gone."""
+FACTS_SLICE_S = 0.02
+"""How long one slice of facts takes, about: a message of as many as publishers send at once is mostly done in one."""
 DEFECT = "this peer failed on it; its log says more"
 """What whoever sent a message is told where it brought out a defect of ours."""
 
 
-class _Link:
-    """What one link has brought: the events under way, and what waits behind them."""
+def _nothing() -> None:
+    """Events that are not passed on leave nothing behind."""
 
-    __slots__ = ("behind", "done", "flash", "passage")
 
-    def __init__(self, channel: Channel, passage: Passage, flash: Flash, done: Done) -> None:
-        self.passage: Passage | None = passage
-        self.flash = flash
+class _UnderWay:
+    """A message that is being carried out; ``go_on()`` does one slice of that, and says whether it was the last one."""
+
+    __slots__ = ("done", "give_up", "go_on", "message")
+
+    def __init__(self, message: Message, go_on: Callable[[], bool], done: Done, give_up: Done) -> None:
+        self.message = message
+        self.go_on = go_on
         self.done = done
-        self.behind = Behind(channel, "the events before them, which take long to match", asyncio.get_running_loop().time)
+        self.give_up = give_up
+
+
+class _Link:
+    """What one link has brought: the message under way, and what waits behind it."""
+
+    __slots__ = ("behind", "under_way")
+
+    def __init__(self, channel: Channel, under_way: _UnderWay) -> None:
+        self.under_way: _UnderWay | None = under_way
+        self.behind = Behind(channel, "what came before them, which takes long to match", asyncio.get_running_loop().time)
 
 
 class Transit:
-    """The events under way at one rendezvous.
+    """What is under way at one rendezvous.
 
     ``on_message`` carries out what has waited, ``refuse(channel, message, why)`` answers what cannot be.
     """
@@ -56,17 +75,17 @@ class Transit:
         self._on_message = on_message
         self._refuse = refuse
         self._links: dict[Channel, _Link] = {}
-        """Those whose events are under way, the next one first. Bounded by the links."""
+        """Those of which something is under way, the next one first. Bounded by the links."""
         self._due: asyncio.Handle | None = None
-        """The next slice, while events are under way; :meth:`stop` ends it."""
+        """The next slice, while anything is under way; :meth:`stop` ends it."""
 
     def hold_back(self, channel: Channel, message: Message) -> bool:
-        """Keep a message until the events before it have passed, if there are any; whether there are.
+        """Keep a message until what is under way before it is done, if anything is; whether it is.
 
         Raises Refused where too much waits for them.
         """
         link = self._links.get(channel)
-        if link is None or link.passage is None:
+        if link is None or link.under_way is None:
             return False
         link.behind.add(message)
         return True
@@ -78,20 +97,39 @@ class Transit:
         """
         there = flash.places if places is None else places
         passage = Passage(self._rendezvous, flash.publisher, flash.events, there, flash.after, flash.audience)
-        if self._rendezvous.pass_on(passage, SLICE_S):
-            self._passed(flash, done)
+        self._begin(
+            channel,
+            _UnderWay(flash, lambda: self._rendezvous.pass_on(passage, SLICE_S), partial(self._passed, flash, done), _nothing),
+        )
+
+    def publish(
+        self, channel: Channel, message: Publish, go_on: Callable[[float], bool], *, done: Done, give_up: Done = _nothing
+    ) -> None:
+        """Facts have come: they come or go now as far as one slice goes, the rest in turn; then ``done()``.
+
+        ``go_on(ends_s)`` makes some of the change until then, and says whether that was all; ``give_up()`` leaves the rest. Raises
+        what the first slice raises.
+        """
+        clock = self._rendezvous.clock
+        self._begin(channel, _UnderWay(message, lambda: go_on(clock() + FACTS_SLICE_S), done, give_up))
+
+    def _begin(self, channel: Channel, under_way: _UnderWay) -> None:
+        if under_way.go_on():
+            under_way.done()
             return
         link = self._links.get(channel)
         if link is None:
-            self._links[channel] = _Link(channel, passage, flash, done)
+            self._links[channel] = _Link(channel, under_way)
         else:
-            link.passage, link.flash, link.done = passage, flash, done
+            link.under_way = under_way
         if self._due is None:
             self._due = asyncio.get_running_loop().call_soon(self._go_on)
 
     def lost(self, channel: Channel) -> None:
         """A link is gone: whoever sent by it sends again what was not answered."""
-        self._links.pop(channel, None)
+        link = self._links.pop(channel, None)
+        if link is not None and link.under_way is not None:
+            link.under_way.give_up()
 
     def stop(self) -> None:
         """The peer stops."""
@@ -107,21 +145,22 @@ class Transit:
         if channel is None:
             return
         link = self._links[channel] = self._links.pop(channel)
-        assert link.passage is not None, "between slices something is under way"
+        under_way = link.under_way
+        assert under_way is not None, "between slices something is under way"
         try:
-            passed = self._rendezvous.pass_on(link.passage, SLICE_S)
-        except Exception:
-            # A defect of ours must not keep the others waiting, nor whoever sent the events.
-            log.exception("events from %s were not passed on", show(channel.contact))
-            link.passage = None
-            self._refuse(channel, link.flash, DEFECT)
-        else:
-            if passed:
-                link.passage = None
-                self._passed(link.flash, link.done)
-        # What takes long again takes the place of what has passed, and the others wait on.
-        link.behind.go_on(self._on_message, holds=lambda: link.passage is not None)
-        if link.passage is None and self._links.get(channel) is link:
+            if under_way.go_on():
+                link.under_way = None
+                under_way.done()
+        except Exception as error:
+            under_way.give_up()
+            link.under_way = None
+            if not isinstance(error, Refused):
+                # A defect of ours must not keep the others waiting, nor whoever sent this.
+                log.exception("a %s from %s was not carried out", type(under_way.message).__name__, show(channel.contact))
+            self._refuse(channel, under_way.message, str(error) if isinstance(error, Refused) else DEFECT)
+        # What takes long again takes the place of what is done, and the others wait on.
+        link.behind.go_on(self._on_message, holds=lambda: link.under_way is not None)
+        if link.under_way is None and self._links.get(channel) is link:
             del self._links[channel]
         self._outgoing.flush()
         if self._links and self._due is None:

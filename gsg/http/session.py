@@ -9,6 +9,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from dht.log_rate import LogRate
 
+from ..audiences import audience_of
 from ..backlog import Room, check_limit
 from ..errors import BadQuery, GsgError, LocalError, RemoteError
 from ..languages import is_prepared, prepare
@@ -83,6 +84,7 @@ class Session:
     def __init__(self, peer: Peer, socket: WebSocket, client: str = "", *, unread: Room | None = None) -> None:
         """``unread``: what it shares with other clients for the rows that wait."""
         self._peer = peer
+        self._calls = peer.caller()
         self._socket = socket
         self._sender = Sender(socket, client)
         self._client = client
@@ -178,12 +180,11 @@ class Session:
             self._allowance.publish(len(request.tuples), size_bytes, asyncio.get_running_loop().time())
         match request:
             case Insert():
-                return Done(number, await self._peer.insert(request.tuples, audience=request.audience))
+                return Done(number, await self._calls.facts(1, request.tuples, audience_of(request.audience)))
             case Retract():
-                return Done(number, await self._peer.retract(request.tuples, audience=request.audience))
+                return Done(number, await self._calls.facts(-1, request.tuples, audience_of(request.audience)))
             case Notify():
-                await self._peer.notify(request.tuples, audience=request.audience)
-                return Done(number, len(request.tuples))
+                return Done(number, await self._calls.events(request.tuples, audience_of(request.audience)))
             case Subscribe():
                 await self._subscribe(request, tasks)
                 return None

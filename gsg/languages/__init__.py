@@ -5,6 +5,7 @@ A language is a module with ``parse_query(text) -> Query`` and ``prepare()``, im
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import re
 from collections.abc import Callable
@@ -22,6 +23,8 @@ _FIRST_WORD = re.compile(r"(?:[\s\ufeff]|#[^\n]*(?:\n|\Z))*([A-Za-z]+)")
 _SPARQL_WORDS = frozenset(["PREFIX", "BASE", "SELECT", "ASK", "CONSTRUCT", "DESCRIBE", "VERSION"])
 _PREPARED: set[str] = set()
 """Languages of LANGUAGES that need no preparing any more."""
+READ_AT_ONCE = 2_000
+"""Characters of a query that are read while others wait: some thirty milliseconds at most."""
 _SKELETONS = Skeletons()
 """One a process: what a text means does not depend on who asks. Bounded; see skeletons.py."""
 
@@ -61,6 +64,13 @@ def parse_query(text: str, language: str = "gsg") -> Query:
     return _SKELETONS.query(text.removeprefix(MARK), language, read)
 
 
+async def read_query(text: str, language: str = "gsg") -> Query:
+    """As :func:`parse_query`, a long text in a thread, as others are to have their turn: the longest takes a second."""
+    if isinstance(text, str) and len(text) > READ_AT_ONCE:
+        return await asyncio.to_thread(parse_query, text, language)
+    return parse_query(text, language)
+
+
 def parse_script(text: str) -> tuple[Block, ...]:
     """The blocks of a GSG script, in order. Raises BadText or BadQuery: a script is right as a whole or not at all."""
     from .script import parse
@@ -86,4 +96,5 @@ __all__ = [
     "parse_query",
     "parse_script",
     "prepare",
+    "read_query",
 ]

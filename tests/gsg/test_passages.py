@@ -296,7 +296,7 @@ async def test_whoever_does_not_wait_for_answers_is_refused_when_too_much_waits(
     served.flash(own, 1, 20)
     for request in (2, 3):
         served.flash(flood, request, 1)
-    with pytest.raises(Refused, match="2 messages wait for the events before them, which take long to match; wait for answers"):
+    with pytest.raises(Refused, match="2 messages wait for what came before them, which takes long to match; wait for answers"):
         served.flash(flood, 4, 1)
     for request in range(2, 10):
         served.flash(own, request, 1)

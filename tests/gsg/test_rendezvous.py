@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from math import inf
 
 import pytest
 from hypothesis import given
@@ -187,6 +188,50 @@ def test_deltas_leave_in_the_order_in_which_they_were_said_whichever_feeds_they_
         Deltas(1, 2, [A], [-1], said[2]),
         Passed(b"publisher", 2),
     ]
+
+
+def test_facts_of_one_message_come_in_slices_and_each_says_that_more_follows(place: Place) -> None:
+    place.follow("s", 1, X_ON_Y)
+    said, facts = Origin(b"publisher", 7), [A, B, ("c", ON, "d")]
+    unchanged: list[int] = []
+    place.rendezvous.passing.asked("s", b"publisher", 7)
+
+    made = place.rendezvous.publish_until(-inf, 1, facts, [b"\x00\x01"] * 3, 5, said, unchanged)
+    first, quiet = place.take(), place.rendezvous.quiet
+    place.rendezvous.publish(1, [("x", ON, "y")], [b"\x01"], origin=Origin(b"other", 1))
+    rest = place.rendezvous.publish_until(-inf, 1, facts[1:], [b"\x00\x01"] * 2, 5, said, unchanged)
+    last = place.rendezvous.publish_until(inf, 1, facts[2:], [b"\x00\x01"], 5, said, unchanged)
+
+    assert (made, rest, last) == ((1, 1), (1, 1), (1, 1))
+    assert (first, quiet) == ([("s", Deltas(1, 0, [A], [1], said, more=True))], False)
+    assert [message for _, message in place.take()] == [
+        Deltas(1, 1, [("x", ON, "y")], [1], Origin(b"other", 1)),
+        Deltas(1, 2, [B, ("c", ON, "d")], [1, 1], said),
+        Passed(b"publisher", 7),
+    ]
+    assert place.rendezvous.quiet
+
+
+def test_a_feed_that_is_held_between_slices_says_once_that_all_has_come(place: Place) -> None:
+    place.follow("s", 1, X_ON_Y)
+    said = Origin(b"publisher", 7)
+    place.rendezvous.hold("s")
+
+    place.rendezvous.publish_until(-inf, 1, [A, B], [b"\x01"] * 2, 5, said, None)
+    place.rendezvous.publish(1, [("x", ON, "y")], [b"\x01"], origin=Origin(b"other", 1))
+    place.rendezvous.publish_until(inf, 1, [B], [b"\x01"], 5, said, None)
+    place.rendezvous.unhold("s")
+
+    assert [message.more for _, message in place.take() if isinstance(message, Deltas)] == [True, False, False]
+
+
+def test_what_is_given_up_between_slices_is_waited_for_no_more(place: Place) -> None:
+    said = Origin(b"publisher", 7)
+    place.rendezvous.publish_until(-inf, 1, [A, B], [b"\x01"] * 2, 5, said, None)
+
+    place.rendezvous.give_up(said)
+
+    assert place.rendezvous.quiet
 
 
 def test_who_is_congested_hears_what_has_passed_after_its_deltas(place: Place) -> None:
