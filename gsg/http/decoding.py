@@ -1,16 +1,32 @@
-"""From a client's message to a request. What is none is answered Failed, with the request's number as far as it can be read."""
+"""From a client's message to a request. What is none is answered Failed, with the request's number as far as it can be read.
+
+A large message is read in two steps, so that others have their turn: at once where each of its tuples is, and each of these when
+it is published, part by part (:mod:`gsg.caller`).
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
+from typing import overload
 
 import msgspec
 
 from ..errors import LocalError
-from .protocol import NUMBER, Request
+from .protocol import NUMBER, Insert, Notify, Request, Retract, Said
 
 _MSGPACK = msgspec.msgpack.Decoder(Request)
 _JSON = msgspec.json.Decoder(Request)
+
+LARGE_BYTES = 256 * 1024
+"""A message that is longer is read in two steps: a smaller one takes some five milliseconds."""
+MAX_TUPLES = 1_000_000
+"""Tuples of one request; more is refused: even to look where each begins would keep others waiting."""
+MAX_BRACKETS = 3 * MAX_TUPLES
+"""In JSON nothing says how many there are, so brackets are counted: as many tuples have more only where each has several terms that
+are symbols, and then a message has no room for so many."""
+MAX_QUESTION_BYTES = 4 * 1024 * 1024
+"""The longest request that publishes nothing: such ones are read at one stretch."""
 
 SHOWN_CHARACTERS = 300
 """How much of what is wrong with a message is repeated: it may have the client's own words in it."""
@@ -25,6 +41,7 @@ class _Head(msgspec.Struct, array_like=True, gc=False):
 
 _MSGPACK_HEAD = msgspec.msgpack.Decoder(_Head)
 _JSON_HEAD = msgspec.json.Decoder(_Head)
+_TAG = re.compile(r"\s*\[\s*(\d{1,3})\s*,")
 _BEGINNING = re.compile(r"\s*\[\s*\d{1,3}\s*,\s*(-?\d{1,18})\s*,")
 """Of a JSON message whose end cannot be read."""
 
@@ -37,22 +54,118 @@ class NotARequest(LocalError):
         self.request = request
 
 
+class _Large(msgspec.Struct, array_like=True, gc=False):
+    """A request that publishes, its tuples unread."""
+
+    tag: int
+    request: NUMBER
+    tuples: msgspec.Raw
+    audience: list[str] | None = None
+
+
+_PUBLISHING: dict[int, type[Insert] | type[Retract] | type[Notify]] = {1: Insert, 2: Retract, 3: Notify}
+_MSGPACK_LARGE = msgspec.msgpack.Decoder(_Large)
+_JSON_LARGE = msgspec.json.Decoder(_Large)
+_MSGPACK_TUPLES = msgspec.msgpack.Decoder(list[msgspec.Raw])
+_JSON_TUPLES = msgspec.json.Decoder(list[msgspec.Raw])
+_MSGPACK_TUPLE = msgspec.msgpack.Decoder(tuple[Said, ...])
+_JSON_TUPLE = msgspec.json.Decoder(tuple[Said, ...])
+
+_Tuple = tuple[Said, ...]
+
+
+class Unread(Sequence[_Tuple]):
+    """Tuples each of which is read when it is asked for, which raises NotARequest for what is none."""
+
+    def __init__(self, request: int, raws: Sequence[msgspec.Raw], read: Callable[[msgspec.Raw], _Tuple]) -> None:
+        self._request = request
+        self._raws = raws
+        self._read = read
+
+    def __len__(self) -> int:
+        return len(self._raws)
+
+    @overload
+    def __getitem__(self, at: int) -> _Tuple: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[_Tuple]: ...
+
+    def __getitem__(self, at: int | slice) -> _Tuple | list[_Tuple]:
+        if isinstance(at, slice):
+            return [self[number] for number in range(*at.indices(len(self._raws)))]
+        try:
+            return self._read(self._raws[at])
+        except _UNREADABLE as error:
+            raise NotARequest(f"tuple {at} of the request is none: {_problem(error)}", request=self._request) from None
+
+
+_UNREADABLE = (RecursionError, msgspec.MsgspecError, UnicodeError, ValueError, OverflowError)
+
+
 def decode(message: bytes | str) -> Request:
     """The request that a message makes: msgpack where it came as bytes, JSON where it came as text. Raises NotARequest."""
     try:
+        if len(message) > LARGE_BYTES and (large := _decode_large(message)) is not None:
+            return large
         request: Request = _JSON.decode(message) if isinstance(message, str) else _MSGPACK.decode(message)
-    except RecursionError:
-        problem = "arrays too deep in each other"
-    except (msgspec.MsgspecError, UnicodeError, ValueError, OverflowError) as error:
-        problem = str(error)
+    except _UNREADABLE as error:
+        problem = _problem(error)
     else:
         return request
     form = "JSON in a text frame" if isinstance(message, str) else "msgpack in a binary frame"
     raise NotARequest(
-        f"not a request: {problem[:SHOWN_CHARACTERS]}; expected {form}: an array of the kind of request, its number and its fields "
+        f"not a request: {problem}; expected {form}: an array of the kind of request, its number and its fields "
         "($[2] is the first of them), as gsg/http/protocol.py has them",
         request=_number(message),
     )
+
+
+def _problem(error: Exception) -> str:
+    return "arrays too deep in each other" if isinstance(error, RecursionError) else str(error)[:SHOWN_CHARACTERS]
+
+
+def _decode_large(message: bytes | str) -> Request | None:
+    """A large request, with what it publishes unread; None for one that is to be read at one stretch."""
+    is_text = isinstance(message, str)
+    kind = _PUBLISHING.get(_tag(message))
+    if kind is None:
+        if len(message) > MAX_QUESTION_BYTES:
+            raise NotARequest(
+                f"a request of {len(message)} bytes that publishes nothing; expected at most {MAX_QUESTION_BYTES}",
+                request=_number(message),
+            )
+        return None
+    if is_text and (brackets := message.count("[")) > MAX_BRACKETS:  # type: ignore[arg-type]  # it is text
+        raise _too_many(f"{brackets} opening brackets", f"{MAX_TUPLES} tuples, and {MAX_BRACKETS} brackets", _number(message))
+    large: _Large = (_JSON_LARGE if is_text else _MSGPACK_LARGE).decode(message)  # type: ignore[arg-type]  # by its kind
+    if not is_text and (count := _length(bytes(memoryview(large.tuples)[:5]))) > MAX_TUPLES:
+        raise _too_many(f"{count} tuples", f"{MAX_TUPLES}", large.request)
+    raws = (_JSON_TUPLES if is_text else _MSGPACK_TUPLES).decode(large.tuples)
+    read = (_JSON_TUPLE if is_text else _MSGPACK_TUPLE).decode
+    return kind(large.request, Unread(large.request, raws, read), large.audience)
+
+
+def _too_many(count: str, expected: str, request: int) -> NotARequest:
+    return NotARequest(f"a request with {count}; expected at most {expected}: cut it into several", request=request)
+
+
+def _tag(message: bytes | str) -> int:
+    """The kind of a request, 0 where it cannot be told by its beginning."""
+    if isinstance(message, str):
+        found = _TAG.match(message)
+        return int(found[1]) if found else 0
+    # msgpack: an array of a few, or of 16 or 32 bits, then a small number.
+    head = {0xDC: 3, 0xDD: 5}.get(message[0], 1)
+    return message[head] if len(message) > head else 0
+
+
+def _length(array: bytes) -> int:
+    """How many items an array of msgpack says that it has; 0 for what is none."""
+    if 0x90 <= array[0] <= 0x9F:
+        return array[0] & 0x0F
+    size = {0xDC: 2, 0xDD: 4}.get(array[0], 0)
+    return int.from_bytes(array[1 : 1 + size], "big")
 
 
 def _number(message: bytes | str) -> int:

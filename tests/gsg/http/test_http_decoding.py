@@ -163,3 +163,76 @@ async def test_500_messages_are_answered_each_and_what_was_subscribed_to_before_
 
     assert rows == Rows(1_000, [1], [("a", 1)])
     assert [record for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+# --- large messages ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def _everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gsg.http.decoding, "LARGE_BYTES", 1)
+
+
+def encoded(message: object, *, json: bool) -> bytes | str:
+    return msgspec.json.encode(message).decode() if json else msgspec.msgpack.encode(message)
+
+
+@pytest.mark.usefixtures("_everything_is_large")
+@pytest.mark.parametrize("json", [False, True], ids=["msgpack", "JSON"])
+@pytest.mark.parametrize("kind", [1, 2, 3], ids=["insert", "retract", "notify"])
+@pytest.mark.parametrize("count", [0, 1, 15, 16, 70_000])
+def test_what_is_read_in_two_steps_says_the_same(kind: int, count: int, json: bool) -> None:
+    tuples = [(n, [1, "k"], 1.5, True, "text") for n in range(count)]
+
+    request = decode(encoded([kind, 9, tuples, ["ab"]], json=json))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gsg.http.decoding, "LARGE_BYTES", 2**40)
+        at_once = decode(encoded([kind, 9, tuples, ["ab"]], json=json))
+    assert type(request) is type(at_once)
+    assert (request.request, request.audience) == (9, ["ab"])  # type: ignore[union-attr]  # all three have it
+    assert list(request.tuples) == list(at_once.tuples)  # type: ignore[union-attr]  # as above
+
+
+@pytest.mark.usefixtures("_everything_is_large")
+@pytest.mark.parametrize("json", [False, True], ids=["msgpack", "JSON"])
+def test_a_tuple_that_is_none_is_told_by_its_place_when_it_is_read(json: bool) -> None:
+    request = decode(encoded([1, 5, [[1], [2], {"no": "tuple"}]], json=json))
+
+    assert list(request.tuples[:2]) == [(1,), (2,)]  # type: ignore[union-attr]  # it publishes
+    with pytest.raises(NotARequest, match=r"tuple 2 of the request is none: Expected `array`, got `object`") as caught:
+        list(request.tuples)  # type: ignore[union-attr]  # as above
+    assert caught.value.request == 5
+
+
+@pytest.mark.usefixtures("_everything_is_large")
+@pytest.mark.parametrize("json", [False, True], ids=["msgpack", "JSON"])
+def test_more_tuples_than_others_can_wait_for_are_refused(monkeypatch: pytest.MonkeyPatch, json: bool) -> None:
+    monkeypatch.setattr(gsg.http.decoding, "MAX_TUPLES", 20)
+    monkeypatch.setattr(gsg.http.decoding, "MAX_BRACKETS", 60)
+
+    with pytest.raises(NotARequest, match=r"expected at most 20.*: cut it into several") as caught:
+        decode(encoded([1, 5, [[1]] * 70], json=json))
+
+    assert caught.value.request == 5
+
+
+@pytest.mark.parametrize("json", [False, True], ids=["msgpack", "JSON"])
+def test_a_long_request_that_publishes_nothing_is_refused(monkeypatch: pytest.MonkeyPatch, json: bool) -> None:
+    monkeypatch.setattr(gsg.http.decoding, "LARGE_BYTES", 100)
+    monkeypatch.setattr(gsg.http.decoding, "MAX_QUESTION_BYTES", 1_000)
+
+    with pytest.raises(NotARequest, match="publishes nothing; expected at most 1000") as caught:
+        decode(encoded([23, 5, [[3, 0, number] for number in range(1_000)]], json=json))
+
+    assert caught.value.request == 5
+
+
+@pytest.mark.usefixtures("_everything_is_large")
+@given(st.one_of(st.binary(min_size=2), st.text(min_size=2)))
+def test_whatever_is_large_is_a_request_or_none(message: bytes | str) -> None:
+    try:
+        request = decode(message)
+        list(getattr(request, "tuples", ()))
+    except NotARequest:
+        pass
