@@ -33,11 +33,12 @@ class Query:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What whoever wrote it should know."""
+        unbound = _unbound(self.body)
         if not _products(self.body):
-            return ()
+            return unbound
         from .writing import part_text
 
-        return tuple(
+        return unbound + tuple(
             f"cross product: {part_text(one)} and {part_text(other)} share no variable, so each solution of one is joined with "
             "each of the other"
             for one, other in _products(self.bound().body)
@@ -71,6 +72,15 @@ class Query:
 @lru_cache(maxsize=1024)
 def _products(body: rete.Group | algebra.Algebra) -> tuple[tuple[rete.Condition | algebra.Algebra, ...], ...]:
     return tuple(cross_products(body))
+
+
+@lru_cache(maxsize=1024)
+def _unbound(body: rete.Group | algebra.Algebra) -> tuple[str, ...]:
+    if isinstance(body, rete.Group):
+        return ()  # it has no expressions
+    from .unbound import unbound_names
+
+    return unbound_names(body)
 
 
 class refusing_bad_queries:  # noqa: N801  # reads as a phrase in a with statement

@@ -264,11 +264,16 @@ class _Concatenation(_Sorted):
 
     def result(self) -> Term | None:
         try:
-            texts = [text_of(value) for _, value in self._order for _ in range(self._counts[value])]
+            texts = [(text_of(value), self._counts[value]) for _, value in self._order]
         except ExpressionError:
             return None
-        made = self._aggregate.separator.join(texts)
-        return made if len(made) <= MAX_TEXT else None
+        separator = self._aggregate.separator
+        # Counted before it is made: a product has the same value as often as it likes.
+        length = sum((len(text) + len(separator)) * count for text, count in texts) - len(separator)
+        if length > MAX_TEXT:
+            return None
+        made = "".join((text + separator) * count for text, count in texts)
+        return made[: len(made) - len(separator)]
 
 
 _KINDS: dict[str, type[_Count | _Sum | _Sorted]] = {

@@ -11,18 +11,38 @@ import uuid
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from ..model import IRI, BlankNode, Term
+from ..model import IRI, BlankNode, Literal, Term
 from .comparing import FALSE, TRUE, boolean, effective, equal
 from .errors import ExpressionError
 from .functions import CASTS, FUNCTIONS
 from .numbers import DOUBLE, term_of
-from .tree import Constant, Expression, Fresh, Name
+from .tree import Call, Constant, Expression, Fresh, Name
 
 Evaluate: TypeAlias = Callable[[tuple[Any, ...]], Term]
 
 
+MAX_CHARACTERS = 16_000_000
+"""Characters that an expression of many calls may look at: they share them equally, and a text that is longer than the share of a
+call is an error of it. So a query with a thousand functions of one long text holds nobody."""
+_FEW_CALLS = 8
+"""Calls that share nothing: no fact is so long that a few functions of it would hold anybody."""
+
+
 def evaluator(expression: Expression, names: tuple[str, ...]) -> Evaluate:
     """A function from the values of ``names`` to the expression's value; it raises ExpressionError."""
+    calls = _calls(expression)
+    return _evaluator(expression, names, MAX_CHARACTERS // calls if calls > _FEW_CALLS else None)
+
+
+def _calls(expression: Expression) -> int:
+    """How many functions of values an expression calls."""
+    if isinstance(expression, Call):
+        return (expression.function not in _SPECIAL) + sum(map(_calls, expression.arguments))
+    return _calls(expression.argument) if isinstance(expression, Fresh) and expression.argument is not None else 0
+
+
+def _evaluator(expression: Expression, names: tuple[str, ...], share: int | None) -> Evaluate:
+    """``share`` are the characters of a text that a call takes; None for any number."""
     match expression:
         case Constant(term):
             return lambda values: term
@@ -33,13 +53,24 @@ def evaluator(expression: Expression, names: tuple[str, ...]) -> Evaluate:
     function, arguments = expression.function, expression.arguments
     if function == "BOUND":
         return _bound(arguments[0], names)
-    inner = tuple(evaluator(argument, names) for argument in arguments)
+    inner = tuple(_evaluator(argument, names, share) for argument in arguments)
     if " " in function:
         return _row(function.split(), inner)
     special = _SPECIAL.get(function)
     if special is not None:
         return special(inner)
-    return _call(FUNCTIONS.get(function) or CASTS[function], inner)
+    called = FUNCTIONS.get(function) or CASTS[function]
+    return _call(called if share is None else _sharing(called, share), inner)
+
+
+def _sharing(function: Callable[..., Term], share: int) -> Callable[..., Term]:
+    def shared(*terms: Term) -> Term:
+        for term in terms:
+            if (type(term) is str and len(term) > share) or (type(term) is Literal and len(term.lexical) > share):
+                raise ExpressionError
+        return function(*terms)
+
+    return shared
 
 
 def _name(position: int) -> Evaluate:

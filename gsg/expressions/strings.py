@@ -20,7 +20,8 @@ from .patterns import BadPattern, compiled, replacement
 LANGUAGE = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*")
 
 MAX_TEXT = 1_000_000
-"""Characters that CONCAT and REPLACE may make; more is an error of the expression, so that no row grows without bound."""
+"""Characters of a text that CONCAT, REPLACE, ENCODE_FOR_URI, UCASE, LCASE or GROUP_CONCAT makes longer; more is an error of the
+expression, so that no row grows without bound."""
 
 
 def string(term: Term) -> tuple[str, str]:
@@ -99,9 +100,18 @@ def _tested(test: Callable[[str, str], bool]) -> Callable[[Term, Term], Term]:
 def _mapped(change: Callable[[str], str]) -> Callable[[Term], Term]:
     def mapped(term: Term) -> Term:
         text, language = string(term)
-        return literal(change(text), "", language)
+        made = change(text)
+        # Some letters are several in the other case: a text that grows is bounded, another is as long as it was.
+        return literal(made, "", language) if len(made) <= len(text) else _bounded(made, language)
 
     return mapped
+
+
+def _encoded(term: Term) -> Term:
+    text, _ = string(term)
+    if len(text) > MAX_TEXT:
+        raise ExpressionError
+    return _bounded(quote(text, safe="-_.~"), "")
 
 
 def _lang_matches(tag: Term, wanted: Term) -> Term:
@@ -167,7 +177,7 @@ FUNCTIONS: dict[str, Callable[..., Term]] = {
     "CONTAINS": _tested(str.__contains__),
     "STRBEFORE": _before,
     "STRAFTER": _after,
-    "ENCODE_FOR_URI": lambda term: quote(string(term)[0], safe="-_.~"),
+    "ENCODE_FOR_URI": _encoded,
     "CONCAT": _concat,
     "LANGMATCHES": _lang_matches,
     "REGEX": _regex,

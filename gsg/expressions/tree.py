@@ -196,3 +196,6 @@ class _Descending:
 
     def __hash__(self) -> int:
         return hash(self.key)
+
+    def __repr__(self) -> str:
+        return f"-{self.key!r}"

@@ -16,7 +16,7 @@ from ..query import Query
 from ._place import Mistake
 from ._scoping import OfGroups, Reading, Scope, aggregates_in, expected_one_of, says_something
 from ._syntax import Asked, Body, Called, Either, Element, Filter, Item, Let, Named, Optional, Said, Subscription, Without
-from .groups import EMPTY, Conditions, Existence, balanced, decided, hidden_by, joined, optional, projected, sliced
+from .groups import EMPTY, Conditions, Existence, balanced, decided, joined, optional, projected, sliced
 from .scope import MAX_DEPTH, depth, visible
 
 MAX_CLAUSES = 256
@@ -133,10 +133,6 @@ class _Meaning:
                     "ORDER BY without LIMIT or OFFSET: rows are told as they come and go; expected LIMIT and a number after it",
                 )
             return projected(tree, select, distinct=distinct)
-        hidden = hidden_by(order, select) if distinct else None
-        if hidden is not None and ordering is not None:
-            what = "an expression" if hidden.startswith(".") else f"?{hidden}"
-            raise Mistake(ordering.position, f"ORDER BY reads {what}, which DISTINCT rows do not show; expected it to be selected")
         return sliced(tree, select, order, distinct=distinct, offset=limits.offset, limit=limits.limit)
 
     # Groups of braces
@@ -219,7 +215,9 @@ class _Meaning:
             scope.clause = "HAVING"
             scope.condition(self._said.having.expression, having)
         order = self._order(scope)
-        tree = algebra.Grouped(tree, keys, tuple((name, aggregate) for aggregate, name in scope.aggregates.items()))
+        tree = algebra.Grouped(
+            decided(tree, scope.below), keys, tuple((name, aggregate) for aggregate, name in scope.aggregates.items())
+        )
         for name, expression, inner in computed:
             tree = algebra.Extend(decided(tree, inner), name, Computed(expression))
         return decided(having.of(tree), scope.inner), order

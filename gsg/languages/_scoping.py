@@ -19,7 +19,7 @@ from ..model import XSD, Term, literal
 from ._place import Mistake
 from ._signatures import CAST_NAMES, FRESH
 from ._syntax import Asked, Body, Called, Named, Said, Value
-from .groups import Conditions, Existence
+from .groups import Conditions, Existence, too_many_decided
 from .scope import MAX_PARTS, identity, names_of, visible
 
 
@@ -39,6 +39,10 @@ class Reading:
     def number(self, what: str) -> int:
         self._counts[what] = self._counts.get(what, 0) + 1
         return self._counts[what]
+
+    def count_of(self, what: str) -> int:
+        """How many of these names were given."""
+        return self._counts.get(what, 0)
 
     def another(self, what: str) -> str:
         """A variable that no text can name."""
@@ -109,6 +113,9 @@ class Scope:
 
     def asked(self, said: Asked) -> Expression:
         name = self.reading.another("exists")
+        problem = too_many_decided(self.reading.count_of("exists"))
+        if problem:
+            raise Mistake(said.position, problem)
         self.inner.append((name, self.reading.group(said.body, self.known)))
         return Call("!", (Name(name),)) if said.negated else Name(name)
 
@@ -143,9 +150,6 @@ class InAggregate(Scope):
     def names(self) -> tuple[str, ...]:
         return names_of(self.tree)
 
-    def asked(self, said: Asked) -> Expression:
-        raise Mistake(said.position, f"EXISTS inside {self.clause}; expected a LET that keeps what it says, before the grouping")
-
     def aggregate(self, said: Called) -> Expression:
         raise Mistake(said.position, f"the aggregate {said.function} inside {self.clause}; expected an expression of single rows")
 
@@ -157,6 +161,8 @@ class OfGroups(Scope):
         super().__init__(reading, "the selection", keys, tree)
         self._keys = keys
         self.aggregates: dict[Aggregated, str] = {}
+        self.below: list[tuple[str, algebra.Algebra]] = []
+        """Each EXISTS inside an aggregate: the name that says whether it holds of a solution of the group, and its pattern."""
 
     def names(self) -> tuple[str, ...]:
         return self._keys
@@ -184,7 +190,9 @@ class OfGroups(Scope):
             if not isinstance(second, Value) or type(second.term) is not str:
                 raise Mistake(said.position, 'expected the separator of GROUP_CONCAT as a string, such as ", "')
             separator = second.term
-        return self._registered(Aggregated(said.function, inside.expression(said.arguments[0]), said.distinct, separator))
+        expression = inside.expression(said.arguments[0])
+        self.below.extend(inside.inner)
+        return self._registered(Aggregated(said.function, expression, said.distinct, separator))
 
     def _registered(self, aggregate: Aggregated) -> Expression:
         name = self.aggregates.get(aggregate)

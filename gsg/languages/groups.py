@@ -15,6 +15,7 @@ from rete import algebra
 from rete.scope import certain
 
 from ..expressions.comparing import boolean
+from ..expressions.firsts import FIRST, ByFirst, First
 from ..expressions.tree import Call, Computed, Constant, Expression, Holds, Ordered, conjuncts, names_in
 
 EMPTY = algebra.Basic()
@@ -90,6 +91,17 @@ class Conditions:
         return filtered(decided(tree, self.inner), [part for expression in self.expressions for part in conjuncts(expression)])
 
 
+MAX_DECIDED = 10
+"""EXISTS inside expressions of a query: each is decided in two branches over all that stands below it, which doubles the tree."""
+
+
+def too_many_decided(count: int) -> str:
+    """What is to be said of so many EXISTS inside expressions; nothing where they are few enough."""
+    if count <= MAX_DECIDED:
+        return ""
+    return f"more than {MAX_DECIDED} EXISTS inside expressions; expected fewer, or each by itself, as in FILTER EXISTS {{ ... }}"
+
+
 def decided(tree: algebra.Algebra, inner: list[tuple[str, algebra.Algebra]]) -> algebra.Algebra:
     """The tree with a name for each EXISTS, which tells whether it holds."""
     for name, pattern in inner:
@@ -114,16 +126,14 @@ def projected(tree: algebra.Algebra, names: tuple[str, ...], *, distinct: bool) 
     return algebra.Distinct(made) if distinct else made
 
 
-def hidden_by(order: Ordered | None, names: tuple[str, ...]) -> str | None:
-    """The first name that the order reads and a row does not show: no slice of distinct rows can be ordered by it."""
-    return None if order is None else next((name for name in order.names if name not in names), None)
-
-
 def sliced(
     tree: algebra.Algebra, names: tuple[str, ...], order: Ordered | None, *, distinct: bool, offset: int, limit: int | None
 ) -> algebra.Algebra:
     """The tree with these names only, from ``offset`` on and at most ``limit`` of them."""
-    if hidden_by(order, names) is None:
+    if order is None or set(order.names) <= set(names):
         return algebra.Slice(projected(tree, names, distinct=distinct), order, offset, limit)
-    assert not distinct  # the languages refuse it
-    return algebra.Project(algebra.Slice(tree, order, offset, limit), names)
+    if not distinct:
+        return algebra.Project(algebra.Slice(tree, order, offset, limit), names)
+    read = algebra.Project(tree, tuple(dict.fromkeys((*names, *order.names))))
+    rows = algebra.Grouped(read, names, ((FIRST, First(order)),))
+    return algebra.Project(algebra.Slice(rows, ByFirst(), offset, limit), names)

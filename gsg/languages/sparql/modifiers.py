@@ -6,20 +6,17 @@ from typing import Any
 
 from rete import algebra
 
-from ...errors import BadQuery, Unsupported
+from ...errors import BadQuery
 from ...expressions.aggregates import Aggregated
 from ...expressions.tree import Computed, Expression, Name, Ordered
-from ..groups import Conditions, decided, hidden_by, joined, projected, sliced
+from ..groups import Conditions, decided, joined, projected, sliced
 from ..scope import names_of, visible
-from .reader import Reader, Special, kind_of
+from .reader import Reader, kind_of
 from .translating import InPattern, Patterns
 
 
-class InAggregate(Special):
+class InAggregate(InPattern):
     """Expressions inside an aggregate: over the solutions of the group."""
-
-    def __init__(self, tree: algebra.Algebra) -> None:
-        self._tree = tree
 
     def names(self) -> tuple[str, ...]:
         return names_of(self._tree)
@@ -34,6 +31,8 @@ class OfGroups(InPattern):
         self.keys = keys
         self.strict = True
         self.aggregates: dict[Aggregated, str] = {}
+        self.below: list[tuple[str, algebra.Algebra]] = []
+        """Each EXISTS inside an aggregate: the name that says whether it holds of a solution of the group, and its pattern."""
 
     def names(self) -> tuple[str, ...]:
         return tuple(self.keys)
@@ -57,7 +56,9 @@ class OfGroups(InPattern):
         distinct = bool(part.distinct)
         if type(part.vars) is str and part.vars == "*":
             return self._registered(Aggregated(function, None, distinct, solution=visible(self._tree) if distinct else ()))
-        inner = self._patterns.reader.expression(part.vars, InAggregate(self._tree))
+        inside = InAggregate(self._patterns, self._tree)
+        inner = self._patterns.reader.expression(part.vars, inside)
+        self.below.extend(inside.inner)
         separator = " " if part.separator is None else str(part.separator)
         return self._registered(Aggregated(function, inner, distinct, separator if function == "GROUP_CONCAT" else " "))
 
@@ -131,7 +132,7 @@ class Modified:
         for condition in self.part.having.condition if self.part.having else ():
             self._patterns.condition(condition, special, having)
         aggregates = tuple((name, aggregate) for aggregate, name in special.aggregates.items())
-        self.tree = having.of(algebra.Grouped(before, keys, aggregates))
+        self.tree = having.of(algebra.Grouped(decided(before, special.below), keys, aggregates))
         self._trailing_values()
         self.tree = decided(self.tree, in_select)
         for name, expression in computed:
@@ -180,12 +181,6 @@ class Modified:
             return projected(self.tree, names, distinct=distinct)
         offset = 0 if limits.offset is None else self._reader.integer(limits.offset)
         limit = None if limits.limit is None else self._reader.integer(limits.limit)
-        hidden = hidden_by(self.order, names) if distinct else None
-        if hidden is not None:
-            what = "an expression" if hidden.startswith(".") else f"?{hidden}"
-            raise Unsupported(
-                f"SELECT DISTINCT with LIMIT or OFFSET is not supported where ORDER BY reads {what} that is not selected"
-            )
         return sliced(self.tree, names, self.order, distinct=distinct, offset=offset, limit=limit)
 
 

@@ -101,6 +101,10 @@ class Reader:
         number = self._counts[what] = self._counts.get(what, 0) + 1
         return f".{what}{number}"
 
+    def count_of(self, what: str) -> int:
+        """How many of these names were given."""
+        return self._counts.get(what, 0)
+
     # Terms
 
     def iri(self, part: Any) -> IRI:

@@ -15,7 +15,7 @@ from rete import algebra
 
 from ...errors import BadQuery, Unsupported
 from ...expressions.tree import Call, Computed, Expression, Name
-from ..groups import EMPTY, Conditions, Existence, balanced, decided, joined, optional
+from ..groups import EMPTY, Conditions, Existence, balanced, decided, joined, optional, too_many_decided
 from ..scope import identity, visible
 from .paths import between, path_of
 from .reader import Reader, Special, kind_of, unwrapped
@@ -34,6 +34,9 @@ class InPattern(Special):
 
     def exists(self, part: Any, *, negated: bool) -> Expression:
         name = self._patterns.reader.another("exists")
+        problem = too_many_decided(self._patterns.reader.count_of("exists"))
+        if problem:
+            raise BadQuery(problem)
         self.inner.append((name, self._patterns.group(part)))
         return Call("!", (Name(name),)) if negated else Name(name)
 
