@@ -159,7 +159,7 @@ def lines(text: bytes) -> list[int]:
 # --- Turtle -------------------------------------------------------------------------------------------------------------------
 
 _BLANK = re.compile(rb"(?:\s|\xef\xbb\xbf)+|#[^\r\n]*[\r\n]")
-_ALONE = re.compile(rb"""(?:PREFIX\s+[^\s<"'#.]*\s*|BASE\s*)<[^<>\r\n]*>""", re.IGNORECASE)
+_ALONE = re.compile(rb"""(?:PREFIX\s+[^\s<>"'#]*\s*|BASE\s*)<[^<>\r\n]*>""", re.IGNORECASE)
 """Directives in the manner of SPARQL, which end without a dot."""
 _DIRECTIVE = re.compile(rb"PREFIX\s|BASE[\s<]")
 _ALONE_BYTES = 8_192
@@ -209,7 +209,7 @@ class Statements(Cut):
                     self.at = found.end()
                 if self.at == len(text) or (not last and _may_begin(text, self.at)):
                     break
-                if found := _ALONE.match(text, self.at):
+                if found := _ALONE.match(text, self.at, self.at + _ALONE_BYTES):
                     self.at = found.end()
                     ends.append(self.at)
                     continue
@@ -255,7 +255,8 @@ class Blocks(Cut):
             if self._begins:
                 while found := _SCRIPT_BLANK.match(text, self.at):
                     self.at = found.end()
-                if self.at == len(text):
+                # A comment of which the end has not come, or a part of a mark, may still be followed by a tuple alone.
+                if self.at == len(text) or (not last and text[self.at] in b"#\xef"):
                     break
                 self._begins, self._bare = False, text[self.at : self.at + 1] == b"("
             found = _SCRIPT_TOKEN.match(text, self.at)

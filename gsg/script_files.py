@@ -19,9 +19,9 @@ from .texts import decoded
 
 Parse: TypeAlias = "Callable[..., tuple[Block, ...]]"
 
-_OPENING = re.compile(rb"(?:\s|\xef\xbb\xbf|#[^\n]*\n)*(INSERT|DELETE|NOTIFY)\s*\{", re.IGNORECASE)
+_OPENING = re.compile(rb"\s*(?:(?:\xef\xbb\xbf|#[^\n]*\n)\s*)*(INSERT|DELETE|NOTIFY)\s*\{", re.IGNORECASE)
 """How blocks begin whose tuples say by themselves what they say together."""
-_COMMA = re.compile(rb"\A((?:\s|#[^\n]*\n)*),")
+_COMMA = re.compile(rb"\A(\s*(?:#[^\n]*\n\s*)*),")
 
 
 def whole_script(read: Callable[[int], bytes], name: str) -> tuple[Block, ...]:

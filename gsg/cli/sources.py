@@ -32,7 +32,7 @@ Run: TypeAlias = "tuple[Verb, Iterable[Tuple]]"
 
 _HEAD_BYTES = 65_536
 """What is read at most to see what a text begins with: comments may stand before it."""
-_BLANKS = re.compile(rb"(?:[\s,]|\xef\xbb\xbf|#[^\n]*\n)*")
+_BLANKS = re.compile(rb"\s*(?:(?:\xef\xbb\xbf|#[^\n]*\n)\s*)*")
 _SCRIPT = re.compile(rb"\(|(?:INSERT|DELETE|NOTIFY|SUBSCRIBE)(?![\w:.-])", re.IGNORECASE)
 _TRIPLES = re.compile(rb"[<@\[{]|_:|(?:PREFIX|BASE)\s|[^\s\"'<>(){}]*:", re.IGNORECASE)
 _LIKE_TRIPLES = re.compile(r"\s*(?:<[^<>]*>|_:\S+)\s")
