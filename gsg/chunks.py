@@ -99,20 +99,22 @@ def chunks(read: Callable[[int], bytes], cut: Cut, *, name: str) -> Iterator[Chu
     Raises LocalError for what is no text in UTF-8, and for a unit of more than MAX_UNIT_BYTES.
     """
     pending = bytearray()
-    while len(pending) < HEAD_BYTES and (piece := read(PIECE_BYTES)):
+    last = False
+    # A short line of a pipe that pauses is enough to see that it is a text.
+    while not last and len(pending) < HEAD_BYTES and not (len(pending) >= 4 and pending.endswith(b"\n")):
+        piece = read(PIECE_BYTES)
         pending += piece
-        if pending[-1:] == b"\n" and len(pending) >= 4:
-            break  # a short line of a pipe that pauses
+        last = not piece
     problem = foreign(bytes(pending[:HEAD_BYTES]))
     if problem:
         raise LocalError(f"cannot read {name}: {problem}")
     marked = len(MARK_BYTES) if pending.startswith(MARK_BYTES) else 0
     del pending[:marked]
     line, head, column, offset = 1, b"", 1, marked
-    at, tried, last = -1, 0, False
+    at, tried = -1, 0
     while not last:
         # Within one long string the cut gets no further: it is looked at again when there is a quarter more of it.
-        if at < cut.at or len(pending) < 2 * PIECE_BYTES or len(pending) > tried + tried // 4:
+        if at < cut.at or not 2 * PIECE_BYTES <= len(pending) <= min(tried + tried // 4, MAX_UNIT_BYTES):
             at, tried = cut.at, len(pending)
             ends = cut.ends(pending, False)
             if ends:
