@@ -99,20 +99,22 @@ def chunks(read: Callable[[int], bytes], cut: Cut, *, name: str) -> Iterator[Chu
     Raises LocalError for what is no text in UTF-8, and for a unit of more than MAX_UNIT_BYTES.
     """
     pending = bytearray()
-    while len(pending) < HEAD_BYTES and (piece := read(PIECE_BYTES)):
+    last = False
+    # A short line of a pipe that pauses is enough to see that it is a text.
+    while not last and len(pending) < HEAD_BYTES and not (len(pending) >= 4 and pending.endswith(b"\n")):
+        piece = read(PIECE_BYTES)
         pending += piece
-        if pending[-1:] == b"\n" and len(pending) >= 4:
-            break  # a short line of a pipe that pauses
+        last = not piece
     problem = foreign(bytes(pending[:HEAD_BYTES]))
     if problem:
         raise LocalError(f"cannot read {name}: {problem}")
     marked = len(MARK_BYTES) if pending.startswith(MARK_BYTES) else 0
     del pending[:marked]
     line, head, column, offset = 1, b"", 1, marked
-    at, tried, last = -1, 0, False
+    at, tried = -1, 0
     while not last:
         # Within one long string the cut gets no further: it is looked at again when there is a quarter more of it.
-        if at < cut.at or len(pending) < 2 * PIECE_BYTES or len(pending) > tried + tried // 4:
+        if at < cut.at or not 2 * PIECE_BYTES <= len(pending) <= min(tried + tried // 4, MAX_UNIT_BYTES):
             at, tried = cut.at, len(pending)
             ends = cut.ends(pending, False)
             if ends:
@@ -159,7 +161,7 @@ def lines(text: bytes) -> list[int]:
 # --- Turtle -------------------------------------------------------------------------------------------------------------------
 
 _BLANK = re.compile(rb"(?:\s|\xef\xbb\xbf)+|#[^\r\n]*[\r\n]")
-_ALONE = re.compile(rb"""(?:PREFIX\s+[^\s<"'#.]*\s*|BASE\s*)<[^<>\r\n]*>""", re.IGNORECASE)
+_ALONE = re.compile(rb"""(?:PREFIX\s+[^\s<>"'#]*\s*|BASE\s*)<[^<>\r\n]*>""", re.IGNORECASE)
 """Directives in the manner of SPARQL, which end without a dot."""
 _DIRECTIVE = re.compile(rb"PREFIX\s|BASE[\s<]")
 _ALONE_BYTES = 8_192
@@ -209,7 +211,7 @@ class Statements(Cut):
                     self.at = found.end()
                 if self.at == len(text) or (not last and _may_begin(text, self.at)):
                     break
-                if found := _ALONE.match(text, self.at):
+                if found := _ALONE.match(text, self.at, self.at + _ALONE_BYTES):
                     self.at = found.end()
                     ends.append(self.at)
                     continue
@@ -255,7 +257,8 @@ class Blocks(Cut):
             if self._begins:
                 while found := _SCRIPT_BLANK.match(text, self.at):
                     self.at = found.end()
-                if self.at == len(text):
+                # A comment of which the end has not come, or a part of a mark, may still be followed by a tuple alone.
+                if self.at == len(text) or (not last and text[self.at] in b"#\xef"):
                     break
                 self._begins, self._bare = False, text[self.at : self.at + 1] == b"("
             found = _SCRIPT_TOKEN.match(text, self.at)

@@ -12,23 +12,28 @@ from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from .chunks import Blocks, Chunk, chunks
-from .errors import BadText
+from .errors import BadText, Unsupported
 from .languages._place import excerpt
 from .languages.blocks import Block
 from .texts import decoded
 
 Parse: TypeAlias = "Callable[..., tuple[Block, ...]]"
 
-_OPENING = re.compile(rb"(?:\s|\xef\xbb\xbf|#[^\n]*\n)*(INSERT|DELETE|NOTIFY)\s*\{", re.IGNORECASE)
+_OPENING = re.compile(rb"\s*(?:(?:\xef\xbb\xbf|#[^\n]*\n)\s*)*(INSERT|DELETE|NOTIFY)\s*\{", re.IGNORECASE)
 """How blocks begin whose tuples say by themselves what they say together."""
-_COMMA = re.compile(rb"\A((?:\s|#[^\n]*\n)*),")
+_TRIPLES = re.compile(
+    r"\s*(?:(?:\ufeff|#[^\n]*\n)\s*)*(?:@prefix\s|@base\s|PREFIX\s+[^\s:]*:|BASE\s*<|<[^<>\n]*>\s|_:\S+\s)", re.IGNORECASE
+)
+_COMMA = re.compile(rb"\A(\s*(?:#[^\n]*\n\s*)*),")
 
 
 def whole_script(read: Callable[[int], bytes], name: str) -> tuple[Block, ...]:
     """The blocks of a script. Raises BadText for any mistake in it, LocalError for what is no text."""
     from .languages.script import parse_or_insert
 
-    return parse_or_insert(decoded(b"".join(iter(lambda: read(-1), b"")), name), what=name)
+    text = decoded(b"".join(iter(lambda: read(-1), b"")), name)
+    _refuse_triples(text, name)
+    return parse_or_insert(text, what=name)
 
 
 def read_blocks(read: Callable[[int], bytes], name: str, complain: Callable[[BadText], None]) -> Iterator[Block]:
@@ -42,7 +47,10 @@ def read_blocks(read: Callable[[int], bytes], name: str, complain: Callable[[Bad
     for chunk in chunks(read, Blocks(), name=name):
         for unit in chunk.units():
             # As in a script that is read as a whole: of tuples alone, or of blocks.
-            parse_unit = parse_unit or (parse_bare if is_bare(unit.text.decode("utf-8", "replace")) else parse)
+            if parse_unit is None:
+                begin = unit.text.decode("utf-8", "replace")
+                _refuse_triples(begin, name)
+                parse_unit = parse_bare if is_bare(begin) else parse
             text = unit.text if parse_unit is parse else _COMMA.sub(rb"\1 ", unit.text)
             try:
                 yield from _parsed(unit, text, name, parse_unit)
@@ -52,6 +60,12 @@ def read_blocks(read: Callable[[int], bytes], name: str, complain: Callable[[Bad
                     complain(mistake)
                 else:
                     yield from _right_ones(keyword, list(inside.units(Blocks().ends(inside.text, True))), name, complain)
+
+
+def _refuse_triples(text: str, name: str) -> None:
+    """Raise Unsupported for a text that begins as Turtle and N-Triples do, and no script."""
+    if _TRIPLES.match(text):
+        raise Unsupported(f"{name} looks like Turtle or N-Triples, and was to be GSG script; name it .ttl, or say --format ttl")
 
 
 def _parsed(unit: Chunk, text: bytes, name: str, parse: Parse) -> tuple[Block, ...]:

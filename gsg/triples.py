@@ -37,11 +37,11 @@ _ANONYMOUS = re.compile(r"[0-9a-f]{1,32}")
 """Labels that pyoxigraph makes up for nodes without one."""
 _LABEL = re.compile(rb"_:([^\s\"'<>#,;()\[\]{}]+)")
 _IRI = re.compile(rb"<([^<>\r\n]*)>")
-_SKIPPED = re.compile(rb"(?:\s|#[^\r\n]*[\r\n])*")
+_SKIPPED = re.compile(rb"\s*(?:#[^\r\n]*[\r\n]\s*)*")
 _TURTLE_BEGINS = re.compile(rb"@?(?:prefix|base)\b", re.IGNORECASE)
 _SCRIPT_BEGINS = re.compile(rb"(?:INSERT|DELETE|NOTIFY)\s*\{", re.IGNORECASE)
 _XML_BEGINS = re.compile(rb"<\?xml|<rdf:|<!DOCTYPE", re.IGNORECASE)
-_DIRECTIVE = re.compile(rb"(?:\s|#[^\r\n]*[\r\n])*@?(prefix|base)(?:\s+([^\s:]*):)?", re.IGNORECASE)
+_DIRECTIVE = re.compile(rb"\s*(?:#[^\r\n]*[\r\n]\s*)*@?(prefix|base)(?:\s+([^\s:]*):)?", re.IGNORECASE)
 
 
 class Triples:
@@ -56,6 +56,8 @@ class Triples:
         self._name = name
         self._base: str | None = base or None
         self._prefixes: dict[str, str] = {}
+        self._declarations: dict[bytes, bytes] = {}
+        """Each prefix as a name begins with it, and what declares it."""
         self._complain = complain
         self._nodes = nodes
         self._terms = _Terms(pyoxigraph, nodes)
@@ -119,19 +121,24 @@ class Triples:
     def _parsed(self, text: bytes, *, lenient: bool = False) -> list[pyoxigraph.Triple]:
         """The triples of whole statements; what they declare holds from then on. Raises SyntaxError."""
         declared = b""
-        if self._turtle and self._prefixes:
-            used = [(name, iri) for name, iri in self._prefixes.items() if f"{name}:".encode() in text]
-            declared = " ".join(f"PREFIX {name}: <{iri}>" for name, iri in used).encode() + b"\n"
+        if self._declarations:
+            # All that may be used: to be sure which are takes a parser.
+            declared = b" ".join(declaration for begin, declaration in self._declarations.items() if begin in text) + b"\n"
         parser = self._library.parse(declared + text, self._format, base_iri=self._base, lenient=lenient)
         try:
             found = [quad.triple for quad in parser]
         except SyntaxError as error:
             error.lineno = (error.lineno or 1) - bool(declared)
             raise
+        except MemoryError:
+            # So pyoxigraph calls its limit of a token.
+            raise SyntaxError("a term of more than 16 MiB, as no message can hold; expected shorter ones") from None
         self._knows_format = self._knows_format or bool(found)
         if self._turtle and not lenient:
-            self._prefixes |= parser.prefixes
             self._base = parser.base_iri
+            if any(self._prefixes.get(name) != iri for name, iri in parser.prefixes.items()):
+                self._prefixes |= parser.prefixes
+                self._declarations = {f"{n}:".encode(): f"PREFIX {n}: <{iri}>".encode() for n, iri in self._prefixes.items()}
             if len(self._prefixes) > MAX_PREFIXES:
                 raise LocalError(f"cannot read {self._name}: more than {MAX_PREFIXES:,} prefixes; expected fewer, or full IRIs")
         return found
@@ -165,7 +172,9 @@ class Triples:
         if found[1].lower() == b"base":
             self._base = None
         elif found[2] is not None:
-            self._prefixes.pop(found[2].decode("utf-8", "replace"), None)
+            name = found[2].decode("utf-8", "replace")
+            self._prefixes.pop(name, None)
+            self._declarations.pop(f"{name}:".encode(), None)
 
     def _of_iri(self, iri: str, why: str) -> str:
         if "no scheme" not in why.lower():
@@ -195,6 +204,8 @@ class Triples:
             quote = text[at : at + 3] if text[at : at + 3] in (b'"""', b"'''") else text[at : at + 1]
             where = "before the text ends" if len(quote) == 3 else "on the same line"
             problem = f"this string is not closed; expected {quote.decode()} {where}"
+        elif problem == "unexpected end":
+            problem = "the text ends before this statement does; expected a dot behind it"
         # The parser notices behind the last line that it has not ended; it is this one that has to be mended.
         return unit.mistake(min(at, end) + len(unit.text) - len(text), problem, what=self._name)
 

@@ -40,6 +40,8 @@ class Fields(NamedTuple):
 
 def of_tabs(line: bytes) -> Fields:
     """A line of tab separated values. Raises ValueError where it holds no triple."""
+    if b"\0" in line:
+        raise ValueError("zero bytes, as UTF-16 has them; save it as UTF-8")
     items = line.removeprefix(MARK_BYTES).decode().rstrip("\r\n").split("\t")
     if len(items) != ARITY:
         raise ValueError(f"{len(items)} fields between tabs; expected {ARITY}")

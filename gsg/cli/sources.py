@@ -30,9 +30,11 @@ Verb: TypeAlias = Literal["insert", "retract", "notify"]
 Run: TypeAlias = "tuple[Verb, Iterable[Tuple]]"
 """Tuples one after the other with which the same is to be done."""
 
+_INPUT_IS_CLOSED = sys.stdin is None
+"""Whether Python found standard input closed as it began; the command is imported before something is put in its place."""
 _HEAD_BYTES = 65_536
 """What is read at most to see what a text begins with: comments may stand before it."""
-_BLANKS = re.compile(rb"(?:[\s,]|\xef\xbb\xbf|#[^\n]*\n)*")
+_BLANKS = re.compile(rb"\s*(?:(?:\xef\xbb\xbf|#[^\n]*\n)\s*)*")
 _SCRIPT = re.compile(rb"\(|(?:INSERT|DELETE|NOTIFY|SUBSCRIBE)(?![\w:.-])", re.IGNORECASE)
 _TRIPLES = re.compile(rb"[<@\[{]|_:|(?:PREFIX|BASE)\s|[^\s\"'<>(){}]*:", re.IGNORECASE)
 _LIKE_TRIPLES = re.compile(r"\s*(?:<[^<>]*>|_:\S+)\s")
@@ -64,7 +66,7 @@ def check(name: str, format: str | None) -> None:
     from ..files import format_of
 
     if name == "-":
-        if sys.stdin is None:
+        if _INPUT_IS_CLOSED:
             raise LocalError("standard input is closed; expected a FILE, or standard input from one: gsg publish - < FILE")
         return
     file = Path(name)
@@ -138,9 +140,9 @@ def runs(
 
     format = source.format
     if format is None:
-        head = _head(stream)
+        head, ended = _head(stream)
         format = _format_of(head, source.name)
-        stream = _Again(head, stream)
+        stream = _Again(head, ended, stream)
     if format != "gsg":
         lenient = False if complain is None else complain
         tuples = read_tuples(stream, format, name=source.name, base=source.base, lenient=lenient)  # type: ignore[arg-type]  # has read()
@@ -181,30 +183,33 @@ def _run(block: Block, name: str, retract: bool) -> Run:
 
 
 class _Again:
-    """A stream of which some was read already."""
+    """A stream of which some was read already, to its end if it has ``ended``: a terminal would begin anew."""
 
-    def __init__(self, head: bytes, stream: Readable) -> None:
+    def __init__(self, head: bytes, ended: bool, stream: Readable) -> None:
         self._head = head
+        self._ended = ended
         self._read = getattr(stream, "read1", stream.read)
 
     def read(self, size: int = -1, /) -> bytes:
         if not self._head:
-            return self._read(size)
+            return b"" if self._ended else self._read(size)
         piece, self._head = self._head[: size if size >= 0 else None], self._head[size:] if size >= 0 else b""
         return piece
 
 
-def _head(stream: Readable) -> bytes:
-    """What a stream begins with, as far as it must be known."""
+def _head(stream: Readable) -> tuple[bytes, bool]:
+    """What a stream begins with, as far as it must be known, and whether that is all."""
     read = getattr(stream, "read1", stream.read)
     head = b""
     while len(head) < _HEAD_BYTES:
         piece = read(_HEAD_BYTES)
+        if not piece:
+            return head, True
         head += piece
         begin = _begin(head)
-        if not piece or len(head) - begin >= 32 or b"\n" in head[begin:]:
+        if len(head) - begin >= 32 or b"\n" in head[begin:]:
             break
-    return head
+    return head, False
 
 
 def _begin(head: bytes) -> int:

@@ -30,7 +30,7 @@ __all__ = [
     "write_insert",
 ]
 
-_BARE = re.compile(r"(?:[\s\ufeff]|#[^\n]*\n)*\(")
+_BARE = re.compile(r"\s*(?:(?:\ufeff|#[^\n]*\n)\s*)*\(")
 _BLANK_LABEL = re.compile(r"\w(?:[\w.-]*[\w-])?")
 _Result = TypeVar("_Result")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gsg.errors import BadText
+from gsg.errors import BadText, Unsupported
 from gsg.languages import Block, Delete, Insert, Notify
 from gsg.model import Symbol
 from gsg.script_files import read_blocks, whole_script
@@ -62,6 +62,15 @@ def test_blocks_and_tuples_alone_do_not_mix_however_they_are_read(text: str) -> 
     assert (blocks, len(left_out)) == ([Insert(((A,),))], 1)
     with pytest.raises(BadText):
         whole_script(lambda size: next(pieces, b""), "in")
+
+
+@pytest.mark.parametrize("text", ["# why\n@prefix : <x:> .", "PREFIX : <x:>", "<x:a> <x:b> 1 .", "_:b <x:b> 1 .", "base <x:>"])
+def test_triples_are_called_by_their_name(text: str) -> None:
+    pieces = iter([text.encode()])
+
+    for reading in (lambda: whole_script(lambda size: next(pieces, b""), "in"), lambda: read(text)):
+        with pytest.raises(Unsupported, match=r"^in looks like Turtle or N-Triples, and was to be GSG script; name it \.ttl"):
+            reading()
 
 
 def test_each_of_many_mistakes_is_told_with_its_place() -> None:

@@ -207,6 +207,16 @@ def test_another_format_is_called_by_its_name(format: str, text: str, said: str)
             reading(f"# a comment\n{text}", format)
 
 
+@pytest.mark.parametrize("format", ["nt", "ttl"])
+def test_a_term_that_the_parser_does_not_hold_is_a_mistake(format: str) -> None:
+    text = '<x:a> <x:p> "' + "a" * 2**24 + '" .\n<x:a> <x:p> 1 .\n'.replace("1 .", '"1" .')
+
+    made, left_out = read_leniently(text, format)
+
+    assert [value for _, _, value in made] == ["1"]
+    assert str(left_out[0]).startswith("in line 1, column 1: a term of more than 16 MiB, as no message can hold")
+
+
 def test_a_file_of_very_many_prefixes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_PREFIXES", 3)
 

@@ -311,6 +311,11 @@ def test_the_film_data_is_read_whole() -> None:
     assert (reading.recorded.tuples, reading.malformed) == (146_570, 0)
 
 
+def test_utf16_is_no_text_between_tabs(tmp_path: Path) -> None:
+    with pytest.raises(BadWorkload, match=r"holds no tuples .*: zero bytes, as UTF-16 has them; save it as UTF-8"):
+        read(write(tmp_path / "t.tsv", "a\tb\tc\n".encode("utf-16") * 3))
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [

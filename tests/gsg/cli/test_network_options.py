@@ -7,13 +7,14 @@ import signal
 import subprocess
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 from commands import END_S, peer_command
 
 from gsg import Network
 from gsg.cli import main
-from gsg.cli.network import members_of
+from gsg.cli.network import members_of, network_of
 
 pytestmark = pytest.mark.waits
 
@@ -108,3 +109,25 @@ def test_a_secret_in_the_environment_is_checked_too(secret: str) -> None:
 )
 def test_a_peer_says_whom_it_talks_with(network: Network, said: str) -> None:
     assert members_of(network) == said
+
+
+def test_files_of_options_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    secret, allowed = tmp_path / "secret", tmp_path / "allowed"
+    secret.write_text("\ufeffwhat only members know\r\n")
+    secret.chmod(0o600)
+    allowed.write_text("\ufeff" + "ab" * 20 + "\r\n")
+
+    network = network_of(secret, allowed, "on", 2)
+
+    assert network == Network(b"what only members know", frozenset([bytes.fromhex("ab" * 20)]), True, 2)
+
+
+def test_a_secret_that_is_no_utf8_is_not_shown(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_bytes(b"what only members know\xff")
+
+    with pytest.raises(click.BadParameter) as caught:
+        network_of(secret, None, "on", 2)
+
+    assert "byte FF is no UTF-8" in caught.value.message
+    assert "members" not in caught.value.message
