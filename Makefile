@@ -4,6 +4,8 @@ PYTHON ?=
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# What a peer needs, without Spark and the test tools: enough for the demo, in a tenth of the room.
+RUNTIME := $(VENV)/.runtime
 # Tests and demo start some hundred processes: each would compile all modules anew where nothing compiled may be kept.
 unexport PYTHONDONTWRITEBYTECODE
 # Arguments for demo, soak and the matcher's benchmark, such as make demo ARGS=--keep.
@@ -16,27 +18,40 @@ ARGS ?=
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
-# The stamp is written last, so that an interrupted installation is begun again.
-$(STAMP): pyproject.toml
-	@python="$(or $(PYTHON),python3)"; \
-	command -v "$$python" >/dev/null 2>&1 && "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+# Makes $(VENV), unless one is there that works, and installs $(1) into it with the options $(2) of pip. Stamps are written last, so
+# that an interrupted installation is begun again. Python's own pip fills the environment where it can, since to install another
+# one first takes longer than half of the rest.
+define install
+	@python="$(or $(PYTHON),python3)"; has() { "$$1" -c "$$2" >/dev/null 2>&1; }; \
+	pip='import pip, sys; sys.exit(int(pip.__version__.split(".")[0]) < 23)'; \
+	command -v "$$python" >/dev/null 2>&1 && has "$$python" 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 		echo "Python 3.11 or newer is needed: install it, or name one with make PYTHON=/path/to/python3.11"; exit 1; }; \
-	if [ -z "$(PYTHON)" ]; then python="$$("$$python" .ci/quickest.py)"; echo "$(VENV) is made with $$python"; fi; \
-	if command -v uv >/dev/null 2>&1; then \
-		uv venv -q --allow-existing --python "$$(command -v "$$python")" $(VENV) && \
-		uv pip install -q --python $(BIN)/python -e '.[test]'; \
-	elif "$$python" -c 'import venv, ensurepip' 2>/dev/null; then \
-		"$$python" -m venv $(VENV) && \
-		$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[test]'; \
-	elif "$$python" -c 'import venv, pip' 2>/dev/null; then \
-		"$$python" -m venv --without-pip $(VENV) && \
-		"$$python" -m pip --python $(BIN)/python install -q --disable-pip-version-check pip -e '.[test]'; \
-	else \
-		echo "Python's venv module is needed: install it (Debian and Ubuntu: apt-get install python3-venv)"; exit 1; \
+	if [ -n "$(PYTHON)" ] || ! has $(BIN)/python 'import sys; sys.exit(sys.version_info < (3, 11))'; then \
+		if [ -z "$(PYTHON)" ]; then python="$$("$$python" .ci/quickest.py)"; echo "$(VENV) is made with $$python"; fi; \
+		if command -v uv >/dev/null 2>&1; then uv venv -q --allow-existing --python "$$(command -v "$$python")" $(VENV); \
+		elif has "$$python" "import venv; $$pip"; then "$$python" -m venv --without-pip $(VENV); \
+		elif has "$$python" 'import venv, ensurepip'; then "$$python" -m venv $(VENV); \
+		else echo "Python's venv module is needed: install it (Debian and Ubuntu: apt-get install python3-venv)"; false; \
+		fi || exit 1; \
+	fi; \
+	if command -v uv >/dev/null 2>&1; then uv pip install -q --python $(BIN)/python -e '$(1)'; \
+	elif has $(BIN)/python 'import pip'; then $(BIN)/python -m pip install -q --disable-pip-version-check $(2) -e '$(1)'; \
+	elif has "$$python" "$$pip"; then \
+		"$$python" -m pip --python $(BIN)/python install -q --disable-pip-version-check $(2) pip -e '$(1)'; \
+	else $(BIN)/python -m ensurepip && $(BIN)/python -m pip install -q --disable-pip-version-check $(2) -e '$(1)'; \
 	fi
+endef
+
+# Modules are compiled as they are first imported: the demo needs a part of them.
+$(RUNTIME): pyproject.toml
+	$(call install,.,--no-compile)
 	@touch $@
 
-demo: $(STAMP) ## eight peers on this machine, from nothing to rows (ARGS=--keep leaves them running)
+$(STAMP): pyproject.toml
+	$(call install,.[test])
+	@touch $(RUNTIME) $@
+
+demo: $(RUNTIME) ## eight peers on this machine, from nothing to rows (ARGS=--keep leaves them running)
 	$(BIN)/python examples/demo.py $(ARGS)
 
 test: $(STAMP) ## the test suite on all cores, minutes

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .errors import LocalError
+from .errors import DoorClosed, LocalError, reason
 
 MAX_PORT = 65_535
 
@@ -40,3 +40,17 @@ def addresses_of(given: Iterable[tuple[str, int] | str], argument: str) -> tuple
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise LocalError(f"{argument} is {given!r}; expected a list of addresses, such as [('127.0.0.1', 8471)]")
     return tuple(address_of(address, argument) for address in given)
+
+
+async def host_of_this_machine(host: str, port: int) -> str:
+    """The address that a peer is to listen at, and be known by, where a name was given. Raises DoorClosed."""
+    # The command reads addresses before it needs the overlay.
+    from dht.resolving import resolve
+
+    try:
+        found = await resolve(host, port)
+    except OSError as error:
+        raise DoorClosed(
+            f"cannot listen on {host}:{port}: {reason(error)}; expected an address or a host name of this machine"
+        ) from None
+    return found[0][0]

@@ -13,6 +13,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 import dht
 
@@ -29,6 +30,8 @@ ASIDE = 8
 """Peers that may be set aside at once: lookups know the closest twenty of a key. Beyond, changes are not acknowledged."""
 GONE = 1_000
 """Peers that went of which is remembered that they did, to say that they are back."""
+TOLD_AFTER_S = 2.0
+"""The log is told so long after a peer went, since peers that are stopped together notice each other go."""
 UNSURE_S = 90.0
 """How long after a peer came or went holders are checked by whoever is taken for one; views are refreshed every 30 s."""
 LOOKED_UP_AT_ONCE = 16
@@ -36,6 +39,14 @@ LOOKED_UP_AT_ONCE = 16
 MEETING_S = (2.0, 4.0, 8.0, 16.0)
 """How long to wait for a peer that another one has told us of to answer, before going on without it: ever longer while it is named
 again and again, since whoever names it has heard of it lately, and on a busy machine it may take long to answer."""
+
+
+@dataclass(slots=True)
+class _Gone:
+    """A peer that went: the level at which the log is told, and whether it was."""
+
+    level: int
+    told: bool = False
 
 
 class Holders:
@@ -60,8 +71,9 @@ class Holders:
         """All holders, of features that we hold or change, and the point of the key. Limit: REMEMBERED, like the others."""
         self.aside: dict[bytes, GsgError] = {}
         """Holders that take no changes, by id, and why. Limit: ASIDE. Whoever sets one aside takes it back."""
-        self._gone: dict[bytes, int] = {}
-        """Peers that went and are not back, by id, and at which level the log was told. Limit: GONE; the oldest is forgotten."""
+        self._gone: dict[bytes, _Gone] = {}
+        """Peers that went and are not back, by id. Limit: GONE; the oldest is forgotten."""
+        self._stopped = False
         self._version = overlay.regions.version
         """What is remembered is of this view of the overlay, which changes by lookups as well, of which nobody is told."""
         self._changes = 0
@@ -80,27 +92,38 @@ class Holders:
 
     def came(self, contact: dht.Contact) -> None:
         """A peer is there that was not known, or at another address, or in another life."""
-        level = self._gone.pop(contact.id, None)
-        if level is not None:
-            log.log(level, "%s is back", named(contact))
+        went = self._gone.pop(contact.id, None)
+        if went is not None and went.told:
+            log.log(went.level, "%s is back", named(contact))
         self.forget(f"{named(contact)} has come")
 
     def gone(self, contact: dht.Contact) -> None:
         """A peer is dead."""
         has_left = self._overlay.has_left(contact.id)
         how = "it has stopped" if has_left else "it does not answer"
-        self._tell(contact.id, logging.INFO if has_left else logging.WARNING, f"{named(contact)} is gone: {how}")
+        self._note(contact.id, logging.INFO if has_left else logging.WARNING, f"{named(contact)} is gone: {how}")
         self.forget(f"{named(contact)} is gone")
 
-    def _tell(self, peer: bytes, level: int, what: str) -> None:
-        """Once for each peer that went: one line in everybody's log, by whatever it was noticed first."""
+    def _note(self, peer: bytes, level: int, what: str) -> None:
+        """Tell the log once of each peer that went, by whatever that was noticed first, unless this one stops as well."""
         if peer in self._gone:
             return
         if len(self._gone) >= GONE:
             del self._gone[next(iter(self._gone))]
-        self._gone[peer] = level
-        left = len(self.everybody())
-        log.log(level, "%s; %d peer%s left that this one knows, itself included", what, left, " is" if left == 1 else "s are")
+        went = self._gone[peer] = _Gone(level)
+
+        def tell() -> None:
+            if self._stopped or self._gone.get(peer) is not went:
+                return
+            went.told = True
+            left = len(self.everybody())
+            log.log(level, "%s; %d peer%s left that this one knows, itself included", what, left, " is" if left == 1 else "s are")
+
+        asyncio.get_running_loop().call_later(TOLD_AFTER_S, tell)
+
+    def stop(self) -> None:
+        """Say nothing more of others."""
+        self._stopped = True
 
     def failed(self, peer: bytes, why: PeerUnreachable) -> None:
         """A peer did not answer: unless only its link broke, nobody is sent there until it is heard of again."""
@@ -114,7 +137,7 @@ class Holders:
         if not known and version == regions.version:
             # Whatever waits for a peer finds out that it is gone; the work that follows is to be done once.
             return
-        self._tell(peer, logging.INFO if isinstance(why, Leaving) else logging.WARNING, f"peer {peer.hex()[:12]} is gone: {why}")
+        self._note(peer, logging.INFO if isinstance(why, Leaving) else logging.WARNING, f"peer {peer.hex()[:12]} is gone: {why}")
         self.forget(f"peer {peer.hex()[:12]} is taken for gone, {why}")
         self._on_gone(peer, False)
 

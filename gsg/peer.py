@@ -24,15 +24,14 @@ from typing import Self
 
 import dht
 from dht.incarnations import LIVES_APART
-from dht.resolving import resolve
 
-from .addresses import address_of, addresses_of
+from .addresses import address_of, addresses_of, host_of_this_machine
 from .anchors import rule_of
 from .audiences import audience_of
 from .background import logging_failure
 from .backlog import LIMIT, Overflow, overflow_of
 from .caller import Caller
-from .errors import BadData, DoorClosed, PeerUnreachable, RemoteError, reason
+from .errors import BadData, DoorClosed, PeerUnreachable, RemoteError
 from .exchange import Channel, Exchange, show
 from .features import Template
 from .handover import Handover
@@ -265,16 +264,9 @@ class Peer:
         raise AssertionError("the last port was tried")
 
     async def _make_endpoint(self, host: str, port: int, life: int) -> dht.Endpoint:
-        try:
-            # Peers are known by address: a name is looked up once, here.
-            found = await resolve(host, port)
-        except OSError as error:
-            raise DoorClosed(
-                f"cannot listen on {host}:{port}: {reason(error)}; expected an address or a host name of this machine"
-            ) from None
         return dht.Endpoint(
             self._membership.id,
-            found[0][0],
+            await host_of_this_machine(host, port),
             port,
             rng=self._rng,
             on_frames=lambda link, payloads: self._exchange.frames(link, payloads),
@@ -300,6 +292,7 @@ class Peer:
 
     async def _stop(self) -> None:
         self._open = False
+        self._holders.stop()
         self._subscriber.stop()
         self._reception.stop()
         for task in list(self._running):

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-READY_S = 30.0
+READY_S = 60.0
 """How long a peer may take to say that it is ready."""
 
 STOP_S = 15.0
@@ -79,11 +79,23 @@ async def start(*, join: str | None = None, pedro: bool = False, options: Sequen
 
 @contextlib.asynccontextmanager
 async def peers(count: int, *, pedro: bool = False, options: Sequence[str] = ()) -> AsyncIterator[list[PeerProcess]]:
-    """So many peers in one overlay, with further options of ``gsg peer`` for each; leaving stops them."""
+    """So many peers in one overlay, with further options of ``gsg peer`` for each; leaving stops them.
+
+    The first starts alone, and the others together, by it. Raises RuntimeError as :func:`start`.
+    """
     running: list[PeerProcess] = []
     try:
-        for _ in range(count):
-            running.append(await start(join=running[0].listen if running else None, pedro=pedro, options=options))
+        running.append(await start(pedro=pedro, options=options))
+        others = [asyncio.create_task(start(join=running[0].listen, pedro=pedro, options=options)) for _ in range(count - 1)]
+        try:
+            await asyncio.gather(*others)
+        finally:
+            # Where one failed, the rest are waited for: each stops its own process unless it has given it to us.
+            for other in others:
+                other.cancel()
+            for outcome in await asyncio.gather(*others, return_exceptions=True):
+                if isinstance(outcome, PeerProcess):
+                    running.append(outcome)
         yield running
     finally:
         # Twice: all of them stop, so there is nobody to hand anything over to.
