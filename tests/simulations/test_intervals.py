@@ -87,6 +87,8 @@ def test_the_most_of_few_runs_bounds_no_quantile() -> None:
         (Interval(0.00032, 0.0002, 0.0005), "0.032% (0.020 to 0.050)"),
         (Interval(0.5, None, None), "50.00%"),
         (Interval(0.0, 0.0, 0.0), "0% (0 to 0)"),
+        (Interval(0.0, 0.0, 0.0001), "0% (0 to 0.010)"),
+        (Interval(0.0001, 0.0000013, 0.0057), "0.01% (0.0001 to 0.57)"),
     ],
 )
 def test_a_share_is_told_in_as_many_digits_as_are_known(interval: Interval, told: str) -> None:
