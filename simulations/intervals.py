@@ -121,7 +121,9 @@ def _told(interval: Interval, times: float, unit: str) -> str:
     ends = [times * end for end in (interval.low, interval.high) if end is not None]
     value = times * interval.value
     apart = max((abs(value - end) for end in ends), default=0.0)
-    digits = min(8, max(0, 1 - math.floor(math.log10(apart)))) if apart else 2
+    # What is nothing but the last bits of sums is no interval.
+    least = apart if apart > 1e-9 * abs(value) else abs(value) / 100
+    digits = min(8, max(0, 1 - math.floor(math.log10(least)))) if least else 0
     shown = f"{_digits(value, digits)}{unit}"
     if interval.low is None and interval.high is None:
         return shown
