@@ -10,7 +10,6 @@ from typing import TypeVar
 from .balance import Counter, Outcome, in_one_thread, run, save
 from .errors import BadParameter
 from .findings import made
-from .loads import spread_of
 from .ownership import prefixes_of
 from .plan import check, make_plan, peer_ids
 from .provenance import Provenance, made_by
@@ -137,7 +136,7 @@ def _said(request: BalanceRequest) -> dict[str, object]:
 
 
 def growth(strategy: Strategy, peers: int, asked: int, seed: int, workload: Workload, mix: Mix) -> Growth:
-    """How uneven a strategy is with fewer peers, on a part of the workload that is counted here and now."""
+    """What the busiest peer gets with fewer peers, on a part of the workload that is counted here and now."""
     if isinstance(workload, Synthetic):
         workload = replace(workload, tuples=min(workload.tuples, GROWTH_TUPLES))
     elif isinstance(workload, Recorded) and workload.tuples > GROWTH_TUPLES:
@@ -146,8 +145,8 @@ def growth(strategy: Strategy, peers: int, asked: int, seed: int, workload: Work
     sizes = sorted({10**power for power in range(1, 9) if strategy.replicas <= 10**power < peers} | {peers})
     count = in_one_thread()
     plans = [make_plan(strategy, workload, subscriptions, peer_ids(size, seed)) for size in sizes]
-    uneven = [spread_of(count(plan, workload).tuples).max_over_mean for plan in plans]
-    return Growth(workload.tuples, tuple(sizes), tuple(uneven))
+    busiest = [int(count(plan, workload).tuples.max()) / workload.tuples for plan in plans]
+    return Growth(workload.tuples, tuple(sizes), tuple(busiest))
 
 
 def workload_of(request: BalanceRequest) -> tuple[Workload, list[bytes] | None, str]:

@@ -121,11 +121,21 @@ def _told(interval: Interval, times: float, unit: str) -> str:
     ends = [times * end for end in (interval.low, interval.high) if end is not None]
     value = times * interval.value
     apart = max((abs(value - end) for end in ends), default=0.0)
-    digits = min(8, max(0, 1 - math.floor(math.log10(apart)))) if apart else 2 if value else 0
-    shown = f"{value:,.{digits}f}{unit}"
+    # What is nothing but the last bits of sums is no interval.
+    least = apart if apart > 1e-9 * abs(value) else abs(value) / 100
+    digits = min(8, max(0, 1 - math.floor(math.log10(least)))) if least else 0
+    shown = f"{_digits(value, digits)}{unit}"
     if interval.low is None and interval.high is None:
         return shown
     if interval.low is None or interval.high is None:
         # An order statistic whose other side is beyond what was seen.
-        return f"{shown} ({'up to' if interval.low is None else 'from'} {ends[0]:,.{digits}f})"
-    return f"{shown} ({ends[0]:,.{digits}f} to {ends[1]:,.{digits}f})"
+        return f"{shown} ({'up to' if interval.low is None else 'from'} {_digits(ends[0], digits)})"
+    return f"{shown} ({_digits(ends[0], digits)} to {_digits(ends[1], digits)})"
+
+
+def _digits(value: float, digits: int) -> str:
+    """Nothing is told as 0, and what is so small that it would look like it with its first digit."""
+    shown = f"{value:,.{digits}f}"
+    if value == 0 or float(shown.replace(",", "")) != 0:
+        return shown if value else "0"
+    return f"{value:.{-math.floor(math.log10(abs(value)))}f}"

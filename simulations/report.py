@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """How uneven a strategy is, max/mean of the copies of tuples, with so many peers; counted over so many tuples."""
+    """What the busiest of so many peers gets, as a share of all tuples; counted over so many tuples."""
 
     tuples: int
     peers: tuple[int, ...]
-    uneven: tuple[float, ...]
+    busiest: tuple[float, ...]
 
 
 def write_report(
@@ -72,7 +72,7 @@ def plots(outcomes: Sequence[Outcome], growths: Sequence[Growth]) -> list[tuple[
         return [Line(outcome.strategy.name, *curve(load(outcome))) for outcome in outcomes]
 
     grown = [
-        Line(outcome.strategy.name, np.array(growth.peers, dtype=np.float64), np.array(growth.uneven))
+        Line(outcome.strategy.name, np.array(growth.peers, dtype=np.float64), np.array(growth.busiest))
         for outcome, growth in zip(outcomes, growths, strict=True)
     ]
     costs = [
@@ -94,8 +94,8 @@ def plots(outcomes: Sequence[Outcome], growths: Sequence[Growth]) -> list[tuple[
             "Lorenz curve. On the diagonal all peers carry the same; the Gini coefficient is twice the area between.",
         ),
         (
-            lines_plot("growth", grown, x="peers", y="max/mean of copies of tuples", log_x=True, log_y=True),
-            f"Growth, over {growths[0].tuples:,} tuples. Where a curve keeps rising, more peers do not relieve the busiest one.",
+            lines_plot("growth", grown, x="peers", y="copies at the busiest peer, per tuple", log_x=True, log_y=True),
+            f"Growth, over {growths[0].tuples:,} tuples. Where a curve stays level, more peers do not relieve the busiest one.",
         ),
         (
             points_plot("cost", costs, x="most copies of tuples at one peer", y="messages per tuple"),
@@ -141,7 +141,7 @@ _FEW_COLUMNS: tuple[tuple[str, Callable[[Outcome], str]], ...] = (
     *(column for column in _COLUMNS if column[0] in ("max/mean", "p99/mean", "Gini", "busiest gets", "peak load")),
     ("peak work", lambda outcome: f"{outcome.loads.work.max():.2g}"),
     ("lost", lambda outcome: f"{outcome.lost:,}"),
-    ("missed", lambda outcome: f"{outcome.meetings.missed:,} of {outcome.meetings.pairs - outcome.meetings.lost:,}"),
+    ("missed", lambda outcome: f"{outcome.meetings.missed}/{outcome.meetings.pairs - outcome.meetings.lost}"),
 )
 """What a terminal has room for."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -19,6 +20,9 @@ from gsg.trace import OPEN, Record, Role, What
 from simulations.errors import BadWorkload
 from simulations.in_order import Step, changes_of, rarest_in_order
 from simulations.traces import read_trace
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 P = Symbol("p")
 PEER = bytes(range(20))
@@ -231,6 +235,30 @@ def test_impossible_options_are_one_clear_line(write: Write, tmp_path: Path, opt
     ran = balance("--trace", folder, "--out", tmp_path / "out", *options)
 
     assert (ran.exit_code, ran.stderr) == (2, complaint.format(folder))
+
+
+# --- as a stream -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_trace_is_a_stream_of_files_for_spark(spark: SparkSession, write: Write, tmp_path: Path) -> None:
+    # As docs/simulation.md has it.
+    traces = str(write(published(1, "a", P, 1), published(2, "b", P, 2), subscribed(3, 1, "a", P, None)))
+    (tmp_path / "trace" / f"half{OPEN}").write_bytes(b"not finished")
+    schema = spark.read.option("pathGlobFilter", "*.parquet").parquet(traces).schema
+    rows = spark.readStream.schema(schema).option("pathGlobFilter", "*.parquet").parquet(traces)
+    inserted = rows.where("role = 'publisher' and what = 'insert'").select("at_us", "terms")
+
+    def run() -> list[list[object]]:
+        stream = inserted.writeStream.format("parquet").option("checkpointLocation", str(tmp_path / "checkpoint"))
+        stream.trigger(availableNow=True).start(str(tmp_path / "lake")).awaitTermination()
+        return [list(row) for row in spark.read.parquet(str(tmp_path / "lake")).orderBy("at_us").collect()]
+
+    first = run()
+    write(published(4, "c", P, 3), peer=OTHER)
+    second = run()
+
+    assert first == [[1, '["a",[1,"p"],1]'], [2, '["b",[1,"p"],2]']]
+    assert second == [*first, [4, '["c",[1,"p"],3]']]
 
 
 # --- anchors in the order of posting ---------------------------------------------------------------------------------------
