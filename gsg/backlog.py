@@ -10,10 +10,10 @@ Several backlogs may share a bound (:class:`Room`), as those of one client do: t
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from enum import StrEnum
-from itertools import islice
 from math import inf
+from typing import TypeAlias
 
 import msgspec
 
@@ -24,6 +24,13 @@ LIMIT = 100_000
 """Differences kept unread per subscription unless the subscriber says otherwise."""
 LIMIT_BYTES = 16 * 1024 * 1024
 """Bytes of rows, as they travel, that are kept unread per subscription."""
+
+CHUNK_BYTES = 64 * 1024
+"""Differences are measured as they come, and counted off as they go by the average of so many bytes, or of those that came
+together: measuring each again would cost as much as all else."""
+
+_Chunk: TypeAlias = list[int]
+"""How many differences, and their bytes."""
 
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -118,6 +125,7 @@ class Backlog:
         "_bytes",
         "_bytes_until",
         "_changes",
+        "_chunks",
         "_limit",
         "_limit_bytes",
         "_lost",
@@ -137,6 +145,7 @@ class Backlog:
         self._overflow = overflow
         # Most subscriptions have nothing unread at most times, and an empty deque takes 600 bytes.
         self._changes: deque[Change] | None = None
+        self._chunks: deque[_Chunk] = _NO_CHUNKS
         self._limit = limit
         self._limit_bytes = limit_bytes
         self._room_until = limit
@@ -171,10 +180,14 @@ class Backlog:
         """Keep differences until they are read."""
         if self.full:
             return
-        kept: deque[Change] = deque() if self._changes is None else self._changes
-        come = list(changes)
+        if self._changes is None:
+            kept: deque[Change] = deque()
+            self._chunks = deque()
+        else:
+            kept = self._changes
+        come = changes if type(changes) is list else list(changes)
         kept.extend(come)
-        self._hold(_bytes_of(come))
+        self._count(come)
         if len(kept) > self._room_until or self._bytes > self._bytes_until:
             self._make_room(kept, self._limit, self._limit_bytes)
         # Merging may leave nothing: what came went again.
@@ -210,13 +223,14 @@ class Backlog:
         if kept is None:
             return []
         if len(kept) > most or self._bytes > most_bytes:
-            number = most if most_bytes == inf else _how_many(kept, most, most_bytes)
+            number = min(most, self._fitting(most_bytes))
             if number < len(kept):
                 popleft = kept.popleft
                 taken = [popleft() for _ in range(number)]
-                self._hold(-_bytes_of(taken))
+                self._release(number)
                 return taken
         self._changes = None
+        self._chunks = _NO_CHUNKS
         self._hold(-self._bytes)
         self._room_until, self._bytes_until = self._limit, self._limit_bytes
         return list(kept)
@@ -233,6 +247,43 @@ class Backlog:
     def _next_step(self) -> str:
         return "ask for less of each row" if self._too_many_bytes else "subscribe with a higher limit"
 
+    def _count(self, come: Collection[Change]) -> None:
+        """These have been added at the end."""
+        if not come:
+            return
+        size = _bytes_of(come)
+        chunks = self._chunks
+        if chunks and chunks[-1][1] + size <= CHUNK_BYTES:
+            chunks[-1][0] += len(come)
+            chunks[-1][1] += size
+        else:
+            chunks.append([len(come), size])
+        self._hold(size)
+
+    def _release(self, number: int, *, newest: bool = False) -> None:
+        """So many of the oldest differences, or the newest, are there no more."""
+        chunks, at = self._chunks, -1 if newest else 0
+        while number:
+            chunk = chunks[at]
+            less = min(number, chunk[0])
+            size = chunk[1] * less // chunk[0]
+            chunk[0] -= less
+            chunk[1] -= size
+            number -= less
+            self._hold(-size)
+            if not chunk[0]:
+                del chunks[at]
+
+    def _fitting(self, most_bytes: float) -> int:
+        """How many of the oldest differences have so many bytes together, about: one at least."""
+        number = 0
+        for count, size in self._chunks:
+            if size > most_bytes:
+                return max(1, number + int(most_bytes * count // size))
+            number += count
+            most_bytes -= size
+        return max(1, number)
+
     def _hold(self, more_bytes: int) -> None:
         self._bytes += more_bytes
         if self._room is not None:
@@ -243,16 +294,18 @@ class Backlog:
         if self._overflow is Overflow.RESYNC:
             self._merge(kept, limit, limit_bytes)
             return
-        drop = kept.pop if self._overflow is Overflow.ERROR else kept.popleft
-        dropped: list[Change] = []
+        newest = self._overflow is Overflow.ERROR
+        drop = kept.pop if newest else kept.popleft
+        dropped = 0
         while kept and (len(kept) > limit or (self._bytes > limit_bytes and len(kept) > 1)):
-            dropped.append(drop())
-            self._hold(-_bytes_of(dropped[-1:]))
-        self.lost += len(dropped)
-        if self._overflow is Overflow.ERROR:
+            drop()
+            self._release(1, newest=newest)
+            dropped += 1
+        self.lost += dropped
+        if newest:
             self.full = True
         else:
-            self._lost += len(dropped)
+            self._lost += dropped
 
     def overrun(self) -> Overrun:
         """Why the subscription ends when it is full."""
@@ -271,9 +324,12 @@ class Backlog:
             else:
                 sums[row] = sums.get(row, 0) + sign
         kept.clear()
+        self._chunks.clear()
+        self._hold(-self._bytes)
         for row, total in sorted(sums.items(), key=lambda entry: entry[1]):
             kept.extend([(Sign.PLUS if total > 0 else Sign.MINUS, row)] * abs(total))
-        of_rows, of_events = _bytes_of(kept), _bytes_of(events)
+        self._count(kept)
+        of_rows, of_events = self._bytes, _bytes_of(events)
         room = max(0, limit - len(kept))
         # More goes than has to, so that this is not done again at the next event.
         room_bytes = max(0, _enough(limit_bytes) - of_rows) if of_rows + of_events > limit_bytes else inf
@@ -284,30 +340,23 @@ class Backlog:
         self._lost += lost
         self.lost += lost
         kept.extend(events)
-        self._hold(of_rows + of_events - self._bytes)
+        self._count(events)
         # An answer larger than the limit is kept whole; merging again waits until as much has come once more.
         self._room_until = max(self._limit, 2 * len(kept))
         self._bytes_until = max(self._limit_bytes, 2 * of_rows)
+
+
+_NO_CHUNKS: deque[_Chunk] = deque()
+"""Of a backlog that is empty."""
 
 
 def _enough(limit_bytes: int) -> int:
     return limit_bytes - limit_bytes // 4
 
 
-def _how_many(kept: deque[Change], most: int, most_bytes: float) -> int:
-    """How many of the oldest differences have so many bytes together: one at least."""
-    filled = number = 0
-    for change in islice(kept, most):
-        filled += _bytes_of([change])
-        if filled > most_bytes and number:
-            break
-        number += 1
-    return number
-
-
 def _bytes_of(changes: Iterable[Change]) -> int:
     """The bytes of rows as they travel."""
-    terms = [row.terms for _, row in changes]
+    terms = [row._terms for _, row in changes]  # row.terms, which would cost as much as the rest
     try:
         # Without the list's own head, so that parts add up to the whole.
         return len(_encode(terms)) - (1 if len(terms) < 16 else 3 if len(terms) < 65_536 else 5)

@@ -184,14 +184,14 @@ def begun(differences: list[str]) -> list[str]:
 
 def test_bytes_are_those_of_what_is_kept_however_it_is_taken() -> None:
     backlog = Backlog()
-    backlog.extend(long("+a", "!b", "-c"))
-    backlog.extend(changes("+d"))
+    backlog.extend(long("+a", "!b"))
+    backlog.extend(long("-c", "!d"))
     held = backlog.held_bytes()
-    assert 3 * LONG < held < 3 * LONG + 50
+    assert 4 * LONG < held < 4 * LONG + 50
 
     backlog.popleft()
-    backlog.take(1)
-    assert 0 < LONG < backlog.held_bytes() < held - 2 * LONG + 10
+    backlog.take(2)
+    assert LONG < backlog.held_bytes() < LONG + 50
     backlog.take(9)
 
     assert backlog.held_bytes() == 0
@@ -256,6 +256,16 @@ def test_beyond_the_bytes_a_subscription_ends_where_that_is_asked_for() -> None:
     assert backlog.full
     assert begun(read(backlog)) == ["+a", "!b"]
     assert str(backlog.overrun()).startswith("the subscription has ended because 2100 bytes of rows")
+
+
+def test_what_came_and_went_within_the_bytes_leaves_nothing() -> None:
+    backlog = Backlog(limit_bytes=LONG)
+    backlog.extend([])
+    backlog.extend(long("+a", "-a"))
+    backlog.extend(changes("+b"))
+
+    assert read(backlog) == ["+b"]
+    assert backlog.held_bytes() == 0
 
 
 def test_one_difference_is_kept_however_long_it_is() -> None:
