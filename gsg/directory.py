@@ -1,50 +1,58 @@
 """Whether a data directory is still the one that was opened: what is written to files that were removed, nobody finds again.
 
 A system lets a program go on with a file that has no name any more, or whose name is another file's by now, and reports no error.
-So the identity of the folder and of the files in it is compared before anything is acknowledged.
+So the identity of the files in it is compared before anything is acknowledged.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import reason
 
 
-class Directory:
-    """A folder, and files in it that are opened as long as this lives; each is watched from when it is first seen."""
+@dataclass(slots=True)
+class _Watched:
+    path: str
+    identity: tuple[int, int] | None = None
+    """Its device and number, once it is there."""
+    size_bytes: int = 0
 
-    def __init__(self, folder: Path, files: Iterable[Path]) -> None:
-        self._folder = folder
-        self._files = tuple(files)
-        self._known: dict[Path, tuple[int, int]] = {}
-        """Device and number of each. Bounded by the files."""
-        self._size_bytes: dict[Path, int] = {}
+
+class Directory:
+    """Files of a folder that are open as long as this lives; each is watched from when it is first seen.
+
+    By their paths, so that a folder that is renamed or replaced shows as well.
+    """
+
+    def __init__(self, files: Iterable[Path]) -> None:
+        self._watched = [_Watched(str(path)) for path in files]
 
     def check(self) -> None:
         """Raise OSError where something is not what it was. None of these files ever gets shorter while it is open."""
-        for path in (self._folder, *self._files):
+        for watched in self._watched:
             try:
-                found = os.stat(path)
+                found = os.stat(watched.path)
             except FileNotFoundError:
-                if path in self._known:
-                    raise OSError(f"{path} was removed or renamed under this peer; {_ADVICE}") from None
+                if watched.identity is not None:
+                    raise OSError(f"{watched.path} was removed or renamed under this peer; {_ADVICE}") from None
                 continue
             except OSError as error:
-                raise OSError(f"{path} is out of reach: {reason(error)}; {_ADVICE}") from None
-            now = found.st_dev, found.st_ino
-            if self._known.setdefault(path, now) != now:
-                raise OSError(f"{path} was replaced by another under this peer; {_ADVICE}")
-            if path is self._folder:
-                continue
-            if found.st_size < self._size_bytes.get(path, 0):
+                raise OSError(f"{watched.path} is out of reach: {reason(error)}; {_ADVICE}") from None
+            identity = found.st_dev, found.st_ino
+            if watched.identity != identity:
+                if watched.identity is not None:
+                    raise OSError(f"{watched.path} was replaced by another under this peer; {_ADVICE}")
+                watched.identity = identity
+            if found.st_size < watched.size_bytes:
                 raise OSError(
-                    f"{path} was cut from {self._size_bytes[path]:,} bytes to {found.st_size:,} under this peer; stop it, "
+                    f"{watched.path} was cut from {watched.size_bytes:,} bytes to {found.st_size:,} under this peer; stop it, "
                     "start it again, and others give it what is lost"
                 )
-            self._size_bytes[path] = found.st_size
+            watched.size_bytes = found.st_size
 
 
 _ADVICE = "put it back, or stop this peer, which starts again with what is there then"

@@ -110,7 +110,7 @@ class Disk:
         """Open the directory, or make it, for this process alone; what the peer was, as far as that is sound."""
         self._make_folder()
         self.damage = Damage()
-        self._directory = Directory(self.path.parent, (self.path, self._log))
+        self._directory = Directory((self.path, self._log))
         try:
             self._finish_replacing()
             with contextlib.suppress(FileExistsError):

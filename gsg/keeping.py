@@ -291,6 +291,8 @@ class Keeping(Unkept):
         try:
             until, again = 0, list[Tuple]()
             if self._cleaning.is_anew:
+                # Where all of these have been written under another key, there is nothing else that others would have a turn by.
+                await asyncio.sleep(0)
                 until, again = self._cleaning.anew()
             elif self._journal.waiting and self._cleaning.wants(self._disk.weight, self._disk.newest):
                 share = self._cleaning.share(self._journal.waiting)

@@ -139,3 +139,23 @@ async def test_facts_whose_new_state_waits_beyond_a_group_do_not_go_with_their_o
             assert stamp == 0 or rows.keys() == set(facts)
     assert keeping._cleaning._until or keeping._disk.weight < 3 * len(facts)
     await keeping.close()
+
+
+def test_where_a_group_is_damaged_all_facts_are_written_once_more_and_the_groups_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gsg.cleaning, "GROUP_FACTS", 2)
+    cleaning = Cleaning(lambda: 0)
+    assert not cleaning.is_anew
+
+    # Each fact as often as it has keys.
+    cleaning.begin_anew(iter([A, B, A, B, C]), 7)
+
+    assert cleaning.anew() == (0, [A, B])
+    cleaning.written(Group([(A, MARKS), (B, MARKS)], clock=1))
+    assert cleaning.anew() == (0, [])
+    assert cleaning.anew() == (7, [C])
+    # The write failed, and what was taken waits in the journal.
+    assert cleaning.anew() == (7, [])
+    assert cleaning.is_anew
+    cleaning.written(Group([(C, MARKS)], clock=1, until=7))
+    assert not cleaning.is_anew
+    assert not cleaning.wants(3, 9)

@@ -229,7 +229,7 @@ def test_a_directory_that_goes_is_noticed_though_nobody_publishes(tmp_path: Path
         lives.folder(0).rename(lives.folder(0).with_name("away"))
         await asyncio.sleep(gsg.keeping.SCRUB_AGAIN_S + 5)
 
-        assert "0-0 was removed or renamed under this peer; put it back, or stop this peer" in caplog.text
+        assert "0-0/peer.sqlite3 was removed or renamed under this peer; put it back, or stop this peer" in caplog.text
         lives.folder(0).with_name("away").rename(lives.folder(0))
         await asyncio.sleep(5)
         await lives.peers[0].insert(facts(0, 1))

@@ -21,7 +21,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def directory(folder: Path) -> Directory:
-    directory = Directory(folder, [folder / "file", folder / "log"])
+    directory = Directory([folder / "file", folder / "log"])
     directory.check()
     return directory
 
@@ -44,10 +44,10 @@ def cut(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("happens", "told"),
     [
-        (shutil.rmtree, r"data was removed or renamed under this peer; put it back, or stop this peer"),
-        (lambda folder: folder.rename(folder.with_name("other")), r"data was removed or renamed under this peer"),
+        (shutil.rmtree, r"data/file was removed or renamed under this peer; put it back, or stop this peer"),
+        (lambda folder: folder.rename(folder.with_name("other")), r"data/file was removed or renamed under this peer"),
         (lambda folder: (folder / "file").unlink(), r"data/file was removed or renamed under this peer"),
-        (replace_by_copy, r"data was replaced by another under this peer; put it back"),
+        (replace_by_copy, r"data/file was replaced by another under this peer; put it back"),
         (replace_file_by_copy, r"data/file was replaced by another under this peer"),
         (cut, r"data/file was cut from 16 bytes to 4 under this peer; stop it, start it again"),
     ],

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+import gsg.disk
 import gsg.old_formats
 import gsg.records
 import gsg.stamps
@@ -23,6 +24,7 @@ from gsg.errors import BadData
 from gsg.framing import sum_of_group
 from gsg.journal import Group
 from gsg.model import IRI, BlankNode, Compound, List, Literal, Symbol, Tuple, fact
+from gsg.salvage import DamagedGroup
 
 KINDS: list[Tuple] = [
     fact(("a", 1, 1.0, True)),
@@ -431,3 +433,54 @@ def test_a_log_that_cannot_be_folded_as_the_peer_ends_is_said_with_what_it_takes
 
     assert f"its log of {log_bytes:,} bytes could not be folded into it (database or disk is full)" in caplog.text
     assert "make as much room before this peer is started again" in caplog.text
+
+
+def test_where_the_peer_ended_while_a_new_file_took_its_place_it_does_so_then(disk: Disk) -> None:
+    disk.open()
+    disk.commit(Group([(("a",), MARKS[:1])], clock=1))
+    disk._opened.execute("UPDATE groups SET weight = 77")
+    disk.close()
+    damaged = disk.path.read_bytes()
+    disk.open()
+    assert disk.damage.records == 1
+    disk.commit(Group([(("b",), MARKS[:1])], clock=2))
+    disk.close()
+    assert disk.path.with_name("peer.sqlite3.damaged").read_bytes() == damaged
+
+    # As if it had not got farther than to move the damaged one away.
+    disk.path.rename(disk.path.with_name("peer.sqlite3.anew"))
+    disk.open()
+
+    assert facts(disk) == {("b",): MARKS[:1]}
+    assert not disk.is_new
+
+
+def test_where_there_is_no_room_for_a_new_file_the_damaged_one_stays_as_it_is(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
+    disk.open()
+    disk.commit(Group([(("a",), MARKS[:1])], clock=1))
+    disk._opened.execute("UPDATE groups SET rows = zeroblob(9)")
+    disk.close()
+    before = disk.path.read_bytes()
+
+    def full(*_: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(gsg.disk, "write_anew", full)
+    with pytest.raises(BadData, match=r"peer.sqlite3 cannot be used: database or disk is full; expected .*, with room"):
+        disk.open()
+
+    assert disk.path.read_bytes() == before
+
+
+def test_a_group_that_is_damaged_or_missing_is_not_cleaned_away(disk: Disk) -> None:
+    disk.open()
+    for number in range(4):
+        disk.commit(Group([((number,), MARKS[:1])], clock=1))
+    disk._opened.execute("UPDATE groups SET rows = zeroblob(9) WHERE number = 3")
+    assert disk.oldest(1) == (1, [(0,)])
+    with pytest.raises(DamagedGroup, match=r"peer.sqlite3 is damaged: group 3 is not what was written"):
+        disk.oldest(4)
+
+    disk._opened.execute("DELETE FROM groups WHERE number = 2")
+    with pytest.raises(DamagedGroup, match=r"peer.sqlite3 is damaged: group 2 is missing"):
+        disk.oldest(4)

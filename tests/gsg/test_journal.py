@@ -46,6 +46,16 @@ def test_a_batch_says_how_each_fact_stands(entries: Entries, journal: Journal) -
     assert journal.take() is None
 
 
+def test_what_is_to_be_written_once_more_is_a_batch_of_its_own_where_nothing_else_waits(entries: Entries, journal: Journal) -> None:
+    entries.enter(key(A), A, 1)
+    journal.take()
+    journal.written()
+
+    assert journal.take([A, B]) == Group([(A, [(0, 1, 1)])], clock=7)
+    journal.written()
+    assert journal.take([], 5) == Group([], clock=7, until=5)
+
+
 def test_what_is_forgotten_is_written_as_such(entries: Entries, journal: Journal) -> None:
     entries.enter(key(A), A, 1)
     entries.leave(key(B), B, 2)
