@@ -20,6 +20,7 @@ from .messages import Flash, Message, Publish
 from .outgoing import Outgoing
 from .passages import SLICE_S, Passage
 from .rendezvous import Rendezvous
+from .room import ALL_BYTES, Room
 
 log = logging.getLogger(__name__)
 
@@ -52,9 +53,10 @@ class _Link:
 
     __slots__ = ("behind", "under_way")
 
-    def __init__(self, channel: Channel, under_way: _UnderWay) -> None:
+    def __init__(self, channel: Channel, under_way: _UnderWay, all_links: Room) -> None:
         self.under_way: _UnderWay | None = under_way
-        self.behind = Behind(channel, "what came before them, which takes long to match", asyncio.get_running_loop().time)
+        now = asyncio.get_running_loop().time
+        self.behind = Behind(channel, "what came before them, which takes long to match", now, all_links)
 
 
 class Transit:
@@ -76,6 +78,8 @@ class Transit:
         self._refuse = refuse
         self._links: dict[Channel, _Link] = {}
         """Those of which something is under way, the next one first. Bounded by the links."""
+        self._room = Room(ALL_BYTES)
+        """Of what waits behind them, by all links."""
         self._due: asyncio.Handle | None = None
         """The next slice, while anything is under way; :meth:`stop` ends it."""
 
@@ -119,7 +123,7 @@ class Transit:
             return
         link = self._links.get(channel)
         if link is None:
-            self._links[channel] = _Link(channel, under_way)
+            self._links[channel] = _Link(channel, under_way, self._room)
         else:
             link.under_way = under_way
         if self._due is None:
@@ -128,8 +132,10 @@ class Transit:
     def lost(self, channel: Channel) -> None:
         """A link is gone: whoever sent by it sends again what was not answered."""
         link = self._links.pop(channel, None)
-        if link is not None and link.under_way is not None:
-            link.under_way.give_up()
+        if link is not None:
+            link.behind.forget()
+            if link.under_way is not None:
+                link.under_way.give_up()
 
     def stop(self) -> None:
         """The peer stops."""
