@@ -86,12 +86,12 @@ class Existence(Operator):
             # The pattern is asked before the token is entered: its results are counted, and nothing is taken back that was never
             # emitted.
             asked = branch.demand.asked[value] = Asked()
-            branch.demand.emit(value, 1)
+            branch.demand.ask(value, 1)
         self.hold(entries(add_weight(asked.tokens, token, weight), weight))
         if (asked.results > 0) != self._negated:
             self.emit(token, weight)
         if not asked.tokens:
-            branch.demand.emit(value, -1)
+            branch.demand.ask(value, -1)
             del branch.demand.asked[value]
 
     def result(self, branch: Branch, token: Token, weight: int) -> None:

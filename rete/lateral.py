@@ -107,7 +107,7 @@ class Lateral(Operator):
         if asked is None:
             # Asked before the token is entered, so that the results are there and nobody has been told of them.
             asked = branch.demand.asked[value] = _Asked()
-            branch.demand.emit(value, 1)
+            branch.demand.ask(value, 1)
         pairs = list(self._pairs(branch, asked, token))
         kept = asked.tokens.get(token)
         if kept is None:
@@ -123,7 +123,7 @@ class Lateral(Operator):
         if kept.partners <= 0 and self._padding is not None:
             self.emit(token + self._padding, weight)
         if not asked.tokens:
-            branch.demand.emit(value, -1)
+            branch.demand.ask(value, -1)
             del branch.demand.asked[value]
 
     def result(self, branch: _Branch, result: Token, weight: int) -> None:

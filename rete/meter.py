@@ -18,6 +18,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from heapq import heappop, heappush
+from itertools import count
+from typing import TYPE_CHECKING
 
 from .errors import TooManyTokens
 from .index import Token
@@ -27,11 +30,14 @@ from .operator import RightPort
 from .parameters import Dispatch, Parameters
 from .production import ChainEnd, Collector, Production
 
+if TYPE_CHECKING:
+    from .aggregate import Groups
+
 
 class Meter:
     """The caps of one network. ``over`` holds the queries that are to end."""
 
-    __slots__ = ("entering", "failed", "over")
+    __slots__ = ("_numbers", "entering", "failed", "over", "owing")
 
     def __init__(self) -> None:
         self.entering = UNLIMITED
@@ -39,6 +45,19 @@ class Meter:
         self.failed: TooManyTokens | None = None
         """Why the query that is being entered cannot be."""
         self.over: dict[Production, TooManyTokens] = {}
+        self.owing: list[tuple[int, int, Groups]] = []
+        """A heap by level: groups that have changed and are still to tell their rows. Emptied at the end of each transaction; one
+        entry for each that has changed in it, or was made since."""
+        self._numbers = count()
+
+    def owe(self, groups: Groups) -> None:
+        """Groups have changed of which nobody was told."""
+        heappush(self.owing, (groups.level, next(self._numbers), groups))
+
+    def settle(self) -> None:
+        """Let all groups tell their rows: those of the least level first, as others may stand below them."""
+        while self.owing:
+            heappop(self.owing)[2].tell()
 
     @contextmanager
     def entered(self, max_tokens: int) -> Iterator[None]:

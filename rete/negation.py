@@ -10,11 +10,14 @@ the fact brings.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from .chain import NotSpec
 from .index import Token, tuple_getter
 from .join import Node
+
+if TYPE_CHECKING:
+    from .aggregate import Groups
 
 
 class Asked:
@@ -35,11 +38,20 @@ class Demand(Node, Generic[Entry]):
 
     With each it keeps what the asking node notes about it."""
 
-    __slots__ = ("asked",)
+    __slots__ = ("asked", "groups")
 
     def __init__(self, owner: Node) -> None:
         super().__init__(owner.level, owner.meter)
         self.asked: dict[Token, Entry] = {}
+        self.groups: list[Groups] = []
+        """Those that stand below it, in the order in which they were made: from the top down."""
+
+    def ask(self, demand: Token, weight: int) -> None:
+        """Somebody asks about these values from now on, or nobody does any more: all results come before this returns."""
+        self.emit(demand, weight)
+        for group in self.groups:
+            if group.owed:
+                group.tell()
 
     def replay(self) -> Iterator[tuple[Token, int]]:
         for demand in self.asked:

@@ -30,20 +30,18 @@ from .alpha import AlphaMemories, AlphaMemory, WindowMemory
 from .bag import Bag
 from .bound import bound, can_share, conditions_of
 from .build import Builder
-from .chain import Chain, Estimate, JoinSpec, NotSpec, Spec, chain_of
+from .chain import Chain, Estimate, chain_of
 from .conditions import AlphaSpec, Group, Parameter
 from .errors import BadQuery, TooManyTokens
 from .index import Fact, Token, enter
-from .join import UNLIMITED, Join, Node, Root
+from .join import UNLIMITED, Node, Root
 from .meter import Meter, above
-from .negation import GroupEnd, Negation
-from .operator import Operator, places_of
+from .operator import places_of
 from .parameters import Instance, Parameters
 from .production import ChainEnd, Collector, Listener, Production, Row
 from .scope import parameters
 from .straight import straight_rows
-
-FactsOf: TypeAlias = Callable[[AlphaSpec], Iterable[Fact]]
+from .wiring import FactsOf, Wiring
 
 
 def _unknown(_: AlphaSpec) -> int:
@@ -70,12 +68,13 @@ class Network:
     def __init__(
         self, facts_of: FactsOf, estimate: Estimate = _unknown, *, by_feed: bool = False, on_end: OnEnd = _unheard
     ) -> None:
-        self._facts_of = facts_of
         self._estimate = estimate
         self._meter = Meter()
         self._on_end = on_end
         self._root = Root(self._meter)
         self._memories = AlphaMemories(by_feed=by_feed)
+        self._wiring = Wiring(self._memories, self._meter, facts_of)
+        self.extend = self._wiring.extend
         self._templates: dict[Hashable, Parameters] = {}
         self._dirty: list[Collector] = []
         """What was reached by the transaction under way; emptied at its end."""
@@ -136,7 +135,7 @@ class Network:
         for node in reversed(builder.made):
             if self._meter.failed is not None:
                 self._meter.mute(node)
-            self._prune(node)
+            self._wiring.prune(node)
 
     def subscribe_template(
         self,
@@ -209,7 +208,7 @@ class Network:
         del self._templates[template.key]
         assert template.dispatch is not None, "its network was built"
         template.end.remove_child(template.dispatch)
-        self._prune(template.end)
+        self._wiring.prune(template.end)
         # Its table had a place for every query at a time; it refers to itself, and would wait for the cyclic garbage collector.
         template.collectors.clear()
 
@@ -227,7 +226,7 @@ class Network:
             self._drop(production)
         elif isinstance(production, ChainEnd):
             production.node.remove_child(production)
-            self._prune(production.node)
+            self._wiring.prune(production.node)
 
     def _drop(self, instance: Instance) -> None:
         template = instance.template
@@ -304,8 +303,10 @@ class Network:
         if (straight := straight_rows(memories, event)) is not None:
             return straight
         self._activate(memories, event, 1)
+        self._tell_groups()
         appeared = list(self._taken())
         self._activate(memories, event, -1)
+        self._tell_groups()
         for _ in self._taken():
             pass
         self._settle()
@@ -366,6 +367,11 @@ class Network:
         if self._meter.over:
             self._end_muted()
 
+    def _tell_groups(self) -> None:
+        self._meter.settle()
+        if self._meter.over:
+            self._end_muted()
+
     def _end_muted(self) -> None:
         """Take away the queries that turned out too large and are muted. Those of templates go when rows have been told."""
         for production, problem in list(self._meter.over.items()):
@@ -376,6 +382,8 @@ class Network:
 
     def _settle(self) -> None:
         """The end of a transaction."""
+        if self._meter.owing:
+            self._tell_groups()
         if self._dirty or self._ended or self._meter.over:
             self._deliver()
 
@@ -414,78 +422,6 @@ class Network:
                 for production in collector.audience():
                     yield production, changes
         self._dirty.clear()
-
-    def extend(self, node: Node, specs: Iterable[Spec]) -> Node:
-        for spec in specs:
-            known = node.shared.get(spec)
-            if known is None:
-                known = self._join(node, spec) if isinstance(spec, JoinSpec) else self._negation(node, spec)
-                node.shared[spec] = known
-            node = known
-        return node
-
-    def _join(self, parent: Node, spec: JoinSpec) -> Join:
-        memory = self._memories.get(spec.alpha)
-        if memory is None:
-            memory = self._memories.make(spec.alpha)
-        index, is_new = memory.acquire(spec.fact_key, spec.new)
-        if is_new:
-            for fact in self._held(memory, spec.alpha):
-                index.add(fact)
-        join = Join(parent, spec, index)
-        # No child yet: the tokens are entered where they wait, and nothing is emitted.
-        for token, weight in self._meter.filling(parent):
-            join.left(token, weight)
-        parent.add_child(join)
-        return join
-
-    def _held(self, memory: AlphaMemory, alpha: AlphaSpec) -> Iterable[Fact]:
-        """What is in a memory. Its definition is asked for as the query has it: with parameters, where it has them."""
-        if isinstance(memory, WindowMemory):
-            return [event for _, event in memory.events]
-        facts = self._facts_of(alpha)
-        return filter(alpha.admits, facts) if alpha.tests else facts
-
-    def _negation(self, parent: Node, spec: NotSpec) -> Negation:
-        negation = Negation(parent, spec)
-        tail = self.extend(negation.demand, spec.chain)
-        tail.add_child(GroupEnd(negation))
-        negation.tail = tail
-        negation.level = tail.level + 1
-        for token, weight in self._meter.filling(parent):
-            negation.left(token, weight)
-        parent.add_child(negation)
-        return negation
-
-    def _prune(self, node: Node) -> None:
-        """Take away nodes without children, from ``node`` upwards."""
-        while not node.children and isinstance(node, Join | Negation):
-            parent = node.parent
-            if parent.shared.get(node.spec) is not node:
-                return
-            if isinstance(node, Join):
-                node.forget()
-                self._release(node.spec)
-            else:
-                tail = node.tail
-                tail.children.clear()
-                self._prune(tail)
-            parent.remove_child(node)
-            del parent.shared[node.spec]
-            node = parent
-        if not node.children and isinstance(node, Operator) and node.owner.shared.get(node.key) is node:
-            del node.owner.shared[node.key]
-            for parent, receiver in node.feeds:
-                parent.remove_child(receiver)
-            for parent, _ in node.feeds:
-                self._prune(parent)
-
-    def _release(self, spec: JoinSpec) -> None:
-        memory = self._memories.get(spec.alpha)
-        assert memory is not None, "a join holds its alpha memory"
-        memory.release(spec.fact_key, spec.new)
-        if not memory.indexes:
-            self._memories.remove(memory)
 
 
 def _level(hit: tuple[int, Bag, Token]) -> int:
