@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import compress, product
 from typing import ClassVar
 
+from .bag import FEW
 from .index import Token, tuple_getter
 from .join import Node
 from .negation import Asked, Demand
@@ -101,6 +102,8 @@ class Existence(Operator):
         asked.results = after = before + weight
         if (before > 0) != (after > 0):
             sign = 1 if (after > 0) != self._negated else -1
+            if len(asked.tokens) > FEW:
+                self.work(len(asked.tokens))
             for waiting, count in asked.tokens.items():
                 self.emit(waiting, sign * count)
 

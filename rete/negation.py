@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
+from .bag import FEW
 from .chain import NotSpec
 from .index import Token, tuple_getter
 from .join import Node
@@ -103,12 +104,12 @@ class Negation(Node):
         asked = self.demand.asked[token[: self._width]]
         before = asked.results
         asked.results = before + weight
-        if not before:
+        if not before or not asked.results:
+            if len(asked.tokens) > FEW:
+                self.work(len(asked.tokens))
+            sign = 1 if before else -1
             for waiting, count in asked.tokens.items():
-                self.emit(waiting, -count)
-        elif not asked.results:
-            for waiting, count in asked.tokens.items():
-                self.emit(waiting, count)
+                self.emit(waiting, sign * count)
 
     def parents(self) -> list[Node]:
         return [self.parent, self.tail]

@@ -21,8 +21,10 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from heapq import heappop, heappush
 from itertools import count
+from operator import itemgetter
 from typing import TypeAlias
 
 from .algebra import Algebra, of_group
@@ -34,7 +36,7 @@ from .chain import Chain, Estimate, chain_of
 from .conditions import AlphaSpec, Group, Parameter
 from .errors import BadQuery, TooManyTokens
 from .index import Fact, Token, enter
-from .join import UNLIMITED, Node, Root
+from .join import MUTED, UNLIMITED, Node, Root, Stopped
 from .meter import Meter, above
 from .operator import places_of
 from .parameters import Instance, Parameters
@@ -42,6 +44,10 @@ from .production import ChainEnd, Collector, Listener, Production, Row
 from .scope import parameters
 from .straight import straight_rows
 from .wiring import FactsOf, Wiring
+
+MANY_WAIT = 256
+"""Tokens that wait for one fact from which on they are counted as steps, each of its join. To count fewer takes longer than they
+are worth, and are bounded by this for each fact."""
 
 
 def _unknown(_: AlphaSpec) -> int:
@@ -70,6 +76,7 @@ class Network:
     ) -> None:
         self._estimate = estimate
         self._meter = Meter()
+        self._owing, self._steps = self._meter.owing, self._meter.effort.by_node
         self._on_end = on_end
         self._root = Root(self._meter)
         self._memories = AlphaMemories(by_feed=by_feed)
@@ -90,7 +97,7 @@ class Network:
         self._ended: deque[tuple[Production, TooManyTokens]] = deque()
         """Queries that were taken away, of which the owner is still to hear; bounded like those told."""
 
-    def subscribe(self, group: Group, select: Sequence[str], listener: Listener, *, max_tokens: int = UNLIMITED) -> Production:
+    def subscribe(self, group: Group, select: Sequence[str], listener: Listener, *, max_tokens: int = UNLIMITED) -> ChainEnd:
         """Add a query; what is there already counts at once (see :meth:`Production.rows`), the listener hears of changes.
 
         Raises BadQuery for a query that cannot be built, or a selected variable that no condition binds; TooManyTokens for one that
@@ -107,7 +114,7 @@ class Network:
 
     def subscribe_algebra(
         self, tree: Algebra, select: Sequence[str], listener: Listener, *, max_tokens: int = UNLIMITED
-    ) -> Production:
+    ) -> ChainEnd:
         """Add a query that is a tree of operators; a selected name that the tree never binds is None in every row.
 
         Raises BadQuery for a query that cannot be built, TooManyTokens like :meth:`subscribe`; nothing of it is left then.
@@ -357,13 +364,26 @@ class Network:
         for _, bucket, extension in hits:
             # Emitting reaches deeper levels only, so this bucket does not change under the loop.
             if isinstance(bucket, tuple):
-                bucket[0].emit(bucket[1:] + extension, sign)
+                try:
+                    bucket[0].emit(bucket[1:] + extension, sign)
+                except Stopped:
+                    continue
             elif isinstance(bucket, list):
-                for partner in bucket:
-                    partner[0].emit(partner[1:] + extension, sign)
+                rest = iter(bucket)
+                try:
+                    for partner in rest:
+                        partner[0].emit(partner[1:] + extension, sign)
+                except Stopped:
+                    _emit_rest(((partner, 1) for partner in rest), extension, sign)
             else:
-                for partner, weight in bucket.items():
-                    partner[0].emit(partner[1:] + extension, weight * sign)
+                counted = iter(bucket.items())
+                try:
+                    if len(bucket) >= MANY_WAIT:
+                        _count_steps(bucket)
+                    for partner, weight in counted:
+                        partner[0].emit(partner[1:] + extension, weight * sign)
+                except Stopped:
+                    _emit_rest(counted, extension, sign)
         if self._meter.over:
             self._end_muted()
 
@@ -382,8 +402,10 @@ class Network:
 
     def _settle(self) -> None:
         """The end of a transaction."""
-        if self._meter.owing:
+        if self._owing:
             self._tell_groups()
+        if self._steps:
+            self._meter.effort.over()
         if self._dirty or self._ended or self._meter.over:
             self._deliver()
 
@@ -422,6 +444,29 @@ class Network:
                 for production in collector.audience():
                     yield production, changes
         self._dirty.clear()
+
+
+def _emit_rest(rest: Iterator[tuple[Token, int]], extension: Token, sign: int) -> None:
+    """The partners of a fact behind one whose query has ended: those of others go on."""
+    for partner, weight in rest:
+        if partner[0].limit != MUTED:
+            with suppress(Stopped):
+                partner[0].emit(partner[1:] + extension, weight * sign)
+
+
+def _count_steps(bucket: dict[Token, int]) -> None:
+    """Each join looks at those of its tokens that are in a bucket. Raises Stopped, when all are counted, where a query ends."""
+    ended = None
+    for join, steps in Counter(map(_join_of, bucket)).items():
+        try:
+            join.work(steps)
+        except Stopped as stopped:
+            ended = stopped
+    if ended is not None:
+        raise ended
+
+
+_join_of = itemgetter(0)
 
 
 def _level(hit: tuple[int, Bag, Token]) -> int:

@@ -49,9 +49,7 @@ class Wiring:
             for fact in self._held(memory, spec.alpha):
                 index.add(fact)
         join = Join(parent, spec, index)
-        # No child yet: the tokens are entered where they wait, and nothing is emitted.
-        for token, weight in self._meter.filling(parent):
-            join.left(token, weight)
+        self._meter.fill(join.wait, parent)
         parent.add_child(join)
         return join
 
@@ -68,8 +66,7 @@ class Wiring:
         tail.add_child(GroupEnd(negation))
         negation.tail = tail
         negation.level = tail.level + 1
-        for token, weight in self._meter.filling(parent):
-            negation.left(token, weight)
+        self._meter.fill(negation.left, parent)
         parent.add_child(negation)
         return negation
 
