@@ -6,15 +6,20 @@ is room. The picture is SVG without scripts or fonts of its own.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape, quoteattr
 
+import rete
+from rete import algebra
+from rete.inspect import end_mark, nodes_of
 from rete.join import Join, Node, Root
 from rete.operator import Operator
 
 from .errors import LocalError
-from .writing import NODES, alpha_text, is_negated, node_detail
+from .writing import NODES, alpha_text, is_negated, naming, node_detail
 
 if TYPE_CHECKING:
     import networkx
@@ -27,6 +32,8 @@ LINES = 3
 CHARACTER, LINE, PAD = 7.3, 16, 9
 GAP_X, GAP_Y, MARGIN = 28, 46, 24
 SWEEPS = 6
+NAMED = 6
+"""Subscriptions of one template whose numbers stand in the box of their rows."""
 
 _COLOURS = {
     "AlphaMemory": ("#eef4fb", "#5b84b1"),
@@ -73,14 +80,35 @@ class _Box:
         return self.x + self.width / 2
 
 
-def draw(graph: networkx.DiGraph, *, counts: bool = True) -> str:
-    """The picture of a graph of :func:`rete.inspect.graph`; ``counts``: with what each node holds. Raises LocalError for one too
-    large."""
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A subscription whose network is drawn: by what number and text it is known, and the tree that its nodes are named by."""
+
+    production: rete.Production
+    number: int
+    text: str
+    tree: algebra.Algebra
+
+
+def draw(graph: networkx.DiGraph, *, counts: bool = True, shown: Iterable[Shown] = ()) -> str:
+    """The picture of a graph of :func:`rete.inspect.graph`; ``counts``: with what each node holds; ``shown``: whose it is, where
+    that is known. Raises LocalError for one too large."""
     if len(graph) > MAX_NODES:
         raise LocalError(
             f"the network has {len(graph):,} nodes, and a picture shows at most {MAX_NODES}; name a subscription, or a query"
         )
-    boxes = {number: _box(number, data, counts=counts) for number, data in graph.nodes(data=True)}
+    # Names that the languages make up may be the same in several queries, and mean something else: each node has those of its own.
+    trees: dict[Node, algebra.Algebra] = {}
+    ends: dict[object, list[Shown]] = {}
+    for one in shown:
+        ends.setdefault(end_mark(one.production), []).append(one)
+        for node in nodes_of(one.production):
+            trees.setdefault(node, one.tree)
+    boxes = {}
+    for number, data in graph.nodes(data=True):
+        tree = trees.get(data.get("node"))
+        with nullcontext() if tree is None else naming(tree):
+            boxes[number] = _box(number, data, ends.get(data.get("end"), ()), counts=counts)
     memories = [box for box in boxes.values() if box.kind == "AlphaMemory"]
     levels = sorted({box.level for box in boxes.values() if box.kind != "AlphaMemory"})
     layers = [[box for box in boxes.values() if box.kind != "AlphaMemory" and box.level == level] for level in levels]
@@ -103,13 +131,16 @@ def draw(graph: networkx.DiGraph, *, counts: bool = True) -> str:
     return "\n".join([*parts, "</svg>", ""])
 
 
-def _box(number: int, data: dict[str, Any], *, counts: bool) -> _Box:  # Any: a graph's attributes
+def _box(number: int, data: dict[str, Any], shown: Sequence[Shown], *, counts: bool) -> _Box:  # Any: a graph's attributes
     kind = data["kind"]
     if kind == "AlphaMemory":
         title, detail, count = "alpha memory", alpha_text(data["alpha"]), _number(data["facts"], "tuple")
     elif kind == "Query":
         queries = data["queries"]
         title, detail, count = "query" if queries == 1 else f"{queries:,} queries", "", _number(data["rows"], "row")
+        if shown:
+            named = ", ".join(str(one.number) for one in shown[:NAMED]) + (", …" if len(shown) > NAMED else "")
+            title, detail = f"subscription{'' if len(shown) == 1 else 's'} {named}", " ".join(shown[0].text.split())
     else:
         node = data["node"]
         title = "join" if isinstance(node, Join) else NODES.get(kind, kind)

@@ -74,9 +74,10 @@ class BadQuery(LocalError):
 
 
 class TooManyTokens(LocalError):
-    """A subscription would hold more tokens than it may (rows of its answer included), and has ended; others go on.
+    """A subscription would hold more tokens than it may (rows of its answer included), or look at too many combinations of them at
+    once, and has ended; others go on.
 
-    Attributes: ``tokens`` (when it was noticed) and ``limit``.
+    Attributes: ``tokens`` (or steps, when it was noticed) and ``limit``.
     """
 
     def __init__(self, problem: str, *, tokens: int, limit: int) -> None:

@@ -155,7 +155,9 @@ def explain_why(query: Query, row: Row, facts_of: FactsOf) -> Why:
     shown: list[tuple[Reason, ...]] = []
     total, complete = 0, True
     try:
-        for found in islice(Solver(_FactsFor(facts_of)).solve(tree, values), WAYS_COUNTED):
+        solutions = Solver(_FactsFor(facts_of)).solve(tree, values)
+        # A name that a solution leaves unbound has no value, whatever is asked for.
+        for found in islice((one for one in solutions if values.keys() <= one.values.keys()), WAYS_COUNTED):
             total += 1
             if len(shown) < WAYS:
                 with naming(tree):
@@ -213,6 +215,11 @@ def _check(found: Finding, blamed: set[int]) -> Check:
 def _because(found: Finding, row: Row) -> str:
     what = found.what
     had = "; ".join(_bindings(one) for one in found.examples)
+    if found.unbound:
+        names = ", ".join(map(variable_text, found.unbound))
+        if isinstance(what, algebra.Basic):
+            return f"{', '.join(map(condition_text, what.conditions)) or 'nothing'} can hold, and binds no {names}"
+        return f"{_leaves_unbound(what, had)}, so {names} {'is' if len(found.unbound) == 1 else 'are'} unbound"
     match what:
         case rete.Condition():
             return _no_tuple(what, found, had)
@@ -244,6 +251,21 @@ def _because(found: Finding, row: Row) -> str:
             return f"there is no walk: {operator_text(what)}"
         case _:
             return f"{operator_text(what)} leaves nothing of it"
+
+
+def _leaves_unbound(what: rete.Condition | algebra.Algebra, had: str) -> str:
+    """Why a part of the query that has solutions gives no value to a name."""
+    match what:
+        case algebra.LeftJoin():
+            return f"{operator_text(what)} has no match for {had}"
+        case algebra.Extend():
+            return f"{operator_text(what)} gives no value for {had}"
+        case algebra.Grouped():
+            return f"an aggregate of the group has no value: {had}"
+        case algebra.Values():
+            return f"{operator_text(what)} has UNDEF in the rows that agree"
+        case _:
+            return f"{part_text(what)} has no value for {had}"
 
 
 def _no_tuple(condition: rete.Condition, found: Finding, had: str) -> str:

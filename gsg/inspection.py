@@ -9,7 +9,7 @@ import rete
 from rete.inspect import graph
 
 from .anchors import Anchors, Place
-from .drawing import draw
+from .drawing import Shown, draw
 from .exchange import show
 from .explaining import explain_plan, explain_why, explain_why_not, holding_of, tests_elsewhere, tree_of
 from .explanations import Candidate, HeldKey, Holding, Plan, Why, WhyNot
@@ -21,8 +21,8 @@ from .query import alphas
 from .rendezvous import Rendezvous
 from .rows import Row
 from .subscriber import Subscriber
-from .subscriptions import Subscribed, Subscriptions
-from .writing import naming, query_text
+from .subscriptions import Asked, Subscribed, Subscriptions
+from .writing import query_text
 
 
 class Inspection:
@@ -89,11 +89,9 @@ class Inspection:
     def drawing(self, number: int | None = None) -> str:
         """The network of one subscription, or of all, as SVG. Raises LocalError for a number that there is not, or for too many
         nodes."""
-        if number is None:
-            return draw(graph(self._subscriber.network))
-        made = self._subscriptions[number]
-        with naming(tree_of(made.asked.query)):
-            return draw(graph(self._subscriber.network, [made.production]))
+        made = list(self._subscriptions) if number is None else [self._subscriptions[number]]
+        drawn = graph(self._subscriber.network, None if number is None else [one.production for one in made])
+        return draw(drawn, shown=(Shown(one.production, one.number, _text(one.asked), tree_of(one.asked.query)) for one in made))
 
     @staticmethod
     def _holding(made: Subscribed) -> Holding:
@@ -102,7 +100,7 @@ class Inspection:
             made.production,
             asked.query,
             number=made.number,
-            text=asked.text or query_text(asked.query),
+            text=_text(asked),
             language=asked.language,
             client=asked.client,
         )
@@ -126,3 +124,7 @@ class Inspection:
                 )
             )
         return tuple(sorted(made, key=lambda candidate: not candidate.chosen))
+
+
+def _text(asked: Asked) -> str:
+    return asked.text or query_text(asked.query)

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import rete
 from rete import algebra
-from rete.production import Listener
+from rete.production import ChainEnd, Listener
 from rete.products import cross_products
 
 from .allocator import give_back
@@ -101,6 +101,13 @@ def too_many_tokens(error: rete.TooManyTokens) -> TooManyTokens:
     from .writing import node_text
 
     where = "" if error.at is None else f" at {node_text(error.at)}"
+    if isinstance(error, rete.TooManySteps):
+        problem = (
+            f"the subscription would make {error.tokens:,} steps at once{where}, most of them for nothing; at most {error.limit:,} "
+            "are allowed: add conditions that share variables (gsg explain shows the order of its joins), or subscribe with a "
+            "larger max_tokens (--max-tokens), half of which are steps that may be for nothing"
+        )
+        return TooManyTokens(problem, tokens=error.tokens, limit=error.limit)
     return TooManyTokens(
         f"the subscription would hold {error.tokens:,} tokens{where}; at most {error.limit:,} are allowed: add conditions that "
         "share variables (gsg explain shows the order of its joins), or subscribe with a larger max_tokens (--max-tokens)",
@@ -109,7 +116,7 @@ def too_many_tokens(error: rete.TooManyTokens) -> TooManyTokens:
     )
 
 
-def enter(network: rete.Network, query: Query, listener: Listener, *, max_tokens: int = rete.UNLIMITED) -> rete.Production:
+def enter(network: rete.Network, query: Query, listener: Listener, *, max_tokens: int = rete.UNLIMITED) -> ChainEnd:
     """Add a query without arguments to a network. Raises BadQuery and TooManyTokens."""
     with refusing_bad_queries():
         if isinstance(query.body, rete.Group):
@@ -164,7 +171,7 @@ class Entrance:
         network = self._network
         if not query.arguments:
             production = enter(network, query, listener, max_tokens=max_tokens)
-            return production, list(production.rows().items())
+            return production, production.first_rows()
         if network.has_template(query.body, query.arguments, query.select):
             return self._share(query, listener, max_tokens)
         template = (query.body, query.select)
@@ -175,7 +182,7 @@ class Entrance:
         production = enter(network, query.bound(), listener, max_tokens=max_tokens)
         self._alone[production] = query
         self._counts[template] = count
-        return production, list(production.rows().items())
+        return production, production.first_rows()
 
     def _share(self, query: Query, listener: Listener, max_tokens: int) -> tuple[rete.Production, list[tuple[Tuple, int]]]:
         with refusing_bad_queries():

@@ -28,7 +28,7 @@ from .memories import Memory, OnEvent
 from .messages import Deltas, Event, Gap, Happened, Missed, Moved, Passed, Snapshot, Test
 from .model import Tuple
 from .placement import NOWHERE, Anchor
-from .query import Entrance, Query, alphas, too_many_tokens
+from .query import Entrance, Query, alphas, refusing_bad_queries, too_many_tokens
 from .standbys import StartTask
 from .windows import FullWindows, windowed
 
@@ -74,8 +74,9 @@ class Standing:
         """Hears of rows that held for the moment of an event."""
 
     def rows(self) -> Counter[Tuple]:
-        """The rows that hold now."""
-        return self.production.rows()
+        """The rows that hold now. Raises TooManyTokens where it takes too long to find them."""
+        with refusing_bad_queries():
+            return self.production.rows()
 
 
 class Subscriber:

@@ -13,7 +13,7 @@ import rete
 from .backlog import Backlog, Overflow
 from .errors import DoorClosed, GsgError, Overrun
 from .model import Tuple
-from .query import Query
+from .query import Query, refusing_bad_queries
 from .rows import Change, Row, Sign, changes_of
 
 if TYPE_CHECKING:
@@ -101,7 +101,8 @@ class Subscription:
     def rows(self) -> Counter[Row]:
         """The rows that hold now, each with how often (more than once only where wildcards hide the difference).
 
-        Raises what has ended the subscription, if it was not closed: TooManyTokens.
+        Raises what has ended the subscription, if it was not closed: TooManyTokens; that too where it takes too many steps to find
+        the rows, though none has to be made for what changes.
         """
         if self._error is not None:
             raise self._error
@@ -109,7 +110,9 @@ class Subscription:
             return Counter()
         self._owner.advance()
         names = self.variables
-        return Counter({Row.of(names, values): count for values, count in self._production.rows().items()})
+        with refusing_bad_queries():
+            rows = self._production.rows()
+        return Counter({Row.of(names, values): count for values, count in rows.items()})
 
     def why(self, row: Mapping[str, object]) -> Why:
         """Which tuples make a row, or all rows with these values; ``print`` shows it. Raises LocalError for a name of no row."""

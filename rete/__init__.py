@@ -26,7 +26,7 @@ from .conditions import (
     Variable,
     Window,
 )
-from .errors import BadQuery, ReteError, TooManyTokens
+from .errors import BadQuery, ReteError, TooManySteps, TooManyTokens
 from .join import UNLIMITED
 from .network import Network
 from .production import Production
@@ -49,6 +49,7 @@ __all__ = [
     "ReteError",
     "Template",
     "TemplateTable",
+    "TooManySteps",
     "TooManyTokens",
     "Variable",
     "Window",

@@ -26,6 +26,14 @@ def items_of(bag: Bag | None) -> Iterable[tuple[Item, int]]:
     return [(item, 1) for item in ([bag] if isinstance(bag, tuple) else bag or ())]
 
 
+def bag_of(counts: dict[Item, int]) -> Bag:
+    """A bag of these, of which there is one at least."""
+    if len(counts) > FEW or any(count != 1 for count in counts.values()):
+        return counts
+    items = list(counts)
+    return items if len(items) > 1 else items[0]
+
+
 def counted(bag: Bag | None, item: Item, weight: int) -> Bag | None:
     """The bag with the item ``weight`` times more in it (less, where negative). It may be the same object, changed."""
     if bag is None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from .bag import FEW
 from .index import Token
 from .join import Node
 from .operator import Operator, RightPort, add_weight, entries
@@ -64,6 +65,8 @@ class Reach(Operator):
 
     def _concerned(self, start: Any) -> list[Any]:
         sources = list(self._reached_by.get(start, ()))
+        if len(sources) > FEW:
+            self.work(len(sources))
         if start in self._reached and start not in self._reached[start]:
             sources.append(start)
         return sources
@@ -73,7 +76,11 @@ class Reach(Operator):
         found: set[Any] = set()
         waiting = [start]
         while waiting:
-            for (_, end), count in self._edges.get(waiting.pop(), {}).items():
+            edges = self._edges.get(waiting.pop())
+            if edges is None:
+                continue
+            self.work(len(edges))
+            for (_, end), count in edges.items():
                 if count > 0 and end not in found and end not in known:
                     found.add(end)
                     waiting.append(end)

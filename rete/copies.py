@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
+from .bag import FEW
 from .index import Token
 from .join import Node
 from .operator import Operator, add_weight, entries
@@ -30,6 +31,8 @@ class Numbering(Operator):
         after = add_weight(self._counts, token, weight)
         self.hold(entries(after, weight))
         before = after - weight
+        if abs(weight) > FEW:
+            self.work(abs(weight))
         # A count may be negative on the way through a transaction: there is no such copy.
         for number in range(max(before, 0), after):
             self.emit((*token, number), 1)
@@ -38,5 +41,6 @@ class Numbering(Operator):
 
     def replay(self) -> Iterator[tuple[Token, int]]:
         for token, count in self._counts.items():
+            self.meter.effort.looks(self, count)
             for number in range(count):
                 yield (*token, number), 1

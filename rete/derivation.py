@@ -253,7 +253,8 @@ class Solver:
             for reached, evidence in self._walk(inner, begin, end, node, itself=itself, far=closure.transitive):
                 pair = (node, reached) if begin == one else (reached, node)
                 values: dict[str, Any] = {}  # Any: as above
-                if all(_take(place, value, values) for place, value in zip((tree.subject, tree.object), pair, strict=True)):
+                ends_meet = all(_take(place, value, values) for place, value in zip((tree.subject, tree.object), pair, strict=True))
+                if ends_meet and agrees(values, known):
                     yield Derivation({**context, **values}, evidence or (Evidence(tree, said="no step is needed"),))
 
     def _walk(

@@ -3,6 +3,7 @@
 ReteError
 ├── BadQuery        a query that can have no meaning here: it says which part, and what is expected
 └── TooManyTokens   a query holds more than it may
+    └── TooManySteps    a query looks at more combinations at once than it may
 """
 
 from __future__ import annotations
@@ -32,4 +33,18 @@ class TooManyTokens(ReteError):
         self.tokens = tokens
         self.limit = limit
         self.at = at
-        super().__init__(f"{tokens:,} tokens; at most {limit:,} are allowed")
+        super().__init__(f"{tokens:,} {self.unit}; at most {limit:,} are allowed")
+
+    @property
+    def unit(self) -> str:
+        """What there would be too many of."""
+        return "tokens"
+
+
+class TooManySteps(TooManyTokens):
+    """A query would look at more combinations of tokens and facts at once than it may (:mod:`rete.effort`): ``tokens`` says at how
+    many."""
+
+    @property
+    def unit(self) -> str:
+        return "steps"

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import compress, product
 from typing import ClassVar
 
+from .bag import FEW
 from .index import Token, tuple_getter
 from .join import Node
 from .negation import Asked, Demand
@@ -86,12 +87,12 @@ class Existence(Operator):
             # The pattern is asked before the token is entered: its results are counted, and nothing is taken back that was never
             # emitted.
             asked = branch.demand.asked[value] = Asked()
-            branch.demand.emit(value, 1)
+            branch.demand.ask(value, 1)
         self.hold(entries(add_weight(asked.tokens, token, weight), weight))
         if (asked.results > 0) != self._negated:
             self.emit(token, weight)
         if not asked.tokens:
-            branch.demand.emit(value, -1)
+            branch.demand.ask(value, -1)
             del branch.demand.asked[value]
 
     def result(self, branch: Branch, token: Token, weight: int) -> None:
@@ -101,6 +102,8 @@ class Existence(Operator):
         asked.results = after = before + weight
         if (before > 0) != (after > 0):
             sign = 1 if (after > 0) != self._negated else -1
+            if len(asked.tokens) > FEW:
+                self.work(len(asked.tokens))
             for waiting, count in asked.tokens.items():
                 self.emit(waiting, sign * count)
 

@@ -18,6 +18,7 @@ class Extension(Operator):
     __slots__ = ("_columns", "_computation", "_parent")
 
     remembers: ClassVar[bool] = False
+    computes: ClassVar[bool] = True
     keeps_columns: ClassVar[bool] = True
 
     def __init__(self, key: object, parent: Node, computation: Computation, places: Places) -> None:

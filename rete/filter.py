@@ -17,6 +17,7 @@ class Selection(Operator):
     __slots__ = ("_columns", "_parent", "_test")
 
     remembers: ClassVar[bool] = False
+    computes: ClassVar[bool] = True
     keeps_columns: ClassVar[bool] = True
 
     def __init__(self, key: object, parent: Node, test: Test, places: Places) -> None:

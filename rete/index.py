@@ -89,6 +89,10 @@ class Index:
         """How many joins use it."""
         return sum(self._joins.values())
 
+    def is_last(self, level: int) -> bool:
+        """Whether one join is left of this level: what waits there goes with it."""
+        return self._joins[level] == 1
+
     def leave_level(self, level: int) -> None:
         """One join of that level fewer: facts stop looking at a level without joins."""
         self._joins[level] -= 1

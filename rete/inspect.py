@@ -113,8 +113,9 @@ def graph(network: Network, productions: Iterable[Production] | None = None) -> 
 
     Each node is a number, with these attributes: ``kind`` (the class of the node, ``AlphaMemory`` or ``Query``), ``node`` (it),
     ``level``, ``tokens`` and ``bytes``; an alpha memory has ``alpha`` (its definition), ``facts`` and ``indexes``; a query has
-    ``rows`` and ``queries`` (more than one for a template). Edges have a ``kind``: ``tokens`` from node to node, ``facts`` from an
-    alpha memory to its joins, ``asks`` from a negation to the network that it asks, ``rows`` to the end of a query.
+    ``rows``, ``queries`` (more than one for a template) and ``end`` (the :func:`end_mark` of each of them). Edges have a ``kind``:
+    ``tokens`` from node to node, ``facts`` from an alpha memory to its joins, ``asks`` from a negation to the network that it asks,
+    ``rows`` to the end of a query.
     """
     import networkx
 
@@ -155,9 +156,14 @@ def graph(network: Network, productions: Iterable[Production] | None = None) -> 
                 made.add_edge(number(memory), number(join), kind="facts")
     for end in ends:
         last = end.node if isinstance(end, ChainEnd) else end.template.end
-        made.add_node(number(end), kind="Query", level=last.level + 1, tokens=0, bytes=0, **_query(end))
+        made.add_node(number(end), kind="Query", level=last.level + 1, tokens=0, bytes=0, end=end, **_query(end))
         made.add_edge(number(last), number(end), kind="rows")
     return made
+
+
+def end_mark(production: Production) -> object:
+    """What the end of a query's network is known by in a graph: of queries of one template it is the same."""
+    return production.template.dispatch if isinstance(production, Instance) else production
 
 
 def _ends(network: Network, productions: Iterable[Production] | None) -> Iterable[ChainEnd | Dispatch]:

@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from .bag import items_of
+from .bag import bag_of, items_of
 from .chain import JoinSpec
 from .index import Index, Token, enter, key_getter
 
@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 UNLIMITED = sys.maxsize
 MUTED = -1
 """The limit of a node that passes nothing on: all that it serves have ended (:mod:`rete.meter`)."""
+
+
+class Stopped(Exception):  # no error: nobody but this package sees it
+    """All that a node serves has ended: what is under way for it is left as it is, up to a node that serves others too. What it had
+    told those below it stands nowhere but in nodes that are about to be taken away with it."""
 
 
 class Receiver(Protocol):
@@ -39,6 +44,10 @@ class Node(ABC):
 
     __slots__ = ("children", "emit", "ends", "held", "level", "limit", "meter", "shared")
 
+    remembers: ClassVar[bool] = True
+    """Whether it keeps what it is told."""
+    computes: ClassVar[bool] = False
+    """Whether it computes something of each token."""
     keeps_columns: ClassVar[bool] = False
     """Whether each token that it emits begins with all columns of a token of its first input."""
 
@@ -64,7 +73,11 @@ class Node(ABC):
 
     def remove_child(self, child: Receiver) -> None:
         """``child`` receives nothing any more."""
-        self.children.remove(child)
+        self.keep_children([kept for kept in self.children if kept is not child])
+
+    def keep_children(self, kept: list[Receiver]) -> None:
+        """Only these receive what this node emits; whoever is emitting goes on with those of before."""
+        self.children = kept
         self._choose_emit()
 
     def _choose_emit(self) -> None:
@@ -73,7 +86,15 @@ class Node(ABC):
 
     def _emit_to_all(self, token: Token, weight: int) -> None:
         for child in self.children:
-            child.left(token, weight)
+            try:
+                child.left(token, weight)
+            except Stopped:
+                if self.limit == MUTED:
+                    raise
+
+    def work(self, steps: int) -> None:
+        """It is about to look at so many tokens or facts for one other. Raises Stopped where that ends all that it serves."""
+        self.meter.effort.made(self, steps)
 
     def hold(self, change: int) -> None:
         """Count tokens that it keeps from now on, or no longer."""
@@ -133,6 +154,11 @@ class Join(Node):
         self._waiting = index.join_level(self.level)
         self._me = (self,)
 
+    def wait(self, token: Token, weight: int) -> None:
+        """Like :meth:`left`, while there is nobody who would hear."""
+        enter(self._waiting, self._key_of(token), self._me + token, weight)
+        self.hold(weight)
+
     def left(self, token: Token, weight: int) -> None:
         key = self._key_of(token)
         waiting = self._waiting
@@ -155,13 +181,18 @@ class Join(Node):
             for fact in facts:
                 emit(token + extension_of(fact), weight)
         else:
+            self.work(len(facts))
             for fact, count in facts.items():
                 emit(token + extension_of(fact), count * weight)
 
     def replay(self) -> Iterator[tuple[Token, int]]:
         index = self.index
+        look = self.meter.effort.looks
         for token, weight in self.parent.replay():
-            for fact, count in items_of(index.rows.get(self._key_of(token))):
+            facts = index.rows.get(self._key_of(token))
+            if isinstance(facts, dict):
+                look(self, len(facts))
+            for fact, count in items_of(facts):
                 yield token + index.extension_of(fact), count * weight
 
     def mute(self) -> None:
@@ -173,17 +204,25 @@ class Join(Node):
 
     def forget(self) -> None:
         """Take the node's tokens out of the shared buckets, before it goes."""
-        if self.limit == MUTED:
-            # What it has heard of is less than what the parent would replay.
+        if not self.index.is_last(self.level) and not (self.limit != MUTED and self._taken_back()):
+            # What it has heard of is less than what the parent would replay, or what the parent replays is too much.
             for key, bag in list(self._waiting.items()):
-                for partner, count in list(items_of(bag)):
-                    if partner[0] is self:
-                        enter(self._waiting, key, partner, -count)
-        else:
-            for token, weight in self.parent.replay():
-                key = self._key_of(token)
-                enter(self._waiting, key, self._me + token, -weight)
+                kept = {partner: count for partner, count in items_of(bag) if partner[0] is not self}
+                if not kept:
+                    del self._waiting[key]
+                elif len(kept) < (1 if isinstance(bag, tuple) else len(bag)):
+                    self._waiting[key] = bag_of(kept)
         self.index.leave_level(self.level)
         # A node refers to itself: what is large must not wait with it for the cyclic garbage collector.
         self._rows = {}
         self._waiting = {}
+
+    def _taken_back(self) -> bool:
+        """Whether its tokens could be found by what its parent replays, and were taken out."""
+        try:
+            with self.meter.effort.of_reading(self.held):
+                for token, weight in self.parent.replay():
+                    enter(self._waiting, self._key_of(token), self._me + token, -weight)
+        except Stopped:
+            return False
+        return True

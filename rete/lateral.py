@@ -13,6 +13,7 @@ from itertools import compress, product
 from typing import ClassVar
 
 from .algebra import Test
+from .bag import FEW
 from .index import Token, tuple_getter
 from .join import Node
 from .negation import Demand
@@ -107,7 +108,9 @@ class Lateral(Operator):
         if asked is None:
             # Asked before the token is entered, so that the results are there and nobody has been told of them.
             asked = branch.demand.asked[value] = _Asked()
-            branch.demand.emit(value, 1)
+            branch.demand.ask(value, 1)
+        if len(asked.results) > FEW:
+            self.work(len(asked.results))
         pairs = list(self._pairs(branch, asked, token))
         kept = asked.tokens.get(token)
         if kept is None:
@@ -123,13 +126,15 @@ class Lateral(Operator):
         if kept.partners <= 0 and self._padding is not None:
             self.emit(token + self._padding, weight)
         if not asked.tokens:
-            branch.demand.emit(value, -1)
+            branch.demand.ask(value, -1)
             del branch.demand.asked[value]
 
     def result(self, branch: _Branch, result: Token, weight: int) -> None:
         """The right side has a result more or fewer."""
         asked = branch.demand.asked[result[: branch.width]]
         self.hold(entries(add_weight(asked.results, result, weight), weight))
+        if len(asked.tokens) > FEW:
+            self.work(len(asked.tokens))
         for token, kept in asked.tokens.items():
             merged = branch.merge(token, result)
             if self._holds is not None and not self._holds(self._read(merged)):
@@ -147,9 +152,11 @@ class Lateral(Operator):
                 yield merged, count
 
     def replay(self) -> Iterator[tuple[Token, int]]:
+        look = self.meter.effort.looks
         for branch in self._branches.values():
             for asked in branch.demand.asked.values():
                 for token, kept in asked.tokens.items():
+                    look(self, len(asked.results))
                     if kept.partners <= 0 and self._padding is not None:
                         yield token + self._padding, kept.weight
                     for merged, count in self._pairs(branch, asked, token):

@@ -3,8 +3,10 @@
 Every node that keeps tokens counts them (``held``) and compares with its ``limit``, which is all that this costs while nothing is
 wrong. At the limit the meter adds up what each query below the node holds: the tokens of all its nodes, those shared with others
 included, and the rows of its answer. A query beyond its cap is *muted*: its production, and those of its nodes that serve nobody
-else, pass nothing on, so a join that explodes stops growing in the middle of the fact that made it. The network takes the query
+else, are heard by nobody and hear nothing any more, and whatever is under way in them is left there (:class:`rete.join.Stopped`),
+however many loops deep. So a join that explodes stops in the middle of the fact that made it. The network takes the query
 away after that fact (:mod:`rete.network`). Otherwise the node gets a higher limit: a share of what the fullest query has left.
+The same is done with a query that looks at too much (:mod:`rete.effort`).
 
 A query that is being entered has no production yet: its first node that holds more than the cap is muted, and it is refused.
 
@@ -16,22 +18,29 @@ beyond its cap meanwhile, and it ends after the transaction.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from heapq import heappop, heappush
+from itertools import count
+from typing import TYPE_CHECKING
 
-from .errors import TooManyTokens
+from .effort import UNASKED, Effort, allowed
+from .errors import TooManySteps, TooManyTokens
 from .index import Token
-from .join import MUTED, UNLIMITED, Node, Receiver
+from .join import MUTED, UNLIMITED, Node, Receiver, Stopped
 from .negation import GroupEnd
 from .operator import RightPort
 from .parameters import Dispatch, Parameters
 from .production import ChainEnd, Collector, Production
 
+if TYPE_CHECKING:
+    from .aggregate import Groups
+
 
 class Meter:
     """The caps of one network. ``over`` holds the queries that are to end."""
 
-    __slots__ = ("entering", "failed", "over")
+    __slots__ = ("_numbers", "effort", "entering", "failed", "over", "owing")
 
     def __init__(self) -> None:
         self.entering = UNLIMITED
@@ -39,13 +48,29 @@ class Meter:
         self.failed: TooManyTokens | None = None
         """Why the query that is being entered cannot be."""
         self.over: dict[Production, TooManyTokens] = {}
+        self.owing: list[tuple[int, int, Groups]] = []
+        """A heap by level: groups that have changed and are still to tell their rows. Emptied at the end of each transaction; one
+        entry for each that has changed in it, or was made since."""
+        self._numbers = count()
+        self.effort = Effort(self)
+
+    def owe(self, groups: Groups) -> None:
+        """Groups have changed of which nobody was told."""
+        heappush(self.owing, (groups.level, next(self._numbers), groups))
+
+    def settle(self) -> None:
+        """Let all groups tell their rows: those of the least level first, as others may stand below them."""
+        while self.owing:
+            with suppress(Stopped):
+                heappop(self.owing)[2].tell()
 
     @contextmanager
     def entered(self, max_tokens: int) -> Iterator[None]:
         """While a query with this cap is built."""
         self.entering = max_tokens
         try:
-            yield
+            with self.effort.of_reading(max_tokens):
+                yield
         finally:
             self.entering = UNLIMITED
             self.failed = None
@@ -53,7 +78,8 @@ class Meter:
     def admit(self, production: ChainEnd, max_tokens: int) -> TooManyTokens | None:
         """Count what a query that was built holds; why it cannot stay, if it holds too much."""
         if self.failed is None:
-            production.begin(max_tokens)
+            self._reading(lambda: production.begin(max_tokens))
+        if self.failed is None:
             self.judge(production, None)
             self.failed = self.over.pop(production, None)
         if self.failed is not None:
@@ -62,41 +88,72 @@ class Meter:
         return self.failed
 
     def mute(self, node: Node) -> None:
-        """Mute a node that serves nobody any more, and those above it of which that is true then."""
-        seen = {node}
+        """Mute a node that serves nobody any more, and those above it of which that is true then; others drop whom they told."""
         waiting = [node]
         while waiting:
             node = waiting.pop()
-            children = map(behind, node.children)
-            if all(not isinstance(child, Dispatch) and child.limit == MUTED for child in children):
+            if node.limit == MUTED:
+                continue
+            kept = [child for child in node.children if _limit(behind(child)) != MUTED]
+            if kept:
+                node.keep_children(kept)
+            else:
                 node.mute()
-                waiting += [parent for parent in node.parents() if parent not in seen]
-                seen.update(waiting)
+                waiting += node.parents()
 
-    def filling(self, parent: Node) -> Iterator[tuple[Token, int]]:
-        """What a node that is made is told from above, until the query that it is made for fails."""
+    def fill(self, receive: Callable[[Token, int], None], parent: Node) -> None:
+        """Tell a node that is made what is there above, until the query that it is made for fails."""
+
+        def tell() -> None:
+            for token, weight in parent.replay():
+                receive(token, weight)
+
         if self.failed is None:
-            for entry in parent.replay():
-                yield entry
-                if self.failed is not None:
-                    return
+            self._reading(tell)
+
+    def _reading(self, read: Callable[[], None]) -> None:
+        """Do what may turn out to be too much for the query that is being entered."""
+        try:
+            read()
+        except Stopped:
+            self.failed = self.failed or self.effort.reading.problem
+            assert self.failed is not None, "a query stops for a reason"
 
     def full(self, node: Node) -> None:
         """A node holds more than its limit."""
         if node.limit == MUTED:
-            return
+            raise Stopped
         ends = list(ends_below(node))
         if not ends:
             self.failed = self.failed or TooManyTokens(node.held, node.limit, node)
             node.mute()
-            return
+            raise Stopped
         slacks = []
         for end in ends:
             slack = self.judge(end, node) if isinstance(end, ChainEnd) else self._judge_all(end.template)
             if slack is not None:
                 slacks.append(slack)
-        if node.limit != MUTED and slacks:
+        if _limit(node) == MUTED:
+            raise Stopped
+        if slacks:
             node.limit = node.held + min(slacks)
+
+    def tired(self, node: Node) -> int:
+        """A node has made many steps: how many more it may make before this is asked again. Raises Stopped where all that it serves
+        has ended."""
+        slacks = []
+        for end in ends_below(node):
+            if isinstance(end, ChainEnd) and end.limit != MUTED:
+                nodes = list(above(end.node))
+                steps, changed = self.effort.of(nodes)
+                may = allowed(end.max_tokens, changed + self.effort.changed(end))
+                if steps > may:
+                    self._end(end, TooManySteps(steps, may, node))
+                else:
+                    slacks.append((may - steps) // (len(nodes) + 1))
+        if _limit(node) == MUTED:
+            raise Stopped
+        return min(slacks, default=UNASKED)
 
     def judge(self, end: ChainEnd, at: Node | None) -> int | None:
         """What ``at`` may take more, as far as this query is concerned; None where the query has ended."""
@@ -105,10 +162,7 @@ class Meter:
         nodes = list(above(end.node))
         total = end.count + sum(node.held for node in nodes)
         if total > end.max_tokens:
-            self.over[end] = TooManyTokens(total, end.max_tokens, at)
-            end.limit = MUTED
-            end.pending = None if end.pending is None else {}
-            self.mute(end.node)
+            self._end(end, TooManyTokens(total, end.max_tokens, at))
             return None
         # Shares add up to what is left. But a node is not asked again for less than a hundredth of the cap.
         slack = max((end.max_tokens - total) // (len(nodes) + 1), end.max_tokens >> 7)
@@ -117,6 +171,12 @@ class Meter:
                 node.limit = min(node.limit, node.held + slack)
         end.limit = end.count + slack
         return slack
+
+    def _end(self, end: ChainEnd, why: TooManyTokens) -> None:
+        self.over[end] = why
+        end.limit = MUTED
+        end.pending = None if end.pending is None else {}
+        self.mute(end.node)
 
     def _judge_all(self, template: Parameters) -> int:
         """Like :meth:`judge`, for the queries of a template."""
@@ -150,6 +210,10 @@ def above(node: Node) -> Iterator[Node]:
             if parent not in seen:
                 seen.add(parent)
                 waiting.append(parent)
+
+
+def _limit(of: Node | ChainEnd | Dispatch) -> int:
+    return UNLIMITED if isinstance(of, Dispatch) else of.limit
 
 
 def behind(receiver: Receiver) -> Node | ChainEnd | Dispatch:

@@ -10,11 +10,15 @@ the fact brings.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
+from .bag import FEW
 from .chain import NotSpec
 from .index import Token, tuple_getter
 from .join import Node
+
+if TYPE_CHECKING:
+    from .aggregate import Groups
 
 
 class Asked:
@@ -35,11 +39,20 @@ class Demand(Node, Generic[Entry]):
 
     With each it keeps what the asking node notes about it."""
 
-    __slots__ = ("asked",)
+    __slots__ = ("asked", "groups")
 
     def __init__(self, owner: Node) -> None:
         super().__init__(owner.level, owner.meter)
         self.asked: dict[Token, Entry] = {}
+        self.groups: list[Groups] = []
+        """Those that stand below it, in the order in which they were made: from the top down."""
+
+    def ask(self, demand: Token, weight: int) -> None:
+        """Somebody asks about these values from now on, or nobody does any more: all results come before this returns."""
+        self.emit(demand, weight)
+        for group in self.groups:
+            if group.owed:
+                group.tell()
 
     def replay(self) -> Iterator[tuple[Token, int]]:
         for demand in self.asked:
@@ -91,12 +104,12 @@ class Negation(Node):
         asked = self.demand.asked[token[: self._width]]
         before = asked.results
         asked.results = before + weight
-        if not before:
+        if not before or not asked.results:
+            if len(asked.tokens) > FEW:
+                self.work(len(asked.tokens))
+            sign = 1 if before else -1
             for waiting, count in asked.tokens.items():
-                self.emit(waiting, -count)
-        elif not asked.results:
-            for waiting, count in asked.tokens.items():
-                self.emit(waiting, count)
+                self.emit(waiting, sign * count)
 
     def parents(self) -> list[Node]:
         return [self.parent, self.tail]

@@ -21,8 +21,10 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from heapq import heappop, heappush
 from itertools import count
+from operator import itemgetter
 from typing import TypeAlias
 
 from .algebra import Algebra, of_group
@@ -30,20 +32,22 @@ from .alpha import AlphaMemories, AlphaMemory, WindowMemory
 from .bag import Bag
 from .bound import bound, can_share, conditions_of
 from .build import Builder
-from .chain import Chain, Estimate, JoinSpec, NotSpec, Spec, chain_of
+from .chain import Chain, Estimate, chain_of
 from .conditions import AlphaSpec, Group, Parameter
 from .errors import BadQuery, TooManyTokens
 from .index import Fact, Token, enter
-from .join import UNLIMITED, Join, Node, Root
+from .join import MUTED, UNLIMITED, Node, Root, Stopped
 from .meter import Meter, above
-from .negation import GroupEnd, Negation
-from .operator import Operator, places_of
+from .operator import places_of
 from .parameters import Instance, Parameters
 from .production import ChainEnd, Collector, Listener, Production, Row
 from .scope import parameters
 from .straight import straight_rows
+from .wiring import FactsOf, Wiring
 
-FactsOf: TypeAlias = Callable[[AlphaSpec], Iterable[Fact]]
+MANY_WAIT = 256
+"""Tokens that wait for one fact from which on they are counted as steps, each of its join. To count fewer takes longer than they
+are worth, and are bounded by this for each fact."""
 
 
 def _unknown(_: AlphaSpec) -> int:
@@ -70,12 +74,14 @@ class Network:
     def __init__(
         self, facts_of: FactsOf, estimate: Estimate = _unknown, *, by_feed: bool = False, on_end: OnEnd = _unheard
     ) -> None:
-        self._facts_of = facts_of
         self._estimate = estimate
         self._meter = Meter()
+        self._owing, self._steps = self._meter.owing, self._meter.effort.by_node
         self._on_end = on_end
         self._root = Root(self._meter)
         self._memories = AlphaMemories(by_feed=by_feed)
+        self._wiring = Wiring(self._memories, self._meter, facts_of)
+        self.extend = self._wiring.extend
         self._templates: dict[Hashable, Parameters] = {}
         self._dirty: list[Collector] = []
         """What was reached by the transaction under way; emptied at its end."""
@@ -91,7 +97,7 @@ class Network:
         self._ended: deque[tuple[Production, TooManyTokens]] = deque()
         """Queries that were taken away, of which the owner is still to hear; bounded like those told."""
 
-    def subscribe(self, group: Group, select: Sequence[str], listener: Listener, *, max_tokens: int = UNLIMITED) -> Production:
+    def subscribe(self, group: Group, select: Sequence[str], listener: Listener, *, max_tokens: int = UNLIMITED) -> ChainEnd:
         """Add a query; what is there already counts at once (see :meth:`Production.rows`), the listener hears of changes.
 
         Raises BadQuery for a query that cannot be built, or a selected variable that no condition binds; TooManyTokens for one that
@@ -108,7 +114,7 @@ class Network:
 
     def subscribe_algebra(
         self, tree: Algebra, select: Sequence[str], listener: Listener, *, max_tokens: int = UNLIMITED
-    ) -> Production:
+    ) -> ChainEnd:
         """Add a query that is a tree of operators; a selected name that the tree never binds is None in every row.
 
         Raises BadQuery for a query that cannot be built, TooManyTokens like :meth:`subscribe`; nothing of it is left then.
@@ -136,7 +142,7 @@ class Network:
         for node in reversed(builder.made):
             if self._meter.failed is not None:
                 self._meter.mute(node)
-            self._prune(node)
+            self._wiring.prune(node)
 
     def subscribe_template(
         self,
@@ -209,7 +215,7 @@ class Network:
         del self._templates[template.key]
         assert template.dispatch is not None, "its network was built"
         template.end.remove_child(template.dispatch)
-        self._prune(template.end)
+        self._wiring.prune(template.end)
         # Its table had a place for every query at a time; it refers to itself, and would wait for the cyclic garbage collector.
         template.collectors.clear()
 
@@ -227,7 +233,7 @@ class Network:
             self._drop(production)
         elif isinstance(production, ChainEnd):
             production.node.remove_child(production)
-            self._prune(production.node)
+            self._wiring.prune(production.node)
 
     def _drop(self, instance: Instance) -> None:
         template = instance.template
@@ -303,8 +309,10 @@ class Network:
         if (straight := straight_rows(memories, event)) is not None:
             return straight
         self._activate(memories, event, 1)
+        self._tell_groups()
         appeared = list(self._taken())
         self._activate(memories, event, -1)
+        self._tell_groups()
         for _ in self._taken():
             pass
         self._settle()
@@ -355,13 +363,31 @@ class Network:
         for _, bucket, extension in hits:
             # Emitting reaches deeper levels only, so this bucket does not change under the loop.
             if isinstance(bucket, tuple):
-                bucket[0].emit(bucket[1:] + extension, sign)
+                try:
+                    bucket[0].emit(bucket[1:] + extension, sign)
+                except Stopped:
+                    continue
             elif isinstance(bucket, list):
-                for partner in bucket:
-                    partner[0].emit(partner[1:] + extension, sign)
+                rest = iter(bucket)
+                try:
+                    for partner in rest:
+                        partner[0].emit(partner[1:] + extension, sign)
+                except Stopped:
+                    _emit_rest(((partner, 1) for partner in rest), extension, sign)
             else:
-                for partner, weight in bucket.items():
-                    partner[0].emit(partner[1:] + extension, weight * sign)
+                counted = iter(bucket.items())
+                try:
+                    if len(bucket) >= MANY_WAIT:
+                        _count_steps(bucket)
+                    for partner, weight in counted:
+                        partner[0].emit(partner[1:] + extension, weight * sign)
+                except Stopped:
+                    _emit_rest(counted, extension, sign)
+        if self._meter.over:
+            self._end_muted()
+
+    def _tell_groups(self) -> None:
+        self._meter.settle()
         if self._meter.over:
             self._end_muted()
 
@@ -375,6 +401,10 @@ class Network:
 
     def _settle(self) -> None:
         """The end of a transaction."""
+        if self._owing:
+            self._tell_groups()
+        if self._steps:
+            self._meter.effort.over()
         if self._dirty or self._ended or self._meter.over:
             self._deliver()
 
@@ -414,77 +444,28 @@ class Network:
                     yield production, changes
         self._dirty.clear()
 
-    def extend(self, node: Node, specs: Iterable[Spec]) -> Node:
-        for spec in specs:
-            known = node.shared.get(spec)
-            if known is None:
-                known = self._join(node, spec) if isinstance(spec, JoinSpec) else self._negation(node, spec)
-                node.shared[spec] = known
-            node = known
-        return node
 
-    def _join(self, parent: Node, spec: JoinSpec) -> Join:
-        memory = self._memories.get(spec.alpha)
-        if memory is None:
-            memory = self._memories.make(spec.alpha)
-        index, is_new = memory.acquire(spec.fact_key, spec.new)
-        if is_new:
-            for fact in self._held(memory, spec.alpha):
-                index.add(fact)
-        join = Join(parent, spec, index)
-        # No child yet: the tokens are entered where they wait, and nothing is emitted.
-        for token, weight in self._meter.filling(parent):
-            join.left(token, weight)
-        parent.add_child(join)
-        return join
+def _emit_rest(rest: Iterator[tuple[Token, int]], extension: Token, sign: int) -> None:
+    """The partners of a fact behind one whose query has ended: those of others go on."""
+    for partner, weight in rest:
+        if partner[0].limit != MUTED:
+            with suppress(Stopped):
+                partner[0].emit(partner[1:] + extension, weight * sign)
 
-    def _held(self, memory: AlphaMemory, alpha: AlphaSpec) -> Iterable[Fact]:
-        """What is in a memory. Its definition is asked for as the query has it: with parameters, where it has them."""
-        if isinstance(memory, WindowMemory):
-            return [event for _, event in memory.events]
-        facts = self._facts_of(alpha)
-        return filter(alpha.admits, facts) if alpha.tests else facts
 
-    def _negation(self, parent: Node, spec: NotSpec) -> Negation:
-        negation = Negation(parent, spec)
-        tail = self.extend(negation.demand, spec.chain)
-        tail.add_child(GroupEnd(negation))
-        negation.tail = tail
-        negation.level = tail.level + 1
-        for token, weight in self._meter.filling(parent):
-            negation.left(token, weight)
-        parent.add_child(negation)
-        return negation
+def _count_steps(bucket: dict[Token, int]) -> None:
+    """Each join looks at those of its tokens that are in a bucket. Raises Stopped, when all are counted, where a query ends."""
+    ended = None
+    for join, steps in Counter(map(_join_of, bucket)).items():
+        try:
+            join.work(steps)
+        except Stopped as stopped:
+            ended = stopped
+    if ended is not None:
+        raise ended
 
-    def _prune(self, node: Node) -> None:
-        """Take away nodes without children, from ``node`` upwards."""
-        while not node.children and isinstance(node, Join | Negation):
-            parent = node.parent
-            if parent.shared.get(node.spec) is not node:
-                return
-            if isinstance(node, Join):
-                node.forget()
-                self._release(node.spec)
-            else:
-                tail = node.tail
-                tail.children.clear()
-                self._prune(tail)
-            parent.remove_child(node)
-            del parent.shared[node.spec]
-            node = parent
-        if not node.children and isinstance(node, Operator) and node.owner.shared.get(node.key) is node:
-            del node.owner.shared[node.key]
-            for parent, receiver in node.feeds:
-                parent.remove_child(receiver)
-            for parent, _ in node.feeds:
-                self._prune(parent)
 
-    def _release(self, spec: JoinSpec) -> None:
-        memory = self._memories.get(spec.alpha)
-        assert memory is not None, "a join holds its alpha memory"
-        memory.release(spec.fact_key, spec.new)
-        if not memory.indexes:
-            self._memories.remove(memory)
+_join_of = itemgetter(0)
 
 
 def _level(hit: tuple[int, Bag, Token]) -> int:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Sequence
-from typing import ClassVar, TypeAlias
+from typing import TypeAlias
 
 from .index import Token, tuple_getter
 from .join import Node, Receiver
@@ -39,9 +39,6 @@ class Operator(Node):
 
     __slots__ = ("feeds", "key", "owner")
 
-    remembers: ClassVar[bool] = True
-    """Whether it keeps what it is told. One that does not is told nothing at its beginning: it replays from above."""
-
     def __init__(self, key: Hashable, *parents: Node) -> None:
         super().__init__(1 + max(parent.level for parent in parents), parents[0].meter)
         self.key = key
@@ -54,8 +51,8 @@ class Operator(Node):
         self.feeds += feeds
         for parent, receiver in feeds:
             if self.remembers:
-                for token, weight in self.meter.filling(parent):
-                    receiver.left(token, weight)
+                # One that keeps nothing replays from above.
+                self.meter.fill(receiver.left, parent)
             parent.add_child(receiver)
 
     def parents(self) -> list[Node]:

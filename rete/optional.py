@@ -41,6 +41,7 @@ class Optional(Partnered):
     def replay(self) -> Iterator[tuple[Token, int]]:
         for key, bucket in self._lefts.items():
             for token, kept in bucket.items():
+                self.meter.effort.looks(self, len(self._rights.get(key, ())))
                 if kept.partners <= 0:
                     yield token + self._padding, kept.weight
                 for merged, count in self._pairs(key, token):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from .bag import FEW
 from .index import Token, key_getter, tuple_getter
 from .join import Node
 from .operator import Operator, RightPort, add_weight, entries
@@ -67,7 +68,10 @@ class PairJoin(Operator):
     def left(self, token: Token, weight: int) -> None:
         key = self._left_key(token)
         self.hold(enter(self._lefts, key, token, weight))
-        for partner, count in self._rights.get(key, _NONE).items():
+        partners = self._rights.get(key, _NONE) if self.children else _NONE
+        if len(partners) > FEW:
+            self.work(len(partners))
+        for partner, count in partners.items():
             merged = self._merge(token, partner)
             if merged is not None:
                 self.emit(merged, weight * count)
@@ -76,7 +80,10 @@ class PairJoin(Operator):
         """A token comes or goes at the second input."""
         key = self._right_key(token)
         self.hold(enter(self._rights, key, token, weight))
-        for partner, count in self._lefts.get(key, _NONE).items():
+        partners = self._lefts.get(key, _NONE) if self.children else _NONE
+        if len(partners) > FEW:
+            self.work(len(partners))
+        for partner, count in partners.items():
             merged = self._merge(partner, token)
             if merged is not None:
                 self.emit(merged, weight * count)
@@ -84,6 +91,7 @@ class PairJoin(Operator):
     def replay(self) -> Iterator[tuple[Token, int]]:
         for key, lefts in self._lefts.items():
             for right, times in self._rights.get(key, _NONE).items():
+                self.meter.effort.looks(self, len(lefts))
                 for left, count in lefts.items():
                     merged = self._merge(left, right)
                     if merged is not None:

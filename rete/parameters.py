@@ -122,6 +122,7 @@ class Parameters(Node):
     def _told(self, collector: Instance | Equals, sign: int) -> list[tuple[Row, int]]:
         arguments = (collector if isinstance(collector, Instance) else next(iter(collector.instances))).arguments
         self.emit(arguments, sign)
+        self.meter.settle()
         changes = collector.take()
         # Nobody else's rows depend on this token. But between two transactions nothing may be left for the next.
         self._dirty.clear()

@@ -10,6 +10,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from .bag import FEW
 from .index import Token
 from .join import Node
 from .operator import Operator, RightPort
@@ -54,6 +55,9 @@ class Partnered(Operator):
     def left(self, token: Token, weight: int) -> None:
         key = self._left_key(token)
         bucket = self._lefts.setdefault(key, {})
+        partners = self._rights.get(key, _NONE)
+        if len(partners) > FEW:
+            self.work(len(partners))
         pairs = list(self._pairs(key, token))
         kept = bucket.get(token)
         if kept is None:
@@ -75,7 +79,10 @@ class Partnered(Operator):
         """A token comes or goes at the second input."""
         key = self._right_key(token)
         self.hold(enter(self._rights, key, token, weight))
-        for mine, kept in self._lefts.get(key, {}).items():
+        lefts = self._lefts.get(key, {})
+        if len(lefts) > FEW:
+            self.work(len(lefts))
+        for mine, kept in lefts.items():
             merged = self._match(mine, token)
             if merged is None:
                 continue

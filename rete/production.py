@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeAlias
 
 from .index import Token
-from .join import MUTED, UNLIMITED
+from .join import MUTED, UNLIMITED, Stopped
 from .operator import Places, columns
 
 if TYPE_CHECKING:
@@ -61,13 +61,13 @@ class Production(Collector):
 
     @abstractmethod
     def rows(self) -> Counter[Row]:
-        """The rows that hold now, each with how often."""
+        """The rows that hold now, each with how often. Raises TooManySteps where it takes too many to tell."""
 
 
 class ChainEnd(Production):
     """A query that ends a chain of nodes by itself."""
 
-    __slots__ = ("_dirty", "node", "row_of")
+    __slots__ = ("_dirty", "beginning", "node", "row_of")
 
     is_end = True
 
@@ -76,6 +76,8 @@ class ChainEnd(Production):
         self.node = node
         self.row_of = columns(select)
         """The row of a token."""
+        self.beginning: Counter[Row] | None = None
+        """The rows with which it began, until they are asked for."""
         self._dirty = dirty
 
     def left(self, token: Token, weight: int) -> None:
@@ -96,18 +98,37 @@ class ChainEnd(Production):
             self.pending.clear()
         else:
             self.node.meter.judge(self, None)
+        if self.limit == MUTED:
+            raise Stopped
 
     def begin(self, max_tokens: int) -> None:
-        """Count the rows of the beginning, as far as the cap allows."""
+        """Find the rows of the beginning, as far as the cap allows."""
         self.limit = self.max_tokens = max_tokens
-        for _, weight in self.node.replay():
-            self.count += weight
-            if self.count > max_tokens:
-                break
-
-    def rows(self) -> Counter[Row]:
-        """The rows that hold now; computed from the joins, which already hold all that it takes."""
+        reading = self.node.meter.effort.reading
         rows: Counter[Row] = Counter()
         for token, weight in self.node.replay():
+            self.count += weight
             rows[self.row_of(token)] += weight
+            reading.rows = self.count
+            if self.count > max_tokens:
+                break
+        self.beginning = rows
+
+    def first_rows(self) -> list[tuple[Row, int]]:
+        """The rows that held when the query was entered, which are to be asked for once, and at once."""
+        rows, self.beginning = self.beginning, None
+        assert rows is not None, "nobody has asked before"
+        return list(rows.items())
+
+    def rows(self) -> Counter[Row]:
+        """The rows that hold now; computed from the joins, which already hold all that it takes. Raises TooManySteps."""
+        rows: Counter[Row] = Counter()
+        with self.node.meter.effort.of_reading(self.max_tokens) as reading:
+            try:
+                for token, weight in self.node.replay():
+                    rows[self.row_of(token)] += weight
+                    reading.rows += weight
+            except Stopped:
+                assert reading.problem is not None, "reading stops for a reason"
+                raise reading.problem from None
         return rows

@@ -2,6 +2,9 @@
 
 The query is evaluated part by part with the values of the solution (:mod:`rete.derivation`). Each part says how many solutions are
 left after it. The first that leaves none, of inputs that had some, is the one that fails.
+
+A name that is unbound agrees with any value where solutions are joined, but a solution that was asked about has its names bound.
+So each part is told which names it *must* bind: those that the whole must, and no other part can.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ from .algebra import (
 from .chain import ordered
 from .conditions import Condition
 from .derivation import Bindings, Derivation, FactsFor, GivenUp, Solver
-from .scope import mentioned
+from .scope import in_scope, mentioned
 
 ENOUGH = 1_000
 """Solutions of a part that are counted; where there are more it is said that there are at least so many."""
@@ -51,6 +54,8 @@ class Finding:
     """Whether it was too much to look at; ``left`` is then what was found until then."""
     examples: tuple[Derivation, ...] = ()
     """What the part had before it left nothing; of a negation the solutions that its group has."""
+    unbound: tuple[str, ...] = ()
+    """Names that it had to bind; the examples would be left if they did not leave these unbound."""
     parts: list[Finding] = field(default_factory=list)
     """In the order in which they are asked."""
 
@@ -61,60 +66,84 @@ class Examiner:
     def __init__(self, facts_for: FactsFor) -> None:
         self._facts_for = facts_for
 
-    def examine(self, tree: Algebra, values: Bindings, context: Bindings = {}) -> Finding:  # noqa: B006  # never changed
-        """What becomes of a solution with these values in each part of a tree."""
+    def examine(self, tree: Algebra, values: Bindings) -> Finding:
+        """What becomes of a solution that has these values in each part of a tree."""
+        return self._examine(tree, values, {}, frozenset(values))
+
+    def _examine(self, tree: Algebra, values: Bindings, context: Bindings, must: frozenset[str]) -> Finding:
         match tree:
             case Basic(conditions):
-                return self._chain(tree, conditions, values, context)
+                return self._chain(tree, conditions, values, context, must)
             case Join(Basic(some), Basic(others)):
-                return self._chain(Basic(some + others), some + others, values, context)
-            case Join(left, right) | Union(left, right):
-                parts = [self.examine(left, values, context), self.examine(right, values, context)]
-                return self._finding(tree, values, context, parts, left)
-            case LeftJoin(left) | Minus(left):
-                return self._finding(tree, values, context, [self.examine(left, values, context)], left)
+                return self._chain(Basic(some + others), some + others, values, context, must)
+            case Join(left, right):
+                mine, theirs = must - frozenset(in_scope(right)), must - frozenset(in_scope(left))
+                parts = [self._examine(left, values, context, mine), self._examine(right, values, context, theirs)]
+                return self._finding(tree, values, context, must, parts, left)
+            case Union(left, right):
+                parts = [self._examine(side, values, context, must) for side in (left, right)]
+                return self._finding(tree, values, context, must, parts, left)
+            case LeftJoin(left, right):
+                parts = [self._examine(left, values, context, must - frozenset(in_scope(right)))]
+                return self._finding(tree, values, context, must, parts, left)
+            case Minus(left):
+                return self._finding(tree, values, context, must, [self._examine(left, values, context, must)], left)
             case Exists(child, pattern, negated):
-                found = self._finding(tree, values, context, [self.examine(child, values, context)], child)
+                found = self._finding(tree, values, context, must, [self._examine(child, values, context, must)], child)
                 if found.left == 0 and found.examples:
                     outer = found.examples[0].values
                     inside = {name: outer[name] for name in mentioned(pattern) if name in outer}
                     if negated:
                         found.examples = tuple(self._some(pattern, {}, inside, SHOWN))
                     else:
-                        found.parts.append(self.examine(pattern, {}, inside))
+                        found.parts.append(self._examine(pattern, {}, inside, frozenset()))
                 return found
             case Project(child, names):
-                return self._finding(tree, values, context, [self.examine(child, _only(values, names), _only(context, names))])
+                inside = _only(context, names)
+                parts = [self._examine(child, _only(values, names), inside, must & frozenset(names))]
+                return self._finding(tree, values, context, must, parts)
             case Grouped(child, keys):
-                return self._finding(tree, values, context, [self.examine(child, _only(values, keys), _only(context, keys))], tree)
+                parts = [self._examine(child, _only(values, keys), _only(context, keys), must & frozenset(keys))]
+                return self._finding(tree, values, context, must, parts, tree)
             case Extend(child, name):
                 rest = {other: value for other, value in values.items() if other != name}
-                return self._finding(tree, values, context, [self.examine(child, rest, context)], tree, known=rest)
-            case Filter(child) | Distinct(child) | Numbered(child) | Slice(child):
-                return self._finding(tree, values, context, [self.examine(child, values, context)], child)
+                parts = [self._examine(child, rest, context, must - {name})]
+                return self._finding(tree, values, context, must, parts, tree, known=rest)
+            case Numbered(child, name):
+                parts = [self._examine(child, values, context, must - {name})]
+                return self._finding(tree, values, context, must, parts, child)
+            case Filter(child) | Distinct(child) | Slice(child):
+                return self._finding(tree, values, context, must, [self._examine(child, values, context, must)], child)
             case _:
-                return self._finding(tree, values, context, [])
+                return self._finding(tree, values, context, must, [])
 
     def _finding(
         self,
         tree: Algebra,
         values: Bindings,
         context: Bindings,
+        must: frozenset[str],
         parts: list[Finding],
         before: Algebra | None = None,
         *,
         known: Bindings | None = None,
     ) -> Finding:
         """``before`` has the solutions that an operator leaves nothing of: itself, where they are its own with other values."""
-        found = Finding(tree, *self._count(tree, values, context), parts=parts)
-        if found.left == 0 and before is not None:
+        found = Finding(tree, *self._count(tree, values, context, must), parts=parts)
+        if found.left == 0 and must:
+            near = self._some(tree, values, context, SHOWN)
+            found.unbound = min((tuple(sorted(must.difference(one.values))) for one in near), key=len, default=())
+            found.examples = tuple(near)
+        if found.left == 0 and not found.examples and before is not None:
             wider = values if known is None else known
             if isinstance(tree, Grouped):
                 wider = _only(values, tree.keys)
             found.examples = tuple(self._some(before, wider, context, SHOWN))
         return found
 
-    def _chain(self, tree: Algebra, conditions: tuple[Condition, ...], values: Bindings, context: Bindings) -> Finding:
+    def _chain(
+        self, tree: Algebra, conditions: tuple[Condition, ...], values: Bindings, context: Bindings, must: frozenset[str]
+    ) -> Finding:
         known = {**context, **values}
         solver = Solver(self._facts_for)
         parts = []
@@ -140,7 +169,11 @@ class Examiner:
             if not left:
                 parts += [self._alone(rest, known, 0) for rest in order[len(parts) :]]
                 break
-        return Finding(tree, len(left), given_up=cut_short and not left, parts=parts)
+        found = Finding(tree, len(left), given_up=cut_short and not left, parts=parts)
+        if left and not must <= frozenset(in_scope(tree)) | context.keys():
+            # Conditions bind all of their names: those that are missing they never bind.
+            found.left, found.unbound = 0, tuple(sorted(must.difference(in_scope(tree), context)))
+        return found
 
     def _alone(self, condition: Condition, known: Bindings, left: int) -> Finding:
         return Finding(condition, left, alone=self._size(condition, {}), bound=self._size(condition, known))
@@ -151,11 +184,13 @@ class Examiner:
         except GivenUp:
             return ENOUGH
 
-    def _count(self, tree: Algebra, values: Bindings, context: Bindings) -> tuple[int, None, None, bool]:
+    def _count(self, tree: Algebra, values: Bindings, context: Bindings, must: frozenset[str]) -> tuple[int, None, None, bool]:
         count = 0
         try:
-            for _ in islice(Solver(self._facts_for).solve(tree, values, context), ENOUGH):
-                count += 1
+            for found in Solver(self._facts_for).solve(tree, values, context):
+                count += must <= found.values.keys()
+                if count == ENOUGH:
+                    break
         except GivenUp:
             return count, None, None, True
         return count, None, None, False

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .algebra import Order
+from .bag import FEW
 from .index import Token, tuple_getter
 from .join import Node
 from .operator import Operator, Places, add_weight, columns
@@ -67,6 +68,8 @@ class Sliced(Operator):
         if kept is None:
             kept = self._slices[partition] = _Sorted()
         rank = self._rank(token)
+        if abs(weight) > FEW:
+            self.work(abs(weight))
         for _ in range(abs(weight)):
             if weight > 0:
                 if token in kept.owed:

@@ -5,7 +5,8 @@ Rows are found by those of their names that tokens bind, where every row has the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, ClassVar
 
 from .index import Token
@@ -43,21 +44,24 @@ class InlineRows(Operator):
                 self._by_key.setdefault(entry[0], []).append(entry)
         self.connect((parent, self))
 
-    def _extensions(self, token: Token) -> Iterator[Token]:
+    def _extensions(self, token: Token, look: Callable[[int], None]) -> Iterator[Token]:
         mine = tuple(token[place] for place in self._places)
         if self._by_key is not None:
-            for _, extension in self._by_key.get(mine, ()):
+            found = self._by_key.get(mine, ())
+            look(len(found))
+            for _, extension in found:
                 yield extension
             return
+        look(len(self._rows))
         for key, extension in self._rows:
             if all(value is None or value == wanted for value, wanted in zip(key, mine, strict=True)):
                 yield extension
 
     def left(self, token: Token, weight: int) -> None:
-        for extension in self._extensions(token):
+        for extension in self._extensions(token, self.work):
             self.emit(token + extension, weight)
 
     def replay(self) -> Iterator[tuple[Token, int]]:
         for token, weight in self._parent.replay():
-            for extension in self._extensions(token):
+            for extension in self._extensions(token, partial(self.meter.effort.looks, self)):
                 yield token + extension, weight

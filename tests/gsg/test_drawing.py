@@ -9,8 +9,8 @@ import pytest
 
 import gsg.drawing
 from gsg import LocalError, Space
-from gsg.drawing import draw
-from gsg.explaining import draw_query
+from gsg.drawing import Shown, draw
+from gsg.explaining import draw_query, tree_of
 from gsg.languages import parse_query
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -91,6 +91,30 @@ def test_a_node_that_keeps_no_tokens_shows_no_count_and_a_group_its_aggregates()
     assert shown["Root"] == ["the beginning"]
     assert shown["Selection"] == ["FILTER", "?n > 2"]
     assert shown["Groups"] == ["group", "COUNT(?x)", "0 tokens"]
+
+
+def test_a_picture_of_several_subscriptions_says_whose_rows_are_whose_and_names_what_each_computes() -> None:
+    # The languages make up the same names for both, and mean another aggregate by them.
+    space = Space()
+    texts = [
+        "SELECT ?p { ?p <x:knows> ?q } GROUP BY ?p HAVING (COUNT(?q) > 1)",
+        "SELECT ?p (MAX(?a) + 1 AS ?m) { ?p <x:age> ?a } GROUP BY ?p HAVING (SUM(?a) < 9)",
+    ]
+    made = [space.subscribe(text, "sparql") for text in texts]
+    shown = [
+        Shown(one._production, number, text, tree_of(one._query))
+        for number, (text, one) in enumerate(zip(texts, made, strict=True), 7)
+        if one._production is not None
+    ]
+
+    root = ElementTree.fromstring(draw(space.graph(), shown=shown))
+
+    nodes = [(node.attrib["data-kind"], [text.text for text in node.iter(f"{SVG}text")]) for node in root.iter(f"{SVG}g")]
+    assert sorted(lines[1] for kind, lines in nodes if kind == "Selection") == ["COUNT(?q) > 1", "SUM(?a) < 9"]
+    assert ["BIND", "MAX(?a) + 1"] in [lines for kind, lines in nodes if kind == "Extension"]
+    assert sorted(lines[0] for kind, lines in nodes if kind == "Query") == ["subscription 7", "subscription 8"]
+    titles = [title.text for title in root.iter(f"{SVG}title")]
+    assert f"subscription 7 {texts[0]}" in titles
 
 
 def test_what_nobody_could_read_is_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:

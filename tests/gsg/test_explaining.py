@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from gsg import IRI, BadText, DoorClosed, LocalError, Row, Space, Symbol
@@ -143,6 +145,40 @@ PEOPLE = [(IRI(f"x:{name}"), IRI("x:age"), age) for name, age in (("a", 17), ("b
             ["OPTIONAL gives other values than asked for ?a=40 ?p=<x:c>"],
         ),
         (
+            "SELECT * { ?p <x:age> ?a OPTIONAL { ?p <x:nick> ?n } }",
+            '?p=<x:b> ?n="bee"',
+            ["OPTIONAL has no match for ?a=20 ?p=<x:b>, so ?n is unbound"],
+        ),
+        (
+            "SELECT * { ?p <x:age> ?a OPTIONAL { ?p <x:nick> ?n } OPTIONAL { ?p <x:fax> ?f } }",
+            "?p=<x:c> ?f=1",
+            ['OPTIONAL has no match for ?a=40 ?n="cee" ?p=<x:c>, so ?f is unbound'],
+        ),
+        (
+            "SELECT * { { ?p <x:age> ?v } UNION { ?p <x:nick> ?n } }",
+            '?p=<x:b> ?n="bee"',
+            [
+                "(?p, <x:age>, ?v) can hold, and binds no ?n",
+                "of 1 tuple that match (?p, <x:nick>, ?n) none has the values of the row",
+            ],
+        ),
+        (
+            "SELECT * { ?p <x:age> ?a VALUES (?a ?w) { (17 UNDEF) (20 2) } }",
+            "?p=<x:a> ?w=2",
+            ["join has no value for ?a=17 ?p=<x:a>, so ?w is unbound"],
+        ),
+        (
+            "SELECT * { ?p <x:nick> ?n BIND(?n + 1 AS ?s) }",
+            "?p=<x:c> ?s=1",
+            ['BIND ?n + 1 AS ?s gives no value for ?n="cee" ?p=<x:c>, so ?s is unbound'],
+        ),
+        (
+            "SELECT ?p (SUM(?q) AS ?n) { ?p <x:knows> ?q } GROUP BY ?p",
+            "?p=<x:a> ?n=2",
+            ["BIND SUM(?q) AS ?n gives no value for ?p=<x:a>, so ?n is unbound"],
+        ),
+        ("SELECT ?p ?none { ?p <x:age> ?a }", "?p=<x:a> ?none=1", ["(?p, <x:age>, ?a) can hold, and binds no ?none"]),
+        (
             "SELECT ?p (COUNT(*) AS ?n) { ?p <x:knows> ?q } GROUP BY ?p HAVING (COUNT(*) > 1)",
             "?p=<x:b>",
             ["FILTER COUNT(*) > 1 does not hold for COUNT(*)=1"],
@@ -187,6 +223,55 @@ def test_each_operator_says_what_it_refuses(text: str, row: str, because: list[s
     assert not refused.holds
     assert refused.because
     assert because is None or list(refused.because) == because
+
+
+@pytest.mark.parametrize(("asked", "holds"), [(17, True), (17.0, False), ("17", False), (Symbol("17"), False)])
+def test_a_value_of_another_kind_is_another_value(asked: object, holds: bool) -> None:
+    space = Space()
+    space.insert(PEOPLE)
+    ages = space.subscribe("SELECT ?a { ?p <x:age> ?a }", "sparql")
+
+    assert (ages.why({"a": asked}).total > 0, ages.why_not({"a": asked}).holds) == (holds, holds)
+
+
+EXPLAINED = [
+    "SELECT ?s ?v ?w { ?s <x:p> ?v OPTIONAL { ?s <x:q> ?w } }",
+    "SELECT ?s ?v ?w { ?s <x:p> ?v OPTIONAL { ?s <x:q> ?w FILTER(?v != ?w) } OPTIONAL { ?s <x:r> ?w } }",
+    "SELECT ?s ?v ?w { { ?s <x:p> ?v } UNION { ?s <x:q> ?w } }",
+    "SELECT ?s ?v ?w { { ?s <x:p> ?v } UNION { ?s <x:q> ?w } ?s <x:r> ?w }",
+    "SELECT ?s ?v ?w { ?s <x:p> ?v VALUES (?v ?w) { (1 UNDEF) (UNDEF 2) (2 2.0) } }",
+    "SELECT ?s ?v ?w { ?s <x:p> ?v BIND(?v + 1 AS ?w) }",
+    "SELECT ?s (MAX(?v) AS ?w) (SUM(?v) AS ?v1) { ?s <x:p> ?v } GROUP BY ?s",
+    "SELECT ?w (COUNT(?s) AS ?v) { ?s <x:p> ?x OPTIONAL { ?s <x:q> ?w } } GROUP BY ?w",
+    "SELECT ?s ?w { ?s <x:p> ?v { SELECT (MIN(?y) AS ?w) { ?z <x:q> ?y } } }",
+    "SELECT DISTINCT ?w { ?s <x:p> ?v OPTIONAL { ?s <x:q> ?w } }",
+    "SELECT ?s ?w { ?s <x:p> ?v OPTIONAL { ?s <x:q> ?w } } ORDER BY ?s LIMIT 1",
+    "SELECT ?s ?w { ?s <x:p> ?v MINUS { ?s <x:r> ?w } OPTIONAL { ?s <x:q> ?w } }",
+    "SELECT ?s ?w { ?s <x:p> ?v OPTIONAL { ?s <x:q> ?w } FILTER NOT EXISTS { ?t <x:r> ?w } }",
+    "SELECT ?s ?w { ?s <x:p>* ?w }",
+    "SELECT ?s ?v ?w { ?s (<x:p>|<x:q>)/<x:r>? ?w }",
+]
+
+
+@pytest.mark.parametrize("text", EXPLAINED)
+def test_a_row_is_said_to_hold_where_some_row_has_its_values_and_not_elsewhere(text: str) -> None:
+    choose = random.Random(text)
+    values = [1, 2, 1.0, "one", IRI("x:a"), IRI("x:b")]
+    for _ in range(12):
+        space = Space()
+        space.insert((IRI(f"x:{choose.choice('ab')}"), IRI(f"x:{choose.choice('pqr')}"), choose.choice(values)) for _ in range(6))
+        subscription = space.subscribe(text, "sparql")
+        rows = [Row(row) for row in subscription.rows()]
+        for _ in range(8):
+            names = choose.sample(subscription.variables, choose.randint(1, len(subscription.variables)))
+            # Often a value that some row has, so that many hold.
+            like = choose.choice(rows) if rows and choose.random() < 0.6 else {}
+            asked = Row({name: like[name] if name in like and choose.random() < 0.8 else choose.choice(values) for name in names})
+
+            holds = any(row.aligned(tuple(asked)) == asked.terms for row in rows)
+
+            assert (subscription.why(asked).total > 0, subscription.why_not(asked).holds) == (holds, holds), (asked, rows)
+            assert bool(subscription.why_not(asked).because) != holds
 
 
 def test_a_group_shows_its_solutions_and_how_many_there_are() -> None:

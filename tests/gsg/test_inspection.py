@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import AsyncIterator
 from xml.etree import ElementTree
@@ -125,6 +126,22 @@ def test_queries_of_one_template_are_said_to_share() -> None:
         assert sharing == {1: 40 - together, together: together}
 
     simulate(work, seed=25)
+
+
+def test_the_picture_of_all_says_which_subscription_has_which_rows() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        first = await peers[1].subscribe("SUBSCRIBE ?y, COUNT(?x) AS ?n { (?x, ^on, ?y) } HAVING COUNT(?x) > 2")
+        alike = [await peers[1].subscribe(f"(?x, ^on, b{at}), (?x, ^color, ?c)") for at in range(40)]
+
+        drawn = peers[1].inside.drawing()
+
+        assert "COUNT(?x) &gt; 2" in drawn
+        assert f">subscription {first.number}<" in drawn
+        assert f">subscription {alike[0].number}<" in drawn
+        # Those that share a network are named in one box, the first of them at least.
+        assert re.search(r">subscriptions (\d+, ){6}…<", drawn)
+
+    simulate(work, seed=26)
 
 
 @pytest.fixture

@@ -86,7 +86,7 @@ def test_a_product_ends_in_the_middle_of_a_transaction_and_nothing_of_it_stays(n
 def test_a_product_is_refused_where_its_facts_are_there_already(name: str) -> None:
     held = Held(*many("p", 200), *many("q", 200), *many("r", 200))
 
-    with pytest.raises(rete.TooManyTokens, match="at most 10,000 are allowed"):
+    with pytest.raises(rete.TooManyTokens, match=r"at most [\d,]+ are allowed"):
         held.watch("product", TREES[name], "x", max_tokens=10_000)
 
     assert held.network.is_empty

@@ -1,0 +1,162 @@
+"""How much a query may look at: a bound on the steps of one transaction, one first answer, or one reading of rows.
+
+A step is a token or fact that a node looks at for another one, whether anything comes of it or not: a product whose pairs a FILTER
+throws away holds nothing, and costs as much as one that keeps them. Where something is computed of each pair, a pair is more steps.
+Nodes count the steps of loops over more than a few (what they have to look at besides is a few times what they hold, which
+:mod:`rete.meter` bounds). A query may make
+
+    half as many steps as it may hold tokens, LEAST at least, and STEPS_EACH more for each token and row that comes or goes
+
+and for its first answer as many more for each fact that it looks at. So whatever grows with what there is or changes is allowed,
+and what grows with the product of two such things is so up to its cap. A query that needs more ends alone, like one that holds too
+much: at once, in the middle of the fact.
+
+Steps of replaying (:meth:`rete.join.Node.replay`) are counted for whoever reads, those of changes by the nodes that make them, as
+these may be of several queries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from .errors import TooManySteps
+from .join import Node, Stopped
+
+if TYPE_CHECKING:
+    from .meter import Meter
+    from .production import ChainEnd
+
+LEAST = 10_000
+"""Steps that every query may make, however few tokens it may hold."""
+STEPS_EACH = 8
+"""Steps for each token, row and fact."""
+COMPUTED = 1
+"""Steps more, for each test and computation that a token passes on its way to where it is kept."""
+UNASKED = 1_024
+"""Steps of one node between two times that it is added up what its queries have made."""
+
+
+def allowed(max_tokens: int, things: int) -> int:
+    """The steps that a query may make for so many tokens, rows and facts."""
+    return max(max_tokens // 2, LEAST) + STEPS_EACH * things
+
+
+def steps_each(node: Node) -> int:
+    """How many steps it is to pass a token on from a node, to nodes that keep none included."""
+    return 1 + sum(
+        (COMPUTED if child.computes else 0) + steps_each(child) - 1
+        for child in node.children
+        if isinstance(child, Node) and not child.remembers
+    )
+
+
+class _Made:
+    """What one node has done in this transaction."""
+
+    __slots__ = ("allowed", "each", "held", "steps")
+
+    def __init__(self, node: Node) -> None:
+        self.steps = 0
+        self.each = steps_each(node)
+        self.held = node.held
+        """Its tokens before."""
+        self.allowed = UNASKED
+        """At how many steps they are added up next."""
+
+
+class Reading:
+    """What one reader looks at; ``problem`` is why it was stopped."""
+
+    __slots__ = ("allowed", "each", "max_tokens", "problem", "rows", "steps", "widest")
+
+    def __init__(self, max_tokens: int) -> None:
+        self.max_tokens = max_tokens
+        self.steps = 0
+        self.widest: dict[Node, int] = {}
+        """The most that each node has looked at for one token: so many facts or tokens there are at least."""
+        self.each: dict[Node, int] = {}
+        self.allowed = allowed(max_tokens, 0)
+        self.rows = 0
+        """Those that it has found."""
+        self.problem: TooManySteps | None = None
+
+
+class Effort:
+    """The steps of one network."""
+
+    __slots__ = ("_meter", "_reading", "_rows", "by_node")
+
+    def __init__(self, meter: Meter) -> None:
+        self._meter = meter
+        self.by_node: dict[Node, _Made] = {}
+        """What nodes have done in this transaction. Bounded by the nodes of the network; emptied at its end."""
+        self._rows: dict[ChainEnd, int] = {}
+        """Of queries that have been asked about: their rows then. Emptied likewise."""
+        self._reading: Reading | None = None
+        """Of a query that is being entered, or is read."""
+
+    def made(self, node: Node, steps: int) -> None:
+        """A node is about to make so many steps. Raises Stopped where all that it serves ends for it."""
+        if self._reading is not None:
+            self.looks(node, steps)  # one that is made just now
+            return
+        made = self.by_node.get(node)
+        if made is None:
+            made = self.by_node[node] = _Made(node)
+        made.steps += steps * made.each
+        if made.steps > made.allowed:
+            made.allowed = made.steps + max(self._meter.tired(node), UNASKED)
+
+    def changed(self, end: ChainEnd) -> int:
+        """How many rows have come or gone since this was asked first in this transaction."""
+        return abs(end.count - self._rows.setdefault(end, end.count))
+
+    @property
+    def reading(self) -> Reading:
+        """Whoever reads now."""
+        assert self._reading is not None, "somebody reads"
+        return self._reading
+
+    def over(self) -> None:
+        """The end of a transaction."""
+        self.by_node.clear()
+        self._rows.clear()
+
+    def of(self, nodes: Iterable[Node]) -> tuple[int, int]:
+        """The steps that some nodes have made in this transaction, and how many tokens they have taken or lost since the first."""
+        steps = changed = 0
+        for node in nodes:
+            made = self.by_node.get(node)
+            if made is not None:
+                steps += made.steps
+                changed += abs(node.held - made.held)
+        return steps, changed
+
+    @contextmanager
+    def of_reading(self, max_tokens: int) -> Iterator[Reading]:
+        """While nodes are replayed for a query that may hold so many tokens, which raises Stopped where it takes too long."""
+        before = self._reading
+        reading = self._reading = Reading(max_tokens)
+        try:
+            yield reading
+        finally:
+            self._reading = before
+
+    def looks(self, node: Node, steps: int) -> None:
+        """Somebody who replays a node, or a node that is made for the query that is being entered, makes so many steps."""
+        reading = self._reading
+        if reading is None:
+            return
+        if node not in reading.each:
+            reading.each[node] = steps_each(node)
+        reading.steps += steps * reading.each[node]
+        if steps > reading.widest.get(node, 0):
+            reading.widest[node] = steps
+        if reading.steps > reading.allowed:
+            has = reading.rows + sum(reading.widest.values()) + sum(one.held for one in reading.widest)
+            reading.allowed = allowed(reading.max_tokens, has)
+            if reading.steps > reading.allowed:
+                reading.problem = TooManySteps(reading.steps, reading.allowed, node)
+                raise Stopped
