@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import dht
 
+from .changes import Held
 from .errors import GsgError, PeerUnreachable
 from .exchange import Channel, Exchange, answer_of, show
 from .holders import Holders
@@ -24,7 +25,7 @@ from .messages import Done, Failed, Message, Publish
 from .model import Tuple
 from .onward import Admitted, Onward, Sending
 from .rendezvous import Rendezvous
-from .replication import Held, Replication
+from .replication import Replication
 from .standbys import StartTask
 
 if TYPE_CHECKING:

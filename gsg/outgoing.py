@@ -14,6 +14,7 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 
+from .changes import Held
 from .errors import GsgError, PeerUnreachable, Refused
 from .exchange import Channel, show
 from .interruptions import AGAIN, BACK_S, FEEDS, Interrupted, Interruptions
@@ -21,7 +22,6 @@ from .kept import Kept
 from .messages import Count, Done, Failed, Happened, Message
 from .posting import AnyFeed, Feed, Subscriber
 from .rendezvous import Rendezvous
-from .replication import Held
 from .room import ALL_BYTES, Room
 from .snapshots import Snapshots
 from .standbys import StartTask

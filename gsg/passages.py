@@ -7,12 +7,13 @@ them hears of them in order.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from .audiences import Audience
+from .audiences import Audience, readers_among
 from .lately import later
 from .messages import After, Event
+from .model import Tuple
 from .posting import Posted, Subscriber
 
 if TYPE_CHECKING:
@@ -51,6 +52,19 @@ class Reaching:
         """What it has yet to meet. What is not asked for any more when that is looked at has no feeds then."""
         self.reached: Reached = {}
         """Set when there is no rest."""
+
+    def meet(self, passes: Callable[[Posted, Tuple, str | None], bool], clock: Callable[[], float], ends_s: float) -> bool:
+        """Try one after the other of what it has yet to meet until the time is over; whether that was all."""
+        items, text, passed, rest = self.event.items, self.event.text, self.passed, self.rest
+        for tried, posted in enumerate(rest, 1):
+            if posted.test is None or passes(posted, items, text):
+                passed.append(posted)
+            if tried < len(rest) and clock() >= ends_s:
+                del rest[:tried]
+                return False
+        reached = fed_by(passed)
+        self.reached = reached if self.audience is None else readers_among(reached, self.audience)
+        return True
 
 
 def fed_by(passed: Iterable[Posted]) -> Reached:

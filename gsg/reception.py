@@ -10,6 +10,7 @@ from functools import partial
 import dht
 
 from . import admission
+from .changes import Change
 from .copies import AskFacts, AskKeys, AskRanges, Buried, Replicate
 from .errors import PeerMisbehaved, PeerUnreachable, Refused
 from .exchange import Channel, Exchange, show
@@ -51,7 +52,7 @@ from .posting import AnyFeed, Feed
 from .quotas import Quotas
 from .rendezvous import Rendezvous
 from .repair import Repair
-from .replication import Change, Replication
+from .replication import Replication
 from .spreading import Spreading
 from .standbys import StartTask
 from .status import Status

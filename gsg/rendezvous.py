@@ -22,6 +22,7 @@ from math import inf
 import dht
 
 from .audiences import Audience, reader_of, readers_among
+from .changes import CallFacts
 from .compiled import CompiledTests, CompileTest
 from .demands import Demand
 from .entries import Entries
@@ -31,7 +32,7 @@ from .gathering import gathered
 from .hashed import Remains, ShortTerm, is_hashed
 from .messages import After, Event, Gap, InsertCondition, Message, Moved, Origin, Snapshot
 from .model import Tuple
-from .passages import Passage, Reached, Reaching, fed_by
+from .passages import Passage, Reached, Reaching
 from .passing import Passing
 from .placement import Load
 from .posting import AnyFeed, EventFeed, Feed, Posted, Stand, StandbyFeed, Subscriber, anchor_key, deltas, key_of
@@ -69,8 +70,7 @@ class Rendezvous:
         self._nth = 0
         """How many there were."""
         self._unfinished: dict[tuple[bytes, int], None] = {}
-        """Publishers and numbers of messages of which some facts have come or gone, and others are to follow. Bounded by the links:
-        one for each (:mod:`gsg.transit`)."""
+        """Messages, by publisher and number, of which only some facts have come or gone: one for each link (:mod:`gsg.transit`)."""
         self.matched = 0
         """Tuples forwarded to subscribers, since the start."""
         self.met = 0
@@ -89,55 +89,29 @@ class Rendezvous:
         stamp: int = 0,
         as_holder: bool = True,
         origin: Origin | None = None,
-        unchanged: list[int] | None = None,
     ) -> int:
-        """Facts come (1) or go (-1) under their places, in the message ``origin``; returns how many changed under their home.
+        """Facts come or go, as in CallFacts; returns how many changed under their home."""
+        return self.publish_until(inf, CallFacts(sign, facts, places, stamp, origin, as_holder))[0]
 
-        ``stamp`` is the time of the change. ``unchanged`` gets the numbers of those that were there already, or had gone.
-        ``as_holder=False``: for the sake of feeds that have not followed their key to its new holder yet.
-        """
-        return self.publish_until(inf, sign, facts, places, stamp, origin, unchanged, as_holder=as_holder)[0]
-
-    def publish_until(
-        self,
-        ends_s: float,
-        sign: int,
-        facts: Sequence[Tuple],
-        places: Sequence[bytes],
-        stamp: int,
-        origin: Origin | None,
-        unchanged: list[int] | None,
-        *,
-        as_holder: bool = True,
-    ) -> tuple[int, int]:
+    def publish_until(self, ends_s: float, call: CallFacts) -> tuple[int, int]:
         """As :meth:`publish`, until the time is over by :attr:`clock`: how many changed under their home, and how many of the facts
         came or went, at least one of several. The rest is to follow, or :meth:`give_up` to be called."""
-        self._says(origin)
-        changed, made = self._change_until(ends_s, sign, facts, places, stamp, unchanged, as_holder=as_holder)
+        self._says(origin := call.origin)
+        changed, made = self._change_until(ends_s, call)
         if origin is not None:
             said = origin.publisher, origin.number
-            if made < len(facts):
+            if made < len(call.facts):
                 self._unfinished[said] = None
             else:
                 self._unfinished.pop(said, None)
                 self.passing.passed(*said)
         return changed, made
 
-    def _change_until(
-        self,
-        ends_s: float,
-        sign: int,
-        facts: Sequence[Tuple],
-        places: Sequence[bytes],
-        stamp: int,
-        unchanged: list[int] | None,
-        *,
-        as_holder: bool,
-    ) -> tuple[int, int]:
-        changed_homes = 0
-        clock, last = self.clock, len(facts) - 1
+    def _change_until(self, ends_s: float, call: CallFacts) -> tuple[int, int]:
+        sign, stamp, unchanged, as_holder = call.sign, call.stamp, call.unchanged, call.as_holder
+        clock, last, changed_homes = self.clock, len(call.facts) - 1, 0
         variants, change_all = self.held.variants, self.held.change_all
-        for number, (fact, positions) in enumerate(zip(facts, places, strict=True)):
+        for number, (fact, positions) in enumerate(zip(call.facts, call.places, strict=True)):
             if as_holder and self.moved:
                 self.keep(keys_at(fact, positions))
             tell = self._changed if type(fact) is tuple and not variants else self._changed_for_some
@@ -145,11 +119,11 @@ class Rendezvous:
             for key in change_all(fact, positions, sign, stamp):
                 changed_homes += key[1] == HOME
                 tell(key, fact, sign, stamp)
-            if unchanged is not None and changed_homes == before and HOME in positions:
+            if changed_homes == before and HOME in positions:
                 unchanged.append(number)
             if number < last and clock() >= ends_s:
                 return changed_homes, number + 1
-        return changed_homes, len(facts)
+        return changed_homes, last + 1
 
     def give_up(self, origin: Origin | None) -> None:
         """The rest of what a message says does not come; whoever waits for it asks in vain, as for what was never sent."""
@@ -235,15 +209,9 @@ class Rendezvous:
 
     def go_on(self, reaching: Reaching, ends_s: float) -> bool:
         """Look at more of what an event meets; whether that was all."""
-        looked_at = self._meet(reaching.event, reaching.rest, reaching.passed, ends_s)
-        if looked_at < len(reaching.rest):
-            del reaching.rest[:looked_at]
+        if not reaching.meet(self.tests.passes, self.clock, ends_s):
             return False
-        reached = fed_by(reaching.passed)
-        if reaching.audience is not None:
-            reached = readers_among(reached, reaching.audience)
-        reaching.reached = reached
-        self._has_reached(reaching.publisher, reaching.event, reaching.positions, reached, len(reaching.passed))
+        self._has_reached(reaching.publisher, reaching.event, reaching.positions, reaching.reached, len(reaching.passed))
         return True
 
     def _meeting(self, items: Tuple, positions: Container[int] | None) -> list[Posted]:
@@ -253,18 +221,6 @@ class Rendezvous:
         if self._everywhere.size and (positions is None or HOME in positions):
             meeting.extend(self._everywhere.meeting(items, is_event=True))
         return meeting
-
-    def _meet(self, event: Event, meeting: Sequence[Posted], passed: list[Posted], ends_s: float) -> int:
-        """Try one after the other until the time is over; returns how many were tried, and adds those that the event passed."""
-        items, text, clock = event.items, event.text, self.clock
-        tried = 0
-        for posted in meeting:
-            tried += 1
-            if posted.test is None or self.tests.passes(posted, items, text):
-                passed.append(posted)
-            if tried < len(meeting) and clock() >= ends_s:
-                break
-        return tried
 
     def _has_reached(self, publisher: bytes, event: Event, positions: Iterable[int] | None, reached: Reached, met: int) -> None:
         """All that an event meets was looked at."""

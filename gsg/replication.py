@@ -23,8 +23,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from itertools import islice
 from math import inf
 from typing import TypeAlias
@@ -33,6 +32,7 @@ import dht
 from dht.lateness import AwakeClock, late_s
 
 from .audiences import audiences_of
+from .changes import CallFacts, Change, Held
 from .copies import Buried, Replicate
 from .errors import GsgError, PeerUnreachable, Refused
 from .exchange import ANSWER_TIMEOUT_S, Answer, Channel, Exchange, Leaving, LinkBroke, show
@@ -72,43 +72,6 @@ Sent: TypeAlias = "dict[dht.Contact, tuple[Copy, list[asyncio.Future[Answer]]]]"
 """What each was told, and the answers that are to come from it, or came."""
 Have: TypeAlias = dict[bytes, dict[int, bytes]]
 """By the id of each holder that has confirmed: numbers of facts, and the positions under which it has them."""
-
-
-@dataclass(slots=True)
-class Held:
-    """A change that this peer has made; :attr:`everywhere` adds what other holders know better."""
-
-    changed: int
-    """How many facts changed under their position 0."""
-    latest: int
-    """The latest time that is known here."""
-    behind: list[int]
-    """Those that did not, here or at another holder, by number, because the contrary has happened later."""
-    unchanged: list[int] = field(default_factory=list)
-    """Those, by number, that were under their position 0 as they were to be already."""
-    everywhere: Callable[[], Awaitable[None]] | None = None
-    """Waits until our disk and all other holders have it; raises PeerUnreachable or Refused. None where there are none of them."""
-
-
-class Change:
-    """Facts of one message that come (1) or go (-1) here, at one stretch or in slices between which others have their turn."""
-
-    __slots__ = ("behind", "changed", "facts", "made", "origins", "places", "sign", "stamp", "unchanged")
-
-    def __init__(
-        self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes], stamp: int, origins: Sequence[tuple[range, Origin | None]]
-    ) -> None:
-        self.sign = sign
-        self.facts = facts
-        self.places = places
-        self.stamp = stamp
-        self.origins = origins
-        self.made = 0
-        """How many of the facts were looked at."""
-        self.changed = 0
-        self.behind: set[int] = set()
-        self.unchanged: list[int] = []
-        """As in Held."""
 
 
 class Replication:
@@ -164,11 +127,10 @@ class Replication:
             taken = [number for number in rest if number not in late] if late else rest
             if begin and not rest:
                 continue
-            same: list[int] = []
-            theirs = [facts[number] for number in taken], [places[number] for number in taken]
-            changed, made = self._rendezvous.publish_until(ends_s, sign, *theirs, stamp, origin, same)
+            call = CallFacts(sign, [facts[number] for number in taken], [places[number] for number in taken], stamp, origin)
+            changed, made = self._rendezvous.publish_until(ends_s, call)
             change.changed += changed
-            change.unchanged += [taken[number] for number in same]
+            change.unchanged += [taken[number] for number in call.unchanged]
             if made < len(taken):
                 change.made = taken[made]
                 change.behind.update(number for number in late if number < change.made)

@@ -6,11 +6,13 @@ A peer that does not trace has the plain ones, so it pays nothing for what other
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from math import inf
 from pathlib import Path
 
 from .audiences import Audience
+from .changes import CallFacts
 from .compiled import CompileTest
 from .exchange import Exchange
 from .features import HOME
@@ -107,31 +109,21 @@ class TracedRendezvous(Rendezvous):
         super().__init__(compile_test)
         self._recorder = recorder
 
-    def _change_until(
-        self,
-        ends_s: float,
-        sign: int,
-        facts: Sequence[Tuple],
-        places: Sequence[bytes],
-        stamp: int,
-        unchanged: list[int] | None,
-        *,
-        as_holder: bool,
-    ) -> tuple[int, int]:
+    def _change_until(self, ends_s: float, call: CallFacts) -> tuple[int, int]:
         """As without tracing, fact by fact."""
         at_us = self._recorder.now_us()
-        what = What.INSERT if sign > 0 else What.RETRACT
-        role = Role.RENDEZVOUS if as_holder else Role.FORMER
+        what = What.INSERT if call.sign > 0 else What.RETRACT
+        role = Role.RENDEZVOUS if call.as_holder else Role.FORMER
         changed_homes = 0
-        for number, (fact, positions) in enumerate(zip(facts, places, strict=True)):
+        for number, (fact, positions) in enumerate(zip(call.facts, call.places, strict=True)):
             if not positions:
                 # Nothing of it is here: it was sorted out for others (handover.py).
                 continue
             met, matched = self.met, self.matched
-            changed, _ = super()._change_until(inf, sign, [fact], [positions], stamp, None, as_holder=as_holder)
+            changed, _ = super()._change_until(inf, replace(call, facts=[fact], places=[positions], unchanged=[]))
             changed_homes += changed
-            if unchanged is not None and not changed and HOME in positions:
-                unchanged.append(number)
+            if not changed and HOME in positions:
+                call.unchanged.append(number)
             self._recorder.add(
                 Record(
                     at_us,
@@ -139,7 +131,7 @@ class TracedRendezvous(Rendezvous):
                     role,
                     fact,
                     positions=list(positions),
-                    stamp_us=_number(stamp),
+                    stamp_us=_number(call.stamp),
                     changed=bool(changed) if HOME in positions else None,
                     matched=self.met - met,
                     forwarded=self.matched - matched,
@@ -147,7 +139,7 @@ class TracedRendezvous(Rendezvous):
             )
             if self.clock() >= ends_s:
                 return changed_homes, number + 1
-        return changed_homes, len(facts)
+        return changed_homes, len(call.facts)
 
     def _has_reached(self, publisher: bytes, event: Event, positions: Iterable[int] | None, reached: Reached, met: int) -> None:
         """As without tracing."""
