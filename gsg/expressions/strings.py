@@ -15,7 +15,8 @@ from ..model import Literal, Term, literal
 from .comparing import boolean
 from .errors import ExpressionError
 from .numbers import numeric
-from .patterns import BadPattern, compiled, replacement
+from .pattern_syntax import BadPattern
+from .patterns import compiled, replacement
 
 LANGUAGE = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*")
 

@@ -6,6 +6,7 @@ patterns.py's sibling translating.py and in modifiers.py, and nowhere else.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -325,15 +326,15 @@ _OPERATORS: dict[str, Callable[[Reader, Any, Special], Expression]] = {
 }
 
 
-class Special:
-    """What an expression may hold where it stands; by default neither an aggregate nor EXISTS."""
+class Special(ABC):
+    """What an expression may hold where it stands; by default no aggregate."""
 
     def variable(self, name: str) -> Expression:
         return Name(name)
 
+    @abstractmethod
     def names(self) -> tuple[str, ...]:
         """The variables of the solution."""
-        return ()
 
     def aggregate(self, part: Any) -> Expression:
         name = kind_of(part).removeprefix("Aggregate_")
@@ -341,5 +342,6 @@ class Special:
             f"the aggregate {name.upper()} may not stand here; expected it in SELECT, HAVING or ORDER BY, and not in another"
         )
 
+    @abstractmethod
     def exists(self, part: Any, *, negated: bool) -> Expression:
-        raise Unsupported("EXISTS is not supported here; expected it in FILTER, BIND, SELECT or HAVING")
+        """An EXISTS inside the expression."""

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from gsg.expressions import patterns
 from gsg.expressions.errors import ExpressionError
-from gsg.expressions.patterns import BadPattern, compiled, replacement
+from gsg.expressions.pattern_syntax import BadPattern
+from gsg.expressions.patterns import compiled, replacement
 
 LONGEST = 1_000
 

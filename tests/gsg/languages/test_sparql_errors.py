@@ -87,7 +87,6 @@ def test_places_count_the_characters_that_the_user_wrote() -> None:
         ("SELECT * { GRAPH ?g { ?s ?p ?o } }", "GRAPH"),
         ("SELECT * { SERVICE <s> { ?s ?p ?o } }", "SERVICE"),
         ("SELECT * { ?s ?p ?o FILTER(:f(?o)) }", "the function <http://example.org/f>"),
-        ("SELECT DISTINCT ?s { ?s :p ?o } ORDER BY ?o LIMIT 3", "SELECT DISTINCT with LIMIT or OFFSET"),
         ("SELECT * { ?s (DISTINCT(:p)) ?o }", "DISTINCT(...) in a property path"),
     ],
 )
