@@ -209,12 +209,15 @@ class Statements(Cut):
             if self._begins:
                 while found := _BLANK.match(text, self.at):
                     self.at = found.end()
-                if self.at == len(text) or (not last and _may_begin(text, self.at)):
+                if self.at == len(text):
                     break
-                if found := _ALONE.match(text, self.at, self.at + _ALONE_BYTES):
-                    self.at = found.end()
-                    ends.append(self.at)
-                    continue
+                if text[self.at] in b"PpBb#\xef":
+                    if not last and _may_begin(text, self.at):
+                        break
+                    if found := _ALONE.match(text, self.at, self.at + _ALONE_BYTES):
+                        self.at = found.end()
+                        ends.append(self.at)
+                        continue
                 self._begins = False
             found = token(text, self.at)
             if found is None:

@@ -41,7 +41,7 @@ _SKIPPED = re.compile(rb"\s*(?:#[^\r\n]*[\r\n]\s*)*")
 _TURTLE_BEGINS = re.compile(rb"@?(?:prefix|base)\b", re.IGNORECASE)
 _SCRIPT_BEGINS = re.compile(rb"(?:INSERT|DELETE|NOTIFY)\s*\{", re.IGNORECASE)
 _XML_BEGINS = re.compile(rb"<\?xml|<rdf:|<!DOCTYPE", re.IGNORECASE)
-_DIRECTIVE = re.compile(rb"\s*(?:#[^\r\n]*[\r\n]\s*)*@?(prefix|base)(?:\s+([^\s:]*):)?", re.IGNORECASE)
+_DECLARED = re.compile(rb"(?:@|\b)(?:prefix\s+([^\s:<>]*):|base\s*<)", re.IGNORECASE)
 
 
 class Triples:
@@ -165,16 +165,14 @@ class Triples:
         return [triple for triple, problem in zip(found, problems, strict=True) if not problem]
 
     def _forget_declared(self, text: bytes) -> None:
-        """What a directive with a mistake would have declared is not what it was before: names under it would be other names."""
-        found = _DIRECTIVE.match(text) if self._turtle else None
-        if found is None:
-            return
-        if found[1].lower() == b"base":
-            self._base = None
-        elif found[2] is not None:
-            name = found[2].decode("utf-8", "replace")
-            self._prefixes.pop(name, None)
-            self._declarations.pop(f"{name}:".encode(), None)
+        """What a statement with a mistake would have declared is not what it was before: names under it would be other names."""
+        for found in _DECLARED.finditer(text) if self._turtle else ():
+            if found[1] is None:
+                self._base = None
+            else:
+                name = found[1].decode("utf-8", "replace")
+                self._prefixes.pop(name, None)
+                self._declarations.pop(f"{name}:".encode(), None)
 
     def _of_iri(self, iri: str, why: str) -> str:
         if "no scheme" not in why.lower():

@@ -183,6 +183,12 @@ def test_a_prefix_whose_new_meaning_has_a_mistake_has_none() -> None:
     assert [error.line for error in left_out] == [3, 4]
 
 
+def test_nor_has_one_whose_declaration_goes_with_a_mistake_before_it() -> None:
+    made, left_out = read_leniently("@prefix : <x:one/> .\n@prefix b: <x:b/>\n@prefix : <x:two/> .\n:a :p 1 .\n<x:a> <x:p> 2 .")
+
+    assert (made, [error.line for error in left_out]) == ([(x("a"), x("p"), 2)], [3, 4])
+
+
 def test_a_base_with_a_mistake_leaves_none() -> None:
     made, left_out = read_leniently("@base <x:b c> .\n<a> <x:p> 1 .\n<x:a> <x:p> 2 .", base=BASE)
 
