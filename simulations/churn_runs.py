@@ -32,6 +32,8 @@ from .workload import COMMON_MIX, POSITIONS, Synthetic, check_subscriptions, par
 MAX_RUNS = 1_000
 MOST_RUNS = 0.9
 """A quantile that some tens of runs can tell; what the worst of all runs is hangs on how many there are."""
+MUCH = 0.25
+"""Of all matches: so much is lost at once where a hot key is."""
 USUAL_REPLICAS = (1, 2, 3, 5, 8)
 """As far as there are peers to hold a key."""
 USUAL_SHARE = 0.2
@@ -132,6 +134,8 @@ class Mean:
     """Matches lost after one epoch, with hand-over: the same in the mean, less surely where they meet under few keys."""
     most_runs_with: Interval
     """What MOST_RUNS of the runs do not exceed of that."""
+    badly_with: Interval
+    """The share of runs that lose MUCH of all matches, or more."""
     last_with: Interval
     """Lost after all epochs."""
     last_without: Interval
@@ -227,6 +231,7 @@ def means_of(losses: Sequence[Losses]) -> list[Mean]:
                 first_closest_alone=share_of([one.closest_alone for one in first], apart),
                 first_matches_with=share_of([one.matches_with_hand_over for one in first], apart),
                 most_runs_with=quantile_of([one.matches_with_hand_over for one in first], MOST_RUNS),
+                badly_with=share_of([float(one.matches_with_hand_over >= MUCH) for one in first], len(first)),
                 last_with=share_of([one.with_hand_over for one in last], apart),
                 last_without=share_of([one.without for one in last], apart),
                 copies_moved=mean_of(_by_run(some)),
@@ -346,8 +351,8 @@ def _tables(means: Sequence[Mean], met: dict[str, Meeting]) -> list[Shown]:
         ("hand-over", lambda mean: mean.first_with.percent()),
         ("matches", lambda mean: mean.first_matches_with.percent()),
         (f"{MOST_RUNS:.0%} of runs", lambda mean: mean.most_runs_with.percent()),
+        ("runs lose 1/4", lambda mean: mean.badly_with.percent()),
         ("without", lambda mean: mean.first_without.percent()),
-        ("closest alone", lambda mean: mean.first_closest_alone.percent()),
     ]
     if any(meeting.unposted for meeting in met.values()):
         first.append(("not posted", lambda mean: _unposted(met[mean.strategy])))
@@ -365,6 +370,7 @@ _SETTING: list[tuple[str, Callable[[Mean], str]]] = [
 ]
 _LAST = [
     *_SETTING,
+    ("closest alone", lambda mean: mean.first_closest_alone.percent()),
     ("hand-over, end", lambda mean: mean.last_with.percent()),
     ("without, end", lambda mean: mean.last_without.percent()),
     ("moved", lambda mean: str(mean.copies_moved)),
@@ -375,8 +381,9 @@ _NOTES = (
     "before, facts published to the r closest after. hand-over, without: the share of keys, and so of matches, lost after "
     "the first epoch, in the mean, where keys are handed over to whoever is closest by then, and where they stay; matches: "
     f"with hand-over, the share of matches themselves, many of which meet under few keys; {MOST_RUNS:.0%} of runs: what so "
-    "many of the runs do not exceed of that; closest alone: without, where facts go to the closest peer only; end: after "
-    "all epochs, with nothing posted anew; moved: holders that had to be given a key, per key and epoch; not posted: "
-    "matches of subscriptions that find no key, on top of all else. In brackets are 95 % intervals, by the spread between "
-    "runs. Of nothing lost it is said in how many sets of holders that share no peer, and what share that leaves possible."
+    "many of the runs do not exceed of that; runs lose 1/4: how many runs lose a quarter of all matches or more, as where a "
+    "hot key is lost; closest alone: without, where facts go to the closest peer only; end: after all epochs, with nothing "
+    "posted anew; moved: holders that had to be given a key, per key and epoch; not posted: matches of subscriptions that "
+    "find no key, on top of all else. In brackets are 95 % intervals, by the spread between runs. Of nothing lost it is "
+    "said in how many sets of holders that share no peer, and what share that leaves possible."
 )

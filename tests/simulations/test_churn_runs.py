@@ -117,7 +117,7 @@ def test_a_run_that_loses_nothing_is_shown_as_well(tmp_path: Path) -> None:
     told = findings.tables[0].cells[0][3:]
     assert all(re.fullmatch(r"0 of \d+, below [\d.]+%", cell) for cell in (told[0], told[1], *told[3:]))
     assert told[2] == "0%"
-    assert findings.tables[1].cells[0][5] == "0"
+    assert findings.tables[1].cells[0][6] == "0"
 
 
 @pytest.mark.parametrize(
@@ -155,3 +155,4 @@ def test_what_most_runs_lose_is_of_the_same_matches_as_the_mean_beside_it() -> N
     assert mean.first_matches_with.value == pytest.approx(np.mean(runs))
     assert mean.most_runs_with.value == runs[26]
     assert mean.most_runs_with.value > mean.first_matches_with.value
+    assert mean.badly_with.value == sum(lost >= 0.25 for lost in runs) / 30

@@ -6,6 +6,8 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -155,3 +157,56 @@ def test_package_says_how_to_run_it(tmp_path: Path) -> None:
 
     assert ran.exit_code == 0
     assert f"spark-submit --master MASTER --py-files {tmp_path}/ours.zip {tmp_path}/gsg_simulate.py load-balance" in ran.output
+
+
+@pytest.mark.parametrize("place", ["s3://bucket/a/b", "gs://bucket", "dbfs:/a", "hdfs:///a", "abfss://box@account.example.org/a"])
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (("load-balance", "--out"), "--out {}"),
+        (("churn", "--out"), "--out {}"),
+        (("routing", "--out"), "--out {}"),
+        (("dissemination", "--out"), "--out {}"),
+        (("replay", "(?x, p, ?y)", "--events", "t.tsv", "--out"), "--out {}"),
+        (("load-balance", "--out", "out", "--events"), "--events {}"),
+        (("load-balance", "--out", "out", "--trace"), "--trace {}"),
+        (("replay", "(?x, p, ?y)", "--events"), "--events {}"),
+        (("package",), "FILE {}"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+def test_a_place_of_another_file_system_is_refused_before_any_work(
+    asked: tuple[str, ...], told: str, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("simulations.spark.session", None)
+
+    ran = simulate(*asked, place)
+
+    assert ran.exit_code == 2
+    assert ran.stderr.startswith(
+        f"gsg: {told.format(place)} is on another file system; expected a path of the machine that drives the run"
+    )
+    assert ran.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_start_of_spark_is_told_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from simulations.errors import NoSpark
+
+    said: list[str] = []
+
+    @contextmanager
+    def bar() -> Iterator[tuple[Callable[[str], None], Callable[[int, int], None]]]:
+        yield said.append, lambda done, of: None
+
+    def session(*_: object, **__: object) -> None:
+        said.append("(starts)")
+        raise NoSpark("it does not start")
+
+    monkeypatch.setattr("gsg.cli.simulate_load_balance.bar", bar)
+    monkeypatch.setattr("simulations.spark.session", session)
+
+    simulate("load-balance", *SMALL, out=tmp_path)
+
+    assert said == ["starting Spark", "(starts)"]
