@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from itertools import chain, pairwise
 from typing import TypeAlias
 
+from .copies import Buried, Replicate
 from .errors import BadTerm, PeerMisbehaved, Refused
-from .messages import After, Flash, Publish, Replicate
-from .model import MAX_ARITY, MAX_NESTING, Compound, List, Term, Tuple, Variable
+from .hashed import LONG_BYTES, Remains, ShortTerm, remains_of, size_of
+from .messages import After, Flash, Publish
+from .model import MAX_ARITY, MAX_NESTING, Compound, List, Variable
 from .passing import NAMED
 from .sizes import MAX_TUPLE_BYTES, PART_BYTES, size_bytes
 from .together import RUN_CALLS
@@ -23,7 +25,7 @@ MAX_PUBLISHED_BYTES = 2 * PART_BYTES
 MAX_NAMED = NAMED + 1
 """Rendezvous that a message says come before it: one more where it was passed on, that is the one it was passed on by."""
 
-Published: TypeAlias = Publish | Flash | Replicate
+Published: TypeAlias = Publish | Flash | Replicate | Buried
 
 
 def check(sender: bytes, message: Published, frame_bytes: int) -> None:
@@ -38,9 +40,9 @@ def check(sender: bytes, message: Published, frame_bytes: int) -> None:
         _check_author(sender, message.origin.publisher, message.origin.after, forwarded=message.forwarded)
     if frame_bytes > MAX_PUBLISHED_BYTES:
         raise Refused(f"a message of {frame_bytes} bytes of tuples; expected at most {MAX_PUBLISHED_BYTES}: cut it")
-    tuples = [event.items for event in message.events] if isinstance(message, Flash) else message.facts
+    tuples: Sequence[Remains] = [event.items for event in message.events] if isinstance(message, Flash) else message.facts
     _check_tuples(tuples, message.places, are_facts=not isinstance(message, Flash))
-    if isinstance(message, Replicate):
+    if isinstance(message, (Replicate, Buried)):
         _check_changes(message)
     elif isinstance(message, Publish):
         if abs(message.sign) != 1:
@@ -49,10 +51,12 @@ def check(sender: bytes, message: Published, frame_bytes: int) -> None:
             raise Refused(f"a change at stamp {message.stamp}; expected microseconds since 1970")
         if message.parts:
             _check_parts(message)
-    if frame_bytes > MAX_TUPLE_BYTES:
+    if isinstance(message, Buried):
+        _check_remains(message.facts)
+    elif frame_bytes > MAX_TUPLE_BYTES:
         for items in tuples:
             try:
-                size_bytes(items)
+                size_bytes(items)  # type: ignore[arg-type]  # no hashes: that were Buried
             except BadTerm as error:
                 raise Refused(str(error)) from None
 
@@ -78,7 +82,7 @@ def _check_parts(message: Publish) -> None:
         raise Refused(f"a part that comes after those of more than {MAX_NAMED} rendezvous; expected at most so many")
 
 
-def _check_changes(message: Replicate) -> None:
+def _check_changes(message: Replicate | Buried) -> None:
     columns = (message.signs, message.stamps, message.audiences or message.facts)
     if any(len(column) != len(message.facts) for column in columns):
         raise Refused("changes in columns of different lengths; expected a sign and a stamp for each fact")
@@ -88,7 +92,15 @@ def _check_changes(message: Replicate) -> None:
         raise Refused(f"a change at stamp {min(message.stamps)}; expected microseconds since 1970")
 
 
-def _check_tuples(tuples: Sequence[Tuple], places: Sequence[bytes], *, are_facts: bool) -> None:
+def _check_remains(remains: Sequence[Remains]) -> None:
+    for each in remains:
+        if remains_of(each) is not each:
+            raise Refused(
+                f"a tombstone of {size_of(each)} bytes; expected hashes in the place of constants over {LONG_BYTES} bytes"
+            )
+
+
+def _check_tuples(tuples: Sequence[Remains], places: Sequence[bytes], *, are_facts: bool) -> None:
     """Raise Refused unless each tuple is one, and comes under positions that it has."""
     if len(tuples) != len(places):
         raise Refused(f"{len(tuples)} tuples with {len(places)} places; expected as many")
@@ -104,14 +116,14 @@ def _check_tuples(tuples: Sequence[Tuple], places: Sequence[bytes], *, are_facts
         _check_nested([item for item in items if type(item) in _LOOKED_INTO], are_facts=are_facts)
 
 
-def _check_nested(level: list[Term], *, are_facts: bool) -> None:
+def _check_nested(level: list[ShortTerm], *, are_facts: bool) -> None:
     # Level by level, not by recursion: nesting is the sender's choice.
     depth = 0
     while level:
         depth += 1
         if depth > MAX_NESTING:
             raise Refused(f"terms more than {MAX_NESTING} deep in each other; expected less")
-        inside: list[Term] = []
+        inside: list[ShortTerm] = []
         for item in level:
             if type(item) is Variable:
                 if are_facts:

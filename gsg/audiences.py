@@ -102,7 +102,7 @@ def restricted_each(facts: Sequence[Tuple], audiences: Sequence[Audience | None]
     ]
 
 
-def audiences_of(facts: Sequence[Tuple]) -> list[Audience | None]:
+def audiences_of(facts: Sequence[tuple[object, ...]]) -> list[Audience | None]:
     """Who may read each of the facts; nothing at all where all are for everybody."""
     if _PLAIN.issuperset(map(type, facts)):
         return []

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING
 
 import dht
 
+from .copies import AskFacts
 from .errors import GsgError, PeerUnreachable, Refused
 from .exchange import Channel, Exchange, show
 from .features import Key
 from .holders import Holders
-from .messages import AskFacts, Done
+from .messages import Done
 from .posting import AnyFeed, Feed
 from .rendezvous import Rendezvous
 from .standbys import StartTask

@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
+from .hashed import Remains, remains_of
 from .journal import GROUP_FACTS, Group
-from .model import Tuple
 
 SPARE = 100_000
 """Marks by which the log may be heavier than twice what holds: a small one is not worth it. Some 4 MiB."""
@@ -35,10 +35,10 @@ class Cleaning:
         """What the log weighs when it is to be seen how much of it holds."""
         self._until = 0
         """The last group of those that are cleaned; 0 while none are."""
-        self._anew: Iterator[Tuple] | None = None
+        self._anew: Iterator[Remains] | None = None
         """Where all facts are written once more from memory, those that are left."""
-        self._written: set[Tuple] = set()
-        """Facts that were written since the cleaning began. Limit: those that there were and are since then."""
+        self._written: set[Remains] = set()
+        """What would remain of the facts that were written since the cleaning began. Limit: those that there were and are."""
 
     def wants(self, weight: int, newest: int) -> bool:
         """Whether the oldest groups are to be looked at before the next write, of a log that weighs this."""
@@ -53,12 +53,12 @@ class Cleaning:
         """Whether all facts are being written once more, since those of some group cannot be read any more."""
         return self._anew is not None
 
-    def begin_anew(self, facts: Iterable[Tuple], newest: int) -> None:
+    def begin_anew(self, facts: Iterable[Remains], newest: int) -> None:
         """Write all these facts once more, and let all groups up to this one go."""
         self._until, self._anew = newest, iter(facts)
         self._written.clear()
 
-    def anew(self) -> tuple[int, list[Tuple]]:
+    def anew(self) -> tuple[int, list[Remains]]:
         """The next of them, and up to which number groups go with them."""
         assert self._anew is not None, "it has begun"
         some = list(islice(self._anew, GROUP_FACTS))
@@ -69,8 +69,8 @@ class Cleaning:
         """How many old facts are to be looked at beside so many that wait to be written."""
         return min(FACTS_A_FACT * waiting + FACTS_A_WRITE, GROUP_FACTS)
 
-    def left(self, facts: Iterable[Tuple]) -> list[Tuple]:
-        """Of the facts of the oldest groups those that are to be written again."""
+    def left(self, facts: Iterable[Remains]) -> list[Remains]:
+        """Of the facts of the oldest groups, or what remains of them, those that are to be written again."""
         return [fact for fact in dict.fromkeys(facts) if fact not in self._written]
 
     def written(self, group: Group) -> None:
@@ -81,4 +81,4 @@ class Cleaning:
             self._until, self._anew = 0, None
             self._written.clear()
         else:
-            self._written.update([fact for fact, _ in group.rows])
+            self._written.update([remains_of(fact) for fact, _ in group.rows])

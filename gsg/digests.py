@@ -17,8 +17,9 @@ from typing import TypeAlias
 
 import dht
 
-from .entries import Entries, with_gone
+from .entries import Entries
 from .features import Key
+from .tombstones import with_gone
 
 RANGES = 256
 """Into so many ranges the keys are cut, by the first byte."""
@@ -64,7 +65,7 @@ class Digests:
         theirs: dict[int, tuple[Holders, list[Ranges] | None]] = {}
         for each in keys:
             before = known.get(each)
-            digest, gone = held.digest(each), held.gone(each)
+            digest, gone = held.digest(each), held.buried.digest(each)
             is_here = digest != 0 or held.knows(each)
             if before is None and not is_here:
                 self.strays.pop(each, None)
@@ -100,7 +101,7 @@ class Digests:
         """Tombstones came under a key, or were forgotten."""
         for period in {*now, *before}:
             difference = point * (now.get(period, 0) - before.get(period, 0))
-            if period < self._held.since or not difference:
+            if period < self._held.buried.since or not difference:
                 continue
             for holder in holders:
                 if holder.id != self._own:

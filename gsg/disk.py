@@ -37,9 +37,9 @@ from .database import APPLICATION, FORMAT, INSERT, UNREADABLE, connect, make_tab
 from .directory import Directory
 from .errors import BadData, reason
 from .framing import Said, is_sound_group, sum_of_group
+from .hashed import Remains, remains_of
 from .high_water import HighWater
 from .journal import Group
-from .model import Tuple
 from .old_formats import convert
 from .records import MAX_CLOCK, Row, records, rows_of
 from .salvage import Damage, DamagedGroup, said_of, sound_groups, write_anew
@@ -301,13 +301,14 @@ class Disk:
 
     def facts(self) -> Iterator[list[Row]]:
         """All facts with their marks as they were written last, READ_ROWS at a time or some more."""
-        seen: set[Tuple] = set()
+        seen: set[Remains] = set()
         some: list[Row] = []
         try:
             for found in self._opened.execute("SELECT number, clock, weight, sum, rows FROM groups ORDER BY number DESC"):
                 for row in self._rows(*found):
-                    if row[0] not in seen:
-                        seen.add(row[0])
+                    remains = remains_of(row[0])
+                    if remains not in seen:
+                        seen.add(remains)
                         if row[1]:
                             some.append(row)
                 if len(some) >= READ_ROWS:
@@ -318,19 +319,19 @@ class Disk:
         if some:
             yield some
 
-    def oldest(self, facts: int) -> tuple[int, list[Tuple]]:
-        """The facts of the oldest groups, so many or those of one group, and the number of the last of these groups.
+    def oldest(self, facts: int) -> tuple[int, list[Remains]]:
+        """What would remain of the facts of the oldest groups, so many or those of one group, and the last group's number.
 
         Raises DamagedGroup.
         """
-        until, found = 0, list[Tuple]()
+        until, found = 0, list[Remains]()
         with contextlib.closing(
             self._opened.execute("SELECT number, clock, weight, sum, rows FROM groups ORDER BY number")
         ) as groups:
             for expected, group in enumerate(groups, self._oldest):
                 if group[0] != expected:
                     raise DamagedGroup(f"{self.path} is damaged: group {expected} is missing")
-                some = [fact for fact, _ in self._rows(*group)]
+                some = [remains_of(fact) for fact, _ in self._rows(*group)]
                 if found and len(found) + len(some) > facts:
                     break
                 found += some

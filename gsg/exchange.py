@@ -19,8 +19,9 @@ from typing import TypeAlias, TypeVar
 import dht
 from dht.lateness import Timer, late_s
 
+from .copies import Differ
 from .errors import Elsewhere, PeerMisbehaved, PeerUnreachable, Refused
-from .messages import Differ, Done, Failed, Loads, Message, NotHere, PeerStatus, decode, encode
+from .messages import Done, Failed, Loads, Message, NotHere, PeerStatus, decode, encode
 
 log = logging.getLogger(__name__)
 

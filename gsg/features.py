@@ -18,13 +18,15 @@ import msgspec
 
 import rete
 
+from .hashed import Remains, ShortTerm, short
 from .model import Term, Tuple, Variable
 
 Template: TypeAlias = rete.Template[Term]
 """The definition of an alpha memory over terms."""
 
-Key: TypeAlias = tuple[int, int, Term]
-"""A feature: arity, position and the constant there. It stands for its key wherever no peer has to be found."""
+Key: TypeAlias = tuple[int, int, ShortTerm]
+"""A feature: arity, position and the constant there. It stands for its key wherever no peer has to be found, for longer than there
+is a tuple that has it: so a long constant is its hash there (:mod:`gsg.hashed`)."""
 
 HOME = 0
 """The position whose rendezvous speaks for a tuple where only one may."""
@@ -43,12 +45,18 @@ def positions(items: Tuple) -> tuple[int, ...]:
     return tuple(position for position, item in enumerate(items) if type(item) is not Variable)
 
 
-def keys_at(items: Tuple, positions: bytes) -> list[Key]:
+def keys_at(items: Remains, positions: bytes) -> list[Key]:
     """The features at some positions of a tuple."""
     arity = len(items)
-    return [(arity, position, items[position]) for position in positions]
+    return [(arity, position, short(items[position])) for position in positions]
 
 
-def key(arity: int, position: int, constant: Term) -> bytes:
+def short_key(feature: Key) -> Key:
+    """A feature, where its constant may be a long one."""
+    arity, position, constant = feature
+    return arity, position, short(constant)
+
+
+def key(arity: int, position: int, constant: ShortTerm) -> bytes:
     """The 160-bit key of a feature, by which the overlay finds its rendezvous."""
-    return sha1(_encode((arity, position, constant)), usedforsecurity=False).digest()
+    return sha1(_encode((arity, position, short(constant))), usedforsecurity=False).digest()

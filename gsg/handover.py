@@ -38,7 +38,7 @@ from .rendezvous import Rendezvous
 from .replication import Replication
 from .restoring import Lost, Restored, Restoring
 from .standbys import StartTask
-from .telling import CHUNK_FACTS, SOON_S, Outcome, Telling, differing, replicate
+from .telling import CHUNK_FACTS, SOON_S, Copy, Outcome, Telling, differing, replicate
 
 log = logging.getLogger(__name__)
 
@@ -340,15 +340,17 @@ class Handover:
 
     async def _give_back(self, holder: dht.Contact, facts: list[tuple[Tuple, bytes, int]]) -> Outcome:
         """See to it that a holder has facts under keys that were lost."""
-        places = [place for _, place, _ in facts]
         if holder.id == self._own.id:
-            given, stamps = [fact for fact, _, _ in facts], [stamp for _, _, stamp in facts]
+            given, places, stamps = (
+                [fact for fact, _, _ in facts],
+                [there for _, there, _ in facts],
+                [stamp for _, _, stamp in facts],
+            )
             self._rendezvous.take_over([1] * len(facts), given, places, stamps)
             self._flush()
             return Outcome.CONFIRMED
-        history = [(1, fact, stamp) for fact, _, stamp in facts]
         return await self._telling.carry_out(
-            holder, lambda: self._confirmed(holder, replicate(self._exchange, holder, history, places)), self._patience_s
+            holder, lambda: self._confirmed(holder, replicate(self._exchange, holder, Copy(facts))), self._patience_s
         )
 
     async def _confirmed(self, holder: dht.Contact, sending: Coroutine[None, None, None]) -> bool:
@@ -368,15 +370,11 @@ class Handover:
         """Send what is known of keys to one of their holders."""
         start = 0
         while start < len(keys):
-            history: list[tuple[int, Tuple, int]] = []
-            places: list[bytes] = []
-            while start < len(keys) and len(history) < CHUNK_FACTS:
-                key = keys[start]
+            copy = Copy()
+            while start < len(keys) and len(copy) < CHUNK_FACTS:
+                copy.add(self._rendezvous.held, keys[start])
                 start += 1
-                of_key = self._rendezvous.held.history(key)
-                history.extend(of_key)
-                places.extend([bytes((key[1],))] * len(of_key))
-            await replicate(self._exchange, holder, history, places)
+            await replicate(self._exchange, holder, copy)
 
     def _drop_what_has_moved(self) -> None:
         for key in list(self._rendezvous.moved):

@@ -18,7 +18,7 @@ import dht
 
 from .errors import GsgError, PeerUnreachable
 from .exchange import Leaving, LinkBroke, named, show
-from .features import Key, key
+from .features import Key, key, short_key
 from .placement import REPLICAS, point_of
 
 log = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ class Holders:
         self._end_links = end_links
         self._on_gone = on_gone
         self._known: dict[Key, dht.Contact] = {}
-        """The primaries of features. Limit: REMEMBERED."""
+        """The primaries of features, by their short keys: another is looked for again by its own. Limit: REMEMBERED."""
         self._sets: dict[Key, tuple[tuple[dht.Contact, ...], int]] = {}
         """All holders, of features that we hold or change, and the point of the key. Limit: REMEMBERED, like the others."""
         self.aside: dict[bytes, GsgError] = {}
@@ -151,7 +151,9 @@ class Holders:
             holder = known.get(feature)
             if holder is None:
                 place = key(*feature)
-                holder = self._remember(feature, self._overlay.owners_now(place) or await self._owners(place))
+                holder = known.get(short_key(feature)) or self._remember(
+                    feature, self._overlay.owners_now(place) or await self._owners(place)
+                )
             found[feature] = holder
         return found
 
@@ -159,7 +161,7 @@ class Holders:
         """The holder of a feature as far as known without asking anybody."""
         self._look_for_news()
         holder = self._known.get(feature)
-        if holder is None:
+        if holder is None and (holder := self._known.get(short_key(feature))) is None:
             holders = self._overlay.owners_now(key(*feature))
             if holders:
                 holder = self._remember(feature, holders)
@@ -182,6 +184,9 @@ class Holders:
         return [(known(feature) or find(feature))[0] for feature in features]
 
     def _find_now(self, feature: Key) -> tuple[tuple[dht.Contact, ...], int]:
+        feature = short_key(feature)
+        if (known := self._sets.get(feature)) is not None:
+            return known
         place = key(*feature)
         found = self._taking(self._overlay.owners_now(place, REPLICAS + len(self.aside)) or ()), point_of(place)
         if found[0]:
@@ -191,7 +196,7 @@ class Holders:
     def _remember_all(self, feature: Key, found: tuple[tuple[dht.Contact, ...], int]) -> None:
         if len(self._sets) >= REMEMBERED:
             self._sets.clear()
-        self._sets[feature] = found
+        self._sets[short_key(feature)] = found
 
     def also_aside(self, feature: Key) -> tuple[dht.Contact, ...]:
         """The holders there would be if none were set aside."""
@@ -273,7 +278,7 @@ class Holders:
     def _remember(self, feature: Key, holders: tuple[dht.Contact, ...]) -> dht.Contact:
         if len(self._known) >= REMEMBERED:
             self._known.clear()
-        self._known[feature] = holders[0]
+        self._known[short_key(feature)] = holders[0]
         return holders[0]
 
     async def _owners(self, place: bytes, count: int = 1, *, anew: bool = False) -> tuple[dht.Contact, ...]:

@@ -233,7 +233,7 @@ class Intake:
                 for fact, stamp in zip(part.went, part.went_stamps, strict=True):
                     union.went(fact, stamp)
                 # One that was there may be there by a later stamp now, or gone at another holder.
-                facts = {**before, **source.facts, **dict.fromkeys(part.went, 0)}
+                facts = {**before, **source.facts, **dict.fromkeys(union.whole(part.went), 0)}
                 had = {fact: stamp for fact, stamp in before.items() if fact not in source.facts}
                 self._everywhere.changed(source.memory, facts, had)
             source.is_whole()

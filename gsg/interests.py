@@ -33,6 +33,7 @@ from .errors import PeerMisbehaved, PeerUnreachable
 from .exchange import Answer, Channel, Exchange
 from .features import HOME, positions
 from .handover import Handover
+from .hashed import Hashed, ShortTerm, short
 from .holders import Holders
 from .messages import AskInterest, Done, Interest, Interested
 from .model import MAX_ARITY, Term, Tuple, Variable
@@ -62,7 +63,7 @@ rendezvous."""
 UNANSWERED = 6
 """Questions that a peer may leave unanswered on one link, which are as many LEASE_S; then it is asked no more there."""
 
-Keys: TypeAlias = "list[tuple[int, int, Term | None]]"
+Keys: TypeAlias = "list[tuple[int, int, ShortTerm | None]]"
 """Arity, position and constant; None for any constant."""
 
 
@@ -88,7 +89,7 @@ class Told:
         channel.send(Interest(False, self._keys()))
 
     def _keys(self) -> Keys:
-        by_place: dict[tuple[int, int], list[Term | None]] = {}
+        by_place: dict[tuple[int, int], list[ShortTerm | None]] = {}
         here = filter(self._is_primary, self._rendezvous.standing_by())
         for arity, position, constant in chain(self._rendezvous.anchors(), here):
             by_place.setdefault((arity, position), []).append(constant)
@@ -110,12 +111,12 @@ class Told:
         else:
             do()
 
-    def _counts(self, key: tuple[int, int, Term | None]) -> bool:
+    def _counts(self, key: tuple[int, int, ShortTerm | None]) -> bool:
         """Whether publishers are to know that something is asked for under a key: not where it stands by for another peer."""
         arity, position, constant = key
         return constant is None or self._rendezvous.has_templates((arity, position, constant)) or self._is_primary(key)
 
-    def _is_primary(self, key: tuple[int, int, Term | None]) -> bool:
+    def _is_primary(self, key: tuple[int, int, ShortTerm | None]) -> bool:
         """Whether this peer is the primary of a key under which something stands by, as when that of before has died."""
         arity, position, constant = key
         return constant is not None and self._handover.elsewhere((arity, position, constant)) is None
@@ -152,17 +153,19 @@ class Told:
 class _Wanted:
     """What one peer asks for. It says so itself: :meth:`add` raises PeerMisbehaved for positions that no tuple has."""
 
-    __slots__ = ("_constants", "anything", "keys", "until_s")
+    __slots__ = ("_constants", "_hashes", "anything", "keys", "until_s")
 
-    def __init__(self, until_s: float, anything: bool, keys: Iterable[tuple[int, int, Term | None]]) -> None:
+    def __init__(self, until_s: float, anything: bool, keys: Iterable[tuple[int, int, ShortTerm | None]]) -> None:
         self.until_s = until_s
         self.anything = anything
-        self.keys: dict[tuple[int, int], set[Term] | None] = {}
+        self.keys: dict[tuple[int, int], set[ShortTerm] | None] = {}
         """By arity and position. Limits: PLACES; NAMED_KEYS of each, CONSTANTS of all."""
         self._constants = 0
+        self._hashes = False
+        """Whether hashes of long constants are among them: mostly none are, and events need not be looked at for those."""
         self.add(keys)
 
-    def add(self, keys: Iterable[tuple[int, int, Term | None]]) -> None:
+    def add(self, keys: Iterable[tuple[int, int, ShortTerm | None]]) -> None:
         """More is asked for."""
         for arity, position, constant in keys:
             place = (arity, position)
@@ -178,6 +181,7 @@ class _Wanted:
                 constants = self.keys[place] = set()
             if constant is not None and constant not in constants:
                 constants.add(constant)
+                self._hashes |= type(constant) is Hashed
                 self._constants += 1
             if constant is None or len(constants) > NAMED_KEYS or self._constants > CONSTANTS:
                 self._constants -= len(constants)
@@ -186,7 +190,11 @@ class _Wanted:
     def asks_for(self, arity: int, position: int, constant: Term) -> bool:
         """Whether an event with this constant there may meet something."""
         constants = self.keys.get((arity, position), _NOTHING)
-        return constants is None or constant in constants or (position == HOME and (0, HOME) in self.keys)
+        return (
+            constants is None
+            or (short(constant) if self._hashes else constant) in constants
+            or (position == HOME and (0, HOME) in self.keys)
+        )
 
 
 class Interests:
@@ -358,6 +366,6 @@ class Interests:
             log.debug("what is asked for at %s:%d is unknown: %s", contact.host, contact.port, error)
 
 
-_NOTHING: set[Term] = set()
+_NOTHING: set[ShortTerm] = set()
 _NOBODY: set[bytes] = set()
 _BYTE = [bytes((position,)) for position in range(256)]

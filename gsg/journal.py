@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from .entries import Entries, Mark
-from .model import Tuple
+from .hashed import Remains, remains_of
 from .versions import Versions
 
 GROUP_FACTS = 10_000
@@ -25,8 +25,8 @@ GROUP_FACTS = 10_000
 class Group:
     """What is to be on disk, as one transaction."""
 
-    rows: list[tuple[Tuple, list[Mark]]]
-    """Facts, each with all that is known of it here; with nothing, it is to be forgotten."""
+    rows: list[tuple[Remains, list[Mark]]]
+    """Facts, or what remains of them, each with all that is known of it here; with nothing, it is to be forgotten."""
     clock: int
     """The latest time that was given or seen (:mod:`gsg.versions`)."""
     until: int = 0
@@ -39,8 +39,9 @@ class Journal:
     def __init__(self, entries: Entries, versions: Versions) -> None:
         self._entries = entries
         self._versions = versions
-        self._waiting: dict[Tuple, None] = {}
-        """Facts that have changed, those that wait for the longest first. Whoever makes changes looks at :attr:`waiting` before."""
+        self._waiting: dict[Remains, None] = {}
+        """What would remain of the facts that have changed, those that wait for the longest first: no long text waits here. Whoever
+        makes changes looks at :attr:`waiting` before."""
         entries.touched = self._waiting
         self._writing: Group | None = None
         self._clock = 0
@@ -58,7 +59,7 @@ class Journal:
         """What :attr:`on_disk` is when all that has changed until now is there."""
         return self._taken + len(self._waiting)
 
-    def take(self, again: Collection[Tuple] = (), until: int = 0) -> Group | None:
+    def take(self, again: Collection[Remains] = (), until: int = 0) -> Group | None:
         """What to write next, at most GROUP_FACTS facts, until :meth:`written` or :meth:`failed`; None for nothing.
 
         ``again``: facts that are to be written besides, as the groups up to ``until`` go which have them.
@@ -96,6 +97,6 @@ class Journal:
         self._clock = 0
         later = dict(self._waiting)
         self._waiting.clear()
-        self._waiting.update((fact, None) for fact, _ in group.rows)
+        self._waiting.update((remains_of(fact), None) for fact, _ in group.rows)
         self._waiting.update(later)
         self._taken = self.on_disk

@@ -24,14 +24,15 @@ import dht
 
 from .cleaning import Cleaning
 from .disk import Disk, Past
-from .entries import TOMBSTONE_S, Entries
+from .entries import Entries
 from .errors import BadData, Refused
+from .hashed import Remains
 from .journal import Journal
 from .messages import Count
-from .model import Tuple
 from .salvage import Damage, DamagedGroup
 from .scrub import SCRUB_AGAIN_S, SCRUB_S, Looked
 from .stamps import in_reason
+from .tombstones import TOMBSTONE_S
 from .versions import Versions
 
 log = logging.getLogger(__name__)
@@ -218,7 +219,7 @@ class Keeping(Unkept):
             )
         self._entries = entries
         self._journal = Journal(entries, versions)
-        self._cleaning = Cleaning(lambda: len(entries) + entries.tombstones)
+        self._cleaning = Cleaning(lambda: len(entries) + entries.buried.count)
         self._resumed_at = versions.latest
         self._keeps = True
 
@@ -289,7 +290,7 @@ class Keeping(Unkept):
     async def _write(self) -> None:
         """Write one group, if there is anything to write; who waits for it is told."""
         try:
-            until, again = 0, list[Tuple]()
+            until, again = 0, list[Remains]()
             if self._cleaning.is_anew:
                 # Where all of these have been written under another key, there is nothing else that others would have a turn by.
                 await asyncio.sleep(0)

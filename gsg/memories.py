@@ -6,7 +6,7 @@ There may be very many of these, so what is needed while one is set up is gone a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 import dht
@@ -16,6 +16,7 @@ from .errors import PeerMisbehaved
 from .exchange import Channel, show
 from .features import Template
 from .feeds import AlphaFeed, Differences
+from .hashed import Remains
 from .messages import Event, Snapshot, Test
 from .model import Tuple
 from .unions import Union
@@ -214,11 +215,11 @@ class Source:
         room = SAID - len(self._said)
         self._said.update(differences if len(differences) <= room else [one for one in differences if one[0] in self._said])
 
-    def check(self, facts: list[Tuple]) -> None:
+    def check(self, facts: Sequence[Remains]) -> None:
         """Raise PeerMisbehaved when the feed brings what its template does not match."""
         template = self.memory.template
         for fact in facts:
-            if not template.matches(fact):
+            if not template.matches(fact):  # type: ignore[arg-type]  # one without constants may as well meet hashes
                 raise PeerMisbehaved(f"{show(self.holder)} feeds {fact!r:.200}, which {template!r:.200} does not match")
 
     def check_snapshot(self, part: Snapshot) -> None:

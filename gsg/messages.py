@@ -5,7 +5,7 @@
                                 RemoveCondition, Resume
     rendezvous -> subscriber    Snapshot, Deltas, Happened, Gap, Missed, Moved
     subscriber -> rendezvous    AskPassed                           answered by Passed, after all that was forwarded before
-    holder      -> holder         Replicate                           answered by Done or Failed
+    holder      -> holder         Replicate, Buried                   answered by Done or Failed
     holder      -> holder         AskRanges, AskKeys                  answered by Differ
     holder      -> holder         AskFacts                            answered by Done, after what was asked for
     anybody    -> anybody       Died
@@ -28,10 +28,12 @@ import msgspec
 
 import dht
 
-from .audiences import Audience, PeerId, restricted, restricted_each
+from .audiences import Audience, PeerId, restricted
+from .copies import AskFacts, AskKeys, AskRanges, Buried, Differ, Replicate
 from .errors import PeerMisbehaved
 from .features import Template
-from .model import Term, Tuple
+from .hashed import Remains, ShortTerm
+from .model import Tuple
 
 After: TypeAlias = list[tuple[bytes, int, int]]
 """Rendezvous, and for each the last number that a publisher has sent there, and the last of an event, 0 for none of late: what
@@ -226,8 +228,8 @@ class Snapshot(_Message, tag=10, frozen=True):
     sequence: int
     stamps: list[int] = []
     """Of a template without constants, when each fact came: several peers hold it (:mod:`gsg.unions`)."""
-    went: list[Tuple] = []
-    """Of such a one, in the last part: facts that went of late, of which another holder may not have heard yet."""
+    went: list[Remains] = []
+    """Of such a one, in the last part: what remains of facts that went of late, of which another holder may not have heard yet."""
     went_stamps: list[int] = []
     """When each of these went."""
 
@@ -296,63 +298,6 @@ class Missed(_Message, tag=32, frozen=True):
     events: int
 
 
-class Replicate(_Message, tag=18, frozen=True):
-    """You hold these facts' keys too: they came (sign 1), or went (-1), at their stamps.
-
-    Where your side knows better, by a later stamp, it stays so.
-    """
-
-    request: int
-    signs: list[int]
-    facts: list[Tuple]
-    places: list[bytes]
-    stamps: list[int]
-    audiences: list[Audience | None] = []
-    """Who may read each of the facts; nothing where all are for everybody."""
-
-    @property
-    def entries(self) -> Sequence[Tuple]:
-        """As in Publish."""
-        return restricted_each(self.facts, self.audiences)
-
-
-class AskRanges(_Message, tag=22, frozen=True):
-    """Of the keys that we both hold: do you have the same? One digest for each range of keys (:mod:`gsg.repair`).
-
-    ``since``: tombstones count from this period of their stamps on.
-    """
-
-    request: int
-    digests: list[int]
-    since: int = 0
-
-
-class AskKeys(_Message, tag=23, frozen=True):
-    """Do you have the same under these keys? ``until``: as it was before this stamp; 0 for keys that stand still, as it is."""
-
-    request: int
-    keys: list[tuple[int, int, Term]]
-    digests: list[int]
-    until: int = 0
-    since: int = 0
-
-
-class AskFacts(_Message, tag=28, frozen=True):
-    """Send me what you know of these keys, which we both hold, where it is not the same. Answered by Done, after that."""
-
-    request: int
-    keys: list[tuple[int, int, Term]]
-    digests: list[int]
-
-
-class Differ(_Message, tag=24, frozen=True):
-    """These ranges, or keys, are not the same here. Where ``since`` is later than the asker's, nothing was compared yet."""
-
-    request: int
-    numbers: list[int]
-    since: int = 0
-
-
 class NotHere(_Message, tag=16, frozen=True):
     """The condition belongs to another peer by now; ``leaves``: and this one is about to stop."""
 
@@ -393,7 +338,7 @@ class Interest(_Message, tag=20, frozen=True):
     """
 
     anything: bool
-    keys: list[tuple[int, int, Term | None]]
+    keys: list[tuple[int, int, ShortTerm | None]]
 
 
 class Interested(_Message, tag=21, frozen=True):
@@ -401,7 +346,7 @@ class Interested(_Message, tag=21, frozen=True):
 
     request: int
     anything: bool
-    keys: list[tuple[int, int, Term | None]]
+    keys: list[tuple[int, int, ShortTerm | None]]
 
 
 class Beat(_Message, tag=33, frozen=True):
@@ -466,6 +411,7 @@ Message: TypeAlias = (
     | Gap
     | Missed
     | Replicate
+    | Buried
     | AskRanges
     | AskKeys
     | AskFacts

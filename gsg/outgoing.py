@@ -222,7 +222,7 @@ class Outgoing:
             Count("events_missed_by_slow_links", missed),
             Count("events_missed_by_broken_links", self._interruptions.untold),
             Count("gaps_of_slow_links", self._rendezvous.gaps),
-            Count("retractions_forgotten", self._rendezvous.held.forgotten),
+            Count("retractions_forgotten", self._rendezvous.held.buried.forgotten),
         ]
 
 

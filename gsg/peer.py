@@ -146,7 +146,7 @@ class Peer:
             self._tracing = Untraced() if self._trace is None else Tracing(Path(self._trace), identity.id, self._clock)
             self._rendezvous = self._tracing.rendezvous(compile_test)
             # In a simulated network a slice takes no time: what happens there depends on nothing but its seed.
-            self._rendezvous.clock = self._rendezvous.held.clock = asyncio.get_running_loop().time
+            self._rendezvous.clock = self._rendezvous.held.buried.clock = asyncio.get_running_loop().time
             self._outgoing = Outgoing(self._rendezvous, self._start_task)
             await self._keeping.resume(self._rendezvous.held, self._versions)
             self.resumed_facts = self._rendezvous.held.distinct()

@@ -15,6 +15,7 @@ import rete
 from .demands import Demand, Path, constants_at
 from .errors import Refused
 from .features import Key, Template
+from .hashed import short
 from .messages import Deltas, InsertCondition, Message, Origin, Test, encode
 from .model import Term, Tuple, Variable
 from .placement import NOWHERE
@@ -464,4 +465,4 @@ def key_of(template: Template, position: int) -> Key:
     constant = template.pattern[position] if 0 <= position < len(template.pattern) else None
     if constant is None:
         raise Refused(f"position {position} is no constant of template {template!r}; expected one of {template.anchors()}")
-    return (len(template.pattern), position, constant)
+    return (len(template.pattern), position, short(constant))

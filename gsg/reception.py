@@ -10,6 +10,7 @@ from functools import partial
 import dht
 
 from . import admission
+from .copies import AskFacts, AskKeys, AskRanges, Buried, Replicate
 from .errors import PeerMisbehaved, PeerUnreachable, Refused
 from .exchange import Channel, Exchange, show
 from .handover import Handover
@@ -18,12 +19,9 @@ from .holders import Holders
 from .interests import Interests, Told
 from .messages import (
     Arrived,
-    AskFacts,
     AskInterest,
-    AskKeys,
     AskLoads,
     AskPassed,
-    AskRanges,
     AskStatus,
     Beat,
     Deltas,
@@ -44,7 +42,6 @@ from .messages import (
     Passed,
     Publish,
     RemoveCondition,
-    Replicate,
     Resume,
     Snapshot,
 )
@@ -131,7 +128,7 @@ class Reception:
 
     def message(self, channel: Channel, message: Message) -> None:
         """Carry out what another peer asks, or this one of itself. Raises PeerMisbehaved for what ends the link."""
-        if isinstance(message, (Flash, Publish, Replicate)) and channel is not self._exchange.own:
+        if isinstance(message, (Flash, Publish, Replicate, Buried)) and channel is not self._exchange.own:
             try:
                 admission.check(channel.contact.id, message, channel.frame_bytes)
                 self._count(channel, message)
@@ -140,10 +137,10 @@ class Reception:
                 return
         self._carry_out(channel, message)
 
-    def _count(self, channel: Channel, message: Flash | Publish | Replicate) -> None:
+    def _count(self, channel: Channel, message: Flash | Publish | Replicate | Buried) -> None:
         """Count what a peer publishes. Raises Refused where that is too much."""
         peer, size_bytes = channel.contact.id, channel.frame_bytes
-        if isinstance(message, Replicate):
+        if isinstance(message, (Replicate, Buried)):
             # A holder tells of what others have published, which was counted there.
             count = self._replication.not_held_by(peer, message)
             if not count:
@@ -162,7 +159,7 @@ class Reception:
 
     def _carry_out(self, channel: Channel, message: Message) -> None:
         try:
-            if self._handover.leaving and (isinstance(message, Replicate) or getattr(message, "forwarded", False)):
+            if self._handover.leaving and (isinstance(message, (Replicate, Buried)) or getattr(message, "forwarded", False)):
                 channel.send(NotHere(message.request, self._contact, leaves=True))  # type: ignore[union-attr]  # all three have it
                 return
             if isinstance(message, (Flash, Publish)) and (
@@ -181,7 +178,7 @@ class Reception:
                         )
                     if held is not None:
                         self._outgoing.answer_when_held(channel, message.request, held)
-                case Replicate():
+                case Replicate() | Buried():
                     self._outgoing.answer_when_held(channel, message.request, self._replication.take(message))
                 case Flash():
                     if not message.forwarded and (message.unsure or self._handover.settling):

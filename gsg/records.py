@@ -1,4 +1,7 @@
-"""What a data directory says of facts, as bytes: an array of facts, each with its marks, in msgpack. Pure."""
+"""What a data directory says of facts, as bytes: an array of facts, each with its marks, in msgpack. Pure.
+
+Where a fact is under none of its keys any more, what remains of it is there (:mod:`gsg.hashed`), which names it as well.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,8 @@ import msgspec
 
 from .audiences import MAX_READERS, PeerId, Restricted, restricted
 from .entries import Mark
-from .model import Term, Tuple
+from .hashed import Hashed, Remains, is_hashed
+from .model import Term
 
 MAX_RECORD_BYTES = 4 * 1024 * 1024
 """A record is cut before it would be larger, as far as it has several facts: who writes or reads it has it in memory."""
@@ -18,8 +22,8 @@ ARRAY_BYTES = 5
 MAX_CLOCK = 2**60
 """In microseconds since 1970, the year 38,000."""
 
-Row: TypeAlias = tuple[Tuple, list[Mark]]
-"""A fact with all that is known of it; with nothing, it is forgotten."""
+Row: TypeAlias = tuple[Remains, list[Mark]]
+"""A fact, or what remains of it, with all that is known of it; with nothing, it is forgotten."""
 
 
 class _Readers(msgspec.Struct, frozen=True, array_like=True, tag=8, gc=False):
@@ -28,7 +32,7 @@ class _Readers(msgspec.Struct, frozen=True, array_like=True, tag=8, gc=False):
     ids: Annotated[list[PeerId], msgspec.Meta(min_length=1, max_length=MAX_READERS)]
 
 
-_Items: TypeAlias = tuple[Term | _Readers, ...]
+_Items: TypeAlias = tuple[Term | Hashed | _Readers, ...]
 _encode = msgspec.msgpack.Encoder().encode
 _decoder: msgspec.msgpack.Decoder[list[tuple[_Items, list[Mark]]]] = msgspec.msgpack.Decoder(list[tuple[_Items, list[Mark]]])
 
@@ -64,6 +68,9 @@ def rows_of(record: bytes) -> list[Row]:
     except (msgspec.MsgspecError, TypeError, RecursionError, UnicodeDecodeError) as error:
         raise ValueError(f"a record is not of facts ({error})") from None
     for fact, marks in rows:
+        there = max((sign for _, sign, _ in marks), default=-1) > 0
+        if there and is_hashed(fact):
+            raise ValueError("a record has only a hash of a fact that is there")
         for position, sign, stamp in marks:
             if not 0 <= position < len(fact) or abs(sign) != 1 or not 0 <= stamp <= MAX_CLOCK:
                 raise ValueError("a record has marks that their fact cannot have")
@@ -92,11 +99,11 @@ def _weighed(record: bytes) -> tuple[int, bytes]:
     return weight_of(rows_of(record)), record
 
 
-def _with_readers(fact: Tuple) -> _Items:
+def _with_readers(fact: Remains) -> _Items:
     return (*fact, _Readers(sorted(fact.audience))) if isinstance(fact, Restricted) else fact
 
 
-def _fact(items: _Items) -> Tuple:
+def _fact(items: _Items) -> Remains:
     """The inverse of :func:`_with_readers`. Raises ValidationError for readers where a term must be."""
     if _Readers not in map(type, items):
         return items  # type: ignore[return-value]  # as just seen

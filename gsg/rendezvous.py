@@ -28,8 +28,9 @@ from .entries import Entries
 from .errors import Refused
 from .features import HOME, Key, Template, keys_at
 from .gathering import gathered
+from .hashed import Remains, ShortTerm, is_hashed
 from .messages import After, Event, Gap, InsertCondition, Load, Message, Moved, Origin, Snapshot
-from .model import Term, Tuple
+from .model import Tuple
 from .passages import Passage, Reached, Reaching, fed_by
 from .passing import Passing
 from .posting import AnyFeed, EventFeed, Feed, Posted, Stand, StandbyFeed, Subscriber, anchor_key, deltas, key_of
@@ -51,7 +52,7 @@ class Rendezvous:
         """What stands by: met by events alone."""
         self._everywhere = Stand(None)
         """Templates without constants: matched under the tuple's home."""
-        self._new_keys: list[tuple[int, int, Term | None]] = []  # that of one condition: whoever posts it takes it at once
+        self._new_keys: list[tuple[int, int, ShortTerm | None]] = []  # that of one condition: whoever posts it takes it at once
         self._of_subscriber: dict[Subscriber, dict[int, AnyFeed]] = {}
         """All feeds, by number. Limit of another peer: its quota, which refuses one more; they go with the link (:meth:`drop`)."""
         self.moved: dict[Key, None] = {}
@@ -290,12 +291,12 @@ class Rendezvous:
             self._add(kind(instead, number, feed.posted), stands)
         self.drop(subscriber)
 
-    def take_new_keys(self) -> list[tuple[int, int, Term | None]]:
+    def take_new_keys(self) -> list[tuple[int, int, ShortTerm | None]]:
         """The keys that something was posted under where there was nothing, since the last call."""
         keys, self._new_keys = self._new_keys, []
         return keys
 
-    def anchors(self) -> Iterable[tuple[int, int, Term | None]]:
+    def anchors(self) -> Iterable[tuple[int, int, ShortTerm | None]]:
         """The keys under which something is posted; what is posted everywhere has arity 0, position 0 and no constant."""
         return [*self._stands, *([EVERYWHERE] if self._everywhere.size else [])]
 
@@ -431,12 +432,14 @@ class Rendezvous:
         """Others hold these keys now, and have their facts, which stay here until :meth:`drop_if_unused`."""
         self.moved.update(dict.fromkeys(keys))
 
-    def take_over(self, signs: Sequence[int], facts: Sequence[Tuple], places: Sequence[bytes], stamps: Sequence[int]) -> None:
-        """What another holder knows of keys that are ours too; per fact and key, the later stamp is right."""
+    def take_over(self, signs: Sequence[int], facts: Sequence[Remains], places: Sequence[bytes], stamps: Sequence[int]) -> None:
+        """What another holder knows of keys that are ours too, of what went what remains; per fact and key, the later stamp is
+        right."""
         self._says(None)
         entries = self.held
         changes_tell = not self._everywhere.size and not entries.variants
-        for sign, fact, positions, stamp in zip(signs, facts, places, stamps, strict=True):
+        for sign, told, positions, stamp in zip(signs, facts, places, stamps, strict=True):
+            fact: Tuple = entries.whole(told) if sign < 0 else told  # type: ignore[assignment]  # or a tombstone will do
             if self.moved:
                 self.keep(keys_at(fact, positions))
             if changes_tell and sign > 0 and type(fact) is tuple:
@@ -450,8 +453,9 @@ class Rendezvous:
                     continue  # the same change, or an older one; of two at one moment, both sides take the retraction
                 if change(key, fact, stamp):
                     self._changed_for_some(key, fact, sign, stamp)
-                elif key[1] == HOME and self._everywhere.size and (sign > 0 or entries.variants):
-                    # Not heard of in order: who was told by another that it went, and sees it, is to hear the later word.
+                elif key[1] == HOME and self._everywhere.size and (sign > 0 or (entries.variants and not is_hashed(fact))):
+                    # Not heard of in order: who was told by another that it went, and sees it, is to hear the later word. Where
+                    # only a hash of it is known, the other says so as soon as it knows.
                     self._feed_some(self._everywhere, entries.seen(key, fact, sign, stamp))
 
     def followed(self) -> bool:

@@ -26,13 +26,13 @@ from itertools import islice
 
 import dht
 
+from .copies import AskKeys, AskRanges, Differ
 from .digests import RANGES, Digests
 from .errors import GsgError, Refused
 from .exchange import Channel, Exchange, show
 from .features import Key
 from .handover import Handover
 from .holders import Holders
-from .messages import AskKeys, AskRanges, Differ
 from .rendezvous import Rendezvous
 from .versions import Versions
 
@@ -131,7 +131,7 @@ class Repair:
                     await asyncio.sleep(0)
             digests.look(some)
             await asyncio.sleep(0)
-        digests.forget_before(self._held.since)
+        digests.forget_before(self._held.buried.since)
         self._digests, self._version, self._restless = digests, version, changed
         if digests.strays:
             # Nobody tells us what happens to them: they would grow old here, and be fed to templates without constants.
@@ -143,7 +143,7 @@ class Repair:
 
     async def _compare(self, contact: dht.Contact) -> None:
         restless = self._restless
-        since = self._held.since
+        since = self._held.buried.since
         found = await self._ask_ranges(contact, since)
         if found.since > since:
             since = found.since
@@ -208,7 +208,7 @@ class Repair:
         """Which ranges of keys that we hold with the asker are not the same here. Raises Refused."""
         if len(asked.digests) != RANGES:
             raise Refused(f"digests of {len(asked.digests)} ranges; expected {RANGES}")
-        since = self._held.since
+        since = self._held.buried.since
         if since > asked.since:
             return Differ(asked.request, [], since)
         ours = self._digests.beside(channel.contact.id, asked.since)

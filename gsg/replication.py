@@ -32,12 +32,14 @@ import dht
 from dht.lateness import AwakeClock, late_s
 
 from .audiences import audiences_of
+from .copies import Buried, Replicate
 from .errors import GsgError, PeerUnreachable, Refused
 from .exchange import ANSWER_TIMEOUT_S, Answer, Channel, Exchange, Leaving, LinkBroke, show
 from .features import Key
+from .hashed import Remains
 from .holders import Holders
 from .keeping import Unkept
-from .messages import Done, Failed, NotHere, Origin, Replicate
+from .messages import Done, Failed, NotHere, Origin
 from .model import Tuple
 from .patience import Patience
 from .rendezvous import Rendezvous
@@ -168,7 +170,7 @@ class Replication:
         self._versions.saw(stamp)
         return self._rendezvous.held.behind(sign, facts, places, stamp)
 
-    def not_held_by(self, peer: bytes, message: Replicate) -> int:
+    def not_held_by(self, peer: bytes, message: Replicate | Buried) -> int:
         """How many of the facts a peer tells of lie, in part, under keys whose holder it is not, as far as this peer knows."""
         each = self._holders.all_of_each(_keys(message.facts, message.places))
         # Most keys of a message have one of few sets of holders.
@@ -179,7 +181,7 @@ class Replication:
         known = iter(map(id, each))
         return sum(not strange.isdisjoint(list(islice(known, len(there)))) for there in message.places)
 
-    def take(self, message: Replicate) -> Held:
+    def take(self, message: Replicate | Buried) -> Held:
         """Another holder tells of changes. Raises Refused; where the disk fails they are known here all the same."""
         self._keeping.check_room()
         behind: Sequence[int] = ()
@@ -457,7 +459,8 @@ def _counted(facts: Sequence[Tuple]) -> str:
     return "1 fact" if len(facts) == 1 else f"{len(facts)} facts"
 
 
-def _keys(facts: Sequence[Tuple], places: Sequence[bytes]) -> list[Key]:
+def _keys(facts: Sequence[Remains], places: Sequence[bytes]) -> list[Key]:
+    """Where nobody keeps them, long constants need not be hashed."""
     return [(len(fact), position, fact[position]) for fact, there in zip(facts, places, strict=True) for position in there]
 
 

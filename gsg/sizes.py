@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from .errors import BadTerm
+from .hashed import Remains
 from .model import Tuple, show
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -30,7 +31,7 @@ def size_bytes(items: Tuple) -> int:
     return size
 
 
-def fit_together(tuples: Sequence[Tuple], most_bytes: int) -> bool:
+def fit_together(tuples: Sequence[Remains], most_bytes: int) -> bool:
     """Whether all of them together have at most so many bytes as encoded, so that none has to be looked at by itself."""
     try:
         return len(_encode(tuples)) <= most_bytes
@@ -38,7 +39,7 @@ def fit_together(tuples: Sequence[Tuple], most_bytes: int) -> bool:
         return False  # size_bytes says which one cannot be encoded
 
 
-def parts(facts: Sequence[Tuple], most: int) -> Iterator[slice]:
+def parts(facts: Sequence[Remains], most: int) -> Iterator[slice]:
     """Slices that cut tuples into messages: at most so many in each, and little more than PART_BYTES."""
     if 0 < len(facts) <= most and fit_together(facts, PART_BYTES):
         yield slice(0, len(facts))

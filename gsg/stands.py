@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 
 from .demands import Demand
-from .features import HOME, Key
+from .features import HOME, Key, short_key
+from .hashed import Hashed
 from .interruptions import Interrupted
 from .messages import InsertCondition
 from .model import Tuple
@@ -23,10 +24,12 @@ EVERYWHERE = (0, HOME, None)
 class Stands:
     """Stands by key."""
 
-    __slots__ = ("_by_key", "_feeds", "in_use")
+    __slots__ = ("_by_key", "_feeds", "_hashes", "in_use")
 
     def __init__(self) -> None:
         self._by_key: dict[Key, Stand] = {}
+        self._hashes = 0
+        """How many of the keys have the hash of a long constant: mostly none, and no tuple is looked at for those."""
         self._feeds: Counter[Subscriber] = Counter()
         """How many feeds each subscriber has here, or of what is posted everywhere."""
         self.in_use: dict[int, dict[int, int]] = {}
@@ -39,12 +42,12 @@ class Stands:
     def __iter__(self) -> Iterator[Key]:
         return iter(self._by_key)
 
-    def __contains__(self, key: object) -> bool:
-        return key in self._by_key
+    def __contains__(self, key: Key) -> bool:
+        return self.get(key) is not None
 
     def get(self, key: Key) -> Stand | None:
-        """The stand of a key, where something is posted."""
-        return self._by_key.get(key)
+        """The stand of a key, which may have a long constant itself, where something is posted."""
+        return self._by_key.get(short_key(key) if self._hashes else key)
 
     def posted(self, key: Key, asked: InsertCondition, demands: Sequence[Demand]) -> Posted | None:
         """What is posted under a key with exactly the template and the test of a condition."""
@@ -54,6 +57,7 @@ class Stands:
     def make(self, key: Key) -> Stand:
         """The stand of a key where nothing is posted yet, for something to be posted there."""
         stand = self._by_key[key] = Stand(key)
+        self._hashes += type(key[2]) is Hashed
         in_use = self.in_use.setdefault(key[0], {})
         in_use[key[1]] = in_use.get(key[1], 0) + 1
         return stand
@@ -65,6 +69,7 @@ class Stands:
         if stand.size:
             return
         del self._by_key[key]
+        self._hashes -= type(key[2]) is Hashed
         in_use = self.in_use[key[0]]
         in_use[key[1]] -= 1
         if not in_use[key[1]]:
@@ -89,7 +94,7 @@ class Stands:
         for position in self.in_use.get(arity, ()):
             if positions is None or position in positions:
                 # A variable is no key's constant.
-                stand = self._by_key.get((arity, position, items[position]))
+                stand = self.get((arity, position, items[position]))
                 if stand is not None:
                     meeting.extend(stand.meeting(items))
         return meeting

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import structs
 
+from .hashed import Remains
 from .messages import Snapshot
 from .model import Tuple
 from .passages import SLICE_S
@@ -24,7 +25,7 @@ def stored(
     admits: Callable[[Tuple], bool] | None,
     stamps: Callable[[Sequence[Tuple]], list[int]] | None,
     clock: Callable[[], float],
-    went: Sequence[tuple[Tuple, int]] = (),
+    went: Sequence[tuple[Remains, int]] = (),
 ) -> Iterator[Snapshot | None]:
     """The parts of a snapshot of those facts that ``admits`` lets through, without it all of them; None where a slice is over.
 
@@ -39,10 +40,10 @@ def stored(
         first, begun = not begun, True
         told = Snapshot(feed.number, list(some), first, last, feed.sequence, [] if stamps is None else stamps(some))
         if last and went:
-            facts = [fact for fact, _ in went]
+            remains = [each for each, _ in went]
             # As many as one message takes.
-            some_of = next(iter(parts(facts, SNAPSHOT_FACTS)))
-            told = structs.replace(told, went=facts[some_of], went_stamps=[stamp for _, stamp in went[some_of]])
+            some_of = next(iter(parts(remains, SNAPSHOT_FACTS)))
+            told = structs.replace(told, went=remains[some_of], went_stamps=[stamp for _, stamp in went[some_of]])
         return told
 
     said_s = clock()

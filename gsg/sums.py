@@ -12,18 +12,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import islice
+from typing import Generic, TypeVar
 from zlib import crc32
 
 import msgspec
 
 from .audiences import Restricted
 from .features import Key
-from .model import Tuple
+from .hashed import Remains
 
 LARGE = 100
 """Facts under one key from which on it is remembered what they sum up to."""
 
 _MASK = (1 << 64) - 1
+Fact = TypeVar("Fact", bound=Remains)
+"""Facts, or what remains of some."""
+
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -46,7 +50,7 @@ class _Sum:
                 self.totals.pop(period, None)
 
 
-class Sums:
+class Sums(Generic[Fact]):
     """The sums of dicts of facts and stamps, each under one key; with ``period_us``, one for each such period of stamps."""
 
     __slots__ = ("_period_us", "large")
@@ -56,7 +60,7 @@ class Sums:
         self.large: dict[Key, _Sum] = {}
         """The sums that are remembered. Bounded by the facts held: one for each LARGE of them."""
 
-    def of(self, key: Key, stamps: dict[Tuple, int]) -> int:
+    def of(self, key: Key, stamps: dict[Fact, int]) -> int:
         """The 64 bits of a key's facts; 0 where there are none. Without periods."""
         if len(stamps) == 1:
             # As under most keys.
@@ -64,7 +68,7 @@ class Sums:
             return _number(fact) * (stamp + 1) & _MASK
         return self.by_period(key, stamps).get(0, 0)
 
-    def by_period(self, key: Key, stamps: dict[Tuple, int]) -> dict[int, int]:
+    def by_period(self, key: Key, stamps: dict[Fact, int]) -> dict[int, int]:
         """The 64 bits of a key's facts for each period by its number, where there are any."""
         if len(stamps) < LARGE:
             if self.large:
@@ -73,14 +77,14 @@ class Sums:
         self.advance(key, stamps, len(stamps))
         return dict(self.large[key].totals)
 
-    def before(self, key: Key, stamps: dict[Tuple, int], until: int) -> dict[int, int]:
+    def before(self, key: Key, stamps: dict[Fact, int], until: int) -> dict[int, int]:
         """As :meth:`by_period`, without the facts of this stamp or a later one."""
         there = _Sum()
         there.add(0, self.by_period(key, stamps))
         there.add(0, self._minus(self._totals([item for item in stamps.items() if item[1] >= until])))
         return there.totals
 
-    def advance(self, key: Key, stamps: dict[Tuple, int], facts: int) -> bool:
+    def advance(self, key: Key, stamps: dict[Fact, int], facts: int) -> bool:
         """Sum up so many more, where they are LARGE; whether those were all. So that others may have their turn."""
         if len(stamps) < LARGE:
             return True
@@ -94,19 +98,19 @@ class Sums:
         known.add(rest, self._totals(islice(reversed(stamps.items()), rest)))
         return True
 
-    def goes(self, key: Key, stamps: dict[Tuple, int], fact: Tuple) -> None:
+    def goes(self, key: Key, stamps: dict[Fact, int], fact: Fact) -> None:
         """A fact is about to be taken out."""
         if key in self.large:
             self._all_of(key, stamps).add(-1, self._minus(self._totals([(fact, stamps[fact])])))
 
-    def changes(self, key: Key, stamps: dict[Tuple, int], fact: Tuple, stamp: int) -> None:
+    def changes(self, key: Key, stamps: dict[Fact, int], fact: Fact, stamp: int) -> None:
         """A fact is about to get another stamp."""
         if key in self.large:
             known = self._all_of(key, stamps)
             known.add(0, self._minus(self._totals([(fact, stamps[fact])])))
             known.add(0, self._totals([(fact, stamp)]))
 
-    def _all_of(self, key: Key, stamps: dict[Tuple, int]) -> _Sum:
+    def _all_of(self, key: Key, stamps: dict[Fact, int]) -> _Sum:
         """With all facts there are: whether one of them was summed up already cannot be told, except where all were."""
         known = self.large[key]
         rest = len(stamps) - known.count
@@ -114,7 +118,7 @@ class Sums:
             known.add(rest, self._totals(islice(reversed(stamps.items()), rest)))
         return known
 
-    def _totals(self, items: Iterable[tuple[Tuple, int]]) -> dict[int, int]:
+    def _totals(self, items: Iterable[tuple[Fact, int]]) -> dict[int, int]:
         if not self._period_us:
             return {0: sum([_number(fact) * (stamp + 1) for fact, stamp in items]) & _MASK}
         totals: dict[int, int] = {}
@@ -131,17 +135,17 @@ class Sums:
         self.large.pop(key, None)
 
 
-def weight(fact: Tuple, stamp: int) -> int:
+def weight(fact: Fact, stamp: int) -> int:
     """What a fact of this stamp adds."""
     return _number(fact) * (stamp + 1)
 
 
-def _number(fact: Tuple) -> int:
+def _number(fact: Remains) -> int:
     number = crc32(_encode(fact if type(fact) is tuple else _with_audience(fact))) << 1 | 1
     # Squared, as the sums of checksums of facts that differ alike are the same more often than chance has it.
     return number * number
 
 
-def _with_audience(fact: Tuple) -> tuple[Tuple, list[bytes]]:
+def _with_audience(fact: Remains) -> tuple[Remains, list[bytes]]:
     assert isinstance(fact, Restricted), "there are plain facts, and restricted ones"
     return fact, sorted(fact.audience)

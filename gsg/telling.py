@@ -18,14 +18,17 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
+from itertools import chain
 
 import dht
 
 from .audiences import audiences_of
+from .copies import AskKeys, Buried, Differ, Replicate
 from .entries import Entries
 from .exchange import ANSWER_TIMEOUT_S, Answer, Exchange, answer_of
 from .features import Key, key
-from .messages import AskKeys, Differ, Done, Message, Replicate
+from .hashed import Remains
+from .messages import Done, Message
 from .model import Tuple
 from .sizes import parts
 from .standbys import StartTask
@@ -182,17 +185,38 @@ class Telling:
         return digests
 
 
-async def replicate(exchange: Exchange, holder: dht.Contact, history: list[tuple[int, Tuple, int]], places: list[bytes]) -> None:
+@dataclass(slots=True)
+class Copy:
+    """What a holder is to be told of keys: facts, each with the position of its key and its stamp; what remains of others, too."""
+
+    facts: list[tuple[Tuple, bytes, int]] = field(default_factory=list)
+    remains: list[tuple[Remains, bytes, int]] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.facts) + len(self.remains)
+
+    def add(self, held: Entries, key: Key) -> None:
+        """Add all that is known of a key."""
+        there = bytes((key[1],))
+        self.facts += [(fact, there, stamp) for fact, stamp in held.under(key).items()]
+        self.remains += [(remains, there, stamp) for remains, stamp in held.buried.of(key).items()]
+
+
+async def replicate(exchange: Exchange, holder: dht.Contact, copy: Copy) -> None:
     """Tell a holder of facts that came or went, and wait until it has confirmed. Raises PeerUnreachable or Refused."""
     channel = await exchange.channel(holder)
     unanswered: deque[asyncio.Future[Answer]] = deque()
     # One key may have more facts than a link takes at once, or a peer reads soon.
-    for part in parts([fact for _, fact, _ in history], CHUNK_FACTS):
+    messages = chain(
+        (partial(_replicate, copy.facts[part]) for part in parts([fact for fact, _, _ in copy.facts], CHUNK_FACTS)),
+        (partial(_buried, copy.remains[part]) for part in parts([remains for remains, _, _ in copy.remains], CHUNK_FACTS)),
+    )
+    for make in messages:
         if len(unanswered) == UNDER_WAY:
             await answer_of(channel, unanswered.popleft(), Done)
         if channel.congested:
             await channel.drained(ANSWER_TIMEOUT_S)
-        unanswered.append(channel.ask(partial(_replicate, history[part], places[part])))
+        unanswered.append(channel.ask(make))
     for answer in unanswered:
         await answer_of(channel, answer, Done)
 
@@ -202,8 +226,8 @@ async def differing(exchange: Exchange, held: Entries, holder: dht.Contact, keys
     differ: list[Key] = []
     for begin in range(0, len(keys), ASKED_KEYS):
         some = keys[begin : begin + ASKED_KEYS]
-        digests = [held.digest_of_all(each, held.since, EVER) for each in some]
-        found = await exchange.ask(holder, partial(_ask_keys, some, digests, held.since), Differ)
+        digests = [held.digest_of_all(each, held.buried.since, EVER) for each in some]
+        found = await exchange.ask(holder, partial(_ask_keys, some, digests, held.buried.since), Differ)
         differ += [some[number] for number in dict.fromkeys(found.numbers) if 0 <= number < len(some)]
     return differ
 
@@ -212,9 +236,16 @@ def _ask_keys(keys: list[Key], digests: list[int], since: int, request: int) -> 
     return AskKeys(request, keys, digests, EVER, since)
 
 
-def _replicate(history: list[tuple[int, Tuple, int]], places: list[bytes], request: int) -> Message:
-    signs, facts, stamps = (list(column) for column in zip(*history, strict=True))
-    return Replicate(request, signs, facts, places, stamps, audiences_of(facts))
+def _replicate(rows: list[tuple[Tuple, bytes, int]], request: int) -> Message:
+    facts = [fact for fact, _, _ in rows]
+    places, stamps = [there for _, there, _ in rows], [stamp for _, _, stamp in rows]
+    return Replicate(request, [1] * len(rows), facts, places, stamps, audiences_of(facts))
+
+
+def _buried(rows: list[tuple[Remains, bytes, int]], request: int) -> Message:
+    facts = [remains for remains, _, _ in rows]
+    places, stamps = [there for _, there, _ in rows], [stamp for _, _, stamp in rows]
+    return Buried(request, facts, places, stamps, audiences_of(facts))
 
 
 def _is_nearer(peer: bytes, than: bytes, to: Key) -> bool:

@@ -14,6 +14,7 @@ from .compiled import CompileTest
 from .exchange import Exchange
 from .features import HOME
 from .features import positions as positions_of
+from .hashed import Hashed, Remains
 from .holders import Holders
 from .intake import Intake
 from .interests import Interests
@@ -182,7 +183,7 @@ class TracedRendezvous(Rendezvous):
         if feed is not None and not isinstance(feed, StandbyFeed):
             self._record(What.UNSUBSCRIBE, subscriber, number, feed.posted, changed=not feed.posted.feeds)
 
-    def take_over(self, signs: Sequence[int], facts: Sequence[Tuple], places: Sequence[bytes], stamps: Sequence[int]) -> None:
+    def take_over(self, signs: Sequence[int], facts: Sequence[Remains], places: Sequence[bytes], stamps: Sequence[int]) -> None:
         """As without tracing, change by change."""
         at_us = self._recorder.now_us()
         for sign, fact, positions, stamp in zip(signs, facts, places, stamps, strict=True):
@@ -193,7 +194,7 @@ class TracedRendezvous(Rendezvous):
                     at_us,
                     What.INSERT if sign > 0 else What.RETRACT,
                     Role.COPY,
-                    fact,
+                    _in_words(fact),
                     positions=list(positions),
                     stamp_us=_number(stamp),
                     matched=self.met - met,
@@ -258,3 +259,8 @@ def _number(value: int) -> int | None:
 
 def _name(peer: bytes) -> str:
     return peer[:ID_BYTES].hex()
+
+
+def _in_words(remains: Remains) -> Tuple:
+    """What is written down of a fact that went, of whose long constants only hashes are known."""
+    return tuple([str(each) if isinstance(each, Hashed) else each for each in remains])

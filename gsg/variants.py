@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from .audiences import Audience, Restricted
+from .hashed import Remains, remains_of
 from .model import Tuple
 
 
@@ -37,14 +38,15 @@ class Variants:
     __slots__ = ("_views",)
 
     def __init__(self) -> None:
-        self._views: dict[Tuple, dict[bytes, View]] = {}
+        self._views: dict[Remains, dict[bytes, View]] = {}
+        """By what remains, or would, of the plain tuple, and by reader."""
 
     def __bool__(self) -> bool:
         return bool(self._views)
 
     def came(self, fact: Restricted, stamp: int, *, is_new: bool) -> None:
         """A variant is there; ``is_new``: it was not."""
-        views = self._views.setdefault(tuple(fact), {})
+        views = self._views.setdefault(_plain(fact), {})
         for reader in fact.audience:
             view = views.get(reader)
             if view is None:
@@ -54,7 +56,7 @@ class Variants:
 
     def went(self, fact: Restricted, stamp: int, *, was_there: bool, buried: bool) -> None:
         """A variant is not there; ``buried``: it is remembered from now on that it went."""
-        views = self._views.setdefault(tuple(fact), {})
+        views = self._views.setdefault(_plain(fact), {})
         for reader in fact.audience:
             view = views.get(reader)
             if view is None:
@@ -66,7 +68,7 @@ class Variants:
 
     def forgotten(self, fact: Restricted) -> None:
         """It is not remembered any more that a variant went."""
-        views = self._views.get(tuple(fact), {})
+        views = self._views.get(_plain(fact), {})
         for reader in fact.audience:
             if reader in views:
                 views[reader].buried -= 1
@@ -78,22 +80,26 @@ class Variants:
             if view is not None and not view.present and not view.buried:
                 del views[reader]
         if not views:
-            self._views.pop(tuple(fact), None)
+            self._views.pop(_plain(fact), None)
 
     def view(self, fact: Tuple, reader: bytes) -> View | None:
         """What a reader sees of a plain tuple; None where no variant names it."""
-        views = self._views.get(fact)
+        views = self._views.get(remains_of(fact))
         return None if views is None else views.get(reader)
 
     def visible(self, facts: Collection[Tuple], reader: bytes) -> Iterator[Tuple]:
         """What a reader sees of the facts under the key, variants included: each tuple once, as a plain one."""
+        variants: dict[Tuple, None] = {}
         for fact in facts:
-            if type(fact) is tuple:
+            if not isinstance(fact, Restricted):
                 yield fact
-        for fact, views in self._views.items():
-            view = views.get(reader)
-            if view is not None and view.present and fact not in facts:
-                yield fact
+            elif reader in fact.audience:
+                variants[tuple(fact)] = None
+        yield from (fact for fact in variants if fact not in facts)
+
+
+def _plain(fact: Restricted) -> Remains:
+    return tuple(remains_of(fact))
 
 
 class Seen:

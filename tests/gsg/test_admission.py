@@ -15,8 +15,9 @@ from dht.simnet import SimNet, run
 from gsg import Peer, PeerMisbehaved, PeerUnreachable, Refused, Symbol
 from gsg.admission import MAX_NAMED, MAX_PUBLISHED_BYTES, Published, check
 from gsg.audiences import MAX_READERS
+from gsg.copies import Replicate
 from gsg.handover import CHUNK_FACTS
-from gsg.messages import After, Event, Failed, Flash, Origin, Part, Publish, Replicate, encode
+from gsg.messages import After, Event, Failed, Flash, Origin, Part, Publish, encode
 from gsg.model import MAX_ARITY, MAX_NESTING, Compound, List, Term, Tuple, Variable
 from gsg.sizes import MAX_TUPLE_BYTES
 from gsg.together import RUN_CALLS

@@ -50,7 +50,7 @@ def test_each_reader_sees_at_any_time_what_some_visible_variant_says(history: li
             assert set(desk.seen_by(reader)) == seen(facts, reader)
     for fact in VARIANTS:
         desk.retract(fact)
-    desk.rendezvous.held.forget_before(10**9)
+    desk.rendezvous.held.buried.forget_before(10**9)
     assert desk.rendezvous.held.variants == {}
 
 

@@ -13,9 +13,10 @@ import gsg.posting
 import gsg.stored
 from gsg import LocalError, PeerMisbehaved, Unsupported, messages
 from gsg.audiences import MAX_READERS, Audience, Restricted, audience_of, audiences_of, restricted, restricted_each
+from gsg.copies import Replicate
 from gsg.entries import Entries
 from gsg.features import positions
-from gsg.messages import Deltas, Event, Flash, Happened, InsertCondition, Publish, Replicate, Snapshot, decode, encode
+from gsg.messages import Deltas, Event, Flash, Happened, InsertCondition, Publish, Snapshot, decode, encode
 from gsg.model import Tuple, Variable
 from gsg.placement import NOWHERE
 from gsg.rendezvous import Rendezvous
@@ -267,10 +268,10 @@ def test_a_restart_brings_back_what_readers_saw() -> None:
 
     for reader in READERS:
         assert set(after.visible(key, reader)) == set(before.visible(key, reader))
-    after.forget_before(10**9)
+    after.buried.forget_before(10**9)
     for fact in VARIANTS[1::2]:
         after.change(fact, -1)(key, fact, 10**9)
-    after.forget_before(10**10)
+    after.buried.forget_before(10**10)
     assert after.variants == {}
 
 

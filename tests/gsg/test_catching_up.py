@@ -13,9 +13,10 @@ from dht.regions import Regions
 from dht.simnet import SimNet
 from gsg import Peer, Refused, Symbol
 from gsg.catching_up import ASKED_KEYS, WAIT_S
+from gsg.copies import AskFacts
 from gsg.exchange import answer_of
 from gsg.features import Key
-from gsg.messages import AskFacts, Done
+from gsg.messages import Done
 
 ON = Symbol("on")
 PLACE: Key = (3, 1, ON)

@@ -18,6 +18,7 @@ from gsg.journal import GROUP_FACTS, Group
 from gsg.keeping import Keeping
 from gsg.model import Tuple
 from gsg.versions import Versions
+from tests.gsg.known import history_of
 
 A, B, C = ("a",), ("b",), ("c",)
 MARKS: list[Mark] = [(0, 1, 1)]
@@ -97,7 +98,7 @@ async def written(folder: Path, seed: int, *, crash: bool) -> tuple[dict[Tuple, 
         await keeping._write()
         weights.append(keeping._disk.weight)
         cleanings.add(keeping._cleaning._until)
-    known = {fact: entries.marks(fact) for each in entries.known_keys() for _, fact, _ in entries.history(each)}
+    known = {fact: entries.marks(fact) for each in entries.known_keys() for _, fact, _ in history_of(entries, each)}
     if crash:
         keeping.abandon()
     else:

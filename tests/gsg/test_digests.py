@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 import dht
 from gsg.digests import RANGES, Digests
-from gsg.entries import PERIOD_S, Entries
+from gsg.entries import Entries
 from gsg.features import Key, key
 from gsg.placement import point_of
+from gsg.tombstones import PERIOD_S
 
 PEERS = [dht.Contact(bytes([number * 40] * 20), "127.0.0.1", 7000 + number) for number in range(6)]
 OWN = PEERS[0]

@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import gsg.entries
 import gsg.sums
-from gsg.entries import LATELY_S, TOMBSTONE_S, Entries
+import gsg.tombstones
+from gsg.entries import Entries
 from gsg.model import Tuple
+from gsg.tombstones import LATELY_S, TOMBSTONE_S
+from tests.gsg.known import history_of
 
 KEY = (2, 0, "a")
 A, B, C = ("a", 1), ("a", 2), ("a", 3)
@@ -76,7 +78,7 @@ def test_history_has_what_is_there_and_what_went(held: Entries) -> None:
     held.leave(KEY, C, 4)
     held.enter(KEY, C, 5)
 
-    assert held.history(KEY) == [(1, A, 1), (1, C, 5), (-1, B, 3)]
+    assert history_of(held, KEY) == [(1, A, 1), (1, C, 5), (-1, B, 3)]
     assert held.known_keys() == {KEY}
 
 
@@ -97,7 +99,7 @@ def test_tombstones_go_with_time_and_those_that_were_overtaken_do_not_count(held
     clock.now_s = TOMBSTONE_S + 1
     held.leave(KEY, C, 4)
 
-    assert (held.history(KEY), held.forgotten, held.tombstones) == ([(-1, A, 3), (-1, C, 4)], 0, 2)
+    assert (history_of(held, KEY), held.buried.forgotten, held.buried.count) == ([(-1, A, 3), (-1, C, 4)], 0, 2)
 
 
 def test_a_clock_that_is_hours_ahead_ends_no_memory_of_what_went(held: Entries) -> None:
@@ -124,23 +126,23 @@ def test_what_went_before_a_peer_was_stopped_is_remembered_from_its_start(clock:
 
 
 def test_a_fact_that_comes_and_goes_is_one_tombstone_at_most(held: Entries, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gsg.entries, "TOMBSTONES", 2)
-    monkeypatch.setattr(gsg.entries, "SPARE", 5)
+    monkeypatch.setattr(gsg.tombstones, "TOMBSTONES", 2)
+    monkeypatch.setattr(gsg.tombstones, "SPARE", 5)
     held.leave(KEY, A, 1)
     for stamp in range(2, 100, 2):
         held.enter(KEY, B, stamp)
         held.leave(KEY, B, stamp + 1)
 
-    assert (held.stamp_of(KEY, A), held.forgotten, held.tombstones) == (1, 0, 2)
-    assert len(held._order) <= 2 * 2 + 5
+    assert (held.stamp_of(KEY, A), held.buried.forgotten, held.buried.count) == (1, 0, 2)
+    assert len(held.buried._order) <= 2 * 2 + 5
 
 
 def test_beyond_the_limit_the_oldest_tombstone_goes_and_is_counted(held: Entries, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gsg.entries, "TOMBSTONES", 2)
+    monkeypatch.setattr(gsg.tombstones, "TOMBSTONES", 2)
     for stamp, fact in enumerate((A, B, C), 1):
         held.leave(KEY, fact, stamp)
 
-    assert (held.history(KEY), held.forgotten) == ([(-1, B, 2), (-1, C, 3)], 1)
+    assert (history_of(held, KEY), held.buried.forgotten) == ([(-1, B, 2), (-1, C, 3)], 1)
 
 
 def test_a_dropped_key_leaves_nothing(held: Entries) -> None:
@@ -149,8 +151,8 @@ def test_a_dropped_key_leaves_nothing(held: Entries) -> None:
 
     assert held.drop(KEY) == {A: 1}
     assert held.known_keys() == set()
-    held.forget_before(9)
-    assert (held.forgotten, held.tombstones) == (0, 0)
+    held.buried.forget_before(9)
+    assert (held.buried.forgotten, held.buried.count) == (0, 0)
 
 
 @given(
@@ -170,7 +172,7 @@ def test_changes_under_several_keys_at_once_are_those_under_each(changes: list[t
 
     assert at_once.marks(A) == each.marks(A)
     assert (at_once.touched, at_once.changed) == (each.touched, each.changed)
-    assert [at_once.history(key) for key in each.known_keys()] == [each.history(key) for key in each.known_keys()]
+    assert [history_of(at_once, key) for key in each.known_keys()] == [history_of(each, key) for key in each.known_keys()]
 
 
 CHANGES = st.lists(
@@ -196,9 +198,9 @@ def test_a_digest_is_of_what_is_there_whatever_happened_since_the_last_one(chang
 
         anew = Entries()
         anew.remembering = True
-        for sign, fact, stamp in held.history(KEY):
+        for sign, fact, stamp in history_of(held, KEY):
             anew.change(fact, sign)(KEY, fact, stamp)
-        assert (held.digest(KEY), held.gone(KEY)) == (anew.digest(KEY), anew.gone(KEY))
+        assert (held.digest(KEY), held.buried.digest(KEY)) == (anew.digest(KEY), anew.buried.digest(KEY))
 
 
 def test_a_digest_tells_a_fact_from_one_that_went(held: Entries) -> None:
@@ -210,7 +212,7 @@ def test_a_digest_tells_a_fact_from_one_that_went(held: Entries) -> None:
 
 
 def test_a_digest_is_of_what_was_there_at_a_moment_and_of_what_went_since_a_period(held: Entries) -> None:
-    period_us = gsg.entries.PERIOD_S * 1_000_000
+    period_us = gsg.tombstones.PERIOD_S * 1_000_000
     held.enter(KEY, A, 1)
     held.leave(KEY, B, period_us)
     before = held.digest_of_all(KEY, 1)
@@ -223,13 +225,13 @@ def test_a_digest_is_of_what_was_there_at_a_moment_and_of_what_went_since_a_peri
 
 
 def test_what_is_forgotten_ends_its_period(held: Entries) -> None:
-    period_us = gsg.entries.PERIOD_S * 1_000_000
+    period_us = gsg.tombstones.PERIOD_S * 1_000_000
     for number, fact in enumerate((A, B)):
         held.leave(KEY, fact, 5 * period_us + number)
 
-    held.forget_before(inf)
+    held.buried.forget_before(inf)
 
-    assert (held.since, held.gone(KEY)) == (6, {})
+    assert (held.buried.since, held.buried.digest(KEY)) == (6, {})
 
 
 def test_digests_tell_facts_of_one_message_apart(held: Entries) -> None:
@@ -254,7 +256,7 @@ def test_what_went_lately_is_known_until_it_comes_back(held: Entries, clock: Clo
 
 
 def test_of_many_that_went_lately_no_more_than_so_many_are_looked_at(held: Entries, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gsg.entries, "LOOKED_AT", 2)
+    monkeypatch.setattr(gsg.tombstones, "LOOKED_AT", 2)
     for stamp, fact in enumerate((A, B, C)):
         held.leave(KEY, fact, stamp)
     tried: list[Tuple] = []

@@ -18,14 +18,13 @@ import dht
 import rete
 from dht.simnet import SimNet, run
 from gsg import Peer, PeerMisbehaved, PeerUnreachable, Refused, RemoteError, Symbol, messages
+from gsg.copies import AskKeys, AskRanges, Replicate
 from gsg.features import Key
 from gsg.holders import UNSURE_S
 from gsg.messages import (
     AskInterest,
-    AskKeys,
     AskLoads,
     AskPassed,
-    AskRanges,
     AskStatus,
     Beat,
     Deltas,
@@ -35,7 +34,6 @@ from gsg.messages import (
     InsertCondition,
     Publish,
     RemoveCondition,
-    Replicate,
     Resume,
     Snapshot,
     decode,

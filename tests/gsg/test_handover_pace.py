@@ -17,6 +17,7 @@ from gsg.exchange import LinkBroke
 from gsg.features import Key
 from gsg.handover import MENDING_S, SETTLING_S, SWEEP_S, TRYING_S, Handover
 from gsg.holders import LOOKED_UP_AT_ONCE
+from tests.gsg.known import history_of
 
 ON = Symbol("on")
 FACTS = 8_000
@@ -170,7 +171,7 @@ def test_a_peer_that_lost_all_and_is_back_before_it_is_missed_is_told_all() -> N
             async with start() as again:
                 await quiet()
 
-                assert sorted(sign for sign, _, _ in again._rendezvous.held.history((3, 1, ON))) == [-1, 1]
+                assert sorted(sign for sign, _, _ in history_of(again._rendezvous.held, (3, 1, ON))) == [-1, 1]
 
     run(main, seed=45)
 

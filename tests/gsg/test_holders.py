@@ -8,10 +8,10 @@ from peers import simulate
 
 from dht.simnet import SimNet
 from gsg import Peer
+from gsg.copies import Replicate
 from gsg.errors import PeerUnreachable
 from gsg.features import Key, key
 from gsg.holders import ASIDE
-from gsg.messages import Replicate
 from gsg.placement import point_of
 
 FEATURE: Key = (1, 0, "x")

@@ -6,13 +6,14 @@ from math import inf
 
 import pytest
 
-import gsg.entries
 import gsg.journal
+import gsg.tombstones
 from gsg.entries import Entries
 from gsg.features import Key
 from gsg.journal import Group, Journal
 from gsg.model import Tuple
 from gsg.versions import CLOCKS_APART_S, Versions
+from tests.gsg.known import history_of
 
 A, B = ("a", 1), ("b", 2)
 
@@ -63,7 +64,7 @@ def test_what_is_forgotten_is_written_as_such(entries: Entries, journal: Journal
     journal.written()
 
     entries.drop(key(A))
-    entries.forget_before(inf)
+    entries.buried.forget_before(inf)
 
     assert journal.take() == Group([(A, []), (B, [])], clock=7)
 
@@ -133,9 +134,9 @@ def test_entries_come_back_as_their_batches_said(entries: Entries, journal: Jour
 
     assert latest == 6
     for feature in entries.known_keys():
-        assert again.history(feature) == entries.history(feature)
+        assert history_of(again, feature) == history_of(entries, feature)
     # The oldest tombstone goes first, in whatever order they came back.
-    monkeypatch.setattr(gsg.entries, "TOMBSTONES", 3)
+    monkeypatch.setattr(gsg.tombstones, "TOMBSTONES", 3)
     again.remembering = True
     again.leave(key(("d", 4)), ("d", 4), 9)
     assert [again.stamp_of(key(fact, 1), fact) for fact in (A, B, ("c", 3))] == [6, -1, 5]

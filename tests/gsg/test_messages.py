@@ -14,6 +14,7 @@ import dht
 import rete
 from gsg.errors import PeerMisbehaved
 from gsg.features import Template
+from gsg.hashed import HASH_BYTES, LONG_BYTES, Hashed, Remains, ShortTerm
 from gsg.messages import Died, Gap, Message, Moved, NotHere, Origin, Part, Publish, decode, encode
 from gsg.model import IRI, BlankNode, Compound, List, Literal, Symbol, Term, Tuple, Variable
 from gsg.sizes import PART_BYTES, fit_together, parts
@@ -38,6 +39,8 @@ terms: st.SearchStrategy[Term] = st.recursive(
 )
 tuples = st.lists(terms, min_size=1, max_size=4).map(tuple)
 numbers = st.integers(0, 2**63 - 1)
+hashes = st.builds(Hashed, st.integers(LONG_BYTES + 1, 2**20), st.binary(min_size=HASH_BYTES, max_size=HASH_BYTES))
+short_terms: st.SearchStrategy[ShortTerm] = terms | hashes
 leaves: dict[object, st.SearchStrategy[object]] = {
     int: numbers,
     str: names,
@@ -49,6 +52,9 @@ leaves: dict[object, st.SearchStrategy[object]] = {
     dht.Contact: st.builds(dht.Contact, st.binary(min_size=20, max_size=20), st.just("10.0.0.1"), st.integers(1, 65535)),
     frozenset[bytes]: st.frozensets(st.binary(min_size=20, max_size=20), min_size=1, max_size=3),
     Died: st.builds(Died, st.lists(st.binary(min_size=20, max_size=20), max_size=20)),
+    ShortTerm: short_terms,
+    ShortTerm | None: st.none() | short_terms,
+    Remains: st.lists(short_terms, min_size=1, max_size=4).map(tuple),
     Tuple: st.lists(terms, min_size=1, max_size=4).map(tuple),
     Template: st.builds(
         rete.Template,

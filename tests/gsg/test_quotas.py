@@ -12,7 +12,8 @@ import rete
 from dht.links import MAX_LINKS_PER_PEER
 from dht.simnet import SimNet
 from gsg import Peer, Refused, Symbol
-from gsg.messages import Done, Failed, InsertCondition, Replicate
+from gsg.copies import Replicate
+from gsg.messages import Done, Failed, InsertCondition
 from gsg.model import Term
 from gsg.quotas import BURST_S, Allowance, Quota, Quotas
 

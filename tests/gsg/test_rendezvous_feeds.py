@@ -11,6 +11,7 @@ import rete
 from gsg.messages import Deltas, Event, Gap, Happened, Moved, Snapshot
 from gsg.model import Tuple
 from gsg.placement import NOWHERE
+from tests.gsg.known import history_of
 
 
 @pytest.fixture
@@ -167,7 +168,7 @@ def test_of_two_changes_at_one_moment_both_sides_take_the_retraction(place: Plac
 
     place.rendezvous.take_over([-1, 1], [A, A], [b"\x01", b"\x01"], [5, 5])
 
-    assert place.rendezvous.held.history(ON_KEY) == [(-1, A, 5)]
+    assert history_of(place.rendezvous.held, ON_KEY) == [(-1, A, 5)]
 
 
 def test_what_another_holder_tells_reaches_the_feeds_here(place: Place) -> None:

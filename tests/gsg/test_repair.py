@@ -10,16 +10,17 @@ import pytest
 from peers import others, quiet, simulate
 
 import dht
-import gsg.entries
 import gsg.repair
+import gsg.tombstones
 from dht.simnet import SimNet
 from gsg import Peer, PeerUnreachable, Symbol
+from gsg.copies import AskKeys, AskRanges, Differ
 from gsg.digests import RANGES
 from gsg.features import Key
 from gsg.holders import Holders
-from gsg.messages import AskKeys, AskRanges, Differ
 from gsg.model import Tuple
 from gsg.repair import COMPARE_S, PATIENCE, Repair
+from tests.gsg.known import history_of
 
 ON = Symbol("on")
 PLACE: Key = (3, 1, ON)
@@ -86,12 +87,12 @@ def test_keys_are_compared_though_it_was_not_known_any_more_who_holds_them() -> 
 
 def lose_tombstone(peer: Peer, key: Key, fact: Tuple) -> None:
     """As if it had never heard that a fact went."""
-    peer._rendezvous.held._unbury(key, fact)
+    peer._rendezvous.held.buried.unbury(key, fact)
 
 
 def tombstones(peers: list[Peer], key: Key, fact: Tuple) -> list[bool]:
     """Who remembers that a fact went."""
-    return [(-1, fact) in {(sign, each) for sign, each, _ in peer._rendezvous.held.history(key)} for peer in peers]
+    return [(-1, fact) in {(sign, each) for sign, each, _ in history_of(peer._rendezvous.held, key)} for peer in peers]
 
 
 def test_a_key_whose_holders_are_never_found_keeps_no_other_from_being_compared(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,7 +138,7 @@ def test_a_holder_that_has_not_heard_that_a_fact_went_is_told() -> None:
 
 
 def test_who_has_forgotten_what_went_is_not_told_again_and_of_what_went_later_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gsg.entries, "PERIOD_S", 2 * COMPARE_S)
+    monkeypatch.setattr(gsg.tombstones, "PERIOD_S", 2 * COMPARE_S)
 
     async def work(net: SimNet, peers: list[Peer]) -> None:
         old, new, there = ("a", ON, "b"), ("c", ON, "d"), ("e", ON, "f")
@@ -145,7 +146,7 @@ def test_who_has_forgotten_what_went_is_not_told_again_and_of_what_went_later_it
         await peers[0].retract([old])
         await asyncio.sleep(5 * COMPARE_S)
         mended = [peer._repair.mended for peer in peers]
-        peers[2]._rendezvous.held.forget_before(inf)
+        peers[2]._rendezvous.held.buried.forget_before(inf)
 
         await asyncio.sleep(5 * COMPARE_S)
 

@@ -12,12 +12,13 @@ import dht
 import gsg.replication
 from dht.simnet import SimNet
 from gsg import Peer, Space, Symbol
+from gsg.copies import Replicate
 from gsg.errors import Refused
 from gsg.exchange import ANSWER_TIMEOUT_S
 from gsg.features import Key, key
 from gsg.heartbeats import Heartbeats
 from gsg.holders import REPLICAS, UNSURE_S
-from gsg.messages import Done, Replicate
+from gsg.messages import Done
 from gsg.replication import DEAF_S, HOLDERS_TIMEOUT_S
 
 ON = Symbol("on")
@@ -112,7 +113,7 @@ def test_a_holder_that_reads_nothing_keeps_publishers_waiting_once() -> None:
         primary, slow, _ = closest(peers, (3, 1, ON))
         publisher = next(peer for peer in peers if peer not in (primary, slow))
         # It is not the primary of any of the keys.
-        names = [f"{number:0100000}" for number in range(40)]
+        names = [f"{number:0113000}" for number in range(40)]
         names = [name for name in names if slow not in (closest(peers, (3, place, name))[0] for place in (0, 2))][:20]
         await publisher.insert([(names[0], ON, names[0])])
         stop_reading(net, slow)

@@ -8,8 +8,8 @@ from itertools import count
 import pytest
 from peers import simulate
 
-import gsg.entries
 import gsg.status
+import gsg.tombstones
 from dht.simnet import SimNet
 from gsg import Peer
 from gsg.status import ASKING, AT_ONCE, PIECE, REST
@@ -88,7 +88,7 @@ def test_what_was_counted_in_slices_is_told_for_longer_than_it_took(walks: list[
 
 
 def test_what_was_told_out_of_order_and_forgotten_before_its_time_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gsg.entries, "TOMBSTONES", 2)
+    monkeypatch.setattr(gsg.tombstones, "TOMBSTONES", 2)
 
     async def work(net: SimNet, peers: list[Peer]) -> None:
         peer = peers[0]

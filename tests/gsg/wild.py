@@ -10,6 +10,7 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 import dht
 import rete
 from gsg.features import Template
+from gsg.hashed import HASH_BYTES, LONG_BYTES, Hashed, Remains, ShortTerm
 from gsg.messages import Message
 from gsg.model import IRI, BlankNode, Compound, List, Literal, Symbol, Term, Tuple, Variable
 
@@ -53,8 +54,11 @@ class Wild:
             return rng.choice(mostly)
         if hint == Term:
             return self._term()
-        if hint == Tuple:
-            return tuple([self._term() for _ in range(rng.choice((0, 1, 2, 2, 3, 3, 3, 3, 3, 300)))])
+        if hint == ShortTerm:
+            return self._short_term()
+        if hint in (Tuple, Remains):
+            term = self._term if hint == Tuple else self._short_term
+            return tuple([term() for _ in range(rng.choice((0, 1, 2, 2, 3, 3, 3, 3, 3, 300)))])
         if hint == Template:
             pattern = tuple([rng.choice((None, self._term())) for _ in range(rng.choice((0, 1, 2, 3, 3, 3, 300)))])
             same = [(rng.choice((-1, 0, 1)), rng.choice((0, 1, 2, 300))) for _ in range(rng.choice((0, 0, 0, 1)))]
@@ -84,6 +88,11 @@ class Wild:
 
     def _id(self) -> bytes:
         return self._rng.choice((*(peer.id for peer in self._peers), self._rng.randbytes(20)))
+
+    def _short_term(self) -> ShortTerm:
+        if self._rng.randrange(4):
+            return self._term()
+        return Hashed(self._rng.choice((LONG_BYTES + 1, 2**20)), self._rng.choice((b"a", b"b")) * HASH_BYTES)
 
     def _term(self, depth: int = 0) -> Term:
         rng = self._rng
