@@ -152,6 +152,8 @@ class Replication:
         sent, _ = self._send(sign, facts, copies or {}, stamp)
 
         async def everywhere() -> None:
+            # Else the two hold each other, and the facts, until Python looks for cycles, which long texts do not bring about.
+            held.everywhere = None
             # Mostly nobody has come or gone between the two, and who holds what need not be found again.
             known = copies if self._holders.version == version else None
             late = await self._until_held(sign, facts, places, stamp, sent, known)
