@@ -11,6 +11,7 @@ from typing import Protocol
 from .audiences import Audience
 from .errors import PeerUnreachable
 from .features import HOME
+from .hashed import Remains, remains_of
 from .lately import Said, late
 from .messages import After, Done, Event, Flash, Message, Origin, Part, Publish
 from .model import Tuple
@@ -92,6 +93,8 @@ class Facts:
         self._publisher = publisher
         self._sign = sign
         self.facts = facts
+        self.said: Sequence[Remains] = ()
+        """What would remain of them, in their place once all calls are done."""
         self._audience = audience
         self.stamp = stamp
         self._ends = list(accumulate(calls))
@@ -118,6 +121,10 @@ class Facts:
     def over(self) -> None:
         """One of its calls is done with it."""
         self._calls -= 1
+
+    def remember_remains(self) -> None:
+        """All of its calls are done, and only what was said is to be known yet."""
+        self.said, self.facts = list(map(remains_of, self.facts)), ()
 
     def go(self) -> None:
         """It is its turn: what comes after it is later. The stamp is one, however often facts are sent."""

@@ -18,17 +18,20 @@ OnMessage: TypeAlias = Callable[[Channel, Message], None]
 
 
 class Behind:
-    """The messages of one link; ``what`` they wait for, as its publisher is told where too much waits, and ``now()`` in seconds."""
+    """The messages of one link; ``what`` they wait for, as its publisher is told where too much waits, and ``now()`` in seconds.
+
+    ``all_links`` is the room that those of all links have together; who forgets this one says so (:meth:`forget`).
+    """
 
     __slots__ = ("_channel", "_messages", "_now", "_room", "_what")
 
-    def __init__(self, channel: Channel, what: str, now: Callable[[], float]) -> None:
+    def __init__(self, channel: Channel, what: str, now: Callable[[], float], all_links: Room | None = None) -> None:
         self._channel = channel
         self._what = what
         self._now = now
         self._messages: deque[tuple[Message, int, float]] = deque()
         """In order, with the length of each and when it came. Bounded by the room."""
-        self._room = Room(WAITING_BYTES)
+        self._room = Room(WAITING_BYTES, all_links)
 
     def add(self, message: Message) -> None:
         """The message that is being delivered waits. Raises Refused where too much does already."""
@@ -58,4 +61,9 @@ class Behind:
                 on_message(self._channel, message)
         except PeerMisbehaved as error:
             self._channel.abort(str(error))
-            self._messages.clear()
+            self.forget()
+
+    def forget(self) -> None:
+        """Let what waits go, as its link has."""
+        self._messages.clear()
+        self._room.empty()

@@ -13,18 +13,21 @@ CompileTest: TypeAlias = Callable[[Test], Predicate]
 """Turns a condition's test into a function of a tuple and the text that it came as. Raises Refused for one it does not know."""
 
 COMPILED_TESTS = 10_000
-"""Compiled tests that are remembered, of those found by what they demand; the oldest goes, and is compiled anew when met."""
+COMPILED_CHARACTERS = 16 * 1024 * 1024
+"""Compiled tests that are remembered, of those found by what they demand, and the length of their sources; the oldest goes, and is
+compiled anew when met."""
 
 
 class CompiledTests:
     """The tests of one rendezvous."""
 
-    __slots__ = ("_found", "compile", "failed")
+    __slots__ = ("_characters", "_found", "compile", "failed")
 
     def __init__(self, compile_test: CompileTest) -> None:
         self.compile = compile_test
         self._found: dict[Posted, Predicate] = {}
-        """Limit: COMPILED_TESTS."""
+        """Limits: COMPILED_TESTS, COMPILED_CHARACTERS."""
+        self._characters = 0
         self.failed = 0
         """Tests that raised, since the start: such a tuple does not match."""
 
@@ -42,10 +45,16 @@ class CompiledTests:
             return False
 
     def _remember(self, posted: Posted, predicate: Predicate) -> None:
-        if len(self._found) >= COMPILED_TESTS:
-            del self._found[next(iter(self._found))]
         self._found[posted] = predicate
+        self._characters += _characters(posted)
+        while len(self._found) > COMPILED_TESTS or self._characters > COMPILED_CHARACTERS:
+            self.forget(next(iter(self._found)))
 
     def forget(self, posted: Posted) -> None:
         """It is not posted any more."""
-        self._found.pop(posted, None)
+        if self._found.pop(posted, None) is not None:
+            self._characters -= _characters(posted)
+
+
+def _characters(posted: Posted) -> int:
+    return 0 if posted.test is None else len(posted.test.source)

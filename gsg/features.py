@@ -18,7 +18,7 @@ import msgspec
 
 import rete
 
-from .hashed import Remains, ShortTerm, short
+from .hashed import LONG_BYTES, Remains, ShortTerm, short
 from .model import Term, Tuple, Variable
 
 Template: TypeAlias = rete.Template[Term]
@@ -34,9 +34,13 @@ HOME = 0
 _encode = msgspec.msgpack.Encoder().encode
 
 
-@lru_cache(maxsize=4_096)
 def alpha_of(template: Template) -> rete.AlphaSpec:
-    """The alpha memory of a template alone: one object for all who listen for it."""
+    """The alpha memory of a template alone: one object for all who listen for it, unless its constants are long."""
+    return _shared(template) if len(_encode(template.pattern)) <= LONG_BYTES else rete.AlphaSpec(template)
+
+
+@lru_cache(maxsize=4_096)
+def _shared(template: Template) -> rete.AlphaSpec:
     return rete.AlphaSpec(template)
 
 

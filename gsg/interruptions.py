@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from .kept import KEPT_BYTES, KEPT_EVENTS, Kept, count_feeds
 from .messages import Event, Happened, Message, Missed, encode
+from .room import ALL_BYTES, Room
 
 if TYPE_CHECKING:
     from .exchange import Channel
@@ -44,15 +45,15 @@ KEPT_TIMES = 50_000
 class Unheard:
     """What was sent by one link and has not arrived yet, as far as known."""
 
-    __slots__ = ("_bytes", "_count", "_events", "_messages", "_missed_until", "missed")
+    __slots__ = ("_count", "_events", "_messages", "_missed_until", "_room", "missed")
 
-    def __init__(self) -> None:
+    def __init__(self, all_links: Room | None = None) -> None:
         self._messages: deque[tuple[Happened, int]] = deque()
-        """Each with its length. Limits: UNHEARD_EVENTS and UNHEARD_BYTES, but for the last one."""
+        """Each with its length. Limits: UNHEARD_EVENTS, UNHEARD_BYTES, and the room of all links together, but for the last one."""
         self.missed: Counter[int] = Counter()
         """By feed, how many were beyond the limit. Limit: the feeds of the link."""
         self._events = 0
-        self._bytes = 0
+        self._room = Room(UNHEARD_BYTES, all_links, each_bytes=0)
         self._count = 0
         """How many messages came before these."""
         self._missed_until = 0
@@ -63,12 +64,17 @@ class Unheard:
 
     def sent(self, message: Happened, size_bytes: int) -> None:
         """One message more."""
-        self._messages.append((message, size_bytes))
-        self._events += len(message.events)
-        self._bytes += size_bytes
-        while (self._events > UNHEARD_EVENTS or self._bytes > UNHEARD_BYTES) and len(self._messages) > 1:
+        while self._messages and (self._events + len(message.events) > UNHEARD_EVENTS or not self._room.has(size_bytes)):
             count_feeds(self.missed, self._next())
             self._missed_until = self._count
+        self._messages.append((message, size_bytes))
+        self._events += len(message.events)
+        self._room.take(size_bytes)
+
+    def forget(self) -> None:
+        """Its link is no more, and what it had is kept elsewhere, or nowhere."""
+        self._messages.clear()
+        self._room.empty()
 
     def arrived(self, count: int) -> None:
         """So many messages have arrived since the link was made."""
@@ -80,7 +86,7 @@ class Unheard:
     def _next(self) -> Happened:
         message, size_bytes = self._messages.popleft()
         self._events -= len(message.events)
-        self._bytes -= size_bytes
+        self._room.leave(size_bytes)
         self._count += 1
         return message
 
@@ -104,6 +110,7 @@ class Interrupted:
         """By feed, how many its link had not taken in time, which were counted then. Limit: the same."""
         for message in unheard:
             self.add(message, now)
+        unheard.forget()
         while held is not None and (message_or_count := held.next()) is not None:
             self.add(message_or_count, now)
 
@@ -159,6 +166,8 @@ class Interruptions:
     def __init__(self) -> None:
         self._unheard: dict[Channel, Unheard] = {}
         """Bounded by the links."""
+        self._room = Room(ALL_BYTES)
+        """Of what is under way by all of them."""
         self._broken: dict[Channel, Interrupted] = {}
         """The one that broke first comes first. Limits: LINKS, LINKS_EACH."""
         self.untold = 0
@@ -172,7 +181,7 @@ class Interruptions:
             if broken is not None:
                 broken.add(message, now())
                 return
-            unheard = self._unheard[channel] = Unheard()
+            unheard = self._unheard[channel] = Unheard(self._room)
         unheard.sent(message, size_bytes)
 
     def arrived(self, channel: Channel, count: int) -> None:

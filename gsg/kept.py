@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, deque
 
 from .messages import Happened, Message, Missed, encode
+from .room import Room
 
 KEPT_EVENTS = 20_000
 KEPT_BYTES = 4 * 1024 * 1024
@@ -16,14 +17,15 @@ KEPT_BYTES = 4 * 1024 * 1024
 
 
 class Kept:
-    """The events of one link."""
+    """The events of one link; ``all_links`` is the room that those of all have together."""
 
-    __slots__ = ("_bytes", "_events", "_messages", "_missed", "missed")
+    __slots__ = ("_events", "_messages", "_missed", "_room", "missed")
 
-    def __init__(self) -> None:
-        self._messages: deque[Happened] = deque()
+    def __init__(self, all_links: Room | None = None) -> None:
+        self._messages: deque[tuple[Happened, int]] = deque()
+        """Each with its length."""
         self._events = 0
-        self._bytes = 0
+        self._room = Room(KEPT_BYTES, all_links, each_bytes=0)
         self._missed: Counter[int] = Counter()
         """By feed, what is still to be told. Limit: the feeds of the link."""
         self.missed = 0
@@ -31,21 +33,24 @@ class Kept:
 
     def add(self, message: Happened) -> None:
         """Keep events, or count them where there is no room."""
-        if not self._missed and self._events < KEPT_EVENTS and self._bytes < KEPT_BYTES:
-            self._messages.append(message)
-            self._events += len(message.events)
-            self._bytes += len(encode(message))
-            return
+        if not self._missed and self._events < KEPT_EVENTS:
+            size_bytes = len(encode(message))
+            # One that is longer than the limit itself is kept alone.
+            room = self._room if self._messages else self._room.within
+            if room is None or room.has(size_bytes):
+                self._messages.append((message, size_bytes))
+                self._events += len(message.events)
+                self._room.take(size_bytes)
+                return
         self.missed += len(message.events)
         count_feeds(self._missed, message)
 
     def next(self) -> Message | None:
         """What is to be sent next, and taken out: events, then how many of each feed were missed; None in the end."""
         if self._messages:
-            message = self._messages.popleft()
+            message, size_bytes = self._messages.popleft()
             self._events -= len(message.events)
-            if not self._messages:
-                self._bytes = 0
+            self._room.leave(size_bytes)
             return message
         if self._missed:
             feed, events = self._missed.popitem()

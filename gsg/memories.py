@@ -16,13 +16,15 @@ from .errors import PeerMisbehaved
 from .exchange import Channel, show
 from .features import Template
 from .feeds import AlphaFeed, Differences
-from .hashed import Remains
+from .hashed import Remains, size_of
 from .messages import Event, Snapshot, Test
 from .model import Tuple
 from .unions import Union
 
 SAID = 10_000
-"""Facts of which it is known that a feed has told while another is set up in its place; those beyond may go and come back."""
+SAID_BYTES = 16 * 1024 * 1024
+"""Facts of which it is known that a feed has told while another is set up in its place, and their length as encoded; those beyond
+may go and come back."""
 
 OnEvent: TypeAlias = Callable[[Event, int], None]
 """Hears of an event, with the note that the listener was given."""
@@ -158,7 +160,7 @@ class Memory:
 class Source:
     """One feed of a memory."""
 
-    __slots__ = ("_feed", "_said", "channel", "memory", "number", "whole")
+    __slots__ = ("_feed", "_said", "_said_bytes", "channel", "memory", "number", "whole")
 
     def __init__(self, memory: Memory, number: int, channel: Channel) -> None:
         self.memory = memory
@@ -168,7 +170,8 @@ class Source:
         self.whole: asyncio.Future[None] | None = asyncio.get_running_loop().create_future()
         """Done when the first snapshot is whole, and None from then on; has an error when it never will be (:meth:`fails`)."""
         self._said: dict[Tuple, int] | None = None
-        """What it has told since a feed was asked for that is to take its place. Limit: SAID."""
+        """What it has told since a feed was asked for that is to take its place. Limits: SAID, SAID_BYTES."""
+        self._said_bytes = 0
 
     @property
     def holder(self) -> dht.Contact:
@@ -194,7 +197,7 @@ class Source:
 
     def follow(self) -> None:
         """A feed that is to take its place is about to be asked for."""
-        self._said = {}
+        self._said, self._said_bytes = {}, 0
 
     @property
     def said(self) -> Mapping[Tuple, int]:
@@ -212,8 +215,13 @@ class Source:
     def says(self, differences: Differences) -> None:
         """It has told of these while another is set up."""
         assert self._said is not None, "another is set up"
-        room = SAID - len(self._said)
-        self._said.update(differences if len(differences) <= room else [one for one in differences if one[0] in self._said])
+        for fact, sign in differences:
+            if fact not in self._said:
+                size_bytes = size_of(fact)
+                if len(self._said) >= SAID or self._said_bytes + size_bytes > SAID_BYTES:
+                    continue
+                self._said_bytes += size_bytes
+            self._said[fact] = sign
 
     def check(self, facts: Sequence[Remains]) -> None:
         """Raise PeerMisbehaved when the feed brings what its template does not match."""

@@ -20,10 +20,7 @@ from .errors import PeerUnreachable, Refused
 from .exchange import Answer, Channel, Exchange, show
 from .holders import Holders
 from .messages import Message
-from .room import WAITING_BYTES, Room
-
-ALL_BYTES = 8 * WAITING_BYTES
-"""What may wait for all holders together, as where many are gone at once."""
+from .room import ALL_BYTES, WAITING_BYTES, Room
 
 Sending: TypeAlias = "tuple[Channel, asyncio.Future[Answer]]"
 """A request that was sent, and its answer."""
@@ -34,10 +31,10 @@ class _Line:
 
     __slots__ = ("lock", "problem", "room", "users")
 
-    def __init__(self) -> None:
+    def __init__(self, all_lines: Room) -> None:
         self.lock = asyncio.Lock()
         """Held while something is sent there; it keeps the order of those that wait."""
-        self.room = Room(WAITING_BYTES)
+        self.room = Room(WAITING_BYTES, all_lines)
         self.users = 0
         self.problem: PeerUnreachable | TimeoutError | None = None
         """Why the holder cannot be reached, or that it reads too slowly, once that is known."""
@@ -67,7 +64,7 @@ class Onward:
         """Raise Refused where a message of this length, of which each of these holders gets a share, cannot wait as well."""
         part_bytes = _share_bytes(size_bytes, holders)
         rooms = {show(holder): self._lines[holder.id].room for holder in holders if holder.id in self._lines}
-        for whom, room in [*rooms.items(), ("the holders of their keys", self._room)]:
+        for whom, room in [("the holders of their keys", self._room), *rooms.items()]:
             if not room.has(part_bytes):
                 raise Refused(
                     f"{room.taken_bytes} bytes wait to go on to {whom}, as keys change hands, and at most {room.limit_bytes} may; "
@@ -77,11 +74,10 @@ class Onward:
     def admit(self, size_bytes: int, holders: Collection[dht.Contact]) -> list[Admitted]:
         """A message that was checked is to go on: what :meth:`send` is to have for each of these holders."""
         part_bytes = _share_bytes(size_bytes, holders)
-        admitted = [Admitted(holder, self._lines.setdefault(holder.id, _Line()), part_bytes) for holder in holders]
+        admitted = [Admitted(holder, self._lines.setdefault(holder.id, _Line(self._room)), part_bytes) for holder in holders]
         for one in admitted:
             one.line.users += 1
             one.line.room.take(part_bytes)
-            self._room.take(part_bytes)
         return admitted
 
     async def send(self, admitted: Admitted, make: Callable[[int], Message]) -> Sending:
@@ -108,7 +104,6 @@ class Onward:
                 return channel, channel.ask(make)
         finally:
             line.room.leave(admitted.size_bytes)
-            self._room.leave(admitted.size_bytes)
             line.users -= 1
             # What comes from now on calls again where this failed.
             if (not line.users or line.problem is not None) and self._lines.get(holder.id) is line:

@@ -22,6 +22,7 @@ from .messages import Count, Done, Failed, Happened, Message
 from .posting import AnyFeed, Feed, Subscriber
 from .rendezvous import Rendezvous
 from .replication import Held
+from .room import ALL_BYTES, Room
 from .snapshots import Snapshots
 from .standbys import StartTask
 
@@ -36,6 +37,8 @@ class Outgoing:
         self._start_task = start_task
         self._held: dict[Channel, Kept] = {}
         """Links that take no more now, and their events. Bounded by the links, and each as Kept says."""
+        self._room = Room(ALL_BYTES)
+        """Of the events of all of them."""
         self._times_held = 0
         self._missed = 0
         self._done: list[tuple[Channel, Done]] = []
@@ -97,7 +100,7 @@ class Outgoing:
             return
         self._put(subscriber, message)
         if subscriber.congested and subscriber not in self._held:
-            kept = self._held[subscriber] = Kept()
+            kept = self._held[subscriber] = Kept(self._room)
             self._times_held += 1
             self._rendezvous.hold(subscriber)
             self._start_task(self._release(subscriber, kept))

@@ -19,6 +19,7 @@ from .hashed import short
 from .messages import Deltas, InsertCondition, Message, Origin, Test, encode
 from .model import Term, Tuple, Variable
 from .placement import NOWHERE
+from .room import Room
 from .sizes import parts
 
 Subscriber: TypeAlias = Hashable
@@ -30,8 +31,9 @@ DELTAS = 10_000
 """Deltas in one message."""
 HELD_DELTAS = 20_000
 HELD_BYTES = 8 * 1024 * 1024
-"""Deltas kept for a feed whose subscriber cannot take them now, and their bytes as encoded. Beyond, they are dropped and the feed
-is marked with a gap: the subscriber is told, and gets a fresh snapshot when it asks."""
+"""Deltas kept for a feed whose subscriber cannot take them now, and their bytes as encoded; those of all feeds have ALL_BYTES
+(:mod:`gsg.room`). Beyond, they are dropped and the feed is marked with a gap: the subscriber is told, and gets a fresh snapshot
+when it asks."""
 MAX_PATHS = 32
 """Paths in use under one template: each costs every tuple a look-up. Beyond, what demands another one is tested every time."""
 CROWDED = 8
@@ -58,12 +60,13 @@ class StandbyFeed(EventFeed):
 
 
 class Feed:
-    """One subscriber's share in one template."""
+    """One subscriber's share in one template; ``all_feeds`` is the room that what is kept for all feeds has together."""
 
     __slots__ = (
         "_kept",
         "_kept_bytes",
         "_pieces",
+        "_room",
         "congested",
         "gap",
         "loading",
@@ -76,7 +79,8 @@ class Feed:
 
     events_only = False
 
-    def __init__(self, subscriber: Subscriber, number: int, posted: Posted) -> None:
+    def __init__(self, subscriber: Subscriber, number: int, posted: Posted, all_feeds: Room) -> None:
+        self._room = all_feeds
         self.subscriber = subscriber
         self.number = number
         self.posted = posted
@@ -104,11 +108,13 @@ class Feed:
         if self.gap:
             return False
         if self.held:
-            self._kept_bytes += len(encode(fact))
-            if self._kept >= HELD_DELTAS or self._kept_bytes > HELD_BYTES:
+            size_bytes = len(encode(fact))
+            if self._kept >= HELD_DELTAS or self._kept_bytes + size_bytes > HELD_BYTES or not self._room.has(size_bytes):
                 self.gap = True
-                self._kept, self._kept_bytes, self._pieces = 0, 0, []
+                self._let_go()
                 return False
+            self._kept_bytes += size_bytes
+            self._room.take(size_bytes)
         if not self._pieces or self._pieces[-1].nth != nth:
             self._pieces.append(Piece(self, nth, origin))
         piece = self._pieces[-1]
@@ -123,8 +129,14 @@ class Feed:
         """What was kept, if the feed may speak."""
         if self.held:
             return []
-        pieces, self._kept, self._kept_bytes, self._pieces = self._pieces, 0, 0, []
+        pieces = self._pieces
+        self._let_go()
         return pieces
+
+    def _let_go(self) -> None:
+        if self._kept_bytes:
+            self._room.leave(self._kept_bytes)
+        self._kept, self._kept_bytes, self._pieces = 0, 0, []
 
     def tells_gap(self) -> bool:
         """Whether the subscriber is to be told of a gap now: once, as it is silent from then on until its snapshot."""
@@ -148,7 +160,7 @@ class Feed:
         self.gap = False
         self.loading = True
         self.round += 1
-        self._kept, self._kept_bytes, self._pieces = 0, 0, []
+        self._let_go()
 
     def wait(self) -> None:
         """Its snapshot is to come, and will include whatever happens until it is begun: nothing is kept meanwhile."""

@@ -23,6 +23,7 @@ from .batches import Again, Batch, Events, Facts
 from .errors import GsgError, PeerUnreachable, Refused
 from .exchange import ANSWER_TIMEOUT_S, Answer, Channel, Exchange, answer_of
 from .features import positions
+from .hashed import Remains, remains_of
 from .holders import Holders
 from .interests import Interests
 from .lately import KEPT_S, NOTICED_S, Lately, Said
@@ -41,6 +42,7 @@ ATTEMPTS = 5
 CONTESTED = 8
 """How often facts are sent anew when others have done the contrary at the same moment, or know of a later time."""
 GOING = 10_000
+GOING_FACTS = 100_000
 """Batches of facts, of which it is known what was sent after them; beyond, the oldest is forgotten."""
 
 
@@ -64,7 +66,9 @@ class Publisher:
         which may be so much older than its last number: a peer that comes back with its id does not repeat itself."""
         self._sent = Sent()
         self._going: deque[Facts] = deque()
-        """Facts that are under way, and those that were sent since the first of these. Limit: GOING."""
+        """Facts that are under way, and those that were sent since the first of these: of those what would remain, so that no long
+        text waits for the first. Limits: GOING, and GOING_FACTS of those."""
+        self._going_facts = 0
         self._lately = Lately()
         self._again: list[Said] = []
         """What is to be sent once more, before anything else. Limit: that of Lately."""
@@ -88,7 +92,7 @@ class Publisher:
                 if facts:
                     # What was said here meanwhile is to be the last word.
                     since = self._said_since(share.batch)
-                    facts = [fact for fact in facts if fact not in since]
+                    facts = [fact for fact in facts if remains_of(fact) not in since]
             finally:
                 self._is_done(share.batch)
             if not facts:
@@ -156,16 +160,25 @@ class Publisher:
         """Facts are about to be sent, for the first time."""
         self._going.append(batch)
         if len(self._going) > GOING:
-            self._going.popleft()
+            self._forget_oldest()
 
     def _is_done(self, batch: Facts) -> None:
         batch.over()
         while self._going and self._going[0].is_done:
-            self._going.popleft()
+            self._forget_oldest()
+        if batch.is_done and self._going and self._going[0].stamp < batch.stamp:
+            batch.remember_remains()
+            self._going_facts += len(batch.said)
+            while self._going_facts > GOING_FACTS:
+                self._forget_oldest()
 
-    def _said_since(self, batch: Facts) -> set[Tuple]:
-        """The facts of all that was sent after a batch."""
-        return {fact for later in self._going if later.stamp > batch.stamp for fact in later.facts}
+    def _forget_oldest(self) -> None:
+        self._going_facts -= len(self._going.popleft().said)
+
+    def _said_since(self, batch: Facts) -> set[Remains]:
+        """What would remain of the facts of all that was sent after a batch."""
+        since = [later for later in self._going if later.stamp > batch.stamp]
+        return {remains for later in since for remains in (later.said or map(remains_of, later.facts))}
 
     def passed_here(self, number: int) -> After:
         """Events up to this number go the short way: they are here. Returns what may have to come before them."""

@@ -34,6 +34,7 @@ from .model import Tuple
 from .passages import Passage, Reached, Reaching, fed_by
 from .passing import Passing
 from .posting import AnyFeed, EventFeed, Feed, Posted, Stand, StandbyFeed, Subscriber, anchor_key, deltas, key_of
+from .room import ALL_BYTES, Room
 from .stands import EVERYWHERE, Stands, is_taken
 from .stored import stored
 from .variants import Seen
@@ -57,6 +58,8 @@ class Rendezvous:
         """All feeds, by number. Limit of another peer: its quota, which refuses one more; they go with the link (:meth:`drop`)."""
         self.moved: dict[Key, None] = {}
         """Keys that are others' by now, all of whose facts those have, and that still have something here."""
+        self._room = Room(ALL_BYTES, each_bytes=0)
+        """Of what all feeds keep whose subscribers cannot take it now."""
         self._dirty: list[Feed] = []  # bounded by the feeds: those with something to say since take(), which ends each read
         self._happened: list[tuple[Subscriber, Message]] = []  # what else a read, or a slice of matching, brings about until then
         self.passing = Passing()
@@ -272,8 +275,11 @@ class Rendezvous:
             posted = stand.post(asked.template, asked.test, demands)
             if posted.path is None:
                 posted.predicate = predicate
-        feed = (StandbyFeed if asked.standby else EventFeed if asked.events_only else Feed)(subscriber, asked.feed, posted)
-        if type(feed) is Feed:
+        feed: AnyFeed
+        if asked.standby or asked.events_only:
+            feed = (StandbyFeed if asked.standby else EventFeed)(subscriber, asked.feed, posted)
+        else:
+            feed = Feed(subscriber, asked.feed, posted, self._room)
             feed.congested = self.passing.holds(subscriber)
         self._add(feed, stands)
         return feed

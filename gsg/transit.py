@@ -17,6 +17,7 @@ from .messages import Flash, Message
 from .outgoing import Outgoing
 from .passages import SLICE_S, Passage
 from .rendezvous import Rendezvous
+from .room import ALL_BYTES, Room
 
 log = logging.getLogger(__name__)
 
@@ -31,11 +32,12 @@ class _Link:
 
     __slots__ = ("behind", "done", "flash", "passage")
 
-    def __init__(self, channel: Channel, passage: Passage, flash: Flash, done: Done) -> None:
+    def __init__(self, channel: Channel, passage: Passage, flash: Flash, done: Done, all_links: Room) -> None:
         self.passage: Passage | None = passage
         self.flash = flash
         self.done = done
-        self.behind = Behind(channel, "the events before them, which take long to match", asyncio.get_running_loop().time)
+        now = asyncio.get_running_loop().time
+        self.behind = Behind(channel, "the events before them, which take long to match", now, all_links)
 
 
 class Transit:
@@ -57,6 +59,8 @@ class Transit:
         self._refuse = refuse
         self._links: dict[Channel, _Link] = {}
         """Those whose events are under way, the next one first. Bounded by the links."""
+        self._room = Room(ALL_BYTES)
+        """Of what waits behind them, by all links."""
         self._due: asyncio.Handle | None = None
         """The next slice, while events are under way; :meth:`stop` ends it."""
 
@@ -83,7 +87,7 @@ class Transit:
             return
         link = self._links.get(channel)
         if link is None:
-            self._links[channel] = _Link(channel, passage, flash, done)
+            self._links[channel] = _Link(channel, passage, flash, done, self._room)
         else:
             link.passage, link.flash, link.done = passage, flash, done
         if self._due is None:
@@ -91,7 +95,8 @@ class Transit:
 
     def lost(self, channel: Channel) -> None:
         """A link is gone: whoever sent by it sends again what was not answered."""
-        self._links.pop(channel, None)
+        if (link := self._links.pop(channel, None)) is not None:
+            link.behind.forget()
 
     def stop(self) -> None:
         """The peer stops."""

@@ -23,6 +23,7 @@ from .errors import PeerUnreachable
 from .exchange import Channel, show
 from .features import Key
 from .messages import Flash, Message
+from .room import ALL_BYTES, Room
 from .standbys import StartTask
 from .transit import DEFECT
 
@@ -89,6 +90,8 @@ class Unplaced:
         self._on_message = on_message
         self._refuse = refuse
         self._flush = flush
+        self._room = Room(ALL_BYTES)
+        """Of what waits there, by all links."""
         self._links: dict[Channel, Behind] = {}
         """What waits behind an event whose holders are looked up. Bounded by the links; each goes when that ends, in FINDING_S at
         most, or with its link, and all of them with the peer, which owns the tasks."""
@@ -105,14 +108,15 @@ class Unplaced:
         if not isinstance(message, Flash) or not self._unknown(channel, message):
             return False
         what = "events before them, whose holders are looked up"
-        behind = self._links[channel] = Behind(channel, what, asyncio.get_running_loop().time)
+        behind = self._links[channel] = Behind(channel, what, asyncio.get_running_loop().time, self._room)
         behind.add(message)
         self._start_task(self._find(channel, message, behind))
         return True
 
     def lost(self, channel: Channel) -> None:
         """A link is gone: whoever sent by it sends again what was not answered."""
-        self._links.pop(channel, None)
+        if (behind := self._links.pop(channel, None)) is not None:
+            behind.forget()
 
     def is_strange(self, channel: Channel) -> bool:
         """Whether somebody speaks to us who is not there, as far as we know: we take ourselves for alone, and are not."""

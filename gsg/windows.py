@@ -14,7 +14,7 @@ from .query import Query, alphas
 
 
 class FullWindows:
-    """The windows of time of one network from which events left early since somebody asked."""
+    """The windows of one network from which events left early since somebody asked."""
 
     def __init__(self, network: rete.Network) -> None:
         self._network = network
@@ -56,10 +56,10 @@ def looks_at(query: Query, spec: rete.AlphaSpec) -> bool:
 
 def _overrun(spec: rete.AlphaSpec, lost: int) -> Overrun:
     assert spec.window is not None, "only windows are full"
-    assert spec.window.seconds is not None, "the others hold so many events"
+    extent = f"of {spec.window.count} events" if spec.window.seconds is None else f"of {spec.window.seconds:g} s"
     shown = ", ".join("*" if constant is None else n3(constant) for constant in spec.template.pattern)
     return Overrun(
-        f"the window of {spec.window.seconds:g} s on ({shown}) is full with {rete.MAX_WINDOW_EVENTS} events: the oldest leave "
-        "early from now on, and their rows with them; expected a shorter window, or fewer events",
+        f"the window {extent} on ({shown:.200}) is full, with {rete.MAX_WINDOW_EVENTS} events or {rete.MAX_WINDOW_BYTES} bytes of "
+        "them: the oldest leave early from now on, and their rows with them; expected a shorter window, or fewer or shorter events",
         lost=lost,
     )

@@ -180,7 +180,11 @@ def template(subscription: Subscription) -> Template | None:
     # '$iri'(X) and its like: their tuples do not begin with that symbol (tuples.py).
     if functor.startswith("'$"):
         return None
-    return _template(functor, len(head))
+    return _template(functor, len(head)) if len(functor) <= SHORT_CHARACTERS else _template.__wrapped__(functor, len(head))
+
+
+SHORT_CHARACTERS = 256
+"""Templates of longer functors are not kept for others, so that the texts of clients do not fill the memory."""
 
 
 @lru_cache(maxsize=4_096)

@@ -14,6 +14,7 @@ from .bound import bound, can_share, conditions_of, replaced
 from .chain import AnyTemplate, chain_of
 from .conditions import (
     MAX_CONDITIONS,
+    MAX_WINDOW_BYTES,
     MAX_WINDOW_EVENTS,
     WILDCARD,
     AlphaSpec,
@@ -32,6 +33,7 @@ from .production import Production
 
 __all__ = [
     "MAX_CONDITIONS",
+    "MAX_WINDOW_BYTES",
     "MAX_WINDOW_EVENTS",
     "UNLIMITED",
     "WILDCARD",

@@ -10,11 +10,14 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeAlias, TypeVar
 
+import msgspec
+
 from .algebra import Test
 from .chain import AnyTemplate
-from .conditions import MAX_WINDOW_EVENTS, AlphaSpec, OpenTemplate, Window
+from .conditions import MAX_WINDOW_BYTES, MAX_WINDOW_EVENTS, AlphaSpec, OpenTemplate, Window
 from .index import Fact, Index, key_getter
 
+_encode = msgspec.msgpack.Encoder().encode
 Posted = TypeVar("Posted")
 Bound: TypeAlias = tuple[tuple[int, ...], tuple[tuple[int, int], ...]]
 Kind: TypeAlias = tuple[tuple[tuple[Test, tuple[int, ...]], ...], Window | None]
@@ -140,6 +143,7 @@ class AlphaMemories:
         if isinstance(memory, WindowMemory):
             # Whoever waits for its time to come knows it still, maybe for days.
             memory.events.clear()
+            memory.size_bytes = 0
         if spec.narrows:
             del plain.narrowed[spec.tests, spec.window]
             self._sifted -= spec.window is None
@@ -259,18 +263,38 @@ class WindowMemory(AlphaMemory):
     Events are a bag: one that happens twice is there twice.
     """
 
-    __slots__ = ("events", "window")
+    __slots__ = ("events", "size_bytes", "window")
 
     def __init__(self, spec: AlphaSpec, window: Window) -> None:
         super().__init__(spec)
         self.window = window
         self.events: deque[tuple[float, Fact]] = deque()
-        """With when they happened, oldest first. Limit: the window's count, or MAX_WINDOW_EVENTS."""
+        """With when they happened, oldest first. Limits: the window's count, or MAX_WINDOW_EVENTS; MAX_WINDOW_BYTES."""
+        self.size_bytes = 0
+        """What they take."""
+
+    def enter(self, event: Fact, now: float) -> bool:
+        """An event happens; whether it is the only one now."""
+        self.events.append((now, event))
+        self.size_bytes += _size_of(event)
+        return len(self.events) == 1
+
+    def leave(self) -> Fact:
+        """The oldest event goes."""
+        _, event = self.events.popleft()
+        self.size_bytes -= _size_of(event)
+        return event
 
     @property
     def is_over_full(self) -> bool:
-        """Whether the oldest event has to go because of how many there are."""
-        return len(self.events) > (MAX_WINDOW_EVENTS if self.window.count is None else self.window.count)
+        """Whether the oldest event has to go because of how many there are, or how long."""
+        most = MAX_WINDOW_EVENTS if self.window.count is None else self.window.count
+        return len(self.events) > most or self.size_bytes > MAX_WINDOW_BYTES
+
+    @property
+    def is_cut_short(self) -> bool:
+        """Whether an event that has to go now leaves early."""
+        return self.window.count is None or len(self.events) <= self.window.count
 
     @property
     def expires(self) -> float | None:
@@ -278,3 +302,11 @@ class WindowMemory(AlphaMemory):
         if self.window.seconds is None or not self.events:
             return None
         return self.events[0][0] + self.window.seconds
+
+
+def _size_of(event: Fact) -> int:
+    """The length of an event as encoded; 0 where it holds what cannot travel, and so came from nobody else."""
+    try:
+        return len(_encode(event))
+    except TypeError:
+        return 0

@@ -121,6 +121,11 @@ MAX_WINDOW_EVENTS = 100_000
 :attr:`rete.Network.cut_short` counts them."""
 
 
+MAX_WINDOW_BYTES = 64 * 1024 * 1024
+"""What the events of a window take at most, as encoded; beyond, the oldest leave early likewise, also of one that asks for a number
+of events."""
+
+
 class Window(msgspec.Struct, frozen=True, gc=False):
     """How long events are kept as if they were facts: for ``seconds``, or until ``count`` newer ones have come; one of the two."""
 

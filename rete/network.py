@@ -87,7 +87,7 @@ class Network:
         """A heap: when the oldest event of each window of time leaves. One entry for each that has an event."""
         self._numbers = count()
         self.cut_short: Counter[AlphaSpec] = Counter()
-        """By window of time: events that had to leave it early, because it held MAX_WINDOW_EVENTS."""
+        """By window: events that had to leave it early, because it held MAX_WINDOW_EVENTS or MAX_WINDOW_BYTES."""
         self._ended: deque[tuple[Production, TooManyTokens]] = deque()
         """Queries that were taken away, of which the owner is still to hear; bounded like those told."""
 
@@ -263,15 +263,14 @@ class Network:
         if self._expiries:
             self.expire(now)
         if self._memories.has_windows and (memories := self._memories.windows(event)):
-            for memory in memories:
-                memory.events.append((now, event))
+            only = [memory.enter(event, now) for memory in memories]
             self._activate(memories, event, 1)
-            for memory in memories:
-                if memory.is_over_full:
-                    if memory.window.count is None:
+            for memory, is_only in zip(memories, only, strict=True):
+                while memory.is_over_full:
+                    if memory.is_cut_short:
                         self.cut_short[memory.spec] += 1
-                    self._activate([memory], memory.events.popleft()[1], -1)
-                elif len(memory.events) == 1 and (expires := memory.expires) is not None:
+                    self._activate([memory], memory.leave(), -1)
+                if is_only and (expires := memory.expires) is not None:
                     heappush(self._expiries, (expires, next(self._numbers), memory))
             self._settle()
         return self.flash(event)
@@ -282,7 +281,7 @@ class Network:
         while expiries and expiries[0][0] <= now:
             _, _, memory = heappop(expiries)
             while (expires := memory.expires) is not None and expires <= now:
-                self._activate([memory], memory.events.popleft()[1], -1)
+                self._activate([memory], memory.leave(), -1)
             if expires is not None:
                 heappush(expiries, (expires, next(self._numbers), memory))
         self._settle()

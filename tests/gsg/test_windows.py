@@ -138,7 +138,7 @@ def test_a_subscription_is_told_once_that_events_leave_its_window_early(
 ) -> None:
     monkeypatch.setattr("rete.alpha.MAX_WINDOW_EVENTS", 2)
     text, other = "(temp, ?r, ?t) WINDOW 1 min", "(alarm, ?r) WINDOW 1 min"
-    problem = r"the window of 60 s on \(temp, \*, \*\) is full with 100000 events: the oldest leave early"
+    problem = r"the window of 60 s on \(temp, \*, \*\) is full, with 100000 events or 67108864 bytes of them"
 
     async def work(net: SimNet, peers: list[Peer]) -> None:
         space = Space(clock=net.loop.time)
