@@ -95,9 +95,7 @@ def _check_changes(message: Replicate | Buried) -> None:
 def _check_remains(remains: Sequence[Remains]) -> None:
     for each in remains:
         if remains_of(each) is not each:
-            raise Refused(
-                f"a tombstone of {size_of(each)} bytes; expected hashes in the place of constants over {LONG_BYTES} bytes"
-            )
+            raise Refused(f"a tombstone of {size_of(each)} bytes; expected hashes of constants over {LONG_BYTES} bytes")
 
 
 def _check_tuples(tuples: Sequence[Remains], places: Sequence[bytes], *, are_facts: bool) -> None:

@@ -9,6 +9,7 @@ nothing. Who chooses the texts may be a stranger, so the hash is one for which n
 from __future__ import annotations
 
 from hashlib import blake2b
+from operator import is_
 from typing import Annotated, TypeAlias
 
 import msgspec
@@ -44,17 +45,18 @@ _encode = msgspec.msgpack.Encoder().encode
 def short(constant: ShortTerm) -> ShortTerm:
     """A constant, or its hash where it is long. What is short already stays as it is."""
     encoded = _encode(constant)
-    if len(encoded) <= LONG_BYTES:
+    if len(encoded) <= LONG_BYTES or type(constant) is Hashed:
         return constant
     return Hashed(len(encoded), blake2b(encoded, digest_size=HASH_BYTES).digest())
 
 
 def remains_of(fact: Remains) -> Remains:
-    """What is remembered of a fact when it goes; of one without long constants the fact itself. Readers stay."""
+    """What is remembered of a fact when it goes; of one without long constants, and of what remains already, the same object.
+    Readers stay."""
     if len(_encode(fact)) <= LONG_BYTES:
         return fact
     remains = tuple(map(short, fact))
-    if Hashed not in map(type, remains):
+    if all(map(is_, remains, fact)):
         return fact
     return Restricted(remains, fact.audience) if isinstance(fact, Restricted) else remains  # type: ignore[arg-type]  # see Remains
 

@@ -33,7 +33,7 @@ import gsg.keeping
 import gsg.posting
 from dht.simnet import SimNet, run
 from gsg import Peer
-from gsg.features import key, positions
+from gsg.features import key, positions, short_key
 from gsg.holders import REPLICAS
 from gsg.model import Tuple
 
@@ -369,7 +369,7 @@ class World:
         return {
             fact: tuple(
                 sum(
-                    fact in peer._rendezvous.held.under((len(fact), position, fact[position]))
+                    fact in peer._rendezvous.held.under(short_key((len(fact), position, fact[position])))
                     for peer in self._holders(ids, fact, position)
                 )
                 for position in positions(fact)
