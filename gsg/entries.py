@@ -71,8 +71,8 @@ class Entries:
             self.touched[remains] = None
         if self.changed is not None:
             self.changed[key] = None
-        if key in self.buried.by_key:
-            self.buried.unbury(key, remains)
+        if key in self.buried.by_key and self.buried.unbury(key, remains):
+            self._unbury_variant(key, remains)
         facts = self._facts.get(key)
         if facts is None:
             self._facts[key] = {fact: stamp}
@@ -86,6 +86,7 @@ class Entries:
 
     def leave(self, key: Key, fact: Tuple, stamp: int) -> bool:
         """The fact is not there from now on; whether it was."""
+        self.buried.has_hashes |= is_hashed(fact)
         return self._leave(key, fact, remains_of(fact), stamp)
 
     def _leave(self, key: Key, fact: Tuple, remains: Remains, stamp: int) -> bool:
@@ -94,6 +95,7 @@ class Entries:
         if self.changed is not None:
             self.changed[key] = None
         if self.remembering:
+            self.buried.has_hashes |= remains is not fact
             self.buried.bury(key, remains, stamp)
         facts = self._facts.get(key)
         if facts is None or fact not in facts:
@@ -171,8 +173,10 @@ class Entries:
         gone = self.buried.by_key
         if not (gone if sign > 0 else self._facts):
             return behind
+        # Where nothing is known of long facts, they are found by their keys and their hashes as little as by themselves.
+        are_hashed = self.buried.has_hashes or len(self._long) > 0
         for number, (fact, positions) in enumerate(zip(facts, places, strict=True)):
-            arity, remains = len(fact), remains_of(fact)
+            arity, remains = len(fact), remains_of(fact) if are_hashed else fact
             for at in positions:
                 key = (arity, at, remains[at])
                 if sign > 0:
@@ -197,7 +201,7 @@ class Entries:
             change = self.change(fact, sign)
             return [key for key in keys_at(fact, positions) if change(key, fact, stamp)]
         if sign < 0:
-            remains, leave = remains_of(fact), self._leave
+            remains, leave = fact if len(_encode(fact)) <= LONG_BYTES else remains_of(fact), self._leave
             return [key for position in positions if leave(key := (arity, position, remains[position]), fact, remains, stamp)]
         remains = fact
         if len(_encode(fact)) > LONG_BYTES:
@@ -303,6 +307,9 @@ class Entries:
             self.changed[key] = None
         if self.touched is not None:
             self.touched[remains] = None
+        self._unbury_variant(key, remains)
+
+    def _unbury_variant(self, key: Key, remains: Remains) -> None:
         if isinstance(remains, Restricted) and key in self.variants:
             self.variants[key].forgotten(remains)
             self._tidy(key)

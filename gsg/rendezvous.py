@@ -177,7 +177,7 @@ class Rendezvous:
         if in_use is not None and len(in_use) == 1 and not self._everywhere.size:
             [position] = in_use
             if positions is None or position in positions:
-                stand = self._stands.get((len(items), position, items[position]))
+                stand = self._stands.find((len(items), position, items[position]))
                 alone = not self._standby.in_use or not self._standby.met(items, positions)
                 if alone and stand is not None and (sole := stand.sole) is not None:
                     whom = sole.reached() if audience is None else readers_among(sole.reached(), audience)

@@ -43,10 +43,14 @@ class Stands:
         return iter(self._by_key)
 
     def __contains__(self, key: Key) -> bool:
-        return self.get(key) is not None
+        return self.find(key) is not None
 
     def get(self, key: Key) -> Stand | None:
-        """The stand of a key, which may have a long constant itself, where something is posted."""
+        """The stand of a key, where something is posted."""
+        return self._by_key.get(key)
+
+    def find(self, key: Key) -> Stand | None:
+        """The same, where the key may have a long constant itself."""
         return self._by_key.get(short_key(key) if self._hashes else key)
 
     def posted(self, key: Key, asked: InsertCondition, demands: Sequence[Demand]) -> Posted | None:
@@ -94,7 +98,7 @@ class Stands:
         for position in self.in_use.get(arity, ()):
             if positions is None or position in positions:
                 # A variable is no key's constant.
-                stand = self.get((arity, position, items[position]))
+                stand = self.find((arity, position, items[position]))
                 if stand is not None:
                     meeting.extend(stand.meeting(items))
         return meeting

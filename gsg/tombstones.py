@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 
 from .features import HOME, Key
-from .hashed import Remains, remains_of, size_of
+from .hashed import LONG_BYTES, Remains, is_hashed, remains_of
 from .sums import Sums
 
 TOMBSTONE_S = 3600
@@ -21,11 +21,9 @@ TOMBSTONE_S = 3600
 hours wrong; what a peer has on disk, from its start. Who was cut off for longer may bring back what was retracted meanwhile."""
 TOMBSTONES = 1_000_000
 """Tombstones that are remembered; beyond, the oldest goes before its time, and is counted."""
-TOMBSTONES_BYTES = 256 * 1024 * 1024
-"""What they may take together, each by its length as encoded and TOMBSTONE_BYTES; beyond, likewise. Only those of tuples of many
-terms reach this before their number does."""
-TOMBSTONE_BYTES = 100
-"""What a tombstone takes, however short it is."""
+TOMBSTONES_BYTES = 1024 * 1024 * 1024
+"""What they may take together, each counted with LONG_BYTES for a term, the most that one has; beyond, likewise. Only those
+of tuples of more than four terms reach this before their number does."""
 SPARE = 1_000
 LATELY_S = 30.0
 """Longer than another holder may take to hear of a retraction (HOLDERS_TIMEOUT_S in :mod:`gsg.replication`)."""
@@ -44,10 +42,9 @@ _NONE: dict[int, int] = {}
 
 
 class Tombstones:
-    """Those of one holder. ``on_forgotten(key, remains)`` hears of each that is remembered no more, for whatever reason but
-    :meth:`drop`."""
+    """Those of one holder. ``on_forgotten(key, remains)`` hears of each that is not remembered any more as it was the oldest."""
 
-    __slots__ = ("_on_forgotten", "_order", "_sums", "by_key", "clock", "count", "forgotten", "since", "size_bytes")
+    __slots__ = ("_on_forgotten", "_order", "_sums", "by_key", "clock", "count", "forgotten", "has_hashes", "since", "size_bytes")
 
     def __init__(self, clock: Callable[[], float], on_forgotten: Callable[[Key, Remains], None]) -> None:
         self.clock = clock
@@ -66,6 +63,8 @@ class Tombstones:
         """Whatever is taken out of their dicts, or stamped there, is told to it before."""
         self.since = 0
         """The period from which on no tombstone has been forgotten."""
+        self.has_hashes = False
+        """Whether there was ever one with a hash: mostly there was none, and what comes need not be hashed to find its own."""
         self.forgotten = 0
         """Tombstones that went before their time, for want of room."""
 
@@ -79,7 +78,7 @@ class Tombstones:
         return -1 if there is None else there.get(remains_of(fact), -1)
 
     def bury(self, key: Key, remains: Remains, stamp: int) -> None:
-        """A fact went from under a key, unless it is known that it did so later."""
+        """A fact went from under a key, unless it is known that it did so later; of one with hashes :attr:`has_hashes` tells."""
         there = self.by_key.get(key)
         if there is None:
             there = self.by_key[key] = {}
@@ -88,7 +87,7 @@ class Tombstones:
             return
         if known < 0:
             self.count += 1
-            self.size_bytes += _weight(remains)
+            self.size_bytes += LONG_BYTES * len(remains)
         elif self._sums.large:
             self._sums.changes(key, there, remains, stamp)
         there[remains] = stamp
@@ -101,25 +100,28 @@ class Tombstones:
             # Facts that come and go again and again leave very many behind.
             self._order = deque([each for each in self._order if self._holds(each[2], each[3], each[1])])
 
-    def unbury(self, key: Key, remains: Remains) -> None:
-        """A fact is under a key again, or it is not remembered any more that it went; something is remembered under the key."""
+    def unbury(self, key: Key, remains: Remains) -> bool:
+        """A fact is under a key again, or it is not remembered any more that it went; something is remembered under the key.
+
+        Whether it was of this fact as well.
+        """
         there = self.by_key[key]
         if remains not in there:
-            return
+            return False
         if self._sums.large:
             self._sums.goes(key, there, remains)
         del there[remains]
         if not there:
             del self.by_key[key]
         self.count -= 1
-        self.size_bytes -= _weight(remains)
-        self._on_forgotten(key, remains)
+        self.size_bytes -= LONG_BYTES * len(remains)
+        return True
 
     def drop(self, key: Key) -> dict[Remains, int]:
         """Forget a key altogether; what remained under it."""
         there = self.by_key.pop(key, _NOTHING)
         self.count -= len(there)
-        self.size_bytes -= sum(map(_weight, there))
+        self.size_bytes -= LONG_BYTES * sum(map(len, there))
         self._sums.drop(key)
         return there
 
@@ -134,6 +136,7 @@ class Tombstones:
             return 0
         self.since = max(self.since, stamp // (PERIOD_S * 1_000_000) + 1)
         self.unbury(key, remains)
+        self._on_forgotten(key, remains)
         return 1
 
     def _holds(self, key: Key, remains: Remains, stamp: int) -> bool:
@@ -170,7 +173,8 @@ class Tombstones:
         """One that was here before; :meth:`restored` follows the last."""
         self.by_key.setdefault(key, {})[remains] = stamp
         self.count += 1
-        self.size_bytes += _weight(remains)
+        self.size_bytes += LONG_BYTES * len(remains)
+        self.has_hashes |= is_hashed(remains)
         self._order.append((0.0, stamp, key, remains))
 
     def restored(self) -> None:
@@ -184,10 +188,6 @@ class Tombstones:
 
 def _stamp(tombstone: tuple[int, Key, Remains]) -> int:
     return tombstone[0]
-
-
-def _weight(remains: Remains) -> int:
-    return size_of(remains) + TOMBSTONE_BYTES
 
 
 def with_gone(digest: int, gone: dict[int, int], since: int) -> int:
