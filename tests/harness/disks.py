@@ -14,11 +14,10 @@ from typing import TypeVar
 import gsg.salvage
 from dht import Identity
 from gsg.disk import Past
-from gsg.entries import Mark
 from gsg.framing import sum_of_group
+from gsg.hashed import Remains, remains_of
 from gsg.journal import Group
 from gsg.keeping import Keeping
-from gsg.model import Tuple
 from gsg.records import Row, records, rows_of
 from gsg.salvage import Damage, DamagedGroup, sound
 from gsg.scrub import Looked
@@ -88,14 +87,14 @@ class SimDisk:
     def facts(self) -> Iterator[list[Row]]:
         """All facts."""
         if facts := self._platters.facts():
-            yield list(facts.items())
+            yield facts
 
-    def oldest(self, facts: int) -> tuple[int, list[Tuple]]:
+    def oldest(self, facts: int) -> tuple[int, list[Remains]]:
         """Those of the oldest group, whatever is asked for."""
         number, group = next(iter(self._platters.groups.items()))
         if not gsg.salvage.is_sound_group(number, *group):
             raise DamagedGroup(f"group {number} is not what was written")
-        return number, [fact for fact, _ in rows_of(group[-1])]
+        return number, [remains_of(fact) for fact, _ in rows_of(group[-1])]
 
     def look_at(self, after: int) -> Looked:
         """All that is there."""
@@ -148,10 +147,10 @@ class Platters:
         self.flipped = 0
         """How many groups were damaged, or lost."""
 
-    def facts(self) -> dict[Tuple, list[Mark]]:
+    def facts(self) -> list[Row]:
         """All facts as they were written last."""
-        written = dict(chain.from_iterable(rows_of(rows) for _, _, _, rows in self.groups.values()))
-        return {fact: marks for fact, marks in written.items() if marks}
+        rows = chain.from_iterable(rows_of(rows) for _, _, _, rows in self.groups.values())
+        return [row for row in {remains_of(row[0]): row for row in rows}.values() if row[1]]
 
     def flip(self, bits: int, rng: Random) -> None:
         """So many bits of one group turn over; with none, the newest groups are lost, though they were acknowledged."""
