@@ -58,7 +58,7 @@ def test_standard_input_tells_its_format_by_what_it_begins_with(
         ("<?xml version='1.0'?>", "this looks like RDF/XML, which is not read; convert it"),
         ('{"@id": "x:a"}', "this looks like JSON, which is not read"),
         ("<> <x:p> <#a> .", "is a relative IRI, and there is no base to resolve it against; give one (--base IRI"),
-        (gzip.compress(b"(a)"), "cannot read standard input: it is packed by gzip; unpack it first (gunzip)"),
+        (gzip.compress(b"(a)", mtime=0), "cannot read standard input: it is packed by gzip; unpack it first (gunzip)"),
         ("(a, b)".encode("utf-16"), "cannot read standard input: it is UTF-16; save it as UTF-8"),
     ],
 )
