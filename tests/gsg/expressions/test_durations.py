@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pyoxigraph
 import pytest
 from hypothesis import assume, given
@@ -163,6 +165,7 @@ def test_midnight_is_the_beginning_of_the_next_day(function: str, expected: obje
     assert text_of(FUNCTIONS["<"](Literal("24:00:00", XSD + "time"), Literal("00:00:01", XSD + "time"))) == "true"
 
 
+ZONED = re.compile("(?:Z|[+-][0-9]{2}:[0-9]{2}) ")
 ZONES = st.sampled_from(["", "Z", "+05:30", "-14:00"])
 DATES = st.builds(
     lambda year, month, day, zone: f"{year:04d}-{month:02d}-{day:02d}{zone} date",
@@ -198,7 +201,8 @@ LONG = st.sampled_from(["P0M", "P1M", "-P1Y", "P13M", "-P25Y11M"]).map("{} yearM
 )
 def test_the_oracle_computes_the_same(asked: tuple[str, str, str]) -> None:
     left, symbol, right = asked
-    # It has an order of durations of different kinds, and no value for some dates and times that are moved.
+    # It has an order of durations of different kinds and of dates of which one has no timezone, and no value for some that move.
+    assume(symbol not in "<=" or bool(ZONED.search(left)) == bool(ZONED.search(right)))
     assume(not (symbol == "<" and "Duration" in left and left.split()[1] != right.split()[1]))
     query = f"SELECT (({n3(literal(left))} {symbol} {n3(literal(right))}) AS ?v) {{}}"
     (found,) = pyoxigraph.Store().query(query)
