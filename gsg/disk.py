@@ -422,8 +422,8 @@ class Disk:
                         "peer is started again",
                         *(self.path, f"{log_bytes:,}", error),
                     )
-            with contextlib.suppress(OSError):  # it says too little then, as after a failure of the power
-                self._acknowledged.close()
+        with contextlib.suppress(OSError):  # it says too little then, as after a failure of the power
+            self._acknowledged.close()
         with contextlib.suppress(sqlite3.Error):  # what was committed is in the log
             connection.close()
 

@@ -19,7 +19,7 @@ from .framing import is_sound_group
 SCRUB_BYTES = 1024 * 1024
 """Groups that are read at once; more only where one of them is longer (MAX_RECORD_BYTES in :mod:`gsg.records`)."""
 SCRUB_S = 1.0
-SCRUB_AGAIN_S = 60.0
+SCRUB_AGAIN_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)

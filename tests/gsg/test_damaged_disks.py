@@ -134,6 +134,7 @@ def test_a_disk_that_lost_what_was_written_last_is_told_so_and_catches_up(tmp_pa
         await lives.stop(1)
         old = (lives.folder(1) / "peer.sqlite3").read_bytes()
         await lives.start(1)
+        await quiet()
         await insert_each(lives.peers[0], facts(5, 10))
         await lives.peers[0].retract(facts(0, 2))
         await quiet()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+import subprocess
+import sys
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +26,7 @@ from gsg.errors import BadData
 from gsg.framing import sum_of_group
 from gsg.journal import Group
 from gsg.model import IRI, BlankNode, Compound, List, Literal, Symbol, Tuple, fact
-from gsg.salvage import DamagedGroup
+from gsg.salvage import Damage, DamagedGroup
 
 KINDS: list[Tuple] = [
     fact(("a", 1, 1.0, True)),
@@ -484,3 +486,38 @@ def test_a_group_that_is_damaged_or_missing_is_not_cleaned_away(disk: Disk) -> N
     disk._opened.execute("DELETE FROM groups WHERE number = 2")
     with pytest.raises(DamagedGroup, match=r"peer.sqlite3 is damaged: group 2 is missing"):
         disk.oldest(4)
+
+
+WRITING = """
+import sys
+from pathlib import Path
+import gsg.database
+from gsg.disk import Disk
+from gsg.journal import Group
+gsg.database.CHECKPOINT_PAGES = 20
+disk = Disk(Path(sys.argv[1]))
+disk.open()
+while True:
+    number = disk.newest + 1
+    until = max(0, number - 40) if number % 9 == 0 else 0
+    disk.commit(Group([((number, "x" * (number % 7 * 500)), [(0, 1, 1)])], clock=1, until=until))
+    print(disk.newest, flush=True)
+"""
+
+
+def test_what_was_being_written_as_a_process_was_killed_is_no_damage(disk: Disk) -> None:
+    acknowledged = 0
+    for lines in (1, 29, 64):
+        with subprocess.Popen([sys.executable, "-c", WRITING, str(disk.path.parent)], stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            for _ in range(lines):
+                process.stdout.readline()
+            process.kill()
+            acknowledged = int((["0"] + [line for line in process.stdout if line.endswith("\n")])[-1]) or acknowledged + lines
+
+        disk.open()
+
+        assert disk.newest >= acknowledged
+        assert disk.damage == Damage()
+        assert {number for number, _ in facts(disk)} >= {disk.newest, disk.newest - 1} - {0}
+        disk.close()
