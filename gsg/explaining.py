@@ -136,7 +136,7 @@ def draw_query(query: Query) -> str:
 
     from .drawing import draw
 
-    network = rete.Network(lambda _: ())
+    network = rete.Network(lambda _: (), is_hollow=True)
     enter(network, query.bound(), lambda _: None)
     with naming(tree_of(query)):
         return draw(graph(network), counts=False)

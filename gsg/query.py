@@ -209,6 +209,6 @@ class Entrance:
 def alphas(query: Query) -> list[rete.AlphaSpec]:
     """The definitions of the query's alpha memories, each once. Raises BadQuery."""
     # Operators decide what they look up (a path its edges, or all facts): a network without facts tells.
-    empty = rete.Network(lambda _: ())
+    empty = rete.Network(lambda _: (), is_hollow=True)
     enter(empty, query.bound(), lambda _: None)
     return empty.alphas()

@@ -11,7 +11,7 @@ that has changed is *owed*, and at the end of the transaction its row is taken b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 from .algebra import Accumulator, Aggregate
 from .index import Token
@@ -36,6 +36,8 @@ class Groups(Operator):
 
     Where there is a node ``always``, its tokens are keys of groups that are there even of nothing.
     """
+
+    extra_steps: ClassVar[int] = 4  # each aggregate may keep its values in order
 
     __slots__ = ("_aggregates", "_groups", "_key_of", "_keyless", "_reads", "owed")
 

@@ -32,8 +32,6 @@ LEAST = 10_000
 """Steps that every query may make, however few tokens it may hold."""
 STEPS_EACH = 8
 """Steps for each token, row and fact."""
-COMPUTED = 1
-"""Steps more, for each test and computation that a token passes on its way to where it is kept."""
 UNASKED = 1_024
 """Steps of one node between two times that it is added up what its queries have made."""
 
@@ -45,11 +43,8 @@ def allowed(max_tokens: int, things: int) -> int:
 
 def steps_each(node: Node) -> int:
     """How many steps it is to pass a token on from a node, to nodes that keep none included."""
-    return 1 + sum(
-        (COMPUTED if child.computes else 0) + steps_each(child) - 1
-        for child in node.children
-        if isinstance(child, Node) and not child.remembers
-    )
+    children = [child for child in node.children if isinstance(child, Node)]
+    return 1 + sum(child.extra_steps + (0 if child.remembers else steps_each(child) - 1) for child in children)
 
 
 class _Made:
@@ -155,7 +150,8 @@ class Effort:
         if steps > reading.widest.get(node, 0):
             reading.widest[node] = steps
         if reading.steps > reading.allowed:
-            has = reading.rows + sum(reading.widest.values()) + sum(one.held for one in reading.widest)
+            holders = {*reading.widest, *(self._meter.new or ())}
+            has = reading.rows + sum(reading.widest.values()) + sum(one.held for one in holders)
             reading.allowed = allowed(reading.max_tokens, has)
             if reading.steps > reading.allowed:
                 reading.problem = TooManySteps(reading.steps, reading.allowed, node)

@@ -18,7 +18,7 @@ class Extension(Operator):
     __slots__ = ("_columns", "_computation", "_parent")
 
     remembers: ClassVar[bool] = False
-    computes: ClassVar[bool] = True
+    extra_steps: ClassVar[int] = 1
     keeps_columns: ClassVar[bool] = True
 
     def __init__(self, key: object, parent: Node, computation: Computation, places: Places) -> None:

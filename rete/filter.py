@@ -17,7 +17,7 @@ class Selection(Operator):
     __slots__ = ("_columns", "_parent", "_test")
 
     remembers: ClassVar[bool] = False
-    computes: ClassVar[bool] = True
+    extra_steps: ClassVar[int] = 1
     keeps_columns: ClassVar[bool] = True
 
     def __init__(self, key: object, parent: Node, test: Test, places: Places) -> None:

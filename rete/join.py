@@ -13,6 +13,7 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from .bag import bag_of, items_of
@@ -46,8 +47,8 @@ class Node(ABC):
 
     remembers: ClassVar[bool] = True
     """Whether it keeps what it is told."""
-    computes: ClassVar[bool] = False
-    """Whether it computes something of each token."""
+    extra_steps: ClassVar[int] = 0
+    """How many steps more a token is that is told to it, as something is computed of it (:mod:`rete.effort`)."""
     keeps_columns: ClassVar[bool] = False
     """Whether each token that it emits begins with all columns of a token of its first input."""
 
@@ -64,6 +65,8 @@ class Node(ABC):
         """Children that further queries may join by an equal spec, or by an operator's key."""
         self.ends: tuple[Any, ...] = ()  # Any: ends of queries (rete/production.py), which know this module
         """Its children, where all of them are ends of queries: what it emits goes no further."""
+        if meter.new is not None:
+            meter.new.append(self)
         self.emit: Any = self._emit_to_all  # Any: one child's bound method stands here, which saves a call per token
 
     def add_child(self, child: Receiver) -> None:
@@ -72,11 +75,13 @@ class Node(ABC):
         self._choose_emit()
 
     def remove_child(self, child: Receiver) -> None:
-        """``child`` receives nothing any more."""
-        self.keep_children([kept for kept in self.children if kept is not child])
+        """``child`` receives nothing any more, if it did."""
+        with suppress(ValueError):
+            self.children.remove(child)
+        self._choose_emit()
 
     def keep_children(self, kept: list[Receiver]) -> None:
-        """Only these receive what this node emits; whoever is emitting goes on with those of before."""
+        """Only these receive what this node emits; whoever is emitting just now goes on with the list of before."""
         self.children = kept
         self._choose_emit()
 

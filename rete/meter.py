@@ -40,9 +40,13 @@ if TYPE_CHECKING:
 class Meter:
     """The caps of one network. ``over`` holds the queries that are to end."""
 
-    __slots__ = ("_numbers", "effort", "entering", "failed", "over", "owing")
+    __slots__ = ("_numbers", "effort", "entering", "failed", "is_hollow", "new", "over", "owing")
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_hollow: bool = False) -> None:
+        self.is_hollow = is_hollow
+        """Whether nodes hear nothing of what is there: it matters only which there are."""
+        self.new: list[Node] | None = None
+        """The nodes that were made for the query that is being entered."""
         self.entering = UNLIMITED
         """The cap of the query that is being entered: the limit of each node that is made for it."""
         self.failed: TooManyTokens | None = None
@@ -68,15 +72,19 @@ class Meter:
     def entered(self, max_tokens: int) -> Iterator[None]:
         """While a query with this cap is built."""
         self.entering = max_tokens
+        self.new = []
         try:
             with self.effort.of_reading(max_tokens):
                 yield
         finally:
             self.entering = UNLIMITED
+            self.new = None
             self.failed = None
 
     def admit(self, production: ChainEnd, max_tokens: int) -> TooManyTokens | None:
         """Count what a query that was built holds; why it cannot stay, if it holds too much."""
+        if self.is_hollow:
+            return None
         if self.failed is None:
             self._reading(lambda: production.begin(max_tokens))
         if self.failed is None:
@@ -108,7 +116,7 @@ class Meter:
             for token, weight in parent.replay():
                 receive(token, weight)
 
-        if self.failed is None:
+        if self.failed is None and not self.is_hollow:
             self._reading(tell)
 
     def _reading(self, read: Callable[[], None]) -> None:

@@ -69,13 +69,20 @@ class Network:
     ``by_feed`` says that facts come by :meth:`change_memory` alone, those of a template with parameters under each of the templates
     that it is when constants are put back; ``facts_of`` of such a template are those that came so.
     ``on_end`` hears, after its transaction, of a query that was taken away because it would hold too much.
+    One that ``is_hollow`` shows which nodes and memories a query has, and evaluates nothing, not even inline data.
     """
 
     def __init__(
-        self, facts_of: FactsOf, estimate: Estimate = _unknown, *, by_feed: bool = False, on_end: OnEnd = _unheard
+        self,
+        facts_of: FactsOf,
+        estimate: Estimate = _unknown,
+        *,
+        by_feed: bool = False,
+        on_end: OnEnd = _unheard,
+        is_hollow: bool = False,
     ) -> None:
         self._estimate = estimate
-        self._meter = Meter()
+        self._meter = Meter(is_hollow=is_hollow)
         self._owing, self._steps = self._meter.owing, self._meter.effort.by_node
         self._on_end = on_end
         self._root = Root(self._meter)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 from .algebra import Order
 from .bag import FEW
@@ -34,6 +34,8 @@ class _Sorted:
 
 class Sliced(Operator):
     """A slice of the tokens. ``reads`` are what the order reads, ``ties`` the places of all names in their order."""
+
+    extra_steps: ClassVar[int] = 8  # for the text of a tie, and two places in order
 
     __slots__ = ("_end", "_offset", "_order", "_partition_of", "_read", "_slices", "_ties")
 

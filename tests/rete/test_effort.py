@@ -178,6 +178,19 @@ def test_what_is_read_is_bounded_where_it_came_bit_by_bit() -> None:
     assert world.network.is_empty
 
 
+def test_what_is_looked_at_for_its_nodes_alone_is_not_evaluated() -> None:
+    calls = Calls()
+    rows = tuple((str(number),) for number in range(100))
+    product = a.Join(a.Join(a.Values(("x",), rows), a.Values(("y",), rows)), a.Join(a.Values(("z",), rows), basic("?a p ?z")))
+    network = rete.Network(lambda _: (), is_hollow=True)
+
+    with calls.counted():
+        network.subscribe_algebra(a.Exists(product, basic("?x q ?y")), ("a",), lambda _: None)
+
+    assert len(network.alphas()) == 2
+    assert calls.most < 2_000
+
+
 def test_what_grows_with_the_facts_is_not_bounded_by_them() -> None:
     world = Held()
     joined = world.watch(a.Filter(basic("?a in ?x", "?a p ?y"), Equals("x", "club")))
