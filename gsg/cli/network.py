@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from .filenames import FileName
+
 if TYPE_CHECKING:
     from ..network import Network
 
@@ -18,7 +20,7 @@ OTHERS = stat.S_IRGRP | stat.S_IROTH
 
 AnyCommand = TypeVar("AnyCommand", bound=Callable[..., Any])  # Any: click calls it with what its options say
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
+_FILE = FileName(dir_okay=False, path_type=Path)
 SECRET_NEXT = "make one with `(umask 077; openssl rand -hex 32 > {file})`, and copy it to every peer"
 ALLOWED_NEXT = "write into it the ids of the peers that may come, one a line, as they say when they start or are refused"
 _OPTIONS = [

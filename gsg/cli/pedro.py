@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from .filenames import FileName
+
 if TYPE_CHECKING:
     from ..peer import Peer
 
@@ -43,7 +45,7 @@ _OPTIONS = [
     ),
     click.option(
         "--pedro-secret",
-        type=click.Path(dir_okay=False, path_type=Path),
+        type=FileName(dir_okay=False, path_type=Path),
         metavar="FILE",
         help="What Pedro clients must say first, the first line of the file.",
     ),

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from ..errors import LocalError, reason
+from .filenames import FileName
 
 AnyCommand = TypeVar("AnyCommand", bound=Callable[..., Any])  # Any: click calls it with what its options say
 
@@ -26,7 +27,7 @@ _ASK = re.compile(
 _OPTIONS = [
     click.argument("text", required=False),
     click.option(
-        "--file", "file", type=click.Path(path_type=Path), help="Read the query from a file instead, or from standard input: -."
+        "--file", "file", type=FileName(path_type=Path), help="Read the query from a file instead, or from standard input: -."
     ),
     click.option(
         "--language",

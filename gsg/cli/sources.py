@@ -116,6 +116,8 @@ def _meant(name: str) -> str:
         return f"to publish what it says: gsg publish --script {shlex.quote(name)}"
     if _LIKE_TRIPLES.match(name):
         return f"to publish what it says: echo {shlex.quote(name)} | gsg publish -"
+    if "://" in name:
+        return f"it is a URL: fetch it first, such as with curl -O {shlex.quote(name)}"
     return "check its name, or give '-' and --format to publish standard input"
 
 

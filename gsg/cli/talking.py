@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
 import sys
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import click
 
@@ -54,7 +55,9 @@ def run(
         complain(str(error))
         sys.exit(2 if isinstance(error, LocalError) else 1)
     except (KeyboardInterrupt, asyncio.CancelledError):
-        sys.exit(128 + ended_by[0] if interrupted is None else interrupted())
+        if interrupted is not None:
+            sys.exit(interrupted())
+        _leave(128 + ended_by[0])
     except OSError as error:
         if not isinstance(error, BrokenPipeError):
             complain(reason(error))
@@ -62,6 +65,14 @@ def run(
         # As filters do: `gsg subscribe ... | head` is no failure. The descriptor goes, so that nothing is flushed to it at exit.
         sys.stdout = open("/dev/null", "w")  # noqa: SIM115  # stays open until the process ends
         sys.exit(0)
+
+
+def _leave(code: int) -> NoReturn:
+    """End at once: a thread may parse what comes on standard input, and some parsers abort where Python ends below them."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 async def _until_signalled(work: Coroutine[Any, Any, None], ended_by: list[signal.Signals]) -> None:  # Any: as in run

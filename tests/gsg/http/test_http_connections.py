@@ -573,3 +573,30 @@ async def test_strangers_are_logged_with_their_address(door: HttpDoor, caplog: p
     writer.close()
 
     assert [record.getMessage() for record in caplog.records] == [f"what comes from {host}:{port} is no HTTP request: closed"]
+
+
+async def test_a_door_that_closes_does_not_wait_for_clients_that_do_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gsg.http.door.CLOSE_S", 0)
+    async with Peer() as peer:
+        async with HttpDoor(peer, port=0) as door:
+            socket = await websocket(endpoint(door), ping_interval=None)
+            await socket.send(msgspec.msgpack.encode(Subscribe(1, "(?x, ?y)")))
+            assert [type(DECODE(await socket.recv())) for _ in range(2)] == [Subscribed, UpToDate]
+            (connection,) = door._connections._open
+            socket.transport.pause_reading()
+            while not connection.transport.get_write_buffer_size():
+                await peer.notify([(number, "x" * 10_000) for number in range(100)])
+        await gone(socket)
+
+        while len(door._connections):  # noqa: ASYNC110  # a transport tells in the loop's next turn that it is gone
+            await asyncio.sleep(0)
+        assert (await peer.status())[0].feeds == 0
+
+
+async def test_a_message_in_fragments_is_one_request(door: HttpDoor) -> None:
+    async with websocket(endpoint(door)) as socket:
+        request = msgspec.msgpack.encode(Insert(7, [("a", "b")]))
+        await socket.send(request[at : at + 1] for at in range(len(request)))
+        answer = reply(await socket.recv())
+
+    assert answer == Done(7, 1)

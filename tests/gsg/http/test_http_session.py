@@ -22,6 +22,9 @@ class Door:
 
     quotas = Quotas()
 
+    def caller(self) -> None:
+        """No facts are told to it."""
+
 
 class SlowClient:
     """A WebSocket whose client reads no more than one message before it is told to."""
