@@ -18,6 +18,8 @@ from websockets.asyncio.client import ClientConnection
 from websockets.asyncio.client import connect as websocket_connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage, InvalidStatus, InvalidURI
 
+from dht.resolving import resolve
+
 from . import model
 from .audiences import audience_of
 from .backlog import LIMIT, Overflow, check_limit, overflow_of
@@ -117,9 +119,8 @@ class Client:
             raise LocalError(f"{self.url!r} is no address of a peer; expected one like {DEFAULT_URL}")
         target = f"{'wss' if parts.scheme == 'https' else 'ws'}://{parts.netloc}/v1"
         try:
-            self._websocket = await websocket_connect(
-                target, max_size=MAX_MESSAGE_BYTES, compression=None, open_timeout=OPEN_TIMEOUT_S, proxy=None
-            )
+            async with asyncio.timeout(OPEN_TIMEOUT_S):
+                self._websocket = await _connected(target, str(parts.hostname), parts.port or (443 if target[:3] == "wss" else 80))
         except TimeoutError:
             raise PeerUnreachable(
                 f"nobody answers at {self.url} within {OPEN_TIMEOUT_S:g} s, and nothing refuses the connection either: "
@@ -457,6 +458,26 @@ def _parts(tuples: list[Tuple]) -> Iterator[list[Tuple]]:
             part, filled = [], 0
     if part:
         yield part
+
+
+async def _connected(target: str, host: str, port: int) -> ClientConnection:
+    """A WebSocket to the first address of the host that takes one. Raises what websockets raises, and OSError."""
+    # Looked up here, and not by the loop, which would wait for a silent name server as it ends.
+    *others, last = dict.fromkeys(await resolve(host, port))
+    for address in others:
+        try:
+            return await _open(target, *address)
+        except TimeoutError:
+            raise
+        except OSError:
+            continue
+    return await _open(target, *last)
+
+
+async def _open(target: str, host: str, port: int) -> ClientConnection:
+    return await websocket_connect(
+        target, host=host, port=port, max_size=MAX_MESSAGE_BYTES, compression=None, open_timeout=None, proxy=None
+    )
 
 
 @asynccontextmanager

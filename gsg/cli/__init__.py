@@ -5,6 +5,7 @@ Open next: peer.py (start a peer), publish.py, subscribe.py, explain.py, status.
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -15,7 +16,7 @@ import click
 import gsg
 
 from .groups import LazyGroup
-from .saying import escape_what_is_lacking
+from .saying import escape_what_is_lacking, say
 
 
 class _Gsg(LazyGroup):
@@ -27,6 +28,18 @@ class _Gsg(LazyGroup):
         "status": ("status", "Show the peers, what each holds and how the load is spread."),
         "simulate": ("simulate", "Simulate large overlays on Spark."),
     }
+
+    def main(self, *arguments: Any, **options: Any) -> Any:  # Any: as click has it
+        """Call a command. A help that cannot be written ends as rows that cannot be."""
+        try:
+            return super().main(*arguments, **options)
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF):
+                raise
+            from ..errors import reason
+
+            say(f"gsg: {reason(error)}", err=True)
+            sys.exit(1)
 
     def invoke(self, ctx: click.Context) -> Any:  # Any: as click has it
         """Call the command; Ctrl-C while it is imported ends it as Ctrl-C later does."""

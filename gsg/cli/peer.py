@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import logging
 import os
 import sys
 from functools import partial
@@ -26,6 +27,8 @@ from .talking import parse_address, run
 if TYPE_CHECKING:
     from ..network import Network
     from ..quotas import Quotas
+
+log = logging.getLogger(__name__)
 
 DEFAULT_LISTEN = "127.0.0.1:8471"
 DEFAULT_HTTP = "127.0.0.1:8470"
@@ -245,13 +248,13 @@ async def _serve(
 
 
 async def _say_while_serving(printer: Printer, said: list[str], stop: asyncio.Event) -> None:
-    """Serve until the peer is to stop, whether somebody reads what is said or not. Raises OSError where that is impossible."""
+    """Serve until the peer is to stop, whether somebody reads what is said or not: it is no filter, which ends with its reader."""
     printing = asyncio.ensure_future(printer.print("\n".join(map(one_line, said))))
     stopping = asyncio.ensure_future(stop.wait())
     try:
         await asyncio.wait((printing, stopping), return_when=asyncio.FIRST_COMPLETED)
-        if printing.done():
-            await printing
+        if printing.done() and (problem := printing.exception()) is not None:
+            log.warning("what this peer has to say cannot be written: %s", problem)
         await stopping
     finally:
         printing.cancel()
