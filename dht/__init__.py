@@ -18,9 +18,12 @@ they decide is in pure modules: ``lookup.py``, ``liveness.py``, ``regions.py``, 
 of it in virtual time.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from .blocks import PER_BLOCK
 from .contacts import Contact, contact_from
-from .endpoint import Endpoint
 from .errors import (
     AddressInUse,
     BadAnswer,
@@ -47,15 +50,18 @@ from .errors import (
 )
 from .frames import MAX_FRAME_BYTES, Framer, frame
 from .identity import ID_BITS, ID_BYTES, PeerId, common_prefix_length, distance, random_id
-from .keys import Identity
-from .link import Link, LinkState
-from .links import Links
 from .liveness import PeerDied, PeerReturned
 from .lookup import Found, K, Lookup, Send
 from .membership import Membership, Refusal, allowed_from, check_secret
 from .neighbourhood import NEIGHBOURS, NeighbourhoodChanged
-from .overlay import Overlay, OverlayEvent
 from .regions import Regions
+
+if TYPE_CHECKING:
+    from .endpoint import Endpoint
+    from .keys import Identity
+    from .link import Link, LinkState
+    from .links import Links
+    from .overlay import Overlay, OverlayEvent
 
 __all__ = [
     "ID_BITS",
@@ -113,3 +119,30 @@ __all__ = [
     "frame",
     "random_id",
 ]
+
+# Imported when first used: who decides by ids and contacts alone, as tasks of the simulation do, has neither kademlia nor
+# cryptography on its machine.
+_HOMES = {
+    "Endpoint": "endpoint",
+    "Identity": "keys",
+    "Link": "link",
+    "LinkState": "link",
+    "Links": "links",
+    "Overlay": "overlay",
+    "OverlayEvent": "overlay",
+}
+
+
+def __getattr__(name: str) -> Any:  # Any: whichever of these names is asked for
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'dht' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f".{home}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -67,8 +67,6 @@ _SPARKS_QUOTE = re.compile(rb'\\"[^",\r\n]')
 """A quote after a backslash within a field, as Spark writes it: elsewhere (RFC 4180) one that is not doubled ends its field."""
 SNIFFED_BYTES = 1 << 20
 """The beginning of a file that says which of both it is."""
-BOM = b"\xef\xbb\xbf"
-"""What some programs put in front of UTF-8."""
 
 
 def rows_of_csv(

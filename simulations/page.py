@@ -89,6 +89,7 @@ table { border-collapse: collapse; font-size: 12.5px; font-variant-numeric: tabu
 th, td { padding: .3rem .45rem; text-align: right; border-bottom: 1px solid #e3e8ee; vertical-align: bottom; }
 th { font-weight: 600; } tbody th, tr > th:first-child { text-align: left; white-space: nowrap; }
 td { white-space: nowrap; }
+table + table { margin-top: 1.4rem; }
 .legend { margin: .2rem 0; }
 .legend span { display: inline-block; margin-right: 1.2rem; font-size: 13px; white-space: nowrap; }
 .legend svg { width: 30px; height: 12px; vertical-align: middle; }

@@ -24,10 +24,11 @@ from gsg.errors import BadText, GsgError
 from gsg.features import Template, key
 from gsg.files import read_tuples
 from gsg.model import Symbol, Term, term
+from gsg.texts import MARK_BYTES
 
 from .errors import BadWorkload
 from .kernels import Whole
-from .lines import BOM, SNIFFED_BYTES, TOO_DEEP, Fields, columns_of, of_csv, of_json, of_names, of_tabs, rows_of_csv
+from .lines import SNIFFED_BYTES, TOO_DEEP, Fields, columns_of, of_csv, of_json, of_names, of_tabs, rows_of_csv
 from .ownership import prefixes_of
 from .sources import partition_of, sources_of
 from .workload import ARITY, DAY_S, Constants, Recorded, Subscriptions
@@ -154,8 +155,8 @@ def opened(path: Path) -> Iterator[io.BufferedReader[io.RawIOBase]]:
     with path.open("rb", buffering=0) as raw:
         whole: io.RawIOBase = gzip.GzipFile(fileobj=raw) if path.suffix == ".gz" else raw  # type: ignore[assignment]  # reads into
         stream = io.BufferedReader(whole, SNIFFED_BYTES)
-        if stream.peek(len(BOM)).startswith(BOM):
-            stream.read(len(BOM))
+        if stream.peek(len(MARK_BYTES)).startswith(MARK_BYTES):
+            stream.read(len(MARK_BYTES))
         yield stream
 
 

@@ -15,9 +15,10 @@ import msgspec
 
 from gsg import model
 from gsg.errors import GsgError
+from gsg.texts import MARK_BYTES
 
 from ..errors import BadWorkload
-from ..lines import BOM, TOO_DEEP, Fields, columns_of, of_csv, of_json, of_names, of_tabs, rows_of_csv
+from ..lines import TOO_DEEP, Fields, columns_of, of_csv, of_json, of_names, of_tabs, rows_of_csv
 from ..reading import LINES, Terms, opened, parsed_lines
 from ..sources import partition_of
 from .history import ORDER, TRACE, Change, Piece, Seen, failing
@@ -46,7 +47,7 @@ def _batches(piece: Piece) -> Iterator[tuple[int, list[bytes]]]:
         if piece.size:
             raw.seek(piece.begin)
             part = raw.read(piece.size)
-            stream = io.BytesIO(part if piece.begin else part.removeprefix(BOM))
+            stream = io.BytesIO(part if piece.begin else part.removeprefix(MARK_BYTES))
         else:
             stream = gzip.GzipFile(fileobj=raw)  # type: ignore[assignment]  # reads bytes
         first = piece.first
