@@ -1,6 +1,6 @@
 """How a link begins, without I/O: who is at the other end, and whether that is proved.
 
-    dialler ── hello ──> listener           GSG2, TLS or not, to, id, port, start number, nonce, check
+    dialler ── hello ──> listener           GSG3, TLS or not, to, id, port, start number, nonce, check
     dialler <── hello, proof ── listener    the same of the other side; its public key, its signature over both hellos
     dialler ── proof ──> listener           its public key, its signature over both hellos
     either side ── refusal ──> the other    GSG!, why
@@ -27,7 +27,7 @@ NONCE_BYTES = 16
 MAX_GREETING_BYTES = 512
 """The longest frame of a greeting, far above what any has."""
 
-_CLAIM, _HELLO, _PROOF, _REFUSAL = b"GSG1", b"GSG2", b"GSGP", b"GSG!"
+_CLAIM, _HELLO, _PROOF, _REFUSAL = b"GSG1", b"GSG3", b"GSGP", b"GSG!"
 _claim = Struct(f">4s{ID_BYTES}sHQ")
 _hello = Struct(f">4sB{ID_BYTES}s{ID_BYTES}sHQ{NONCE_BYTES}s")
 _HELLO_BYTES = _hello.size + CHECK_BYTES

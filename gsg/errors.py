@@ -40,8 +40,24 @@ def reason(error: OSError) -> str:
     return said.lower()
 
 
+SHOWN_CHARACTERS = 2_000
+"""The longest message of an error. Values in it may be texts of megabytes, and it travels, is logged and kept; of a longer one the
+middle is left out, as what happened stands before the value, and what to do after it."""
+
+
+def cut(message: str) -> str:
+    """A message, without its middle where it is too long."""
+    if len(message) <= SHOWN_CHARACTERS:
+        return message
+    head, tail = SHOWN_CHARACTERS // 2, SHOWN_CHARACTERS // 4
+    return f"{message[:head]}... ({len(message) - head - tail} characters left out) ...{message[-tail:]}"
+
+
 class GsgError(Exception):
     """Anything that this package raises on purpose."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(cut(message))
 
 
 class LocalError(GsgError):
@@ -59,7 +75,7 @@ class BadText(LocalError):
     """
 
     def __init__(self, problem: str, *, line: int, column: int = 1, source_line: str = "", what: str = "script") -> None:
-        self.problem = problem
+        self.problem = problem = cut(problem)
         self.line = line
         self.column = column
         self.source_line = source_line

@@ -15,6 +15,8 @@ from .messages import Count
 
 BURST_S = 2.0
 """How far ahead of its rate somebody may be."""
+TEMPLATES_BYTES = 256 * 1024 * 1024
+"""What the templates of one peer may take here, with their tests; one more is refused then."""
 PEERS = 4_096
 """Peers whose debt is remembered; beyond, that of the one unheard of for the longest is forgotten."""
 
@@ -55,8 +57,15 @@ class Allowance:
         self._tuples_paid_s = max(self._tuples_paid_s, now) + tuples / quota.tuples_per_s
         self._bytes_paid_s = max(self._bytes_paid_s, now) + size_bytes / quota.bytes_per_s
 
-    def post(self, posted: int) -> None:
-        """One template or subscription more, beside so many. Raises Refused where that is one too many."""
+    def post(self, posted: int, posted_bytes: int = 0) -> None:
+        """One template or subscription more, beside so many, which take so many bytes with it. Raises Refused where that is too
+        much."""
+        if posted_bytes > TEMPLATES_BYTES:
+            self._on_refused()
+            raise Refused(
+                f"over quota: the templates of one {self._who} may take {TEMPLATES_BYTES:,} bytes here, and with this one they "
+                f"would take {posted_bytes:,}; end some, or ask for shorter constants"
+            )
         if posted >= self.quota.templates:
             what = "templates" if self._who == "peer" else "subscriptions"
             self._on_refused()

@@ -209,7 +209,7 @@ class Reception:
                         channel.send(not_here)
                         return
                     if channel is not self._exchange.own:
-                        self._check_templates(channel.contact.id, standby=message.standby)
+                        self._check_templates(channel.contact.id, channel.frame_bytes, standby=message.standby)
                     feed = self._rendezvous.insert_condition(channel, message)
                     if message.again:
                         self._outgoing.tell_again(channel, message.again, message.feed)
@@ -251,11 +251,13 @@ class Reception:
     def _made(self, channel: Channel, request: int, change: Change) -> None:
         self._outgoing.answer_when_held(channel, request, self._replication.held(change))
 
-    def _check_templates(self, peer: bytes, *, standby: bool) -> None:
+    def _check_templates(self, peer: bytes, size_bytes: int, *, standby: bool) -> None:
         """Raise Refused where a peer may have no template more, by whichever of its links."""
-        posted = sum(self._rendezvous.feeds(channel, standby=standby) for channel in self._exchange.channels_of(peer))
+        channels = self._exchange.channels_of(peer)
+        posted = sum(self._rendezvous.feeds(channel, standby=standby) for channel in channels)
+        posted_bytes = sum(self._rendezvous.templates_bytes(channel) for channel in channels) + size_bytes
         # What is fed at one holder stands by at all others.
-        self._quotas.of_peer(peer).post(posted // (REPLICAS - 1) if standby else posted)
+        self._quotas.of_peer(peer).post(posted // (REPLICAS - 1) if standby else posted, posted_bytes)
 
     def _posted(self, channel: Channel, request: int, feed: AnyFeed) -> None:
         with contextlib.suppress(PeerUnreachable):  # the feed ends with its link

@@ -60,21 +60,17 @@ class Rendezvous:
         """All feeds, by number. Limit of another peer: its quota, which refuses one more; they go with the link (:meth:`drop`)."""
         self.moved: dict[Key, None] = {}
         """Keys that are others' by now, all of whose facts those have, and that still have something here."""
-        self._room = Room(ALL_BYTES, each_bytes=0)
-        """Of what all feeds keep whose subscribers cannot take it now."""
+        self._room = Room(ALL_BYTES, each_bytes=0)  # of what all feeds keep whose subscribers cannot take it now
         self._dirty: list[Feed] = []  # bounded by the feeds: those with something to say since take(), which ends each read
         self._happened: list[tuple[Subscriber, Message]] = []  # what else a read, or a slice of matching, brings about until then
         self.passing = Passing()
         self._origin: Origin | None = None
-        """The message whose facts come or go."""
         self._nth = 0
-        """How many there were."""
+        """The message whose facts come or go, and how many there were."""
         self._unfinished: dict[tuple[bytes, int], None] = {}
         """Messages, by publisher and number, of which only some facts have come or gone: one for each link (:mod:`gsg.transit`)."""
-        self.matched = 0
-        """Tuples forwarded to subscribers, since the start."""
-        self.met = 0
-        """Templates that tuples matched and whose tests they passed, since the start."""
+        self.matched = self.met = 0
+        """Tuples forwarded to subscribers, and templates that they met and whose tests they passed, since the start."""
         self.gaps = 0
         """Times that the deltas of a feed were not kept, since the start: its subscriber starts from a snapshot."""
 
@@ -288,7 +284,7 @@ class Rendezvous:
         return feed
 
     def _add(self, feed: AnyFeed, stands: Stands) -> None:
-        stands.fed(feed.subscriber, 1)
+        stands.fed(feed.subscriber, feed.posted, 1)
         feed.posted.add(feed)
         self._of_subscriber.setdefault(feed.subscriber, {})[feed.number] = feed
 
@@ -374,7 +370,7 @@ class Rendezvous:
         posted = feed.posted
         posted.remove(feed)
         stands = self._standby if type(feed) is StandbyFeed else self._stands
-        stands.fed(subscriber, -1)
+        stands.fed(subscriber, posted, -1)
         if type(feed) is Feed:
             feed.restart()
         if posted.feeds:
@@ -494,6 +490,10 @@ class Rendezvous:
     def templates(self, *, standby: bool = False) -> int:
         """Templates stored, or that stand by; those of several subscribers count once."""
         return self._standby.size() if standby else self._stands.size() + self._everywhere.size
+
+    def templates_bytes(self, subscriber: Subscriber) -> int:
+        """What the templates of a subscriber's feeds take, those that stand by included."""
+        return self._stands.templates_bytes[subscriber] + self._standby.templates_bytes[subscriber]
 
     def feeds(self, subscriber: Subscriber | None = None, *, standby: bool = False) -> int:
         """Feeds to all subscribers, or to one; those that stand by are counted apart."""

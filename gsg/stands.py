@@ -13,7 +13,7 @@ from .demands import Demand
 from .features import HOME, Key, short_key
 from .hashed import Hashed
 from .interruptions import Interrupted
-from .messages import InsertCondition
+from .messages import InsertCondition, encode
 from .model import Tuple
 from .posting import Posted, Stand, Subscriber
 
@@ -24,7 +24,7 @@ EVERYWHERE = (0, HOME, None)
 class Stands:
     """Stands by key."""
 
-    __slots__ = ("_by_key", "_feeds", "_hashes", "in_use")
+    __slots__ = ("_by_key", "_feeds", "_hashes", "in_use", "templates_bytes")
 
     def __init__(self) -> None:
         self._by_key: dict[Key, Stand] = {}
@@ -32,6 +32,8 @@ class Stands:
         """How many of the keys have the hash of a long constant: mostly none, and no tuple is looked at for those."""
         self._feeds: Counter[Subscriber] = Counter()
         """How many feeds each subscriber has here, or of what is posted everywhere."""
+        self.templates_bytes: Counter[Subscriber] = Counter()
+        """What the templates of these take, as encoded, with their tests. Limit of another peer: its quota."""
         self.in_use: dict[int, dict[int, int]] = {}
         """Arity -> position -> how many keys there have something posted: events look no further."""
 
@@ -81,11 +83,12 @@ class Stands:
             if not in_use:
                 del self.in_use[key[0]]
 
-    def fed(self, subscriber: Subscriber, more: int) -> None:
-        """A subscriber has so many feeds more, or fewer."""
+    def fed(self, subscriber: Subscriber, posted: Posted, more: int) -> None:
+        """A subscriber has a feed more (1) of what is posted, or fewer (-1)."""
         self._feeds[subscriber] += more
+        self.templates_bytes[subscriber] += more * len(encode((posted.template.pattern, posted.test)))
         if not self._feeds[subscriber]:
-            del self._feeds[subscriber]
+            del self._feeds[subscriber], self.templates_bytes[subscriber]
 
     def feeds(self, subscriber: Subscriber | None = None) -> int:
         """The feeds to all subscribers, or to one."""

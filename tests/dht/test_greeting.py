@@ -136,7 +136,7 @@ def test_a_refusal_is_read_by_the_other_side(refusal: Refusal) -> None:
 
 @pytest.mark.parametrize(
     "said",
-    [b"GET / HTTP/1.1", b"\xff", b"\0\0\xff\xff", frame(b"GSG9" + bytes(100)), frame(b""), frame(b"GSG2"), frame(bytes(600))],
+    [b"GET / HTTP/1.1", b"\xff", b"\0\0\xff\xff", frame(b"GSG9" + bytes(100)), frame(b""), frame(b"GSG3"), frame(bytes(600))],
     ids=["a browser", "a byte", "a length", "another version", "nothing", "a magic alone", f"more than {MAX_GREETING_BYTES}"],
 )
 def test_what_is_no_greeting_is_found_out_at_once(said: bytes) -> None:

@@ -15,7 +15,7 @@ from gsg import Peer, Refused, Symbol
 from gsg.copies import Replicate
 from gsg.messages import Done, Failed, InsertCondition
 from gsg.model import Term
-from gsg.quotas import BURST_S, Allowance, Quota, Quotas
+from gsg.quotas import BURST_S, TEMPLATES_BYTES, Allowance, Quota, Quotas
 
 ON = Symbol("on")
 
@@ -76,6 +76,38 @@ def test_one_template_too_many_is_refused_with_what_there_is() -> None:
 
     with pytest.raises(Refused, match=r"one peer may have 2 templates here, and this one has 2; end some.*\(--peer-templates\)"):
         some.post(2)
+
+
+def test_templates_count_by_their_bytes_as_well() -> None:
+    some = allowance()
+    some.post(0, TEMPLATES_BYTES)
+
+    with pytest.raises(
+        Refused, match=r"the templates of one peer may take 268,435,456 bytes here, and with this one .* 268,435,457"
+    ):
+        some.post(0, TEMPLATES_BYTES + 1)
+
+
+def test_long_templates_of_a_peer_are_counted_until_it_ends_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gsg.quotas, "TEMPLATES_BYTES", 10_000)
+
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        first, second = peers
+        texts = [f"{number:04d}" for number in range(200)]
+        mine = next(text for text in texts if rendezvous(peers, 2, 0, text * 1_000) is second)
+        live = await first.subscribe(f'("{mine * 1_000}", ?y)')
+        more = [text for text in texts if text != mine and rendezvous(peers, 2, 0, text * 1_000) is second]
+        again = await first.subscribe(f'("{more[0] * 1_000}", ?y)')
+        with pytest.raises(Refused, match="the templates of one peer may take 10,000 bytes"):
+            await first.subscribe(f'("{more[1] * 1_000}", ?y)')
+
+        await live.close()
+        await again.close()
+        await quiet()
+
+        assert sum(second._rendezvous.templates_bytes(link) for link in second._exchange.channels_of(first.contact.id)) == 0
+
+    simulate(work, seed=3, size=2)
 
 
 def test_a_client_hears_of_its_own_options_and_refusals_are_counted() -> None:
