@@ -59,6 +59,10 @@ class WrongDelivery(Exception):
     """A message came twice, too early or not at all."""
 
 
+class ToldOfLoss(Exception):
+    """A subscriber was told that it has missed something, as where it did not keep up: an answer, and no figure."""
+
+
 @dataclass(frozen=True)
 class Setting:
     """How an overlay is run."""
@@ -164,6 +168,8 @@ class Line:
                 received, sent = await asyncio.gather(receiving, publishing)
         except TimeoutError:
             raise WrongDelivery(f"{count} messages have not come within {PATIENCE_S:.0f} s") from None
+        if "overrun" in received:
+            raise ToldOfLoss(received["overrun"])
         if received["wrong"]:
             raise WrongDelivery(f"{received['wrong']} of {count} messages came at another place than they should")
         middle = cpu_s(self.middle_pid) - before
@@ -202,6 +208,11 @@ def middle_of(name: str, figures: Sequence[Figure]) -> Figure:
     cpu = tuple(median(figure.cpu_us[number] for figure in figures) for number in range(3))
     stolen = mean(figure.stolen for figure in figures)
     return Figure(name, median(figure.per_s for figure in figures), cpu, stolen=stolen)  # type: ignore[arg-type]  # three of them
+
+
+def told(label: str, error: ToldOfLoss) -> Figure:
+    """The line of a stream whose subscriber was told that something is lost."""
+    return Figure(label, 0.0, (0.0, 0.0, 0.0), wanted="no loss", good=False, note=f"its subscriber was told: {error}")
 
 
 def name_at(rendezvous: bytes, others: Sequence[bytes], numbers: itertools.count[int]) -> str:
@@ -263,18 +274,24 @@ class Overlay:
             if self._options.only not in label:
                 continue
             count = count // 10 if quick else count
-            runs = 1 if quick else RUNS
-            await self._open(facts=what == "facts")
-            figure = await self._line.measure(f"{label}, full speed", count, runs)
-            if what == "events":
-                figure.wanted, figure.good = f"{WANTED_PER_S:,}/s", figure.per_s >= WANTED_PER_S
-            yield figure
-            latency = await self._line.latency(f"{label}, at {RATE:,}/s", 1 if quick else 10)
-            latency.wanted, latency.good = f"median {WANTED_MEDIAN_US} µs", latency.median_us <= WANTED_MEDIAN_US
-            yield latency
-            if what == "events":
-                async for beside in self._beside_the_deaf(label, count, runs):
-                    yield beside
+            try:
+                async for figure in self._figures_of(what, label, count, 1 if quick else RUNS):
+                    yield figure
+            except ToldOfLoss as error:
+                yield told(label, error)
+
+    async def _figures_of(self, what: str, label: str, count: int, runs: int) -> AsyncIterator[Figure]:
+        await self._open(facts=what == "facts")
+        figure = await self._line.measure(f"{label}, full speed", count, runs)
+        if what == "events":
+            figure.wanted, figure.good = f"{WANTED_PER_S:,}/s", figure.per_s >= WANTED_PER_S
+        yield figure
+        latency = await self._line.latency(f"{label}, at {RATE:,}/s", 1 if self._options.quick else 10)
+        latency.wanted, latency.good = f"median {WANTED_MEDIAN_US} µs", latency.median_us <= WANTED_MEDIAN_US
+        yield latency
+        if what == "events":
+            async for beside in self._beside_the_deaf(label, count, runs):
+                yield beside
 
     async def _beside_the_deaf(self, label: str, count: int, runs: int) -> AsyncIterator[Figure]:
         """Two streams in turn: another subscriber to the second reads nothing."""
@@ -310,8 +327,13 @@ async def by_clients(options: argparse.Namespace) -> AsyncIterator[Figure]:
         for process in (subscriber, publisher):
             await process.ask(do="open", name=name, facts=False)
         line = Line(publisher, running[0].process.pid, subscriber)
-        yield await line.measure("events, clients, full speed", 5_000 if options.quick else 50_000, 1 if options.quick else RUNS)
-        yield await line.latency(f"events, clients, at {RATE:,}/s", 1 if options.quick else 10)
+        try:
+            yield await line.measure(
+                "events, clients, full speed", 5_000 if options.quick else 50_000, 1 if options.quick else RUNS
+            )
+            yield await line.latency(f"events, clients, at {RATE:,}/s", 1 if options.quick else 10)
+        except ToldOfLoss as error:
+            yield told("events, clients", error)
 
 
 @asynccontextmanager

@@ -114,14 +114,18 @@ class Role:
         return {"began_s": began_s, "cpu_s": time.process_time() - cpu_s}
 
     async def _receive(self, count: int) -> Answer:
-        """Wait for so many, which are to come in order, each once."""
+        """Wait for so many, which are to come in order, each once; or until it is told that some are lost."""
         way = self._way
         assert way is not None, "open comes first"
         cpu_s = time.process_time()
         late_us: list[float] = []
         wanted = wrong = 0
         while wanted < count:
-            some = await way.receive()
+            try:
+                some = await way.receive()
+            except gsg.Overrun as error:
+                # What was lost does not come: the stream has no figure.
+                return {"overrun": str(error)}
             now_ns = time.monotonic_ns()
             for number, made_ns in some:
                 wrong += number != wanted

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import product
-from time import perf_counter
 
 import pytest
 from notation import basic, condition, fact, group, none_of
@@ -72,14 +71,12 @@ def test_a_product_ends_in_the_middle_of_a_transaction_and_nothing_of_it_stays(n
     query = TREES[name]
     ending = held.watch("product", query, "x", max_tokens=10_000)
 
-    began = perf_counter()
     held.change(1, *many("p", 2_000), *many("q", 2_000), *many("r", 2_000))
 
     assert [production for production, _ in held.ended] == [ending]
     assert 10_000 < held.ended[0][1].tokens < 30_000
     assert held.told["product"] == {}
     assert held.network.is_empty
-    assert perf_counter() - began < 10
 
 
 @pytest.mark.parametrize("name", TREES)
