@@ -38,10 +38,12 @@ def compiled(pattern: str, flags: str) -> Pattern:
     """The pattern, ready to be searched for. Raises BadPattern for what is no pattern or no flags."""
     if len(pattern) > MAX_PATTERN:
         raise BadPattern(f"a pattern of {len(pattern):,} characters; expected at most {MAX_PATTERN:,}")
-    if not set(flags) <= set("smixq"):
-        strange = next(flag for flag in flags if flag not in "smixq")
-        raise BadPattern(f"unknown flag {strange!r}; expected some of s, m, i, x and q")
-    found = _compiled(pattern, "".join(sorted(set(flags))))
+    if flags:
+        flags = "".join(sorted(set(flags)))
+        strange = flags.strip("imqsx")
+        if strange:
+            raise BadPattern(f"unknown flag {strange[0]!r}; expected some of s, m, i, x and q")
+    found = _compiled(pattern, flags)
     if isinstance(found, BadPattern):
         raise BadPattern(found.problem, found.position)
     return found

@@ -120,3 +120,22 @@ def test_rows_under_filters_are_those_of_one_space(seed: int) -> None:
                 assert reader.lowest == 0
 
     simulate(work, seed=seed)
+
+
+def test_a_pattern_that_a_fact_brings_holds_no_peer_and_neither_does_one_of_a_query() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        given = await peers[0].subscribe('(?x, ^says, ?text) FILTER REGEX(?text, "^(a+)+$")')
+        brought = await peers[1].subscribe("(?x, ^says, ?text), (?x, ^likes, ?pattern) FILTER REGEX(?text, ?pattern)")
+        replaced = await peers[1].subscribe('(?x, ^says, ?text) LET ?k = REPLACE(?text, "(a|aa)+$", "b") FILTER ?k = "b"')
+
+        says, likes = Symbol("says"), Symbol("likes")
+        patterns = ["^(a+)+$", "(a|a?)+$", "(a*)*$", "^(([a-z])+.)+[A-Z]", r"^(a+)+\1$", "(a{1000}){1000}", "("]
+        await peers[2].insert((str(number), says, "a" * 60 + "!" * (number % 2)) for number in range(len(patterns)))
+        await peers[2].insert((str(number), likes, pattern) for number, pattern in enumerate(patterns))
+        await quiet()
+
+        assert {row["x"] for row in given.rows()} == {"0", "2", "4", "6"}
+        assert {row["x"] for row in brought.rows()} == {"0", "1", "2"}
+        assert {row["x"] for row in replaced.rows()} == {"0", "2", "4", "6"}
+
+    simulate(work, seed=7)
