@@ -22,7 +22,7 @@ from .rows import Change, Row, Sign
 
 LIMIT = 100_000
 """Differences kept unread per subscription unless the subscriber says otherwise."""
-LIMIT_BYTES = 16 * 1024 * 1024
+LIMIT_BYTES = 24 * 1024 * 1024
 """Bytes of rows, as they travel, that are kept unread per subscription."""
 
 CHUNK_BYTES = 64 * 1024
