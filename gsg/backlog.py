@@ -223,12 +223,11 @@ class Backlog:
         if kept is None:
             return []
         if len(kept) > most or self._bytes > most_bytes:
-            number = min(most, self._fitting(most_bytes))
+            number = most if most_bytes == inf else min(most, self._fitting(most_bytes))
             if number < len(kept):
-                popleft = kept.popleft
-                taken = [popleft() for _ in range(number)]
                 self._release(number)
-                return taken
+                popleft = kept.popleft
+                return [popleft()] if number == 1 else [popleft() for _ in range(number)]
         self._changes = None
         self._chunks = _NO_CHUNKS
         self._hold(-self._bytes)
