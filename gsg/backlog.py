@@ -22,7 +22,7 @@ from .rows import Change, Row, Sign
 
 LIMIT = 100_000
 """Differences kept unread per subscription unless the subscriber says otherwise."""
-LIMIT_BYTES = 16 * 1024 * 1024
+LIMIT_BYTES = 24 * 1024 * 1024
 """Bytes of rows, as they travel, that are kept unread per subscription."""
 
 CHUNK_BYTES = 64 * 1024
@@ -223,12 +223,11 @@ class Backlog:
         if kept is None:
             return []
         if len(kept) > most or self._bytes > most_bytes:
-            number = min(most, self._fitting(most_bytes))
+            number = most if most_bytes == inf else min(most, self._fitting(most_bytes))
             if number < len(kept):
-                popleft = kept.popleft
-                taken = [popleft() for _ in range(number)]
                 self._release(number)
-                return taken
+                popleft = kept.popleft
+                return [popleft()] if number == 1 else [popleft() for _ in range(number)]
         self._changes = None
         self._chunks = _NO_CHUNKS
         self._hold(-self._bytes)

@@ -83,7 +83,9 @@ class LiveSubscription:
 
     async def __anext__(self) -> Change:
         """The oldest difference; waits for one. Nothing is lost where whoever waits gives up, as with ``asyncio.timeout``."""
-        for change in await self.batch(1):
+        if not len(self._backlog) or self._backlog.full:
+            await self.wait()
+        for change in self.take(1):
             return change
         raise StopAsyncIteration
 
@@ -93,7 +95,8 @@ class LiveSubscription:
         Raises what else ended the subscription; and, once each, Overrun where events had to be dropped, and Stale where rows may be
         out of date for some time.
         """
-        await self.wait()
+        if not len(self._backlog) or self._backlog.full:
+            await self.wait()
         return self.take(most)
 
     async def wait(self) -> None:
