@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from .filenames import FileName
+from .saying import say
 
 if TYPE_CHECKING:
     from ..network import Network
@@ -71,7 +72,7 @@ def network_of(secret_file: Path | None, allow_peers: Path | None, link_tls: str
         secret = _read(secret_file, "--secret-file", SECRET_NEXT).encode()
         mode = stat.S_IMODE(secret_file.stat().st_mode) if os.name == "posix" and secret_file.is_file() else 0
         if mode & OTHERS:
-            click.echo(f"gsg: warning: {secret_file} can be read by others (mode {mode:04o}); chmod 600 it", err=True)
+            say(f"gsg: warning: {secret_file} can be read by others (mode {mode:04o}); chmod 600 it", err=True)
     elif (said := os.environ.get(SECRET_VARIABLE)) is not None:
         # Set and empty is a mistake, as of a script that did not find the secret: it is to open no network.
         secret = said.encode()

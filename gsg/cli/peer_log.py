@@ -235,7 +235,7 @@ class OneLine(logging.Formatter):
 def log_to(outlet: Outlet, verbose: int) -> None:
     """Give the outlet all that is logged: warnings, with ``verbose`` 1 more, with 2 all, of which nothing is too much then."""
     handler = LogHandler(outlet, limited=verbose < 2)
-    logging.basicConfig(level=(logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)], handlers=[handler], force=True)
+    logging.basicConfig(level=(logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)], handlers=[handler])
     if verbose < 2:
         # It says several lines of each client that comes and goes, among which nobody would find the others.
         logging.getLogger("uvicorn").setLevel(logging.WARNING)

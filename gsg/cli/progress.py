@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Self
 
-import click
+from ..escaping import one_line
+from .saying import say
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -85,10 +86,15 @@ class PublishProgress:
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-            columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[said]}"))
+            columns = (
+                TextColumn("{task.description}", markup=False),
+                BarColumn(),
+                TaskProgressColumn(),
+                TextColumn("{task.fields[said]}"),
+            )
             self._bar = Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True)
             self._bar.start()
-            self._bar.add_task(self._files[0].name, total=None, said="")
+            self._bar.add_task(one_line(self._files[0].name), total=None, said="")
         return self
 
     def begin(self, raw: IO[bytes], size_bytes: int | None) -> None:
@@ -96,7 +102,7 @@ class PublishProgress:
         self._raw, self._size_bytes = raw, size_bytes
         self._files[self._at].begun = True
         if self._bar is not None:
-            self._bar.update(self._bar.task_ids[0], description=self._files[self._at].name, total=size_bytes, completed=0)
+            self._bar.update(self._bar.task_ids[0], description=one_line(self._files[self._at].name), total=size_bytes, completed=0)
 
     def end(self) -> None:
         """The file was read, and all of it acknowledged."""
@@ -107,9 +113,9 @@ class PublishProgress:
         """Something that cannot be read is skipped."""
         self._files[self._at].skipped += 1
         if self.skipped <= TOLD:
-            click.echo(f"gsg: skipped: {mistake}", err=True)
+            say(f"gsg: skipped: {mistake}", err=True)
         elif self.skipped == TOLD + 1:
-            click.echo("gsg: more is skipped, and counted at the end", err=True)
+            say("gsg: more is skipped, and counted at the end", err=True)
 
     def sending(self) -> None:
         """Some are about to be sent."""
@@ -133,17 +139,17 @@ class PublishProgress:
             self._bar.stop()
         seconds = max(0.0, self._acknowledged_s - self._started_s)  # of what was sent nothing may be acknowledged
         if self._as_json:
-            click.echo(json.dumps(self._sums(seconds, kind is None)))
+            say(json.dumps(self._sums(seconds, kind is None)))
         if self._quiet or self._as_json:
             return
         skipped = f"; {_number_of(self.skipped, 'mistake')} skipped" if self.skipped else ""
         if kind is None:
             rate = (self.facts + self.events) / max(seconds, 1e-9)
             changed = f"; {self.changed:,} changed something" if self.facts or not self.events else ""
-            click.echo(f"{self._tuples()} acknowledged in {seconds:.1f} s ({rate:,.0f}/s){changed}{skipped}", err=True)
+            say(f"{self._tuples()} acknowledged in {seconds:.1f} s ({rate:,.0f}/s){changed}{skipped}", err=True)
         elif self._started_s:
             were = "was" if self.facts + self.events == 1 else "were"
-            click.echo(f"{self._tuples()} {were} acknowledged before this stopped{self._by_file()}{skipped}", err=True)
+            say(f"{self._tuples()} {were} acknowledged before this stopped{self._by_file()}{skipped}", err=True)
 
     def _sums(self, seconds: float, complete: bool) -> dict[str, object]:
         sums: dict[str, object] = {"facts": self.facts, "changed": self.changed, "events": self.events}
