@@ -11,7 +11,6 @@ import os
 import re
 from hashlib import blake2b
 from pathlib import Path
-from typing import BinaryIO
 
 from .framing import SUM_BYTES
 
@@ -23,7 +22,7 @@ class HighWater:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._file: BinaryIO | None = None
+        self._descriptor: int | None = None
 
     def read(self) -> int | None:
         """The number; 0 where there is no file, None where it is damaged. Raises OSError."""
@@ -37,20 +36,26 @@ class HighWater:
 
     def write(self, number: int) -> None:
         """This group is on disk. Raises OSError."""
-        if self._file is None:
+        if self._descriptor is None:
             # For its owner alone, as all that is there.
-            opened = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
-            self._file = os.fdopen(opened, "r+b", buffering=0)
-        self._file.seek(0)
+            self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
+        os.lseek(self._descriptor, 0, os.SEEK_SET)
         # In one call, and always as long: no end of the process can leave half of it.
-        self._file.write(_line(number))
+        os.write(self._descriptor, _line(number))
 
     def close(self) -> None:
         """Let the file go, with all on disk that was written to it."""
-        file, self._file = self._file, None
-        if file is not None:
-            with file:
-                os.fsync(file.fileno())
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+
+    def __del__(self) -> None:
+        """Whoever forgets it, as where a start is cancelled, lets it go like the database."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
 
 
 def _line(number: int) -> bytes:

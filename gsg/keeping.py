@@ -244,6 +244,8 @@ class Keeping(Unkept):
 
     async def run(self) -> None:
         """Write what has changed, group after group, until cancelled."""
+        # All of it has just been looked at.
+        self._scrub_at_s = asyncio.get_running_loop().time() + SCRUB_AGAIN_S
         while True:
             if not self._journal.waiting and not self._cleaning.is_anew:
                 self._wake.clear()
