@@ -110,9 +110,9 @@ def test_a_picture_of_several_subscriptions_says_whose_rows_are_whose_and_names_
     root = ElementTree.fromstring(draw(space.graph(), shown=shown))
 
     nodes = [(node.attrib["data-kind"], [text.text for text in node.iter(f"{SVG}text")]) for node in root.iter(f"{SVG}g")]
-    assert sorted(lines[1] for kind, lines in nodes if kind == "Selection") == ["COUNT(?q) > 1", "SUM(?a) < 9"]
+    assert sorted(str(lines[1]) for kind, lines in nodes if kind == "Selection") == ["COUNT(?q) > 1", "SUM(?a) < 9"]
     assert ["BIND", "MAX(?a) + 1"] in [lines for kind, lines in nodes if kind == "Extension"]
-    assert sorted(lines[0] for kind, lines in nodes if kind == "Query") == ["subscription 7", "subscription 8"]
+    assert sorted(str(lines[0]) for kind, lines in nodes if kind == "Query") == ["subscription 7", "subscription 8"]
     titles = [title.text for title in root.iter(f"{SVG}title")]
     assert f"subscription 7 {texts[0]}" in titles
 
