@@ -133,12 +133,14 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:  # Any: whichever of these names is asked for
+def __getattr__(name: str) -> Any:  # Any: whichever of these names, or of their modules, is asked for
+    from importlib import import_module
+
+    if name in _HOMES.values():
+        return import_module(f".{name}", __name__)
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'dht' has no attribute {name!r}")
-    from importlib import import_module
-
     value = getattr(import_module(f".{home}", __name__), name)
     globals()[name] = value
     return value

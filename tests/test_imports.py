@@ -37,6 +37,7 @@ HEAVY = (
     "networkx",
     "pyarrow",
     "cryptography",
+    "kademlia",
 )
 
 
