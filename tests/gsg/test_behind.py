@@ -10,7 +10,7 @@ from gsg.behind import Behind
 from gsg.errors import PeerMisbehaved, Refused
 from gsg.exchange import Channel
 from gsg.messages import Arrived, Event, Flash, Message
-from gsg.room import MESSAGE_BYTES
+from gsg.room import MESSAGE_BYTES, Room
 
 
 class Ended(Line):
@@ -86,3 +86,19 @@ def test_a_message_that_breaks_the_protocol_ends_the_link_and_the_rest_goes() ->
 
     assert link.reason == "Arrived(messages=0) cannot be"
     assert behind.next() is None
+
+
+def test_what_waits_on_all_links_is_bounded_together_and_goes_with_its_link() -> None:
+    all_links = Room(3 * MESSAGE_BYTES)
+    first, second = (Behind(Line("from"), "what is slow", lambda: 0.0, all_links) for _ in range(2))
+    for behind in (first, first, second):
+        behind._channel.frame_bytes = 1  # type: ignore[attr-defined]  # a line
+        if all_links.has(1):
+            behind.add(Arrived(0))
+
+    with pytest.raises(Refused, match="0 messages wait for what is slow"):
+        second.add(Arrived(1))
+    first.forget()
+    second.add(Arrived(2))
+
+    assert all_links.taken_bytes == MESSAGE_BYTES + 1

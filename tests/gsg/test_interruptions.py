@@ -23,6 +23,7 @@ from gsg.interruptions import BACK_S, Interrupted, Interruptions, Unheard
 from gsg.kept import Kept
 from gsg.messages import Arrived, Event, Happened, Missed
 from gsg.model import Term
+from gsg.room import Room
 
 TellAgain: TypeAlias = Callable[[Channel, Sequence[int], int], None]
 
@@ -421,3 +422,17 @@ def test_a_link_of_which_only_the_subscriber_knows_that_it_broke_is_ended_when_i
         assert asked._rendezvous.feeds() == 1
 
     simulate(work, seed=4, size=5)
+
+
+def test_what_is_under_way_by_all_links_is_bounded_together_and_makes_room_when_a_link_breaks() -> None:
+    all_links = Room(250, each_bytes=0)
+    first, second = Unheard(all_links), Unheard(all_links)
+    first.sent(happened(1, 1, 7), 100)
+    second.sent(happened(2, 1, 7), 100)
+
+    second.sent(happened(3, 1, 7), 100)
+    interrupted = Interrupted(Line("away"), first, None, 0.0)
+
+    assert (list(second), dict(second.missed)) == ([happened(3, 1, 7)], {7: 1})
+    assert interrupted.untold() == 1
+    assert all_links.taken_bytes == 100

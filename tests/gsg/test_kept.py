@@ -7,6 +7,7 @@ import pytest
 from gsg import kept
 from gsg.kept import Kept
 from gsg.messages import Event, Happened, Message, Missed
+from gsg.room import Room
 
 
 def happened(first: int, count: int, *feeds: int, text: str = "") -> Happened:
@@ -67,3 +68,16 @@ def test_what_comes_while_some_is_still_to_be_told_as_missed_is_missed_too(monke
     some.add(happened(3, 1, 7))
 
     assert all_of(some) == [Missed(7, 2)]
+
+
+def test_what_is_kept_for_all_links_is_bounded_together_and_what_has_left_makes_room() -> None:
+    all_links = Room(2_000, each_bytes=0)
+    first, second = Kept(all_links), Kept(all_links)
+    for number in range(10):
+        first.add(happened(number, 1, 7, text="x" * 600))
+    second.add(happened(1, 1, 7, text="x" * 600))
+
+    assert (first.missed, second.missed) == (7, 1)
+    assert len([message for message in all_of(first) if isinstance(message, Happened)]) == 3
+    assert all_links.taken_bytes == 0
+    assert all_of(second) == [Missed(7, 1)]

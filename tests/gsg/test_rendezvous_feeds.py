@@ -66,6 +66,27 @@ def test_more_than_a_held_feed_keeps_is_a_gap_that_a_snapshot_closes(place: Plac
     assert place.take() == [("slow", Deltas(1, 0, [facts[0]], [1]))]
 
 
+def test_what_all_held_feeds_keep_is_bounded_together_and_given_back(place: Place) -> None:
+    room = place.rendezvous._room
+    room.limit_bytes = 3_500
+    for who in ("slow", "deaf"):
+        place.follow(who, 1)
+        place.rendezvous.hold(who)
+    for number in range(3):
+        place.insert((f"{number}" + "z" * 1_000, ON, "x"))
+
+    assert 3_000 < room.taken_bytes <= 3_500
+    place.rendezvous.unhold("slow")
+    place.rendezvous.unhold("deaf")
+    told = place.take()
+
+    assert [who for who, message in told if isinstance(message, Gap)] == ["deaf"]
+    assert room.taken_bytes == 0
+    place.rendezvous.drop("slow")
+    place.rendezvous.drop("deaf")
+    assert room.taken_bytes == 0
+
+
 def test_a_feed_that_may_speak_has_no_limit_within_one_read(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gsg.posting, "HELD_DELTAS", 2)
     place.follow("s", 1)

@@ -33,3 +33,16 @@ def test_what_this_peer_says_itself_takes_none() -> None:
 
     assert room.has(0)
     assert room.taken_bytes == 2 * MESSAGE_BYTES
+
+
+def test_several_rooms_are_within_one_that_bounds_them_together() -> None:
+    all_lines = Room(150, each_bytes=0)
+    first, second = (Room(100, all_lines, each_bytes=0) for _ in range(2))
+    first.take(90)
+
+    assert (second.has(60), second.has(61), first.has(11)) == (True, False, False)
+    second.take(60)
+    first.empty()
+
+    assert (first.taken_bytes, all_lines.taken_bytes) == (0, 60)
+    assert first.has(90)

@@ -12,6 +12,7 @@ from world import World
 
 import rete
 from rete import algebra
+from rete.alpha import WindowMemory
 
 
 class Count:
@@ -205,6 +206,28 @@ def test_the_oldest_leave_early_where_a_window_of_time_is_full(monkeypatch: pyte
     world.network.expire(13.0)
 
     assert (watch.rows, world.network.next_expiry()) == ({"hall 4": 1}, 14.0)
+
+
+@pytest.mark.parametrize("extent", [{"seconds": 10.0}, {"count": 50}], ids=str)
+def test_the_oldest_leave_early_where_the_events_of_a_window_are_long(
+    extent: dict[str, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rete.alpha.MAX_WINDOW_BYTES", 3_000)
+    world = World()
+    watch = world.watch(group(recent("?r temp ?t", **extent)))
+
+    for number in range(40):
+        world.network.notify(fact(f"{number}{'z' * 1_000} temp warm"), float(number) / 100)
+        assert sum(len(row) for row in watch.rows) < 3_000
+    assert (len(watch.rows), world.network.cut_short.total()) == (2, 38)
+    for number in range(60):
+        world.network.notify(fact(f"{number} temp warm"), 1.0)
+
+    # Short ones have the room of the long ones that have left.
+    assert len(watch.rows) == (62 if "seconds" in extent else 50)
+    world.network.expire(1_000.0)
+    [memory] = [memory for memory in world.network.memories() if isinstance(memory, WindowMemory)]
+    assert "count" in extent or memory.size_bytes == 0
 
 
 @pytest.mark.parametrize(
