@@ -54,7 +54,7 @@ class Meter:
         self.over: dict[Production, TooManyTokens] = {}
         self.owing: list[tuple[int, int, Groups]] = []
         """A heap by level: groups that have changed and are still to tell their rows. Emptied at the end of each transaction; one
-        entry for each that has changed in it, or was made since."""
+        entry for each that has changed in it."""
         self._numbers = count()
         self.effort = Effort(self)
 
@@ -80,6 +80,9 @@ class Meter:
             self.entering = UNLIMITED
             self.new = None
             self.failed = None
+            if not any(groups.owed for _, _, groups in self.owing):
+                # Those that were made have told what there was.
+                self.owing.clear()
 
     def admit(self, production: ChainEnd, max_tokens: int) -> TooManyTokens | None:
         """Count what a query that was built holds; why it cannot stay, if it holds too much."""

@@ -87,7 +87,10 @@ def test_keys_are_compared_though_it_was_not_known_any_more_who_holds_them() -> 
 
 def lose_tombstone(peer: Peer, key: Key, fact: Tuple) -> None:
     """As if it had never heard that a fact went."""
-    peer._rendezvous.held.buried.unbury(key, fact)
+    held = peer._rendezvous.held
+    held.buried.unbury(key, fact)
+    assert held.changed is not None
+    held.changed[key] = None
 
 
 def tombstones(peers: list[Peer], key: Key, fact: Tuple) -> list[bool]:
@@ -138,7 +141,7 @@ def test_a_holder_that_has_not_heard_that_a_fact_went_is_told() -> None:
 
 
 def test_who_has_forgotten_what_went_is_not_told_again_and_of_what_went_later_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gsg.tombstones, "PERIOD_S", 2 * COMPARE_S)
+    monkeypatch.setattr(gsg.tombstones, "PERIOD_S", int(2 * COMPARE_S))
 
     async def work(net: SimNet, peers: list[Peer]) -> None:
         old, new, there = ("a", ON, "b"), ("c", ON, "d"), ("e", ON, "f")
