@@ -6,8 +6,9 @@ has a number by which it can be asked about.
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import count
 
@@ -19,9 +20,13 @@ from .live import LiveSubscription
 from .messages import Count
 from .model import Tuple
 from .query import MAX_TOKENS, Query, check_max_tokens
-from .rows import Row, Sign, changes_of
+from .rows import Change, Row, Sign, changes_of
 from .subscriber import Standing, Subscriber
 from .subscription import Callback
+
+ROWS_AT_ONCE = 2_000
+"""Rows of a first answer that are delivered while others wait: some five milliseconds. What changes meanwhile comes behind them,
+bounded by what comes in that time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +80,15 @@ class Subscriptions:
         query = asked.query
         names = query.select
         made = Subscribed(next(self._numbers), asked)
+        is_told = False
+        behind: list[Iterable[Change]] = []  # what comes while the first answer is being told
+
+        def deliver(changes: Iterable[Change]) -> None:
+            (live.deliver if is_told else behind.append)(changes)
 
         def flashed(rows: list[tuple[Tuple, int]]) -> None:
             row_of, event = Row.of, Sign.EVENT
-            live.deliver([(event, row_of(names, values)) for values, weight in rows for _ in range(weight)])
+            deliver([(event, row_of(names, values)) for values, weight in rows for _ in range(weight)])
 
         def rows_now() -> Counter[Row]:
             assert made.standing is not None, "the subscription is handed out with its first answer"
@@ -108,7 +118,7 @@ class Subscriptions:
         )
         made.standing, rows = await self._subscriber.subscribe(
             query,
-            lambda new: live.deliver(changes_of(names, new)),
+            lambda new: deliver(changes_of(names, new)),
             flashed,
             too_large,
             live.dropped,
@@ -117,7 +127,17 @@ class Subscriptions:
             max_tokens=asked.max_tokens,
         )
         self._by_number[made.number] = made
-        live.deliver(changes_of(names, rows))
+        try:
+            for begin in range(0, len(rows), ROWS_AT_ONCE):
+                live.deliver(changes_of(names, rows[begin : begin + ROWS_AT_ONCE]))
+                if begin + ROWS_AT_ONCE < len(rows):
+                    await asyncio.sleep(0)
+        except BaseException:
+            self._remove(made)
+            raise
+        is_told = True
+        for changes in behind:
+            live.deliver(changes)
         return live
 
     def _remove(self, made: Subscribed) -> None:

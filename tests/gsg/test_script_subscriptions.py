@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 
@@ -156,3 +157,30 @@ def test_a_window_over_peers_keeps_what_one_space_keeps() -> None:
         assert live.rows() == plain.rows() == Counter([Row({"room": Symbol("kitchen"), "n": 2})])
 
     simulate(work, seed=1, size=4)
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 100], ids=lambda rows: f"{rows} at once")
+async def test_what_changes_while_a_long_first_answer_is_told_comes_behind_it(
+    monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    monkeypatch.setattr("gsg.subscriptions.ROWS_AT_ONCE", at_once)
+    told: list[tuple[int, object]] = []
+    begun = asyncio.Event()
+
+    def tell(sign: int, row: Row) -> None:
+        told.append((sign, row["n"]))
+        begun.set()
+
+    async with Peer() as peer:
+        await peer.insert([("a", number) for number in range(7)])
+
+        async with asyncio.TaskGroup() as tasks:
+            asking = tasks.create_task(peer.subscribe('("a", ?n)', callback=tell))
+            await begun.wait()
+            tasks.create_task(peer.retract([("a", 3)]))
+            tasks.create_task(peer.notify([("a", 99)]))
+        await asyncio.sleep(0)
+
+        assert sorted(told[:7]) == [(1, number) for number in range(7)]
+        assert set(told[7:]) == {(-1, 3), (0, 99)}
+        await asking.result().close()
