@@ -34,7 +34,8 @@ EXACT = 2**53
 @click.option(
     "--jsonl",
     is_flag=True,
-    help="One JSON object a line: time, sign, and row as an object of terms: numbers as numbers, all else as GSG script writes it.",
+    help="One JSON object a line: time, sign, and row as an object of terms: integers and doubles as numbers, all else as GSG "
+    "script writes it.",
 )
 @click.option("--snapshot", is_flag=True, help="Print the rows that hold now and leave.")
 @click.option("--count", type=click.IntRange(min=1), help="Leave after so many rows.")
