@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import sys
 from datetime import UTC, datetime
@@ -175,12 +176,13 @@ def _jsonl(time: str, sign: Sign, row: Row) -> str:
 
 
 def _json(what: dict[str, object]) -> str:
-    return json_line(json.dumps(what, ensure_ascii=False))
+    return json_line(json.dumps(what, ensure_ascii=False, allow_nan=False))
 
 
 def _json_term(value: Term | float) -> object:
     from ..model import n3
 
-    if isinstance(value, float) or (isinstance(value, int) and -EXACT <= value <= EXACT):
+    # JSON has no infinity, and no NaN (RFC 8259, section 6).
+    if (isinstance(value, float) and math.isfinite(value)) or (isinstance(value, int) and -EXACT <= value <= EXACT):
         return value
     return n3(value)
