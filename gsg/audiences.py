@@ -77,7 +77,7 @@ def _peer_id(reader: object) -> bytes:
     if not isinstance(found, bytes) or len(found) != dht.ID_BYTES:
         raise LocalError(
             f"{reader!r:.100} in an audience is no peer id; expected {2 * dht.ID_BYTES} hexadecimal digits"
-            ", as gsg status shows them"
+            ", as gsg status --json shows them"
         )
     return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -75,6 +76,7 @@ from .subscription import Callback
 log = logging.getLogger(__name__)
 
 DEFAULT_URL = "http://127.0.0.1:8470"
+_PLACE = re.compile(r"[\w.-]+:[0-9]{1,5}")
 OPEN_TIMEOUT_S = 5.0
 SHOWN_BYTES = 1_000
 """How much is repeated of what a server says that lets a client not in."""
@@ -116,7 +118,8 @@ class Client:
         except ValueError:
             fits = False
         if not fits:
-            raise LocalError(f"{self.url!r} is no address of a peer; expected one like {DEFAULT_URL}")
+            example = f"http://{self.url}" if _PLACE.fullmatch(self.url) else DEFAULT_URL
+            raise LocalError(f"{self.url!r} is no address of a peer; expected one like {example}")
         target = f"{'wss' if parts.scheme == 'https' else 'ws'}://{parts.netloc}/v1"
         try:
             async with asyncio.timeout(OPEN_TIMEOUT_S):

@@ -165,7 +165,7 @@ class Disk:
             "%s is damaged: %s; what was written after that was read all the same, and the damaged log is kept as %s until another "
             "one is",
             self._log,
-            f"frame {broken.first} and {broken.damaged - 1} more, of {len(broken.frames)} that were acknowledged"
+            f"{broken.damaged} of {len(broken.frames)} frames that were acknowledged, the first of them number {broken.first}"
             if broken.first
             else f"its head, before {len(broken.frames)} frames that were acknowledged",
             kept.name,

@@ -27,7 +27,7 @@ from .disk import Disk, Past
 from .entries import Entries
 from .errors import BadData, Refused
 from .hashed import Remains
-from .journal import Journal
+from .journal import GROUP_FACTS, Journal
 from .messages import Count
 from .salvage import Damage, DamagedGroup
 from .scrub import SCRUB_AGAIN_S, SCRUB_S, Looked
@@ -165,11 +165,13 @@ class Keeping(Unkept):
         if damage.records or damage.pages:
             log.error(
                 "%s was damaged: %d of its records are wrong or missing%s, and left out; others give this peer what they hold of "
-                "them, what nobody else holds is lost, and what was retracted more than %g h ago may come back",
+                "them, what nobody else holds is lost, and what was retracted more than %g h ago may come back; one record may be "
+                "of %d facts, as many as were written at once",
                 self._disk.path,
                 damage.records,
                 f" ({damage.pages})" if damage.pages else "",
                 TOMBSTONE_S / 3600,
+                GROUP_FACTS,
             )
         if damage.corrected:
             log.warning(

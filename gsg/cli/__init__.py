@@ -41,6 +41,13 @@ class _Gsg(LazyGroup):
             say(f"gsg: {reason(error)}", err=True)
             sys.exit(1)
 
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:  # Any: as click has it
+        """Read the options; Ctrl-C meanwhile, as while a help is written, ends it as Ctrl-C later does."""
+        try:
+            return super().make_context(*arguments, **options)
+        except KeyboardInterrupt:
+            sys.exit(128 + signal.SIGINT)
+
     def invoke(self, ctx: click.Context) -> Any:  # Any: as click has it
         """Call the command; Ctrl-C while it is imported ends it as Ctrl-C later does."""
         try:

@@ -136,6 +136,8 @@ def command(
         pass
     else:
         asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
+    if http == "none" and http_hosts:
+        raise click.UsageError("--http-host names the HTTP door, and there is none; add --http HOST:PORT")
     pedro_address = None if pedro in (None, "none") else parse_address(pedro, option="--pedro", example=DEFAULT_PEDRO)
     quotas = quotas_of(more_options)
     options = PedroOptions(**{name.removeprefix("pedro_"): value for name, value in more_options.items()})

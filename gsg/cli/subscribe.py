@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import sys
 from datetime import UTC, datetime
@@ -34,7 +35,8 @@ EXACT = 2**53
 @click.option(
     "--jsonl",
     is_flag=True,
-    help="One JSON object a line: time, sign, and row as an object of terms: numbers as numbers, all else as GSG script writes it.",
+    help="One JSON object a line: time, sign, and row as an object of terms: integers and doubles as numbers, all else as GSG "
+    "script writes it.",
 )
 @click.option("--snapshot", is_flag=True, help="Print the rows that hold now and leave.")
 @click.option("--count", type=click.IntRange(min=1), help="Leave after so many rows.")
@@ -174,12 +176,13 @@ def _jsonl(time: str, sign: Sign, row: Row) -> str:
 
 
 def _json(what: dict[str, object]) -> str:
-    return json_line(json.dumps(what, ensure_ascii=False))
+    return json_line(json.dumps(what, ensure_ascii=False, allow_nan=False))
 
 
 def _json_term(value: Term | float) -> object:
     from ..model import n3
 
-    if isinstance(value, float) or (isinstance(value, int) and -EXACT <= value <= EXACT):
+    # JSON has no infinity, and no NaN (RFC 8259, section 6).
+    if (isinstance(value, float) and math.isfinite(value)) or (isinstance(value, int) and -EXACT <= value <= EXACT):
         return value
     return n3(value)

@@ -200,6 +200,21 @@ def _sparql(place: Place) -> str:
     return f"{quote(place.found)} begins a SPARQL query, and this text is read as GSG script; expected {expected}"
 
 
+def _publishes(place: Place) -> str:
+    word = place.found.upper()
+    if (
+        word not in ("INSERT", "DELETE", "NOTIFY")
+        or place.keyword
+        or "INSERT" in place.accepted
+        or "SUBSCRIBE" not in place.accepted
+    ):
+        return ""
+    return (
+        f"{word} publishes, and this text is read as a query; expected {_expected(place)}, "
+        f"or `gsg publish -e` for a block such as {word} {{ (lamp, on) }}"
+    )
+
+
 def _outside(place: Place) -> str:
     if place.found != "(" or "INSERT" not in place.accepted:
         return ""
@@ -302,6 +317,7 @@ _EXPLANATIONS: tuple[Callable[[Place], str], ...] = (
     _language,
     _prefixed,
     _sparql,
+    _publishes,
     _outside,
     _clause_outside,
     _modifier,

@@ -65,7 +65,11 @@ def parse_bare(text: str, *, what: str = "script") -> tuple[Block, ...]:
         try:
             return parse_script(f"{before}{bare}\n}}")
         except Mistake as mistake:
-            raise Mistake(min(max(0, mistake.position - len(before)), len(bare)), mistake.problem) from None
+            position, problem = mistake.position - len(before), mistake.problem
+            if position > len(bare):
+                # The brace that was put behind the text, of which whoever wrote it knows nothing.
+                problem = problem.replace('unexpected "}"', "the text ends too early", 1)
+            raise Mistake(min(max(0, position), len(bare)), problem) from None
 
     return _placed(parse_inside, text, what)
 

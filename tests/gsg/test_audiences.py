@@ -36,7 +36,7 @@ def test_readers_are_named_by_bytes_or_in_hexadecimal_in_any_order() -> None:
         (P, "is no list of peer ids; a single reader is given as \\[id\\]"),
         (P.hex(), "is no list of peer ids; a single reader is given as \\[id\\]"),
         (7, "audience=7 is no list of peer ids"),
-        (["bob"], "'bob' in an audience is no peer id; expected 40 hexadecimal digits, as gsg status shows them"),
+        (["bob"], "'bob' in an audience is no peer id; expected 40 hexadecimal digits, as gsg status --json shows them"),
         (["x" * 40], "is no peer id"),
         ([" " + P.hex()[:-2] + " "], "is no peer id"),
         ([P[:-1]], "is no peer id"),

@@ -164,6 +164,7 @@ def test_one_alone_starts_with_what_is_sound_and_says_that_the_rest_is_lost(
         await quiet()
 
         assert held(after) == {each for at, each in enumerate(facts(0, 5), 1) if at not in (2, 4)}
+        assert "one record may be of 10000 facts, as many as were written at once" in caplog.text
         assert "this peer knows of no other: what 2 damaged records of its disk said is lost" in caplog.text
 
     live(work, tmp_path, size=1)

@@ -82,6 +82,19 @@ def test_each_of_many_mistakes_is_told_with_its_place() -> None:
     assert [text[mistake.column - 1 : mistake.column + 1] for mistake in left_out] == ["?x"] * 10
 
 
+@pytest.mark.parametrize("text", ["(a, b", "(a),\n(b,", "(a, 'b c'", "("])
+def test_tuples_alone_that_end_too_early_are_not_told_of_a_brace_that_nobody_wrote(text: str) -> None:
+    _, [piecewise] = read(text)
+    pieces = iter([text.encode()])
+
+    with pytest.raises(BadText, match="the text ends too early; expected ") as as_a_whole:
+        whole_script(lambda size: next(pieces, b""), "in")
+
+    assert '"}"' not in str(as_a_whole.value)
+    assert str(piecewise) == str(as_a_whole.value)
+    assert (piecewise.line, piecewise.column) == (text.count("\n") + 1, len(text.split("\n")[-1]) + 1)
+
+
 def test_bytes_that_are_no_utf8_cost_their_tuple() -> None:
     blocks, left_out = read(b'INSERT { (a), ("\xff"), (b) }')
 

@@ -210,7 +210,10 @@ def test_a_file_is_published_for_named_readers(gsg: Gsg, tmp_path: Path) -> None
 
     refused = gsg("publish", ours, "--audience", "bob")
     assert refused.exit_code == 2
-    assert refused.stderr == "gsg: 'bob' in an audience is no peer id; expected 40 hexadecimal digits, as gsg status shows them\n"
+    assert (
+        refused.stderr
+        == "gsg: 'bob' in an audience is no peer id; expected 40 hexadecimal digits, as gsg status --json shows them\n"
+    )
 
 
 # --- subscribe ----------------------------------------------------------------------------------------------------------------

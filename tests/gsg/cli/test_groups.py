@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from gsg.cli import main
-from gsg.cli.groups import nearest
+from gsg.cli.groups import LazyGroup, nearest
 
 KNOWN = ["peer", "publish", "subscribe", "explain", "status", "simulate"]
 RUNS = ["load-balance", "churn", "routing", "dissemination", "replay", "package"]
@@ -48,3 +48,16 @@ def test_what_there_is_not_ends_with_what_there_is(arguments: list[str], said: s
 
     assert result.exit_code == 2
     assert said in " ".join(result.stderr.split())
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["status", "--help"]])
+def test_ctrl_c_ends_the_command_alike_wherever_it_was(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*ignored: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(LazyGroup, "format_commands", interrupted)
+    monkeypatch.setattr(LazyGroup, "get_command", interrupted)
+
+    result = CliRunner().invoke(main, arguments)
+
+    assert (result.exit_code, result.output) == (130, "")

@@ -39,8 +39,15 @@ def test_an_address_that_is_none_is_refused() -> None:
 
     assert (result.exit_code, result.stderr) == (
         2,
-        "gsg: 'localhost:8470' is no address of a peer; expected one like http://127.0.0.1:8470\n",
+        "gsg: 'localhost:8470' is no address of a peer; expected one like http://localhost:8470\n",
     )
+
+
+def test_a_name_of_a_door_that_there_is_not_is_refused() -> None:
+    result = CliRunner().invoke(main, ["peer", "--listen", ":0", "--http", "none", "--http-host", "gsg.example.org"])
+
+    assert result.exit_code == 2
+    assert "--http-host names the HTTP door, and there is none; add --http HOST:PORT" in result.stderr
 
 
 @pytest.mark.parametrize("closed", [(0,), (1,), (2,), (0, 1, 2)], ids=str)

@@ -12,6 +12,7 @@ from typing import IO
 import pytest
 from commands import END_S, Gsg, triples
 
+from gsg.model import XSD_DOUBLE
 from gsg.row_text import read_row
 
 pytestmark = pytest.mark.waits
@@ -43,6 +44,10 @@ def outside(
         ("123456789012345678901234567890", "123456789012345678901234567890"),
         ("1.0", 1.0),
         ("1e300", 1e300),
+        (f'"INF"^^<{XSD_DOUBLE}>', f'"INF"^^<{XSD_DOUBLE}>'),
+        (f'"-INF"^^<{XSD_DOUBLE}>', f'"-INF"^^<{XSD_DOUBLE}>'),
+        (f'"NaN"^^<{XSD_DOUBLE}>', f'"NaN"^^<{XSD_DOUBLE}>'),
+        (f'"2.5E0"^^<{XSD_DOUBLE}>', f'"2.5E0"^^<{XSD_DOUBLE}>'),
         ('"7"', '"7"'),
         ("seven", "seven"),
         ("'7'", "'7'"),

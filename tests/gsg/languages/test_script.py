@@ -345,9 +345,14 @@ def test_a_long_line_is_cut_in_the_message() -> None:
             "{ NOT { (a) } }",
             "a subscription needs at least one tuple outside NOT, such as (?x, ^on, ?y): nothing else binds its variables",
         ),
-        ("INSERT { (a) }", f'unexpected "INSERT"; expected SUBSCRIBE, {CLAUSES} or the end of the text'),
+        (
+            "INSERT { (a) }",
+            f"INSERT publishes, and this text is read as a query; expected SUBSCRIBE, {CLAUSES} or the end of the text, or `gsg p",
+        ),
         ("SUBSCRIBE { (?x) } SUBSCRIBE { (?y) }", 'unexpected "SUBSCRIBE"; expected the end of the text'),
         ("{ (?x)", f'the text ends too early; expected {CLAUSES} or "}}"'),
+        ("notify { (a, b) }", "or `gsg publish -e` for a block such as NOTIFY { (lamp, on) }"),
+        ("DELETE DATA { <http://e/a> <http://e/b> 1 }", "DELETE publishes, and this text is read as a query; "),
         (
             "(?x, ^age, ?a) ORDER BY ?a LIMIT 1",
             "ORDER BY stands after the braces of SUBSCRIBE; expected SUBSCRIBE { ... } around what stands before it",
