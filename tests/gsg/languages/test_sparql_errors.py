@@ -85,6 +85,11 @@ def test_a_function_that_sparql_does_not_define_is_told_by_its_name(text: str, s
         parse_query(PROLOGUE + text)
 
 
+def test_a_cast_that_is_not_known_is_answered_by_all_that_are() -> None:
+    with pytest.raises(Unsupported, match=r"XMLSchema#gYear> is not known; known are the casts .*xsd:integer, .*xsd:dateTime"):
+        parse_query("SELECT (<http://www.w3.org/2001/XMLSchema#gYear>(?o) AS ?y) { ?s ?p ?o }")
+
+
 @pytest.mark.parametrize(
     "text", ["SELECT * { VALUES ?x {1} }", "SELECT * { VALUES ?x { 1 2 } ?x :p ?y }", "SELECT (1 AS ?x) { 1 :p 2 }"]
 )
