@@ -286,7 +286,8 @@ def _bindings(one: Derivation, names: Iterable[str] | None = None) -> str:
     shown = [
         f"{variable_text(name)}={'(unbound)' if value is None else n3(value)}"
         for name, value in wanted.items()
-        if variable_text(name) != "_"
+        # DISTINCT rows are ordered by the keys of their first solution, which are no term.
+        if variable_text(name) != "_" and not isinstance(value, tuple)
     ]
     return " ".join(shown) or "the empty solution"
 

@@ -156,7 +156,7 @@ _NAME = re.compile(r"\w+(?:-\w+)*")
 _NO_NAME = re.compile(r"[^\w-]")
 _TEXT_ESCAPED = {quote: re.compile(rf"[\\{quote}{SPEAKING}]") for quote in "\"'"}
 _ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "'": "\\'"}
-_LANGUAGE = re.compile(r"[A-Za-z]+(?:-[A-Za-z0-9]+)*")
+LANGUAGE = re.compile(r"[A-Za-z]+(?:-[A-Za-z0-9]+)*")
 """RDF 1.1 Turtle, LANGTAG: without the lengths of BCP 47, as real data has tags such as zh-classical."""
 _CANONICAL_INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 
@@ -216,7 +216,7 @@ def _from_literal(value: Literal) -> Term:
         raise BadTerm(f"{value!r} is no literal; expected its lexical form, datatype and language as str")
     if value.datatype and value.language:
         raise BadTerm(f"{value!r} has a datatype and a language; expected one of them (RDF 1.1 Concepts, section 3.3)")
-    if value.language and not _LANGUAGE.fullmatch(value.language):
+    if value.language and not LANGUAGE.fullmatch(value.language):
         raise BadTerm(f"{value.language!r} is no language tag; expected one such as en or pt-BR")
     return literal(value.lexical, value.datatype, value.language)
 

@@ -110,13 +110,15 @@ class Triples:
             found = self._parsed(text)
         except SyntaxError as error:
             found = self._mended(unit, text, error)
+        made = []
         for triple in found:
             try:
-                made = terms.made_of(triple)
+                made.append(terms.made_of(triple))
             except _NoTerm as problem:
                 self._complain(unit.mistake(_begin(text), str(problem), what=self._name))
-            else:
-                yield made
+                if type(triple.object) is self._library.Triple:
+                    return  # what else the statement says is of that triple, by a node that would then stand for nothing
+        yield from made
 
     def _parsed(self, text: bytes, *, lenient: bool = False) -> list[pyoxigraph.Triple]:
         """The triples of whole statements; what they declare holds from then on. Raises SyntaxError."""

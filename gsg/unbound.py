@@ -53,9 +53,9 @@ def _read(tree: algebra.Algebra, given: frozenset[str], seen: set[tuple[int, fro
             yield from _read(left, given, seen)
             yield from _read(right, given, seen)
         case algebra.LeftJoin(left, right, test):
+            # A condition of an OPTIONAL that stands on its right side has all its names there: others see nothing of the left.
             yield from _read(left, given, seen)
-            # A condition of an OPTIONAL that its right side decides is read there, and sees the left side too.
-            yield from _read(right, given | frozenset(in_scope(left)), seen)
+            yield from _read(right, given, seen)
             if test is not None:
                 yield from _missing(test.names, given | frozenset(in_scope(tree)), "the FILTER of an OPTIONAL")
         case algebra.Filter(child, test):

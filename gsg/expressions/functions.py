@@ -12,7 +12,20 @@ import re
 from collections.abc import Callable
 from decimal import Decimal
 
-from ..model import IRI, XSD, XSD_BOOLEAN, XSD_DOUBLE, XSD_INTEGER, XSD_STRING, BlankNode, Literal, Symbol, Term, literal
+from ..model import (
+    IRI,
+    LANGUAGE,
+    XSD,
+    XSD_BOOLEAN,
+    XSD_DOUBLE,
+    XSD_INTEGER,
+    XSD_STRING,
+    BlankNode,
+    Literal,
+    Symbol,
+    Term,
+    literal,
+)
 from . import strings
 from .comparing import boolean, boolean_of, compare, equal, is_literal
 from .dates import (
@@ -101,7 +114,7 @@ def _strdt(text: Term, datatype: Term) -> Term:
 
 
 def _strlang(text: Term, language: Term) -> Term:
-    if type(text) is not str or type(language) is not str or not strings.LANGUAGE.fullmatch(language):
+    if type(text) is not str or type(language) is not str or not LANGUAGE.fullmatch(language):
         raise ExpressionError
     return literal(text, "", language)
 

@@ -7,7 +7,6 @@ A string is a text with or without a language. Where two are compared, the secon
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Sequence
 from urllib.parse import quote
 
@@ -17,8 +16,6 @@ from .errors import ExpressionError
 from .numbers import numeric
 from .pattern_syntax import BadPattern
 from .patterns import compiled, replacement
-
-LANGUAGE = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*")
 
 MAX_TEXT = 1_000_000
 """Characters of a text that CONCAT, REPLACE, ENCODE_FOR_URI, UCASE, LCASE or GROUP_CONCAT makes longer; more is an error of the

@@ -210,6 +210,7 @@ PEOPLE = [(IRI(f"x:{name}"), IRI("x:age"), age) for name, age in (("a", 17), ("b
             ],
         ),
         ("SELECT * { ?p <x:age> ?a } ORDER BY ?a LIMIT 1", "?p=<x:c>", ["ORDER BY ?a LIMIT 1 leaves it out: ?a=40 ?p=<x:c>"]),
+        ("SELECT DISTINCT ?a { ?p <x:age> ?a } ORDER BY ?p LIMIT 1", "?a=40", ["ORDER BY first LIMIT 1 leaves it out: ?a=40"]),
         ("SELECT * { ?p <x:knows>+ ?q }", "?p=<x:c>", ["there is no walk: path (?p, (<x:knows>)+, ?q)"]),
         ("SELECT * { ?p <x:age> ?a VALUES ?a { 17 } }", "?p=<x:c>", None),
     ],

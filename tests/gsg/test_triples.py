@@ -348,3 +348,14 @@ def test_a_text_is_read_the_same_however_its_bytes_come(chosen: list[str], end: 
     assert read_by(sizes) == (made, left_out)
     assert not any("evil" in str(item) for items in made for item in items)
     assert len(left_out) >= sum(chosen.count(bad) for bad in STATEMENTS if "oops" in bad or "open" in bad or "uD800" in bad)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["<< <x:a> <x:p> <x:b> >> <x:said> 1", "<x:a> <x:p> <x:b> {| <x:said> 1 |}", "<x:a> <x:p> <<( <x:a> <x:p> 1 )>>, 2"],
+)
+def test_of_a_statement_about_a_triple_no_half_is_read(statement: str) -> None:
+    made, left_out = read_leniently(f"<x:before> <x:p> 1 .\n{statement} .\n<x:after> <x:p> 2 .\n")
+
+    assert made == [(IRI("x:before"), IRI("x:p"), 1), (IRI("x:after"), IRI("x:p"), 2)]
+    assert [mistake.line for mistake in left_out] == [2]

@@ -306,7 +306,8 @@ class Reader:
     def _function(self, part: Any, special: Special) -> Expression:
         iri = self.iri(part.iri).value
         if iri not in CASTS:
-            raise Unsupported(f"the function <{iri}> is not known; known are the casts of XML Schema, such as xsd:integer")
+            known = ", ".join(f"xsd:{cast.removeprefix(XSD)}" for cast in CASTS)
+            raise Unsupported(f"the function <{iri}> is not known; known are the casts {known}")
         if len(part.expr or ()) != 1 or part.distinct:
             raise BadQuery(f"the cast <{iri}> takes one argument")
         return Call(iri, (self.expression(part.expr[0], special),))

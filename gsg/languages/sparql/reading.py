@@ -71,6 +71,9 @@ _KEYWORDS = frozenset(
         "SILENT",
     ]
 )
+_SIGNS_BEFORE = frozenset(("(", ",", "!", "&&", "||", "=", "!=", "<", ">", "<=", ">=", "+", "-", "*", "/"))
+_WORDS_BEFORE = frozenset(("FILTER", "HAVING", "BY", "ASC", "DESC", "DISTINCT"))
+"""What stands before a call in an expression."""
 
 # pyparsing's elements keep state while they parse, and all threads share one grammar.
 _ONE_AT_A_TIME = threading.Lock()
@@ -163,6 +166,19 @@ def _refuse_unsupported(source: Source) -> None:
             raise Unsupported(f"{word}{' NAMED' if named else ''} is {_UNSUPPORTED[word]}")
         if token.text == "<" and following is not None and following.text == "<" and following.position == token.position + 1:
             raise Unsupported('a quoted triple ("<<") is no part of SPARQL 1.1; expected subject, predicate and object as they are')
+        if token.text == "{" and following is not None and following.text == "|":
+            raise Unsupported('an annotation ("{|") is no part of SPARQL 1.1; expected triples of their own')
+        if token.text == "{" and at and _counts_steps(source.tokens[at - 1 : at + 3]):
+            raise Unsupported(
+                'a count of steps ("{...}") is no part of a property path of SPARQL 1.1; expected "+", "*", "?" or "/"'
+            )
+
+
+def _counts_steps(tokens: list[Token]) -> bool:
+    """Whether these begin as in ``:p{2}``, ``:p{1,3}`` and ``(:p){,3}``; the second of them is the brace."""
+    if tokens[0].kind not in ("iri", "name") and tokens[0].text not in (")", "a"):
+        return False
+    return tokens[2].text == "," or (tokens[2].kind == "number" and tokens[-1].text in ("}", ","))
 
 
 def _explain(text: str, source: Source, location: int, what: str) -> NoReturn:
@@ -170,14 +186,27 @@ def _explain(text: str, source: Source, location: int, what: str) -> NoReturn:
     token = next((token for token in source.tokens if token.position + len(token.text) > position), None)
     if token is None:
         raise bad_text(text, len(text.rstrip()), "the query ends too early; expected the rest of it", what=what)
-    # Optional parts are given up at their beginning: a misspelled word further on is the likelier mistake.
-    for later in source.tokens[source.tokens.index(token) :]:
-        if later.kind == "word" and not _known(later.text):
-            meant = _meant(later.text.upper(), sorted(_KEYWORDS))
-            problem = f'unknown word "{printable(later.text[:40])}"; expected a keyword, a variable or a term{meant}'
-            raise bad_text(text, later.position, problem, what=what)
+    # Optional parts are given up at their beginning, and functions behind their name: a misspelled word is the likelier mistake.
+    for at, other in enumerate(source.tokens):
+        if other.kind == "word" and not _known(other.text):
+            raise bad_text(text, other.position, _unknown(source.tokens, at), what=what)
     problem = f'cannot read on from "{printable(token.text[:40])}"; {_expected(token)}'
     raise bad_text(text, token.position, problem, what=what)
+
+
+def _unknown(tokens: list[Token], at: int) -> str:
+    """What is to be said of a word that no query has: of a function where an expression stands, else of a keyword."""
+    from .reader import BUILTINS
+
+    word = tokens[at].text
+    before = tokens[at - 1].text.upper() if at else ""
+    if tokens[at + 1 : at + 2] and tokens[at + 1].text == "(" and before in _SIGNS_BEFORE | _WORDS_BEFORE:
+        meant = (
+            _meant(word.upper(), sorted(BUILTINS), likeness=0.7) or "; expected one of SPARQL's, such as STRLEN, CONTAINS or COUNT"
+        )
+        return f"the function {printable(word[:40])} is not known{meant}"
+    meant = _meant(word.upper(), sorted(_KEYWORDS))
+    return f'unknown word "{printable(word[:40])}"; expected a keyword, a variable or a term{meant}'
 
 
 def _expected(token: Token) -> str:
@@ -197,6 +226,6 @@ def _known(word: str) -> bool:
     return upper in _KEYWORDS or upper in BUILTINS or word in ("a", "true", "false") or upper in ("TRUE", "FALSE", "SEPARATOR")
 
 
-def _meant(word: str, known: Any) -> str:  # Any: an iterable of words that difflib takes
-    close = difflib.get_close_matches(word, list(known), n=1)
+def _meant(word: str, known: Any, *, likeness: float = 0.6) -> str:  # Any: an iterable of words that difflib takes
+    close = difflib.get_close_matches(word, list(known), n=1, cutoff=likeness)
     return f"; did you mean {close[0]}?" if close else ""

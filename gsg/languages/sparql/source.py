@@ -137,6 +137,9 @@ def _written(source: Source, token: Token, negated: _NegatedSets, made: list[str
         return f"<{_INVERSE}{len(source._inverses) - 1}>"
     if token.kind == "string":
         return _string(token)
+    if token.kind == "variable":
+        # Without a gap rdflib takes the "?" of `:p?x` for one that repeats the path.
+        return f" {token.text}"
     if token.kind != "number":
         return token.text
     plus = bool(made) and made[-1] == "+"

@@ -67,6 +67,44 @@ def test_a_mistake_in_the_text_is_shown_with_its_place(text: str, message: str) 
     assert str(caught.value) == message
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("SELECT (MEDIAN(?o) AS ?m) { ?s ?p ?o }", "the function MEDIAN is not known; "),
+        ("SELECT * { ?s ?p ?o FILTER(strlength(?o) > 1) }", "the function strlength is not known; did you mean STRLEN?"),
+        ("SELECT ?s { ?s ?p ?o } GROUP BY ?s HAVING STDEV(?o)", "the function STDEV is not known; "),
+        ("SELECT ?s { ?s ?p ?o } ORDER BY DESC(?o) ASC(LOG(?o))", "the function LOG is not known; "),
+        ("SELECT ?s { ?s ?p ?o BIND(?o + SQRT(?o) AS ?r) }", "the function SQRT is not known; expected one of SPARQL's"),
+        ("SELECT ?s { { ?s ?p ?o BIND(IF(?o > 1, TRIPLE(?s, ?p, ?o), 2) AS ?r) } }", "the function TRIPLE is not known; "),
+        ("SELECT ?s { ?s ?p ?o OPTINAL { ?s ?p 1 } }", 'unknown word "OPTINAL"; .*; did you mean OPTIONAL?'),
+        ("SELECT ?s { ?s ?p ?o FLITER(?o > 1) }", 'unknown word "FLITER"; .*; did you mean FILTER?'),
+    ],
+)
+def test_a_function_that_sparql_does_not_define_is_told_by_its_name(text: str, said: str) -> None:
+    with pytest.raises(BadText, match=said.replace("?", "[?]")):
+        parse_query(PROLOGUE + text)
+
+
+def test_a_cast_that_is_not_known_is_answered_by_all_that_are() -> None:
+    with pytest.raises(Unsupported, match=r"XMLSchema#gYear> is not known; known are the casts .*xsd:integer, .*xsd:dateTime"):
+        parse_query("SELECT (<http://www.w3.org/2001/XMLSchema#gYear>(?o) AS ?y) { ?s ?p ?o }")
+
+
+@pytest.mark.parametrize(
+    "text", ["SELECT * { VALUES ?x {1} }", "SELECT * { VALUES ?x { 1 2 } ?x :p ?y }", "SELECT (1 AS ?x) { 1 :p 2 }"]
+)
+def test_a_number_behind_a_brace_need_not_count_steps(text: str) -> None:
+    parse_query(PROLOGUE + text)
+
+
+@pytest.mark.parametrize("path", [":p", "<p>", "a", ":p/:q", "^:p", "(:p|:q)", "!:p", "!(:p|^:q)", ":p+", ":p*", ":p?"])
+def test_no_gap_is_needed_between_a_path_and_a_variable(path: str) -> None:
+    close = parse_query(f"{PROLOGUE} BASE <http://example.org/> SELECT?x{{?x {path}?y.FILTER(?y<?x&&?y!=?x)}}")
+    apart = parse_query(f"{PROLOGUE} BASE <http://example.org/> SELECT ?x {{ ?x {path} ?y . FILTER(?y < ?x && ?y != ?x) }}")
+
+    assert str(close) == str(apart)
+
+
 def test_places_count_the_characters_that_the_user_wrote() -> None:
     with pytest.raises(BadText) as caught:
         parse_query('SELECT * { ?s ?p "\\u00e9\\u00e9" . # 12345\n ?s ?p 01 , 2.5e3 . ?s x:q }')
@@ -88,6 +126,10 @@ def test_places_count_the_characters_that_the_user_wrote() -> None:
         ("SELECT * { SERVICE <s> { ?s ?p ?o } }", "SERVICE"),
         ("SELECT * { ?s ?p ?o FILTER(:f(?o)) }", "the function <http://example.org/f>"),
         ("SELECT * { ?s (DISTINCT(:p)) ?o }", "DISTINCT(...) in a property path"),
+        ("SELECT * { ?s :p ?o {| :said ?n |} }", "an annotation"),
+        ("SELECT * { ?s :p{2} ?o }", "a count of steps"),
+        ("SELECT * { ?s :p/(:q|^:r){,3}/a ?o }", "a count of steps"),
+        ("SELECT * { ?s <p>{1,} ?o }", "a count of steps"),
     ],
 )
 def test_what_is_not_supported_is_refused_by_name(text: str, name: str) -> None:

@@ -93,6 +93,9 @@ IRI(1)                                       | error
 STRDT("1", xsd:integer)                      | 1
 STRDT("1"@en, xsd:integer)                   | error
 STRLANG("a", "en")                           | "a"@en
+STRLANG("a", "be-tarask-classical")          | "a"@be-tarask-classical
+STRLANG("a", "en_US")                        | error
+STRLANG("a", "")                             | error
 ISNUMERIC("x"^^xsd:integer)                  | false
 ISNUMERIC("1"^^xsd:byte)                     | true
 ISLITERAL(1)                                 | true
