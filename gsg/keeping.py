@@ -175,7 +175,7 @@ class Keeping(Unkept):
             log.warning(
                 "of %d records in %s one bit was wrong, and was put right; look at the disk", damage.corrected, self._disk.path
             )
-        if damage.is_in_file:
+        if damage.is_in_file and damage.kept is not None:
             log.warning("what is sound is in a new file; the damaged one is kept as %s until another one is", damage.kept)
 
     def _check_same(self, was: bytes | None, will_be: bytes) -> None:
