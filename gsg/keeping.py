@@ -160,7 +160,8 @@ class Keeping(Unkept):
             log.error("%s does not say any more what this peer's %s was", self._disk.path, ", ".join(damage.said))
         if damage.mark:
             log.error(
-                "the file beside %s that says what was acknowledged is damaged: what is lost may not be known", self._disk.path
+                "the file beside %s that says what was acknowledged is damaged or gone: what is lost may not be known",
+                self._disk.path,
             )
         if damage.records or damage.pages:
             log.error(
