@@ -109,6 +109,9 @@ def encode(addresses: Iterable[Address]) -> bytes:
 def decode(data: bytes) -> list[Address]:
     """The addresses in a file, at most MAX_ADDRESSES. Raises BadBook with the line that is none, or with the last one where the
     checksum is not that of the others. A book of an earlier version, or one that somebody wrote by hand, has none."""
+    if not data:
+        # An empty book has a checksum.
+        raise BadBook(1, "the file is empty")
     addresses = []
     lines = data.split(b"\n")
     if len(lines) > 1 and lines[-2].startswith(b"{"):

@@ -178,7 +178,7 @@ class Disk:
         version = self._check_format(connection)
         self.is_new = not version
         write_ahead(connection)
-        acknowledged = self._acknowledged.read()
+        is_missing, acknowledged = self._acknowledged.is_missing(), self._acknowledged.read()
         if acknowledged is None:
             self.damage.mark, acknowledged = True, 0
         lost = 0
@@ -196,6 +196,9 @@ class Disk:
         oldest = _number(said.pop("oldest", 0))
         last = self._look_through(connection, oldest, acknowledged)
         self._oldest = oldest or 1
+        if is_missing and version == FORMAT and self.newest:
+            # It is there before the first group is.
+            self.damage.mark = True
         if self.is_new:
             self.damage.records = lost
         elif self.damage.is_in_file:

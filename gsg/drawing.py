@@ -19,6 +19,7 @@ from rete.join import Join, Node, Root
 from rete.operator import Operator
 
 from .errors import LocalError
+from .escaping import one_line
 from .writing import NODES, alpha_text, is_negated, naming, node_detail
 
 if TYPE_CHECKING:
@@ -146,6 +147,7 @@ def _box(number: int, data: dict[str, Any], shown: Sequence[Shown], *, counts: b
         title = "join" if isinstance(node, Join) else NODES.get(kind, kind)
         title = "NOT EXISTS" if is_negated(node) else title
         detail, count = node_detail(node), _number(data["tokens"], "token") if _keeps_tokens(node) else ""
+    detail = one_line(detail)  # SVG is XML, which has no control characters
     return _Box(number, kind, title, detail, _wrapped(detail), count if counts else "", data["level"])
 
 

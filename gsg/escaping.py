@@ -9,9 +9,9 @@ from __future__ import annotations
 import codecs
 import re
 
-SPEAKING = r"\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff"
+SPEAKING = r"\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff"
 """The inside of a class of a regular expression: control characters (C0, DEL, C1), ends of lines and paragraphs, those that turn
-the direction of writing (Unicode TR 36, section 2.5), and the byte order mark."""
+the direction of writing (Unicode TR 36, section 2.5), the byte order mark, and the two characters that XML does not have."""
 
 ERRORS = "gsg-escapes"
 """The error handler of texts whose encoding lacks a character: it is escaped."""

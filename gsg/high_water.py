@@ -34,6 +34,10 @@ class HighWater:
         number = int(found[1]) if found else 0
         return number if data == _line(number) else None
 
+    def is_missing(self) -> bool:
+        """Whether there is no file."""
+        return not self.path.exists()
+
     def write(self, number: int) -> None:
         """This group is on disk. Raises OSError."""
         if self._descriptor is None:

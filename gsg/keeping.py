@@ -160,7 +160,8 @@ class Keeping(Unkept):
             log.error("%s does not say any more what this peer's %s was", self._disk.path, ", ".join(damage.said))
         if damage.mark:
             log.error(
-                "the file beside %s that says what was acknowledged is damaged: what is lost may not be known", self._disk.path
+                "the file beside %s that says what was acknowledged is damaged or gone: what is lost may not be known",
+                self._disk.path,
             )
         if damage.records or damage.pages:
             log.error(
@@ -177,7 +178,7 @@ class Keeping(Unkept):
             log.warning(
                 "of %d records in %s one bit was wrong, and was put right; look at the disk", damage.corrected, self._disk.path
             )
-        if damage.is_in_file:
+        if damage.is_in_file and damage.kept is not None:
             log.warning("what is sound is in a new file; the damaged one is kept as %s until another one is", damage.kept)
 
     def _check_same(self, was: bytes | None, will_be: bytes) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import LocalError, PeerUnreachable, reason
-from ..escaping import json_line
+from ..escaping import json_line, one_line
 from .query_input import check_one, read_query, with_query
 from .saying import say
 from .talking import peer_option, run
@@ -175,5 +175,7 @@ def _write(file: Path, svg: str) -> None:
     try:
         file.write_text(svg, "utf-8")
     except OSError as error:
-        raise LocalError(f"cannot write {file}: {reason(error)}; expected a name in a folder that is there") from None
-    say(f"wrote {file}")
+        raise LocalError(
+            f"cannot write {one_line(str(file))}: {reason(error)}; expected a name in a folder that is there"
+        ) from None
+    say(f"wrote {one_line(str(file))}")

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import click
 
 from ..errors import BadText, GsgError, LocalError
+from ..escaping import one_line
 from .pipes import Batch, Pipe, batches, is_pipe
 from .progress import PublishProgress
 from .sources import Verb, check, opened, runs, written
@@ -104,7 +105,8 @@ async def _publish(
         base = checked_base(base)
     audience = audience_of(readers)
     sources = [opened(file, format_name, base) for file in files] + [written(text, format_name, base) for text in scripts]
-    names = ["standard input" if file == "-" else Path(file).name for file in files] + ["the text of --script"] * len(scripts)
+    names = ["standard input" if file == "-" else one_line(Path(file).name) for file in files]
+    names += ["the text of --script"] * len(scripts)
     for file in files:
         check(file, format_name)  # all of them before the first is sent: a mistyped name is no reason to stop halfway
     async with connect(url, wait_for_quota=True) as client:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from ..errors import LocalError, reason
+from ..escaping import one_line
 from .filenames import FileName
 
 AnyCommand = TypeVar("AnyCommand", bound=Callable[..., Any])  # Any: click calls it with what its options say
@@ -75,11 +76,11 @@ def read_file(file: Path) -> str:
     """The text of a query's file, or of standard input. Raises LocalError, and BadText for a byte that is no UTF-8."""
     from ..texts import decoded
 
-    is_input = str(file) == "-"
+    is_input, name = str(file) == "-", one_line(str(file))
     try:
         data = sys.stdin.buffer.read() if is_input else file.read_bytes()
     except FileNotFoundError:
-        raise LocalError(f"cannot read {file}: there is no such file; write the query into it, or give it as an argument") from None
+        raise LocalError(f"cannot read {name}: there is no such file; write the query into it, or give it as an argument") from None
     except OSError as error:
-        raise LocalError(f"cannot read {file}: {reason(error)}; expected a file that holds a query") from None
-    return decoded(data, "standard input" if is_input else str(file))
+        raise LocalError(f"cannot read {name}: {reason(error)}; expected a file that holds a query") from None
+    return decoded(data, "standard input" if is_input else name)

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from ..errors import LocalError, Unsupported, reason
+from ..escaping import one_line
 
 if TYPE_CHECKING:
     from ..errors import BadText
@@ -73,11 +74,11 @@ def check(name: str, format: str | None) -> None:
     try:
         is_folder = stat.S_ISDIR(file.stat().st_mode)
     except FileNotFoundError:
-        raise LocalError(f"cannot read {name}: there is no such file; {_meant(name)}") from None
+        raise LocalError(f"cannot read {one_line(name)}: there is no such file; {_meant(name)}") from None
     except OSError as error:
-        raise LocalError(f"cannot read {file}: {reason(error)}; {_meant(name)}") from None
+        raise LocalError(f"cannot read {one_line(name)}: {reason(error)}; {_meant(name)}") from None
     if is_folder:
-        raise LocalError(f"cannot read {file}: is a directory; {_inside(file)}")
+        raise LocalError(f"cannot read {one_line(name)}: is a directory; {_inside(file)}")
     # Once it is there: of a name that was mistyped the suffix is not what is wrong.
     if format is None:
         format_of(file)
@@ -95,12 +96,12 @@ def opened(name: str, format: str | None, base: str | None) -> Iterator[Source]:
     try:
         raw = file.open("rb")
     except OSError as error:
-        raise LocalError(f"cannot read {file}: {reason(error)}; expected a file of tuples") from None
+        raise LocalError(f"cannot read {one_line(name)}: {reason(error)}; expected a file of tuples") from None
     with raw:
         stream = gzip.GzipFile(fileobj=raw) if file.suffix.lower() == ".gz" else raw
         size_bytes = os.fstat(raw.fileno()).st_size
         known_base = base_of(file) if base is None else base
-        yield Source(file.name, format or format_of(file), known_base, stream, raw, size_bytes)  # type: ignore[arg-type]  # reads bytes
+        yield Source(one_line(file.name), format or format_of(file), known_base, stream, raw, size_bytes)  # type: ignore[arg-type]  # reads bytes
 
 
 @contextmanager
@@ -126,7 +127,7 @@ def _inside(file: Path) -> str:
     from ..files import FORMATS
 
     known = sorted(one.name for one in file.iterdir() if one.suffix.lower() in FORMATS)
-    these = f"{shlex.quote(str(file))}/*{Path(known[0]).suffix}" if known else "FILE..."
+    these = f"{one_line(shlex.quote(str(file)))}/*{Path(known[0]).suffix}" if known else "FILE..."
     return f"expected files of tuples: gsg publish {these}"
 
 

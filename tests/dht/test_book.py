@@ -141,3 +141,10 @@ def test_no_wrong_bit_makes_another_address_of_one() -> None:
         flipped[bit // 8] ^= 1 << bit % 8
         with contextlib.suppress(BadBook):
             assert decode(bytes(flipped)) == addresses, bit
+
+
+def test_an_empty_file_is_damage_and_an_empty_book_is_not() -> None:
+    with pytest.raises(BadBook, match="line 1: the file is empty"):
+        decode(b"")
+
+    assert decode(encode([])) == []

@@ -170,6 +170,27 @@ def test_one_alone_starts_with_what_is_sound_and_says_that_the_rest_is_lost(
     live(work, tmp_path, size=1)
 
 
+@pytest.mark.parametrize("damage", [Path.unlink, lambda file: file.write_bytes(b"")], ids=["gone", "empty"])
+def test_where_what_was_acknowledged_is_not_known_any_more_it_is_said_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, damage: Callable[[Path], object]
+) -> None:
+    said = "that says what was acknowledged is damaged or gone: what is lost may not be known"
+
+    async def work(lives: Lives) -> None:
+        await insert_each(lives.peers[0], facts(0, 2))
+        await lives.stop(0)
+        assert said not in caplog.text
+        damage(lives.folder(0) / "acknowledged")
+
+        assert held(await lives.start(0)) == set(facts(0, 2))
+        await lives.stop(0)
+        await lives.start(0)
+
+        assert caplog.text.count(said) == 1
+
+    live(work, tmp_path, size=1)
+
+
 def test_what_becomes_damaged_while_the_peer_runs_is_written_anew_from_memory(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -80,6 +80,14 @@ def test_texts_stay_inside_their_boxes_and_are_escaped() -> None:
         assert all(len(text.text or "") * 7.2 < float(rect.attrib["width"]) for text in node.iter(f"{SVG}text"))
 
 
+def test_characters_that_xml_does_not_have_are_shown_as_scripts_write_them() -> None:
+    svg = draw_query(parse_query('(?x, at, ?y) FILTER(?y != "a\x1b[31m\x00\\n\u202eb\uffff")'))
+
+    texts = "".join(text.text or "" for text in ElementTree.fromstring(svg).iter(f"{SVG}title"))
+    assert "\\u001B" in texts
+    assert not set("\x1b\u202e\uffff") & set(svg)
+
+
 def test_a_node_that_keeps_no_tokens_shows_no_count_and_a_group_its_aggregates() -> None:
     space = Space()
     space.subscribe("SUBSCRIBE ?y, COUNT(?x) AS ?n { (?x, ^on, ?y) } HAVING ?n > 2")

@@ -132,6 +132,24 @@ def test_a_peer_whose_facts_are_gone_and_whose_key_is_there_says_so(tmp_path: Pa
     assert "peer.sqlite3 is missing or empty beside the key of peer" in caplog.text
 
 
+def test_a_peer_whose_database_was_removed_says_how_much_is_lost_and_of_no_file_that_it_was_kept(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def main(net: SimNet) -> None:
+        lives = Lives(net, tmp_path)
+        await lives.begin(1)
+        await lives.peers[0].insert([("a", "b", 1)])
+        await lives.kill(0)
+        for file in lives.folder(0).glob("peer.sqlite3*"):
+            file.unlink()
+        await lives.start(0)
+        await lives.end()
+
+    run(main, seed=4)
+    assert "peer.sqlite3 was damaged: 1 of its records are wrong or missing" in caplog.text
+    assert "kept as" not in caplog.text
+
+
 def test_the_key_of_another_peers_directory_is_refused(tmp_path: Path) -> None:
     async def main(net: SimNet) -> None:
         lives = Lives(net, tmp_path)

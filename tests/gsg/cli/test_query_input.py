@@ -77,3 +77,15 @@ def test_the_name_of_a_file_is_no_query(tmp_path: Path) -> None:
 )
 def test_who_asks_wants_a_yes_or_a_no(text: str, language: str, answer: bool) -> None:
     assert asks(text, language) is answer
+
+
+def test_the_name_of_a_file_makes_no_line_of_its_own_in_what_is_said(tmp_path: Path) -> None:
+    forged = tmp_path / "a\n+ ?who=admin.rq"
+    with pytest.raises(LocalError) as absent:
+        read_query(None, forged, None)
+    forged.write_bytes(b"ASK { ?s ?p \xff }")
+    with pytest.raises(LocalError) as unreadable:
+        read_query(None, forged, None)
+
+    assert "a\\u000A+ ?who=admin.rq: there is no such file" in str(absent.value)
+    assert "\n+ ?who" not in str(unreadable.value)
