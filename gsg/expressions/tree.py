@@ -95,14 +95,14 @@ def _conjuncts(expression: Expression) -> Iterator[Expression]:
         yield expression
 
 
-def _calls(expression: Expression) -> int:
+def _operations(expression: Expression) -> int:
     match expression:
         case Call("BOUND"):
             return 0  # it looks at no value
         case Call(_, arguments):
-            return 1 + sum(map(_calls, arguments))
+            return 1 + sum(map(_operations, arguments))
         case Fresh(argument=argument) if argument is not None:
-            return 1 + _calls(argument)
+            return 1 + _operations(argument)
         case _:
             return 0
 
@@ -110,8 +110,8 @@ def _calls(expression: Expression) -> int:
 def _steps(expression: Expression) -> int:
     """How many steps of a matcher an evaluation takes (:mod:`rete.effort`): a call takes about as long as to look at a fact, and so
     does what several calls have in between."""
-    calls = _calls(expression)
-    return calls + 1 if calls > 1 else 1
+    operations = _operations(expression)
+    return operations + 1 if operations > 1 else 1
 
 
 @dataclass(frozen=True)
