@@ -11,7 +11,7 @@ that has changed is *owed*, and at the end of the transaction its row is taken b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 from .algebra import Accumulator, Aggregate
 from .index import Token
@@ -36,8 +36,6 @@ class Groups(Operator):
 
     Where there is a node ``always``, its tokens are keys of groups that are there even of nothing.
     """
-
-    extra_steps: ClassVar[int] = 4  # each aggregate may keep its values in order
 
     __slots__ = ("_aggregates", "_groups", "_key_of", "_keyless", "_reads", "owed")
 
@@ -75,6 +73,10 @@ class Groups(Operator):
     def _row(key: Token, group: _Kept) -> Token:
         results: Iterator[Any] = (accumulator.result() for accumulator in group.accumulators)  # Any: opaque constants
         return (*key, *results)
+
+    @property
+    def extra_steps(self) -> int:
+        return 4  # each aggregate may keep its values in order
 
     def left(self, token: Token, weight: int) -> None:
         key = self._key_of(token)

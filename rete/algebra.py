@@ -32,6 +32,11 @@ def is_portable(test: Test) -> bool:
     return bool(getattr(test, "portable", False))
 
 
+def steps_of(function: Test | Computation) -> int:
+    """How many steps one call takes (:mod:`rete.effort`): it says so by an attribute ``steps``; otherwise one."""
+    return int(getattr(function, "steps", 1))
+
+
 class Computation(Protocol):
     """A value computed from a solution; None for an error, which leaves the name unbound (section 18.5, Extend)."""
 

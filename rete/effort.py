@@ -1,15 +1,16 @@
 """How much a query may look at: a bound on the steps of one transaction, one first answer, or one reading of rows.
 
 A step is a token or fact that a node looks at for another one, whether anything comes of it or not: a product whose pairs a FILTER
-throws away holds nothing, and costs as much as one that keeps them. Where something is computed of each pair, a pair is more steps.
+throws away holds nothing, and costs as much as one that keeps them. Where something is computed of each pair, a pair is more steps:
+a test says how many (:func:`rete.algebra.steps_of`), so that a step takes about as long whatever the query is.
 Nodes count the steps of loops over more than a few (what they have to look at besides is a few times what they hold, which
 :mod:`rete.meter` bounds). A query may make
 
-    half as many steps as it may hold tokens, LEAST at least, and STEPS_EACH more for each token and row that comes or goes
+    STEPS_PER_TOKEN for each token that it may hold, LEAST at least, and STEPS_EACH more for each token and row that comes or goes
 
-and for its first answer as many more for each fact that it looks at. So whatever grows with what there is or changes is allowed,
-and what grows with the product of two such things is so up to its cap. A query that needs more ends alone, like one that holds too
-much: at once, in the middle of the fact.
+and for its first answer as many more for each fact that it looks at, or what it takes to look at each once if that is more. So
+whatever grows with what there is or changes is allowed, and what grows with the product of two such things is so up to its cap.
+A query that needs more ends alone, like one that holds too much: at once, in the middle of the fact.
 
 Steps of replaying (:meth:`rete.join.Node.replay`) are counted for whoever reads, those of changes by the nodes that make them, as
 these may be of several queries.
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from .meter import Meter
     from .production import ChainEnd
 
+STEPS_PER_TOKEN = 2
+"""Steps for each token that a query may hold: with the default cap two million, about a second."""
 LEAST = 10_000
 """Steps that every query may make, however few tokens it may hold."""
 STEPS_EACH = 8
@@ -37,14 +40,15 @@ UNASKED = 1_024
 
 
 def allowed(max_tokens: int, things: int) -> int:
-    """The steps that a query may make for so many tokens, rows and facts."""
-    return max(max_tokens // 2, LEAST) + STEPS_EACH * things
+    """The steps that a query may make for so many tokens and rows."""
+    return max(STEPS_PER_TOKEN * max_tokens, LEAST) + STEPS_EACH * things
 
 
 def steps_each(node: Node) -> int:
     """How many steps it is to pass a token on from a node, to nodes that keep none included."""
     children = [child for child in node.children if isinstance(child, Node)]
-    return 1 + sum(child.extra_steps + (0 if child.remembers else steps_each(child) - 1) for child in children)
+    below = sum(child.extra_steps + (0 if child.remembers else steps_each(child) - child.pair_steps) for child in children)
+    return node.pair_steps + below
 
 
 class _Made:
@@ -70,7 +74,8 @@ class Reading:
         self.max_tokens = max_tokens
         self.steps = 0
         self.widest: dict[Node, int] = {}
-        """The most that each node has looked at for one token: so many facts or tokens there are at least."""
+        """The most that each node has looked at for one token, as the steps that are allowed for it: there are so many facts or
+        tokens at least."""
         self.each: dict[Node, int] = {}
         self.allowed = allowed(max_tokens, 0)
         self.rows = 0
@@ -144,15 +149,16 @@ class Effort:
         reading = self._reading
         if reading is None:
             return
-        if node not in reading.each:
-            reading.each[node] = steps_each(node)
-        reading.steps += steps * reading.each[node]
-        if steps > reading.widest.get(node, 0):
-            reading.widest[node] = steps
+        each = reading.each.get(node)
+        if each is None:
+            each = reading.each[node] = steps_each(node)
+        reading.steps += steps * each
+        if steps * max(each, STEPS_EACH) > reading.widest.get(node, 0):
+            reading.widest[node] = steps * max(each, STEPS_EACH)
         if reading.steps > reading.allowed:
             holders = {*reading.widest, *(self._meter.new or ())}
-            has = reading.rows + sum(reading.widest.values()) + sum(one.held for one in holders)
-            reading.allowed = allowed(reading.max_tokens, has)
+            has = reading.rows + sum(one.held for one in holders)
+            reading.allowed = allowed(reading.max_tokens, has) + sum(reading.widest.values())
             if reading.steps > reading.allowed:
                 reading.problem = TooManySteps(reading.steps, reading.allowed, node)
                 raise Stopped

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from .algebra import Computation
+from .algebra import Computation, steps_of
 from .index import Token
 from .join import Node
 from .operator import Operator, Places, columns
@@ -18,7 +18,6 @@ class Extension(Operator):
     __slots__ = ("_columns", "_computation", "_parent")
 
     remembers: ClassVar[bool] = False
-    extra_steps: ClassVar[int] = 1
     keeps_columns: ClassVar[bool] = True
 
     def __init__(self, key: object, parent: Node, computation: Computation, places: Places) -> None:
@@ -27,6 +26,10 @@ class Extension(Operator):
         self._computation = computation
         self._columns = columns(places)
         self.connect((parent, self))
+
+    @property
+    def extra_steps(self) -> int:
+        return steps_of(self._computation)
 
     def left(self, token: Token, weight: int) -> None:
         self.emit((*token, self._computation(self._columns(token))), weight)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from .algebra import Test
+from .algebra import Test, steps_of
 from .index import Token
 from .join import Node
 from .operator import Operator, Places, columns
@@ -17,7 +17,6 @@ class Selection(Operator):
     __slots__ = ("_columns", "_parent", "_test")
 
     remembers: ClassVar[bool] = False
-    extra_steps: ClassVar[int] = 1
     keeps_columns: ClassVar[bool] = True
 
     def __init__(self, key: object, parent: Node, test: Test, places: Places) -> None:
@@ -26,6 +25,10 @@ class Selection(Operator):
         self._test = test
         self._columns = columns(places)
         self.connect((parent, self))
+
+    @property
+    def extra_steps(self) -> int:
+        return steps_of(self._test)
 
     def left(self, token: Token, weight: int) -> None:
         if self._test(self._columns(token)):

@@ -47,8 +47,6 @@ class Node(ABC):
 
     remembers: ClassVar[bool] = True
     """Whether it keeps what it is told."""
-    extra_steps: ClassVar[int] = 0
-    """How many steps more a token is that is told to it, as something is computed of it (:mod:`rete.effort`)."""
     keeps_columns: ClassVar[bool] = False
     """Whether each token that it emits begins with all columns of a token of its first input."""
 
@@ -68,6 +66,16 @@ class Node(ABC):
         if meter.new is not None:
             meter.new.append(self)
         self.emit: Any = self._emit_to_all  # Any: one child's bound method stands here, which saves a call per token
+
+    @property
+    def pair_steps(self) -> int:
+        """How many steps it is to look at one token or fact for another (:mod:`rete.effort`)."""
+        return 1
+
+    @property
+    def extra_steps(self) -> int:
+        """How many steps more a token is that is told to it, as something is computed of it."""
+        return 0
 
     def add_child(self, child: Receiver) -> None:
         """From now on ``child`` receives what this node emits."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import compress, product
 from typing import ClassVar
 
-from .algebra import Test
+from .algebra import Test, steps_of
 from .bag import FEW
 from .index import Token, tuple_getter
 from .join import Node
@@ -97,6 +97,10 @@ class Lateral(Operator):
         # The right sides first: they are empty, and must hear of the demands that the tokens make.
         self.connect(*ends)
         self.connect((parent, self))
+
+    @property
+    def pair_steps(self) -> int:
+        return 1 if self._holds is None else steps_of(self._holds)
 
     def asks(self) -> list[Node]:
         return [branch.demand for branch in self._branches.values()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .algebra import Test
+from .algebra import Test, steps_of
 from .index import Token
 from .join import Node
 from .operator import Places, columns
@@ -16,7 +16,7 @@ from .partners import Partnered
 class Optional(Partnered):
     """Left tokens, extended where they can be. ``places`` are what the test reads of a merged token."""
 
-    __slots__ = ("_padding",)
+    __slots__ = ("_padding", "_pair_steps")
 
     def __init__(self, key: object, left: Node, right: Node, pairing: Pairing, test: Test | None, places: Places) -> None:
         self._padding: Token = (None,) * len(pairing.new)
@@ -30,7 +30,12 @@ class Optional(Partnered):
                 merged = merge(left, right)
                 return merged if merged is not None and holds(read(merged)) else None
 
+        self._pair_steps = 1 if test is None else steps_of(test)
         super().__init__(key, left, right, pairing, match)
+
+    @property
+    def pair_steps(self) -> int:
+        return self._pair_steps
 
     def paired(self, merged: Token, weight: int) -> None:
         self.emit(merged, weight)

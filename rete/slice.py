@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 from .algebra import Order
 from .bag import FEW
@@ -34,8 +34,6 @@ class _Sorted:
 
 class Sliced(Operator):
     """A slice of the tokens. ``reads`` are what the order reads, ``ties`` the places of all names in their order."""
-
-    extra_steps: ClassVar[int] = 8  # for the text of a tie, and two places in order
 
     __slots__ = ("_end", "_offset", "_order", "_partition_of", "_read", "_slices", "_ties")
 
@@ -63,6 +61,10 @@ class Sliced(Operator):
     def _rank(self, token: Token) -> Any:  # Any: as above
         tie = tuple(map(repr, self._ties(token)))
         return tie if self._order is None else (self._order(self._read(token)), tie)
+
+    @property
+    def extra_steps(self) -> int:
+        return 8  # for the text of a tie, and two places in order
 
     def left(self, token: Token, weight: int) -> None:
         partition = self._partition_of(token)

@@ -95,6 +95,25 @@ def _conjuncts(expression: Expression) -> Iterator[Expression]:
         yield expression
 
 
+def _operations(expression: Expression) -> int:
+    match expression:
+        case Call("BOUND"):
+            return 0  # it looks at no value
+        case Call(_, arguments):
+            return 1 + sum(map(_operations, arguments))
+        case Fresh(argument=argument) if argument is not None:
+            return 1 + _operations(argument)
+        case _:
+            return 0
+
+
+def _steps(expression: Expression) -> int:
+    """How many steps of a matcher an evaluation takes (:mod:`rete.effort`): a call takes about as long as to look at a fact, and so
+    does what several calls have in between."""
+    operations = _operations(expression)
+    return operations + 1 if operations > 1 else 1
+
+
 @dataclass(frozen=True)
 class Holds:
     """A FILTER: whether the expression is true (a :class:`rete.algebra.Test`)."""
@@ -111,6 +130,10 @@ class Holds:
         from .portable import travels
 
         return travels(self.expression)
+
+    @cached_property
+    def steps(self) -> int:
+        return _steps(self.expression)
 
     @cached_property
     def _evaluate(self) -> Any:  # Any: a closure over the positions of the names
@@ -138,6 +161,10 @@ class Computed:
     @cached_property
     def names(self) -> tuple[str, ...]:
         return names_in(self.expression)
+
+    @cached_property
+    def steps(self) -> int:
+        return _steps(self.expression)
 
     @cached_property
     def _evaluate(self) -> Any:  # Any: as above

@@ -425,3 +425,26 @@ def test_a_subscription_of_a_space_ends_when_nobody_reads_it_where_it_asks_for_t
         list(subscription)
     with pytest.raises(Overrun):
         subscription.rows()
+
+
+@pytest.mark.parametrize("come_later", [False, True], ids=["there", "come later"])
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("(?s, ^at, ?t), NOT { (?s, ^at, ?later) FILTER ?later > ?t }", "gsg"),
+        ("SELECT ?s ?t { ?s <urn:at> ?t OPTIONAL { ?s <urn:at> ?later FILTER(?later > ?t) } FILTER(!BOUND(?later)) }", "sparql"),
+    ],
+    ids=["NOT", "OPTIONAL"],
+)
+def test_the_latest_of_readings_is_found_while_their_pairs_are_as_many_as_tokens_may_be(
+    text: str, language: str, come_later: bool
+) -> None:
+    at = gsg.Symbol("at") if language == "gsg" else gsg.IRI("urn:at")
+    readings = [(gsg.IRI("urn:s"), at, 7 * number % 150) for number in range(150)]
+
+    with gsg.Space() as space:
+        space.insert([] if come_later else readings)
+        latest = space.subscribe(text, language, max_tokens=150 * 150)
+        space.insert(readings)
+
+        assert [row["t"] for row in latest.rows()] == [149]

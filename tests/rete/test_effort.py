@@ -33,6 +33,17 @@ FACTS = P + Q + EDGES + HOT
 
 
 @dataclass(frozen=True)
+class Costly:
+    """A test that takes as long as a hundred that compare two names, and holds for everything."""
+
+    names: tuple[str, ...]
+    steps: int = 100
+
+    def __call__(self, values: tuple[str, ...]) -> bool:
+        return True
+
+
+@dataclass(frozen=True)
 class Never:
     """A test that reads of several conditions, and holds for nothing."""
 
@@ -48,6 +59,7 @@ def never(*names: str) -> Never:
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(effort, "STEPS_PER_TOKEN", 0)
     monkeypatch.setattr(effort, "LEAST", LEAST)
     monkeypatch.setattr(effort, "UNASKED", 16)
     monkeypatch.setattr(network, "MANY_WAIT", 8)
@@ -201,6 +213,23 @@ def test_what_grows_with_the_facts_is_not_bounded_by_them() -> None:
     held = Held(*(" ".join(items) for items in world.facts))
     production = held.network.subscribe_algebra(a.Filter(basic("?a in ?x"), never("a")), ("a",), lambda _: None, max_tokens=CAP)
     assert not production.rows()
+
+
+def test_a_test_that_takes_longer_may_be_made_of_fewer_pairs() -> None:
+    facts = [*P[:10], *Q[:10]]
+
+    assert Held(*facts).query(pair(), lambda _: None).rows().total() == 100
+    with pytest.raises(rete.TooManySteps):
+        Held(*facts).query(a.Filter(pair(), Costly(("x", "y"))), lambda _: None)
+    with pytest.raises(rete.TooManySteps):
+        Held(*facts).query(a.LeftJoin(basic("?a p ?x"), basic("?b q ?y"), Costly(("x", "y"))), lambda _: None)
+
+
+def test_a_test_that_takes_long_may_be_made_of_each_fact() -> None:
+    world = Held(*(f"c{number} in club" for number in range(1_000)))
+    tree = a.Filter(a.Filter(basic("?a in ?x"), Costly(("a",))), never("a"))
+
+    assert not world.network.subscribe_algebra(tree, ("a",), lambda _: None, max_tokens=CAP).rows()
 
 
 def tree_of(choose: random.Random, depth: int) -> a.Algebra:
