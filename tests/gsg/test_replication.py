@@ -21,6 +21,7 @@ from gsg.features import Key, key
 from gsg.heartbeats import Heartbeats
 from gsg.holders import REPLICAS, UNSURE_S
 from gsg.messages import Done, Origin
+from gsg.model import Tuple
 from gsg.replication import DEAF_S, HOLDERS_TIMEOUT_S
 
 ON = Symbol("on")
@@ -197,8 +198,9 @@ def test_two_holders_that_die_in_the_middle_of_a_publish_have_successors_before_
 def test_a_message_of_many_small_calls_is_made_in_slices_too() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         replication, calls = peers[0]._replication, range(4)
-        origins = [(range(each, each + 1), Origin(b"publisher", each)) for each in calls]
-        change = Change(1, [("x", str(each)) for each in calls], [b"\x00"] * 4, 1, origins)
+        origins: list[tuple[range, Origin | None]] = [(range(each, each + 1), Origin(b"publisher", each)) for each in calls]
+        facts: list[Tuple] = [("x", str(each)) for each in calls]
+        change = Change(1, facts, [b"\x00"] * 4, 1, origins)
 
         slices = [replication.go_on(change, -inf) for _ in calls]
 
