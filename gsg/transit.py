@@ -54,12 +54,26 @@ class _UnderWay:
 class _Link:
     """What one link has brought: the message under way, and what waits behind it."""
 
-    __slots__ = ("behind", "under_way")
+    __slots__ = ("_channel", "_is_paused", "behind", "under_way")
 
     def __init__(self, channel: Channel, under_way: _UnderWay, all_links: Room) -> None:
+        self._channel = channel
+        self._is_paused = False
         self.under_way: _UnderWay | None = under_way
         now = asyncio.get_running_loop().time
         self.behind = Behind(channel, "what came before them, which takes long to match", now, all_links)
+
+    def pause_reading(self) -> None:
+        """Read no more while each message takes less than its slice: its publisher is to be slowed down, not refused."""
+        if not self._is_paused:
+            self._is_paused = True
+            self._channel.pause_reading()
+
+    def resume_reading(self) -> None:
+        """Read again: nothing is left, or a message takes so long that answers by this link are not to wait for it."""
+        if self._is_paused:
+            self._is_paused = False
+            self._channel.resume_reading()
 
 
 class Transit:
@@ -125,14 +139,17 @@ class Transit:
         self._begin(channel, _UnderWay(message, lambda: go_on(clock() + FACTS_SLICE_S), done, give_up))
 
     def _begin(self, channel: Channel, under_way: _UnderWay) -> None:
-        if self._has_time() and under_way.go_on():
+        has_time = self._has_time()
+        if has_time and under_way.go_on():
             under_way.done()
             return
         link = self._links.get(channel)
         if link is None:
-            self._links[channel] = _Link(channel, under_way, self._room)
+            link = self._links[channel] = _Link(channel, under_way, self._room)
         else:
             link.under_way = under_way
+        if not has_time:
+            link.pause_reading()
         if self._due is None:
             self._due = asyncio.get_running_loop().call_soon(self._go_on)
 
@@ -177,6 +194,8 @@ class Transit:
             if under_way.go_on():
                 link.under_way = None
                 under_way.done()
+            else:
+                link.resume_reading()
         except Exception as error:
             under_way.give_up()
             link.under_way = None
@@ -188,6 +207,7 @@ class Transit:
         link.behind.go_on(self._on_message, holds=lambda: link.under_way is not None)
         if link.under_way is None and self._links.get(channel) is link:
             del self._links[channel]
+            link.resume_reading()
         self._outgoing.flush()
         if self._links and self._due is None:
             self._due = asyncio.get_running_loop().call_soon(self._go_on)

@@ -260,11 +260,26 @@ async def test_of_many_short_messages_some_are_carried_out_in_a_turn_and_links_g
     for request in range(1, 6):
         served.flash(flood, request, 1)
     served.flash(other, 1, 1)
-    at_once = list(served.order)
+    at_once, read_on = list(served.order), flood.reads
     order = await served.all()
 
-    assert at_once == ["flood 1"]
+    assert (at_once, read_on, flood.reads) == (["flood 1"], False, True)
     assert order == ["flood 1", "flood 2", "flood 3", "other 1", "flood 4", "flood 5"]
+
+
+@pytest.mark.usefixtures("_one_test_a_slice")
+async def test_link_is_read_on_while_a_message_of_it_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gsg.transit.TURN_S", -1.0)
+    served, flood = Served(1), Line("flood")
+
+    served.flash(flood, 1, 1)
+    served.flash(flood, 2, 20)
+    reads = [flood.reads]
+    for _ in range(3):
+        await asyncio.sleep(0)
+        reads.append(flood.reads)
+
+    assert (reads[0], reads[-1], served.order) == (False, True, ["flood 1"])
 
 
 @pytest.mark.usefixtures("_one_test_a_slice")
