@@ -4,7 +4,7 @@ What happens at the limit is the subscriber's choice (:class:`Overflow`). With `
 into their sum, which loses no row: what is read afterwards still leads from what was read before to the answer. Events cannot be
 merged; if merging does not make room, the oldest events go, and the next read raises Overrun with their number.
 
-Several backlogs may share a bound (:class:`Room`), as those of one client do: there the largest of them makes room.
+Several backlogs may share a bound (:class:`Pool`), as those of one client do: there the largest of them makes room.
 """
 
 from __future__ import annotations
@@ -63,22 +63,22 @@ def check_limit(limit: int, most: float = inf) -> int:
     return limit
 
 
-class Room:
+class Pool:
     """How many bytes several backlogs may hold together; beyond, the largest of them makes room, as at its own limit.
 
-    ``within``: a larger room that it shares, as the clients of a door do.
+    ``within``: a larger pool that it shares, as the clients of a door do.
     """
 
     __slots__ = ("_backlogs", "_limit_bytes", "_parts", "_until_bytes", "_within", "held_bytes")
 
-    def __init__(self, limit_bytes: int, within: Room | None = None) -> None:
+    def __init__(self, limit_bytes: int, within: Pool | None = None) -> None:
         self.held_bytes = 0
         self._limit_bytes = limit_bytes
         self._until_bytes = limit_bytes
         self._within = within
         self._backlogs: set[Backlog] = set()
         """Bounded by the subscriptions of a client."""
-        self._parts: set[Room] = set()
+        self._parts: set[Pool] = set()
         """Bounded by the clients of a door."""
         if within is not None:
             within._parts.add(self)
@@ -130,7 +130,7 @@ class Backlog:
         "_limit_bytes",
         "_lost",
         "_overflow",
-        "_room",
+        "_pool",
         "_room_until",
         "_too_many_bytes",
         "full",
@@ -156,7 +156,7 @@ class Backlog:
         """Those of which the reader has not been told."""
         self._too_many_bytes = False
         """Whether the last of them went for their bytes."""
-        self._room: Room | None = None
+        self._pool: Pool | None = None
 
     def __len__(self) -> int:
         return 0 if self._changes is None else len(self._changes)
@@ -165,16 +165,16 @@ class Backlog:
         """Bytes of the rows that are kept, as they travel."""
         return self._bytes
 
-    def share(self, room: Room | None) -> None:
-        """Count in a room that others share, or in none any more."""
-        if self._room is not None:
-            self._room.hold(-self._bytes)
-            self._room._backlogs.discard(self)
-        self._room = room
-        if room is not None:
-            room._backlogs.add(self)
-            room.hold(self._bytes)
-            room.make_room()
+    def share(self, pool: Pool | None) -> None:
+        """Count in a pool that others share, or in none any more."""
+        if self._pool is not None:
+            self._pool.hold(-self._bytes)
+            self._pool._backlogs.discard(self)
+        self._pool = pool
+        if pool is not None:
+            pool._backlogs.add(self)
+            pool.hold(self._bytes)
+            pool.make_room()
 
     def extend(self, changes: Iterable[Change]) -> None:
         """Keep differences until they are read."""
@@ -192,11 +192,11 @@ class Backlog:
             self._make_room(kept, self._limit, self._limit_bytes)
         # Merging may leave nothing: what came went again.
         self._changes = kept or None
-        if self._room is not None:
-            self._room.make_room()
+        if self._pool is not None:
+            self._pool.make_room()
 
     def give_up(self, some_bytes: int) -> None:
-        """Let so many bytes go, if that can be, for others who share the room; one difference is left at least."""
+        """Let so many bytes go, if that can be, for others who share the pool; one difference is left at least."""
         if self._changes is not None:
             self._make_room(self._changes, self._limit, max(0, self._bytes - some_bytes))
             self._changes = self._changes or None
@@ -285,8 +285,8 @@ class Backlog:
 
     def _hold(self, more_bytes: int) -> None:
         self._bytes += more_bytes
-        if self._room is not None:
-            self._room.hold(more_bytes)
+        if self._pool is not None:
+            self._pool.hold(more_bytes)
 
     def _make_room(self, kept: deque[Change], limit: int, limit_bytes: int) -> None:
         self._too_many_bytes = len(kept) <= limit

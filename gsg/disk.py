@@ -19,7 +19,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import shutil
 import sqlite3
 import stat
 from collections.abc import Iterator
@@ -50,8 +49,10 @@ log = logging.getLogger(__name__)
 
 FILE, BOOK, IDENTITY, ACKNOWLEDGED = "peer.sqlite3", "addresses", "identity", "acknowledged"
 LOG = f"{FILE}-wal"
-ANEW, DAMAGED, DAMAGED_LOG = f"{FILE}.anew", f"{FILE}.damaged", f"{LOG}.damaged"
-"""A new file until it takes the place of a damaged one; the damaged ones, of which the last one each is kept."""
+ANEW, LOG_ANEW = f"{FILE}.anew", f"{LOG}.anew"
+"""A new file, or log, until it takes the place of a damaged one."""
+DAMAGED, DAMAGED_LOG = f"{FILE}.damaged", f"{LOG}.damaged"
+"""The damaged ones, of which the last one each is kept."""
 READ_ROWS = 10_000
 """Facts that are read at once, and as many as a group has besides."""
 OWNER_ONLY = 0o600
@@ -154,12 +155,21 @@ class Disk:
         broken = examine(self._log, page_bytes)
         if broken is None:
             return False
-        kept, anew = self._log.with_name(DAMAGED_LOG), self.path.with_name(ANEW)
-        write_mended(broken, self._log, anew)
-        # Closing folds what comes before the damage into the file, and removes the log: it has all of that still.
-        shutil.copyfile(self._log, kept)
+        kept, anew = self._log.with_name(DAMAGED_LOG), self._log.with_name(LOG_ANEW)
+        try:
+            write_mended(broken, self._log, anew)
+        except OSError:
+            # As where the disk is full: closing would remove the log, and what follows the damage with it.
+            self._log.replace(kept)
+            self._opened.close()
+            self._connection = None
+            kept.replace(self._log)
+            anew.unlink(missing_ok=True)
+            raise
+        # From here on the new log has all that was acknowledged. Closing folds what comes before the damage into the file.
+        self._log.replace(kept)
         self._opened.close()
-        anew.replace(self._log)
+        self._finish_replacing()
         self.damage.log_frames, self.damage.kept = broken.damaged, kept
         log.error(
             "%s is damaged: %s; what was written after that was read all the same, and the damaged log is kept as %s until another "
@@ -248,9 +258,13 @@ class Disk:
         return connection, first
 
     def _finish_replacing(self) -> None:
-        """A new file takes the place of a damaged one, which has gone from there by now; also where the peer ended in between."""
-        anew = self.path.with_name(ANEW)
-        if not self.path.exists() and anew.exists():
+        """A new file, or log, takes the place of a damaged one, which has gone from there by now; also where the peer ended in
+        between."""
+        anew, log_anew = self.path.with_name(ANEW), self._log.with_name(LOG_ANEW)
+        if self.path.exists():
+            if log_anew.exists() and not self._log.exists():
+                log_anew.replace(self._log)
+        elif anew.exists():
             self._log.unlink(missing_ok=True)
             anew.replace(self.path)
 

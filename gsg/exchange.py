@@ -116,6 +116,14 @@ class Channel(ABC):
         self._forget_at = max(FORGET_AT, 2 * len(self.pending))
 
     @abstractmethod
+    def pause_reading(self) -> None:
+        """Take no more messages for now, where they come by a link: the other side is slowed down in time."""
+
+    @abstractmethod
+    def resume_reading(self) -> None:
+        """Take messages again."""
+
+    @abstractmethod
     def abort(self, reason: str) -> None:
         """End the link: the peer has said what the protocol forbids, or is dead."""
 
@@ -184,6 +192,12 @@ class _RemoteChannel(Channel):
                 if not late_s(due_s):
                     raise PeerUnreachable(f"{show(self.contact)} has read nothing for {limit_s:.0f} s") from None
 
+    def pause_reading(self) -> None:
+        self._link.pause_reading()
+
+    def resume_reading(self) -> None:
+        self._link.resume_reading()
+
     def abort(self, reason: str) -> None:
         self._link.abort(reason)
 
@@ -217,6 +231,12 @@ class _OwnChannel(Channel):
 
     async def drained(self, limit_s: float | None = None) -> None:
         return None
+
+    def pause_reading(self) -> None:
+        """Whoever asks this peer itself waits for its answer."""
+
+    def resume_reading(self) -> None:
+        """As above."""
 
     def abort(self, reason: str) -> None:
         raise AssertionError(f"this peer misbehaved to itself: {reason}")

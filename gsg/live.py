@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from math import inf
 from typing import Self
 
-from .backlog import LIMIT, Backlog, Overflow, Room
+from .backlog import LIMIT, Backlog, Overflow, Pool
 from .errors import GsgError, Overrun, Stale
 from .rows import Change, Row
 from .subscription import Callback, tell
@@ -121,9 +121,9 @@ class LiveSubscription:
             raise self._error
         return self._backlog.take(most, most_bytes)
 
-    def share(self, room: Room | None) -> None:
-        """Count what is unread in a room that is shared with other subscriptions."""
-        self._backlog.share(room)
+    def share(self, pool: Pool | None) -> None:
+        """Count what is unread in a pool that is shared with other subscriptions."""
+        self._backlog.share(pool)
 
     def _has_news(self) -> bool:
         self._end_if_full()

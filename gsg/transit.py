@@ -28,6 +28,9 @@ Done: TypeAlias = Callable[[], object]
 """Called when all events of a message have been forwarded, or all of its facts have come or gone."""
 FACTS_SLICE_S = 0.02
 """How long one slice of facts takes, about: a message of as many as publishers send at once is mostly done in one."""
+TURN_S = 0.05
+"""How long messages, each of which takes less than a slice, are carried out at a stretch, whichever links brought them, about: one
+read may have thousands. What comes then waits for its slice."""
 DEFECT = "this peer failed on it; its log says more"
 """What whoever sent a message is told where it brought out a defect of ours."""
 
@@ -51,12 +54,26 @@ class _UnderWay:
 class _Link:
     """What one link has brought: the message under way, and what waits behind it."""
 
-    __slots__ = ("behind", "under_way")
+    __slots__ = ("_channel", "_is_paused", "behind", "under_way")
 
     def __init__(self, channel: Channel, under_way: _UnderWay, all_links: Room) -> None:
+        self._channel = channel
+        self._is_paused = False
         self.under_way: _UnderWay | None = under_way
         now = asyncio.get_running_loop().time
         self.behind = Behind(channel, "what came before them, which takes long to match", now, all_links)
+
+    def pause_reading(self) -> None:
+        """Read no more while each message takes less than its slice: its publisher is to be slowed down, not refused."""
+        if not self._is_paused:
+            self._is_paused = True
+            self._channel.pause_reading()
+
+    def resume_reading(self) -> None:
+        """Read again: nothing is left, or a message takes so long that answers by this link are not to wait for it."""
+        if self._is_paused:
+            self._is_paused = False
+            self._channel.resume_reading()
 
 
 class Transit:
@@ -82,6 +99,10 @@ class Transit:
         """Of what waits behind them, by all links."""
         self._due: asyncio.Handle | None = None
         """The next slice, while anything is under way; :meth:`stop` ends it."""
+        self._turn: asyncio.Handle | None = None
+        """The end of this turn of the loop, where something was begun in it; :meth:`stop` ends it."""
+        self._turn_ends_s = 0.0
+        """When nothing more is begun in it."""
 
     def hold_back(self, channel: Channel, message: Message) -> bool:
         """Keep a message until what is under way before it is done, if anything is; whether it is.
@@ -112,22 +133,37 @@ class Transit:
         """Facts have come: they come or go now as far as one slice goes, the rest in turn; then ``done()``.
 
         ``go_on(ends_s)`` makes some of the change until then, and says whether that was all; ``give_up()`` leaves the rest. Raises
-        what the first slice raises.
+        what the first slice raises, where there is time for it now.
         """
         clock = self._rendezvous.clock
         self._begin(channel, _UnderWay(message, lambda: go_on(clock() + FACTS_SLICE_S), done, give_up))
 
     def _begin(self, channel: Channel, under_way: _UnderWay) -> None:
-        if under_way.go_on():
+        has_time = self._has_time()
+        if has_time and under_way.go_on():
             under_way.done()
             return
         link = self._links.get(channel)
         if link is None:
-            self._links[channel] = _Link(channel, under_way, self._room)
+            link = self._links[channel] = _Link(channel, under_way, self._room)
         else:
             link.under_way = under_way
+        if not has_time:
+            link.pause_reading()
         if self._due is None:
             self._due = asyncio.get_running_loop().call_soon(self._go_on)
+
+    def _has_time(self) -> bool:
+        """Whether one more message may be begun in this turn of the loop."""
+        loop = asyncio.get_running_loop()
+        if self._turn is None:
+            self._turn = loop.call_soon(self._turn_over)
+            self._turn_ends_s = loop.time() + TURN_S
+            return True
+        return loop.time() < self._turn_ends_s
+
+    def _turn_over(self) -> None:
+        self._turn = None
 
     def lost(self, channel: Channel) -> None:
         """A link is gone: whoever sent by it sends again what was not answered."""
@@ -140,9 +176,10 @@ class Transit:
     def stop(self) -> None:
         """The peer stops."""
         self._links.clear()
-        if self._due is not None:
-            self._due.cancel()
-            self._due = None
+        for handle in (self._due, self._turn):
+            if handle is not None:
+                handle.cancel()
+        self._due = self._turn = None
 
     def _go_on(self) -> None:
         """One slice for the link whose turn it is."""
@@ -157,6 +194,8 @@ class Transit:
             if under_way.go_on():
                 link.under_way = None
                 under_way.done()
+            else:
+                link.resume_reading()
         except Exception as error:
             under_way.give_up()
             link.under_way = None
@@ -168,6 +207,7 @@ class Transit:
         link.behind.go_on(self._on_message, holds=lambda: link.under_way is not None)
         if link.under_way is None and self._links.get(channel) is link:
             del self._links[channel]
+            link.resume_reading()
         self._outgoing.flush()
         if self._links and self._due is None:
             self._due = asyncio.get_running_loop().call_soon(self._go_on)

@@ -26,7 +26,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from dht.errors import show
 from dht.log_rate import LogRate
 
-from ..backlog import Room
+from ..backlog import Pool
 from ..errors import DoorClosed, reason
 from ..messages import Count
 from ..peer import Peer
@@ -87,7 +87,7 @@ class HttpDoor:
         self._peer = peer
         self._hosts = Hosts(host, names)
         self._connections = Connections(self._ended)
-        self._unread = Room(UNREAD_BYTES)
+        self._unread = Pool(UNREAD_BYTES)
         self._socket: socket.socket | None = None
         self._group = asyncio.TaskGroup()
         self._clients = 0

@@ -10,7 +10,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from dht.log_rate import LogRate
 
 from ..audiences import audience_of
-from ..backlog import Room, check_limit
+from ..backlog import Pool, check_limit
 from ..errors import BadQuery, GsgError, LocalError, RemoteError
 from ..languages import is_prepared, prepare
 from ..live import LiveSubscription
@@ -81,7 +81,7 @@ class _Standing:
 class Session:
     """Serves one WebSocket until its client leaves."""
 
-    def __init__(self, peer: Peer, socket: WebSocket, client: str = "", *, unread: Room | None = None) -> None:
+    def __init__(self, peer: Peer, socket: WebSocket, client: str = "", *, unread: Pool | None = None) -> None:
         """``unread``: what it shares with other clients for the rows that wait."""
         self._peer = peer
         self._calls = peer.caller()
@@ -94,7 +94,7 @@ class Session:
         """Whether its connection ended without a goodbye: it died, the network broke, or it did not answer and was cut off."""
         self._subscriptions: dict[int, _Standing] = {}
         self._allowance = peer.quotas.of_client()
-        self._unread = Room(UNREAD_BYTES, unread)
+        self._unread = Pool(UNREAD_BYTES, unread)
         # Each request under way holds a place, or several; the reader waits for them, which is what slows the client down.
         self._places = asyncio.Semaphore(UNANSWERED)
         self._asking = asyncio.Lock()

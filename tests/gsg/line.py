@@ -13,6 +13,7 @@ class Line(Channel):
     def __init__(self, name: str) -> None:
         super().__init__(dht.Contact(name.encode().ljust(20), name, 1))
         self.sent: list[Message] = []
+        self.reads = True
 
     def send(self, message: Message) -> None:
         self.sent.append(message)
@@ -23,6 +24,12 @@ class Line(Channel):
 
     async def drained(self, limit_s: float | None = None) -> None:
         pass
+
+    def pause_reading(self) -> None:
+        self.reads = False
+
+    def resume_reading(self) -> None:
+        self.reads = True
 
     def abort(self, reason: str) -> None:
         pass

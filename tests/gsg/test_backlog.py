@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gsg.backlog import Backlog, Overflow, Room, overflow_of
+from gsg.backlog import Backlog, Overflow, Pool, overflow_of
 from gsg.errors import LocalError, Overrun
 from gsg.rows import Change, Row, Sign
 
@@ -277,26 +277,26 @@ def test_one_difference_is_kept_however_long_it_is() -> None:
 
 
 def test_the_longest_backlog_of_a_room_makes_room_for_the_others() -> None:
-    room = Room(10 * LONG)
+    pool = Pool(10 * LONG)
     small, large = Backlog(), Backlog()
-    small.share(room)
-    large.share(room)
+    small.share(pool)
+    large.share(pool)
     large.extend(long(*("!" + letter for letter in "abcdefgh")))
 
     small.extend(long("!x", "!y", "!z"))
 
     assert len(small) == 3
-    assert room.held_bytes <= 10 * LONG
+    assert pool.held_bytes <= 10 * LONG
     with pytest.raises(Overrun, match="or more of all its reader's, were waiting"):
         large.popleft()
     assert begun(read(large))[-1] == "!h"
     assert begun(read(small)) == ["!x", "!y", "!z"]
-    assert room.held_bytes == 0
+    assert pool.held_bytes == 0
 
 
 def test_who_leaves_a_room_leaves_nothing_in_it_nor_in_the_larger_one() -> None:
-    door = Room(100 * LONG)
-    client = Room(10 * LONG, door)
+    door = Pool(100 * LONG)
+    client = Pool(10 * LONG, door)
     for _ in range(3):
         backlog = Backlog()
         backlog.extend(long("!a"))
@@ -329,8 +329,8 @@ def all_of(backlog: Backlog) -> list[Change]:
 def test_what_several_clients_have_unread_is_bounded_and_no_sum_of_rows_is_lost(
     steps: list[tuple[int, list[tuple[str, int, int]], int]], overflow: Overflow
 ) -> None:
-    door = Room(4_000)
-    clients = [Room(2_000, door), Room(2_000, door)]
+    door = Pool(4_000)
+    clients = [Pool(2_000, door), Pool(2_000, door)]
     backlogs = [Backlog(limit=20, overflow=overflow, limit_bytes=1_000) for _ in range(4)]
     for number, backlog in enumerate(backlogs):
         backlog.share(clients[number % 2])

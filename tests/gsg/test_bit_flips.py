@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import shutil
@@ -19,6 +20,7 @@ from gsg.entries import Mark
 from gsg.errors import BadData
 from gsg.journal import Group
 from gsg.model import Tuple
+from gsg.wal_check import BrokenLog
 
 FLIPS = 700
 FLIPS_OF_LOG = 200
@@ -134,6 +136,53 @@ def test_no_bit_of_the_log_takes_later_changes_along_without_a_word(folder: Path
     came = judge(written, "peer.sqlite3-wal", FLIPS_OF_LOG, Random(12))
 
     assert came["kept"] > 0.8 * FLIPS_OF_LOG
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+def is_made_up_for_by_the_next_start(written: Written, bit: int) -> bool:
+    disk = Disk(written.folder)
+    disk.open()
+    found = {fact: tuple(marks) for some in disk.facts() for fact, marks in some}
+    disk.close()
+    return found == written.read("peer.sqlite3-wal", bit)[1]
+
+
+def test_a_start_that_is_killed_as_it_mends_the_log_loses_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = Written(folder, killed=True)
+    bit, real = written.bits("peer.sqlite3-wal") // 2, Path.replace
+
+    def replace(path: Path, target: Path) -> Path:
+        if target.name == "peer.sqlite3-wal":
+            raise Killed
+        return real(path, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", replace)
+        with pytest.raises(Killed):
+            written.read("peer.sqlite3-wal", bit)
+
+    assert is_made_up_for_by_the_next_start(written, bit)
+
+
+def test_a_log_that_cannot_be_mended_for_want_of_room_is_mended_by_the_next_start(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = Written(folder, killed=True)
+    bit = written.bits("peer.sqlite3-wal") // 2
+
+    def is_full(broken: BrokenLog, source: Path, target: Path) -> None:
+        target.write_bytes(source.read_bytes()[:100])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("gsg.disk.write_mended", is_full)
+        with pytest.raises(BadData, match="no space left"):
+            written.read("peer.sqlite3-wal", bit)
+
+    assert is_made_up_for_by_the_next_start(written, bit)
 
 
 @pytest.mark.parametrize(("name", "killed"), [("peer.sqlite3", False), ("peer.sqlite3-wal", True)])

@@ -251,6 +251,37 @@ async def test_links_have_their_slices_in_turn_and_each_its_order() -> None:
     assert order == ["other 1", "flood 1", "flood 2", "flood Publish"]
 
 
+async def test_of_many_short_messages_some_are_carried_out_in_a_turn_and_links_go_on_in_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("gsg.transit.TURN_S", -1.0)
+    served, flood, other = Served(1), Line("flood"), Line("other")
+
+    for request in range(1, 6):
+        served.flash(flood, request, 1)
+    served.flash(other, 1, 1)
+    at_once, read_on = list(served.order), flood.reads
+    order = await served.all()
+
+    assert (at_once, read_on, flood.reads) == (["flood 1"], False, True)
+    assert order == ["flood 1", "flood 2", "flood 3", "other 1", "flood 4", "flood 5"]
+
+
+@pytest.mark.usefixtures("_one_test_a_slice")
+async def test_link_is_read_on_while_a_message_of_it_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gsg.transit.TURN_S", -1.0)
+    served, flood = Served(1), Line("flood")
+
+    served.flash(flood, 1, 1)
+    served.flash(flood, 2, 20)
+    reads = [flood.reads]
+    for _ in range(3):
+        await asyncio.sleep(0)
+        reads.append(flood.reads)
+
+    assert (reads[0], reads[-1], served.order) == (False, True, ["flood 1"])
+
+
 @pytest.mark.usefixtures("_one_test_a_slice")
 async def test_what_has_waited_is_carried_out_with_its_own_length() -> None:
     served, flood = Served(5), Line("flood")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from math import inf
 from random import Random
 
 import pytest
@@ -12,13 +13,15 @@ import dht
 import gsg.replication
 from dht.simnet import SimNet
 from gsg import Peer, Space, Symbol
+from gsg.changes import Change
 from gsg.copies import Replicate
 from gsg.errors import Refused
 from gsg.exchange import ANSWER_TIMEOUT_S
 from gsg.features import Key, key
 from gsg.heartbeats import Heartbeats
 from gsg.holders import REPLICAS, UNSURE_S
-from gsg.messages import Done
+from gsg.messages import Done, Origin
+from gsg.model import Tuple
 from gsg.replication import DEAF_S, HOLDERS_TIMEOUT_S
 
 ON = Symbol("on")
@@ -190,6 +193,21 @@ def test_two_holders_that_die_in_the_middle_of_a_publish_have_successors_before_
             assert (first, second) in peer._rendezvous.held.under((2, 0, first))
 
     simulate(work, seed=9, size=5)
+
+
+def test_a_message_of_many_small_calls_is_made_in_slices_too() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        replication, calls = peers[0]._replication, range(4)
+        origins: list[tuple[range, Origin | None]] = [(range(each, each + 1), Origin(b"publisher", each)) for each in calls]
+        facts: list[Tuple] = [("x", str(each)) for each in calls]
+        change = Change(1, facts, [b"\x00"] * 4, 1, origins)
+
+        slices = [replication.go_on(change, -inf) for _ in calls]
+
+        assert slices == [False, False, False, True]
+        assert (change.changed, change.made) == (4, 4)
+
+    simulate(work, seed=4, size=1)
 
 
 def test_an_acknowledgement_waits_for_the_last_holder_too() -> None:
