@@ -19,8 +19,14 @@ def lost_clients(gsg: Gsg) -> int:
 
 
 def running(*arguments: str) -> subprocess.Popen[str]:
+    # As from a terminal: where tests run in the background these are ignored, and a process that is started would inherit that.
+    before = {number: signal.signal(number, signal.SIG_DFL) for number in (signal.SIGINT, signal.SIGHUP)}
     pipe = subprocess.PIPE
-    return subprocess.Popen([sys.executable, "-m", "gsg", *arguments], stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+    try:
+        return subprocess.Popen([sys.executable, "-m", "gsg", *arguments], stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @pytest.mark.parametrize(
