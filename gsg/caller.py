@@ -45,6 +45,9 @@ class Caller:
         and then parts before and behind the one that failed may have been sent.
         """
         publisher = self._publisher()
+        if not self._in_line and type(tuples) is list and len(tuples) <= PART_TUPLES:
+            # As most calls are, which are not to pay for those that are not.
+            return await publisher.facts(sign, [model.fact(items) for items in tuples], audience)
 
         def send(part: Sequence[Tuple]) -> Awaitable[int]:
             return publisher.facts(sign, part, audience)

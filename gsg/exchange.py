@@ -245,7 +245,7 @@ class _OwnChannel(Channel):
         """Deliver what is queued, as much as a slice has time for; the rest when others have had their turn."""
         self._due = False
         try:
-            self._deliver(self, self._slice())
+            self._deliver(self, self._slice() if len(self._queue) > 1 else (self._queue.popleft(),))
         finally:
             if self._queue and not self._due:
                 self._due = True

@@ -58,7 +58,8 @@ def keys_at(items: Remains, positions: bytes) -> list[Key]:
 def short_key(feature: Key) -> Key:
     """A feature, where its constant may be a long one."""
     arity, position, constant = feature
-    return arity, position, short(constant)
+    brief = short(constant)
+    return feature if brief is constant else (arity, position, brief)
 
 
 def key(arity: int, position: int, constant: ShortTerm) -> bytes:

@@ -15,10 +15,12 @@ from typing import Annotated, TypeAlias
 import msgspec
 
 from .audiences import Restricted
-from .model import Term
+from .model import Symbol, Term
 
 LONG_BYTES = 256
 """The longest term, as encoded, that stands for itself in a key or a tombstone. All peers of a network must have the same."""
+SHORT_CHARACTERS = LONG_BYTES // 4 - 2
+"""A text, or a symbol, of so many characters is no longer than LONG_BYTES, whatever they are: four bytes each, and four more."""
 HASH_BYTES = 20
 """As ids have: to find two texts with one hash takes 2**80 tries."""
 
@@ -44,6 +46,11 @@ _encode = msgspec.msgpack.Encoder().encode
 
 def short(constant: ShortTerm) -> ShortTerm:
     """A constant, or its hash where it is long. What is short already stays as it is."""
+    kind = type(constant)
+    if kind is int or (kind is str and len(constant) <= SHORT_CHARACTERS):  # type: ignore[arg-type]  # it is a text
+        return constant
+    if kind is Symbol and len(constant.name) <= SHORT_CHARACTERS:  # type: ignore[union-attr]  # it is a symbol
+        return constant
     encoded = _encode(constant)
     if len(encoded) <= LONG_BYTES or type(constant) is Hashed:
         return constant

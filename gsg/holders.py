@@ -236,19 +236,19 @@ class Holders:
         return [(known(feature) or find(feature))[0] for feature in features]
 
     def _find_now(self, feature: Key) -> tuple[tuple[dht.Contact, ...], int]:
-        feature = short_key(feature)
-        if (known := self._sets.get(feature)) is not None:
+        brief = short_key(feature)
+        if brief is not feature and (known := self._sets.get(brief)) is not None:
             return known
-        place = key(*feature)
+        place = key(*brief)
         found = self._taking(self._overlay.owners_now(place, REPLICAS + len(self.aside)) or ()), point_of(place)
         if found[0]:
-            self._remember_all(feature, found)
+            self._remember_all(brief, found)
         return found
 
     def _remember_all(self, feature: Key, found: tuple[tuple[dht.Contact, ...], int]) -> None:
         if len(self._sets) >= REMEMBERED:
             self._sets.clear()
-        self._sets[short_key(feature)] = found
+        self._sets[feature] = found
 
     def also_aside(self, feature: Key) -> tuple[dht.Contact, ...]:
         """The holders there would be if none were set aside."""
@@ -260,7 +260,7 @@ class Holders:
             if not self.all_of(feature):
                 place = key(*feature)
                 found = await self._owners(place, REPLICAS + len(self.aside))
-                self._remember_all(feature, (self._taking(found), point_of(place)))
+                self._remember_all(short_key(feature), (self._taking(found), point_of(place)))
 
     async def look_up_each(self, features: Sequence[Key]) -> None:
         """:meth:`look_up` many: mostly one lookup answers for several of them, and one that fails keeps no other back."""

@@ -177,12 +177,17 @@ class Reception:
                         if message.forwarded:
                             self._handover.look_again()
                         change = Change(message.sign, message.entries, message.places, message.stamp, message.by_call())
+                        is_begun = self._transit.has_time()
+                        if is_begun and self._replication.go_on(change, self._transit.slice_ends_s()):
+                            self._outgoing.answer_when_held(channel, message.request, self._replication.held(change))
+                            return
                         self._transit.publish(
                             channel,
                             message,
                             partial(self._replication.go_on, change),
                             done=partial(self._made, channel, message.request, change),
                             give_up=partial(self._replication.give_up, change),
+                            is_begun=is_begun,
                         )
                 case Replicate() | Buried():
                     self._outgoing.answer_when_held(channel, message.request, self._replication.take(message))

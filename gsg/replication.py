@@ -121,16 +121,20 @@ class Replication:
         sign, facts, places, stamp, begin = change.sign, change.facts, change.places, change.stamp, change.made
         # Of what others have done since the last slice, too.
         behind = self._behind(sign, facts[begin:], places[begin:], stamp) if begin else self._behind(sign, facts, places, stamp)
-        late = {begin + number for number in behind}
+        late = {begin + number for number in behind} if behind else _NONE
         for some, origin in change.origins:
             rest = some if some.start >= begin else range(begin, max(begin, some.stop))
             taken = [number for number in rest if number not in late] if late else rest
             if begin and not rest:
                 continue
-            call = CallFacts(sign, [facts[number] for number in taken], [places[number] for number in taken], stamp, origin)
+            if len(taken) == len(facts):
+                call = CallFacts(sign, facts, places, stamp, origin)
+            else:
+                call = CallFacts(sign, [facts[number] for number in taken], [places[number] for number in taken], stamp, origin)
             changed, made = self._rendezvous.publish_until(ends_s, call)
             change.changed += changed
-            change.unchanged += [taken[number] for number in call.unchanged]
+            if call.unchanged:
+                change.unchanged += [taken[number] for number in call.unchanged]
             if made < len(taken):
                 change.made = taken[made]
                 change.behind.update(number for number in late if number < change.made)
@@ -141,7 +145,8 @@ class Replication:
                 change.behind.update(number for number in late if number < change.made)
                 return False
         change.made = len(facts)
-        change.behind |= late
+        if late:
+            change.behind.update(late)
         return True
 
     def give_up(self, change: Change) -> None:
@@ -484,3 +489,4 @@ def _keys(facts: Sequence[Remains], places: Sequence[bytes]) -> list[Key]:
 
 _BYTE = [bytes((position,)) for position in range(256)]
 _NOTHING: dict[int, bytes] = {}
+_NONE: frozenset[int] = frozenset()

@@ -31,6 +31,8 @@ FACTS_SLICE_S = 0.02
 TURN_S = 0.05
 """How long messages, each of which takes less than a slice, are carried out at a stretch, whichever links brought them, about: one
 read may have thousands. What comes then waits for its slice."""
+LOOK_S = 0.005
+"""A turn of the loop is looked at so long after the last one that was: a stretch may be longer by that."""
 DEFECT = "this peer failed on it; its log says more"
 """What whoever sent a message is told where it brought out a defect of ours."""
 
@@ -103,6 +105,8 @@ class Transit:
         """The end of this turn of the loop, where something was begun in it; :meth:`stop` ends it."""
         self._turn_ends_s = 0.0
         """When nothing more is begun in it."""
+        self._look_s = 0.0
+        """When the next turn is looked at: not each of them, as most are short."""
 
     def hold_back(self, channel: Channel, message: Message) -> bool:
         """Keep a message until what is under way before it is done, if anything is; whether it is.
@@ -122,45 +126,56 @@ class Transit:
         """
         there = flash.places if places is None else places
         passage = Passage(self._rendezvous, flash.publisher, flash.events, there, flash.after, flash.audience)
-        self._begin(
-            channel,
-            _UnderWay(flash, lambda: self._rendezvous.pass_on(passage, SLICE_S), partial(self._passed, flash, done), _nothing),
+        is_begun = self.has_time()
+        if is_begun and self._rendezvous.pass_on(passage, SLICE_S):
+            self._passed(flash, done)
+            return
+        under_way = _UnderWay(
+            flash, lambda: self._rendezvous.pass_on(passage, SLICE_S), partial(self._passed, flash, done), _nothing
         )
+        self._wait(channel, under_way, is_begun=is_begun)
 
     def publish(
-        self, channel: Channel, message: Publish, go_on: Callable[[float], bool], *, done: Done, give_up: Done = _nothing
+        self,
+        channel: Channel,
+        message: Publish,
+        go_on: Callable[[float], bool],
+        *,
+        done: Done,
+        give_up: Done = _nothing,
+        is_begun: bool,
     ) -> None:
-        """Facts have come: they come or go now as far as one slice goes, the rest in turn; then ``done()``.
+        """Facts have come that take longer than a slice (:meth:`slice_ends_s`), or come where there is no time for one
+        (:meth:`has_time`, which is what ``is_begun`` says): they come or go in turn; then ``done()``.
 
-        ``go_on(ends_s)`` makes some of the change until then, and says whether that was all; ``give_up()`` leaves the rest. Raises
-        what the first slice raises, where there is time for it now.
+        ``go_on(ends_s)`` makes some of the change until then, and says whether that was all; ``give_up()`` leaves the rest.
         """
-        clock = self._rendezvous.clock
-        self._begin(channel, _UnderWay(message, lambda: go_on(clock() + FACTS_SLICE_S), done, give_up))
+        self._wait(channel, _UnderWay(message, lambda: go_on(self.slice_ends_s()), done, give_up), is_begun=is_begun)
 
-    def _begin(self, channel: Channel, under_way: _UnderWay) -> None:
-        has_time = self._has_time()
-        if has_time and under_way.go_on():
-            under_way.done()
-            return
+    def slice_ends_s(self) -> float:
+        """When a slice of facts that begins now is over."""
+        return self._rendezvous.clock() + FACTS_SLICE_S
+
+    def _wait(self, channel: Channel, under_way: _UnderWay, *, is_begun: bool) -> None:
         link = self._links.get(channel)
         if link is None:
             link = self._links[channel] = _Link(channel, under_way, self._room)
         else:
             link.under_way = under_way
-        if not has_time:
+        if not is_begun:
             link.pause_reading()
         if self._due is None:
             self._due = asyncio.get_running_loop().call_soon(self._go_on)
 
-    def _has_time(self) -> bool:
+    def has_time(self) -> bool:
         """Whether one more message may be begun in this turn of the loop."""
-        loop = asyncio.get_running_loop()
-        if self._turn is None:
-            self._turn = loop.call_soon(self._turn_over)
-            self._turn_ends_s = loop.time() + TURN_S
-            return True
-        return loop.time() < self._turn_ends_s
+        now_s = self._rendezvous.clock()
+        if self._turn is not None:
+            return now_s < self._turn_ends_s
+        if now_s >= self._look_s:
+            self._turn = asyncio.get_running_loop().call_soon(self._turn_over)
+            self._turn_ends_s, self._look_s = now_s + TURN_S, now_s + LOOK_S
+        return True
 
     def _turn_over(self) -> None:
         self._turn = None

@@ -255,6 +255,7 @@ async def test_of_many_short_messages_some_are_carried_out_in_a_turn_and_links_g
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("gsg.transit.TURN_S", -1.0)
+    monkeypatch.setattr("gsg.transit.LOOK_S", 0.0)
     served, flood, other = Served(1), Line("flood"), Line("other")
 
     for request in range(1, 6):
@@ -270,6 +271,7 @@ async def test_of_many_short_messages_some_are_carried_out_in_a_turn_and_links_g
 @pytest.mark.usefixtures("_one_test_a_slice")
 async def test_link_is_read_on_while_a_message_of_it_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gsg.transit.TURN_S", -1.0)
+    monkeypatch.setattr("gsg.transit.LOOK_S", 0.0)
     served, flood = Served(1), Line("flood")
 
     served.flash(flood, 1, 1)
