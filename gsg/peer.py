@@ -284,6 +284,8 @@ class Peer:
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         # Subscriptions end first, so that no rows come of what leaving does; only a peer in order leaves the network in order.
         self._subscriptions.end()
+        # Where all peers of a network are stopped, each would tell of the others.
+        self._holders.stop()
         try:
             if self._open and kind is None:
                 await self._handover.leave()
