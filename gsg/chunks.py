@@ -8,6 +8,7 @@ statement. A :class:`Cut` is given bytes as they come, and says where the units 
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -23,7 +24,7 @@ _HEAD_SHOWN = 4_096
 """Bytes of a line that are kept for messages about what follows them on it."""
 
 
-class Cut:
+class Cut(ABC):
     """Finds where units end. It goes on where it stopped: a unit of many pieces is not looked at again with each."""
 
     def __init__(self) -> None:
@@ -39,8 +40,9 @@ class Cut:
         self.at -= end
         return found
 
+    @abstractmethod
     def _found(self, text: bytes | bytearray, last: bool) -> list[int]:
-        raise NotImplementedError
+        """As :meth:`ends`, without what the end of the text ends."""
 
 
 @dataclass(frozen=True, slots=True)
