@@ -69,8 +69,8 @@ soak: $(STAMP) ## random queries and histories, 10,000 runs of peers in trouble 
 	$(BIN)/python tests/harness/real_trial.py
 	$(BIN)/python tests/pedro_compat/pedro_soak.py
 	$(BIN)/python -m pytest --hypothesis-profile=soak tests/rete/test_equivalence.py tests/rete/test_algebra_equivalence.py \
-		tests/rete/test_derivation.py tests/rete/test_refusal.py tests/rete/test_parameters.py \
-		tests/gsg/languages/test_skeletons.py tests/gsg/languages/test_script_queries.py
+		tests/rete/explain/test_derivation.py tests/rete/explain/test_refusal.py tests/rete/compile/test_parameters.py \
+		tests/gsg/languages/parse_cache/test_skeletons.py tests/gsg/languages/script/test_script_queries.py
 	$(BIN)/python -m benchmarks.films --peers 8
 	$(BIN)/python tests/simulations/simulations_soak.py --every 4
 	$(BIN)/python -m benchmarks.prediction --every 4

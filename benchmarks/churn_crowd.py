@@ -19,9 +19,9 @@ import click
 import gsg
 from dht import distance
 from gsg import LiveSubscription, Row, Symbol
-from gsg.explanations import HeldKey
-from gsg.features import Key, key
-from gsg.model import Tuple
+from gsg.explain.explanations import HeldKey
+from gsg.tuples.features import Key, key
+from gsg.tuples.terms import Tuple
 
 HOLDERS = 3
 RIGHT, P99_S, BACK_S = 0.99, 1.0, 30.0

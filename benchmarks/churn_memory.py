@@ -8,10 +8,10 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 from benchmarks.churn_crowd import Crowd, Member, Tally, all_of_a_kind, facts, queries
-from dht import simnet
+from dht.simnet import net as simnet
 from gsg import LiveSubscription, Peer
-from gsg.explanations import HeldKey
-from gsg.features import Key
+from gsg.explain.explanations import HeldKey
+from gsg.tuples.features import Key
 
 PORT = 7400
 JOINING = 8
@@ -40,7 +40,7 @@ class InMemory:
         return await self.peer.subscribe(text)
 
     async def keys(self, keys: Sequence[Key], *, find: bool = False) -> list[HeldKey]:
-        """As :meth:`gsg.inspection.Inspection.keys`."""
+        """As :meth:`gsg.monitoring.inspection.Inspection.keys`."""
         return await self.peer.inside.keys(keys, find=find)
 
 

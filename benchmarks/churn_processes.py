@@ -13,7 +13,7 @@ from random import Random
 
 import gsg
 from benchmarks.churn_crowd import BACK_S, Crowd, Member, Tally, all_of_a_kind, disturb, facts, queries
-from gsg.processes import PeerProcess, start
+from gsg.cli.processes import PeerProcess, start
 
 STARTING = 4
 """Processes that start at once."""

@@ -23,7 +23,7 @@ from websockets.asyncio.client import ClientConnection, connect
 
 import gsg
 from benchmarks.machine import Stolen, machine
-from gsg.processes import peers
+from gsg.cli.processes import peers
 
 WANTED_MS = 200
 AFTER_S = 1.0

@@ -24,10 +24,10 @@ import pyoxigraph
 import gsg
 from benchmarks.machine import machine
 from benchmarks.shared import FILM_DATA
-from gsg.files import load
+from gsg.cli.processes import PeerProcess, peers
 from gsg.http.protocol import Report
-from gsg.model import Tuple, n3
-from gsg.processes import PeerProcess, peers
+from gsg.languages.files import load
+from gsg.tuples.terms import Tuple, n3
 
 MOVIES = "http://www.taotesting.com/movies.rdf#"
 RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"

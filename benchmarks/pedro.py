@@ -23,8 +23,8 @@ from statistics import median
 from benchmarks.machine import machine
 from benchmarks.pedro_bare import ORIGINAL_SHARE
 from benchmarks.pedro_wire import Wire, WrongDelivery, dial, pump, read_line, resident_bytes, round_trips
-from gsg.holders import UNSURE_S
-from gsg.processes import PeerProcess, peers
+from gsg.cli.processes import PeerProcess, peers
+from gsg.placement.holders import UNSURE_S
 
 RUNS = 5
 PEERS = 4

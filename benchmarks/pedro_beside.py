@@ -20,7 +20,7 @@ from statistics import median, quantiles
 
 from benchmarks.machine import machine
 from benchmarks.pedro_wire import Wire, pump, read_line
-from gsg.processes import peers
+from gsg.cli.processes import peers
 
 WANTED_MS = 100
 LINES = 500

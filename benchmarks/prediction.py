@@ -19,14 +19,14 @@ from pathlib import Path
 import gsg
 from benchmarks.machine import machine
 from benchmarks.shared import FILM_DATA
-from gsg.model import Tuple, n3
-from gsg.placement import REPLICAS
-from gsg.processes import peers
-from simulations.balance import in_one_thread, run
-from simulations.reading import read
-from simulations.strategies import parse
-from simulations.traces import read_trace
-from simulations.workload import COMMON_MIX
+from gsg.cli.processes import peers
+from gsg.placement.rules import REPLICAS
+from gsg.tuples.terms import Tuple, n3
+from simulations.load_balance.balance import in_one_thread, run
+from simulations.load_balance.strategies import parse
+from simulations.workload.files import read
+from simulations.workload.traces import read_trace
+from simulations.workload.workload import COMMON_MIX
 
 PEERS = 16
 SUBSCRIPTIONS = 500

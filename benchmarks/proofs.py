@@ -19,7 +19,7 @@ import click
 
 from benchmarks.machine import machine
 from dht import Contact, Identity, Link, Links, Membership
-from dht.seals import Seals
+from dht.datagrams.sealed_datagrams import Seals
 
 BODY = bytes(200)
 PAYLOAD = bytes(100)

@@ -30,12 +30,12 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.machine import machine
-from simulations.balance import Counter, in_one_thread, on_spark
-from simulations.plan import Plan, make_plan, peer_ids
-from simulations.spark import session
-from simulations.strategies import parse
-from simulations.tally import Loads
-from simulations.workload import COMMON_MIX, Synthetic
+from simulations.engine.spark import session
+from simulations.load_balance.balance import Counter, in_one_thread, on_spark
+from simulations.load_balance.counted_loads import Loads
+from simulations.load_balance.plan import Plan, make_plan, peer_ids
+from simulations.load_balance.strategies import parse
+from simulations.workload.workload import COMMON_MIX, Synthetic
 
 SUBSCRIPTIONS = 200_000
 STRATEGIES = ("rarest", "hot-split-10+demand", "composite")

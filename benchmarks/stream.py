@@ -31,9 +31,9 @@ from typing import Any
 import gsg
 from benchmarks.machine import Stolen, machine
 from benchmarks.pedro_wire import resident_bytes
-from gsg.features import HOME, key
-from gsg.holders import UNSURE_S
-from gsg.processes import peers
+from gsg.cli.processes import peers
+from gsg.placement.holders import UNSURE_S
+from gsg.tuples.features import HOME, key
 
 RUNS = 5
 TURNS = 15

@@ -9,7 +9,7 @@ import asyncio
 import sys
 
 import dht
-from dht.frames import frame
+from dht.links.frames import frame
 
 
 class Relay(asyncio.Protocol):

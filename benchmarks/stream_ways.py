@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import gsg
 from dht import Framer
-from dht.frames import frame
+from dht.links.frames import frame
 
 if TYPE_CHECKING:
-    from gsg.live import LiveSubscription
+    from gsg.subscriptions.live import LiveSubscription
 
 MESSAGE_BYTES = 100
 READ = 1_000

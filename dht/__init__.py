@@ -22,8 +22,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .blocks import PER_BLOCK
-from .contacts import Contact, contact_from
+from .datagrams.address_blocks import PER_BLOCK
 from .errors import (
     AddressInUse,
     BadAnswer,
@@ -48,20 +47,21 @@ from .errors import (
     RemoteError,
     WrongPeer,
 )
-from .frames import MAX_FRAME_BYTES, Framer, frame
-from .identity import ID_BITS, ID_BYTES, PeerId, common_prefix_length, distance, random_id
-from .liveness import PeerDied, PeerReturned
-from .lookup import Found, K, Lookup, Send
-from .membership import Membership, Refusal, allowed_from, check_secret
-from .neighbourhood import NEIGHBOURS, NeighbourhoodChanged
-from .regions import Regions
+from .identity.contacts import Contact, contact_from
+from .identity.ids import ID_BITS, ID_BYTES, PeerId, common_prefix_length, distance, random_id
+from .identity.membership import Membership, Refusal, allowed_from, check_secret
+from .links.frames import MAX_FRAME_BYTES, Framer, frame
+from .liveness.neighbourhood import NEIGHBOURS, NeighbourhoodChanged
+from .liveness.swim import PeerDied, PeerReturned
+from .overlay.lookup import Found, K, Lookup, Send
+from .overlay.owner_cache import Regions
 
 if TYPE_CHECKING:
-    from .endpoint import Endpoint
-    from .keys import Identity
-    from .link import Link, LinkState
-    from .links import Links
-    from .overlay import Overlay, OverlayEvent
+    from .identity.key_pair import Identity
+    from .links.endpoint import Endpoint
+    from .links.link import Link, LinkState
+    from .links.links import Links
+    from .overlay.overlay import Overlay, OverlayEvent
 
 __all__ = [
     "ID_BITS",
@@ -123,21 +123,19 @@ __all__ = [
 # Imported when first used: who decides by ids and contacts alone, as tasks of the simulation do, has neither kademlia nor
 # cryptography on its machine.
 _HOMES = {
-    "Endpoint": "endpoint",
-    "Identity": "keys",
-    "Link": "link",
-    "LinkState": "link",
-    "Links": "links",
-    "Overlay": "overlay",
-    "OverlayEvent": "overlay",
+    "Endpoint": "links.endpoint",
+    "Identity": "identity.key_pair",
+    "Link": "links.link",
+    "LinkState": "links.link",
+    "Links": "links.links",
+    "Overlay": "overlay.overlay",
+    "OverlayEvent": "overlay.overlay",
 }
 
 
-def __getattr__(name: str) -> Any:  # Any: whichever of these names, or of their modules, is asked for
+def __getattr__(name: str) -> Any:  # Any: whichever of these names is asked for
     from importlib import import_module
 
-    if name in _HOMES.values():
-        return import_module(f".{name}", __name__)
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'dht' has no attribute {name!r}")

@@ -34,7 +34,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from .membership import Refusal
+    from .identity.membership import Refusal
 
 Address: TypeAlias = tuple[str, int]
 """A host (name or IP literal) and a port."""

@@ -15,11 +15,11 @@ from pathlib import Path
 from auction import LOT, bid, sell
 
 import gsg
+from gsg.cli.processes import PeerProcess, peers
 from gsg.cli.tables import PEERS_LEGEND, console, peers_table, print_table
-from gsg.client import Client
+from gsg.http.client import Client
 from gsg.http.protocol import Report
-from gsg.processes import PeerProcess, peers
-from pedro_compat.client import AsyncClient
+from pedro_compat.client.client import AsyncClient
 
 FILMS = Path(__file__).parent / "films.nt"
 PATIENCE_S = 10.0
@@ -151,7 +151,7 @@ def _templates(report: Report) -> int:
     return sum(peer.templates for peer in report.peers)
 
 
-def _films_by_spielberg(tuples: list[gsg.model.Tuple]) -> int:
+def _films_by_spielberg(tuples: list[gsg.tuples.terms.Tuple]) -> int:
     return sum(str(items[1]) == FILM + "directedBy" and str(items[2]) == PEOPLE + "Steven_Spielberg" for items in tuples)
 
 

@@ -32,15 +32,15 @@ from .errors import (
 )
 
 if TYPE_CHECKING:
-    from .client import Client, connect
-    from .files import load
-    from .live import LiveSubscription
-    from .model import IRI, BlankNode, Literal, Symbol, n3
+    from .http.client import Client, connect
+    from .languages.files import load
+    from .languages.rows import Row, Sign
     from .network import Network
     from .peer import Peer
-    from .rows import Row, Sign
     from .space import Space
-    from .subscription import Subscription
+    from .subscriptions.live import LiveSubscription
+    from .subscriptions.subscription import Subscription
+    from .tuples.terms import IRI, BlankNode, Literal, Symbol, n3
 
 __version__ = "0.1.0"
 
@@ -81,21 +81,21 @@ __all__ = [
 
 # Imported when first used: the command's --help, and a program that only embeds a space, do not wait for the rest.
 _HOMES = {
-    "IRI": "model",
-    "BlankNode": "model",
-    "Client": "client",
-    "Literal": "model",
-    "LiveSubscription": "live",
+    "IRI": "tuples.terms",
+    "BlankNode": "tuples.terms",
+    "Client": "http.client",
+    "Literal": "tuples.terms",
+    "LiveSubscription": "subscriptions.live",
     "Network": "network",
     "Peer": "peer",
-    "Row": "rows",
-    "Sign": "rows",
+    "Row": "languages.rows",
+    "Sign": "languages.rows",
     "Space": "space",
-    "Subscription": "subscription",
-    "Symbol": "model",
-    "connect": "client",
-    "load": "files",
-    "n3": "model",
+    "Subscription": "subscriptions.subscription",
+    "Symbol": "tuples.terms",
+    "connect": "http.client",
+    "load": "languages.files",
+    "n3": "tuples.terms",
 }
 
 

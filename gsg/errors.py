@@ -15,7 +15,7 @@
     └── RemoteError         another peer or the network failed
         ├── Stale               a subscription's rows may be out of date: it goes on
         ├── PeerUnreachable     nobody answers at that address
-        │   ├── LinkBroke           a link broke, which says nothing of the peer (in gsg.exchange, as the next two)
+        │   ├── LinkBroke           a link broke, which says nothing of the peer (in gsg.wire.exchange, as the next two)
         │   ├── DialBroke           the peer's host answers, and connections there break
         │   └── Leaving             the peer is about to stop
         ├── Elsewhere           another peer is responsible for this by now: has its contact

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import dht
 
 from .errors import BadNetwork
-from .messages import Count
-from .texts import MARK
+from .languages.files.encoding import MARK
+from .wire.messages import Count
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,12 @@
 """A peer: what happens to one published tuple, top to bottom.
 
-1. A user calls :meth:`Peer.insert`; the tuple is checked (:mod:`gsg.model`) and its features are computed (:mod:`gsg.features`).
+1. A user calls :meth:`Peer.insert`; the tuple is checked and its features are computed (gsg/tuples/).
 2. The publisher finds the holder of each feature's key and sends each holder one message with all of its tuples
-   (:mod:`gsg.publisher`, :mod:`gsg.holders`, :mod:`gsg.exchange`).
+   (gsg/publisher/publisher.py, gsg/placement/holders.py, gsg/wire/exchange.py).
 3. At the holder, the rendezvous enters it under the key, finds the templates that match and adds it to the feeds of their
-   subscribers (:mod:`gsg.rendezvous`).
+   subscribers (gsg/rendezvous/rendezvous.py).
 4. At a subscriber's peer the feed updates its alpha memory, the Rete network joins, and rows come out as signed differences
-   (:mod:`gsg.subscriber`, :mod:`rete`).
-
-This module is the shell around those: it owns the sockets and the tasks, and hands messages to whom they concern.
+   (gsg/subscriptions/subscriber.py, rete/network.py). This module is the shell around those: it owns sockets and tasks.
 """
 
 from __future__ import annotations
@@ -23,48 +21,48 @@ from types import TracebackType
 from typing import Self
 
 import dht
-from dht.incarnations import LIVES_APART
+from dht.liveness.incarnations import LIVES_APART
 
-from .addresses import address_of, addresses_of, host_of_this_machine
-from .anchors import rule_of
-from .audiences import audience_of
 from .background import logging_failure
-from .backlog import LIMIT, Overflow, overflow_of
-from .caller import Caller
+from .churn.handover import Handover
+from .churn.heartbeats import Heartbeats
+from .churn.pauses import Pauses
+from .dispatch import Reception
 from .errors import BadData, DoorClosed, PeerUnreachable, RemoteError
-from .exchange import Channel, Exchange, show
-from .features import Template
-from .handover import Handover
-from .heartbeats import Heartbeats
-from .holders import Holders
-from .inspection import Inspection
-from .interests import Interests, Told
-from .keeping import Keeping, Unkept
+from .feeds.alpha_memories import Memory, OnEvent
 from .languages import Delete, Insert, Notify, parse_script, read_query
-from .live import LiveSubscription
-from .memories import Memory, OnEvent
-from .messages import AskStatus, PeerStatus, Test
-from .model import Tuple
-from .nearby import Nearby
+from .languages.query import MAX_TOKENS, Query
+from .local_events import Nearby
+from .monitoring.inspection import Inspection
+from .monitoring.status import Counters, Status
+from .monitoring.tracing import Tracing, Untraced
 from .network import EVERYBODY, Network, counts_of_refused
-from .outgoing import Outgoing
-from .passages import Passage
-from .pauses import Pauses
-from .placement import Anchor
-from .predicates import compile_test
-from .publisher import Publisher
-from .query import MAX_TOKENS, Query
+from .placement.anchors import rule_of
+from .placement.holders import Holders
+from .placement.rules import Anchor
+from .publisher.caller import Caller
+from .publisher.publisher import Publisher
+from .publisher.quenching import Interests, Told
 from .quotas import Quotas
-from .reception import Reception
-from .rendezvous import Rendezvous
-from .repair import Repair
-from .replication import Replication
-from .status import Counters, Status
-from .subscriber import Subscriber
-from .subscription import Callback
-from .subscriptions import Asked, Subscriptions
-from .traced import Tracing, Untraced
-from .versions import Versions
+from .rendezvous.delivery import Outgoing
+from .rendezvous.matching import Passage
+from .rendezvous.predicates import compile_test
+from .rendezvous.rendezvous import Rendezvous
+from .replication.anti_entropy import Repair
+from .replication.changes import Replication
+from .storage.clock import Versions
+from .storage.disk.group_commit import Keeping, Unkept
+from .subscriptions.backlog import LIMIT, Overflow, overflow_of
+from .subscriptions.live import LiveSubscription
+from .subscriptions.registry import Asked, Subscriptions
+from .subscriptions.subscriber import Subscriber
+from .subscriptions.subscription import Callback
+from .tuples.audiences import audience_of
+from .tuples.features import Template
+from .tuples.terms import Tuple
+from .wire.addresses import address_of, addresses_of, host_of_this_machine
+from .wire.exchange import Channel, Exchange, show
+from .wire.messages import AskStatus, PeerStatus, Test
 
 log = logging.getLogger(__name__)
 
@@ -78,7 +76,7 @@ class Peer:
     ``listen`` is the address for other peers (TCP and UDP on one port, 0 takes a free one), ``join`` the addresses of peers to
     enter the overlay by: pairs, or text such as ``127.0.0.1:8471``, else LocalError. Entering raises DoorClosed when the port is
     taken, PeerUnreachable when nobody to join answers. ``trace`` is a folder for a record of what comes here, which needs the
-    extra ``sim``; ``anchor`` the rule by which anchors are chosen: rarest, predicate or random (gsg/placement.py).
+    extra ``sim``; ``anchor`` the rule by which anchors are chosen: rarest, predicate or random (gsg/placement/rules.py).
     ``data`` is the directory in which its id, its facts and the addresses of other peers are kept; without it, nothing outlives the
     peer. Entering raises BadData for a directory that cannot be used. ``identity`` proves who the peer is, drawn where none is
     given or kept; ``network`` says whom it talks with, and raises BadNetwork on entering. ``quotas`` are those of other peers and
@@ -364,9 +362,10 @@ class Peer:
     ) -> LiveSubscription:
         """A standing query; returns when its first answer is complete. Its rows come first, as ``+`` differences.
 
-        ``overflow`` says what happens when ``limit`` differences are unread: resync, drop_oldest or error (gsg/backlog.py).
-        It may hold ``max_tokens``, its rows included; beyond, it ends with TooManyTokens. ``client`` says for whom it is.
-        Raises BadText or BadQuery for a query that cannot be, Unsupported for an unknown language, PeerUnreachable for silence.
+        ``overflow`` says what happens when ``limit`` differences are unread: resync, drop_oldest or error
+        (gsg/subscriptions/backlog.py). It may hold ``max_tokens``, its rows included; beyond, it ends with TooManyTokens.
+        ``client`` says for whom it is. Raises BadText or BadQuery for a query that cannot be, Unsupported for an unknown language,
+        PeerUnreachable for silence.
         """
         asked = Asked(await read_query(text, language), text, language, client, max_tokens, overflow_of(overflow))
         self._opened()
@@ -437,7 +436,7 @@ class Peer:
         exclusive: bool = False,
         note: int = 0,
     ) -> Memory:
-        """Hear of events that match a template and pass its test; see :meth:`gsg.subscriber.Subscriber.listen`."""
+        """Hear of events that match a template and pass its test; see :meth:`gsg.subscriptions.subscriber.Subscriber.listen`."""
         self._opened()
         return await self._subscriber.listen(template, on_event, anchor=anchor, test=test, exclusive=exclusive, note=note)
 

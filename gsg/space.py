@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 import rete
 
-from . import model
-from .backlog import LIMIT, Overflow, check_limit, overflow_of
 from .errors import DoorClosed, Unsupported
 from .languages import Delete, Insert, Notify, parse_query, parse_script
-from .model import Tuple
-from .query import MAX_TOKENS, Entrance, Query, alphas, check_max_tokens, too_many_tokens
-from .store import FactStore
-from .subscription import Callback, Subscription
-from .windows import FullWindows, looks_at, windowed
+from .languages.query import MAX_TOKENS, Entrance, Query, alphas, check_max_tokens, too_many_tokens
+from .storage.facts_by_template import FactStore
+from .subscriptions.backlog import LIMIT, Overflow, check_limit, overflow_of
+from .subscriptions.subscription import Callback, Subscription
+from .subscriptions.windows import FullWindows, looks_at, windowed
+from .tuples import terms as model
+from .tuples.terms import Tuple
 
 CLOSED_BEFORE_DROP = 100
 """Subscriptions that close before the store's indexes are dropped, when no more are left than when those were built. To build them
@@ -28,7 +28,7 @@ anew takes as long as to insert some of the facts again; the many that have come
 if TYPE_CHECKING:
     import networkx
 
-    from .explanations import Plan
+    from .explain.explanations import Plan
 
 
 class Space:
@@ -119,16 +119,16 @@ class Space:
         """A standing query. Rows that hold already come first, as ``+`` differences.
 
         ``callback(sign, row)`` is called for each difference; without it they are kept for iteration, at most ``limit``;
-        ``overflow`` says what happens then (:mod:`gsg.backlog`). It may hold ``max_tokens``, rows of its answer included; beyond,
-        it ends alone: reading it then raises TooManyTokens. Raises BadText or BadQuery for a query that cannot be, TooManyTokens
-        for one that would hold too much at once, Unsupported for an unknown language.
+        ``overflow`` says what happens then (:mod:`gsg.subscriptions.backlog`). It may hold ``max_tokens``, rows of its answer
+        included; beyond, it ends alone: reading it then raises TooManyTokens. Raises BadText or BadQuery for a query that cannot
+        be, TooManyTokens for one that would hold too much at once, Unsupported for an unknown language.
         """
         query = parse_query(text, language)
         return self._subscribe(query, callback, check_limit(limit), check_max_tokens(max_tokens), overflow_of(overflow))
 
     def explain(self, text: str, language: str = "gsg") -> Plan:
         """How a query would be answered now: its joins in order, with their numbers of facts. Raises like :meth:`subscribe`."""
-        from .explaining import explain_plan
+        from .explain.explain import explain_plan
 
         store = self._opened()
         query = parse_query(text, language)

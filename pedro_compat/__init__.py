@@ -15,22 +15,22 @@ What goes beyond Pedro is in `extensions.py`, `arrivals.py`, `hearing.py` and `t
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .commands import P2P, Bad, Command, Deregister, Notify, Register, Subscribe, Unsubscribe, decode
-from .covers import CoverTest, Subscription, compile_subscription, compile_test, template
 from .dialect import DIALECTS, PAPER, V1_14, Dialect
+from .door.commands import P2P, Bad, Command, Deregister, Notify, Register, Subscribe, Unsubscribe, decode
+from .door.extensions import Options
+from .door.session import Session, acknowledgement, delivery
 from .errors import BadLine, BadSubscription
-from .extensions import Options
+from .goals.covers import CoverTest, Subscription, compile_subscription, compile_test, template
 from .handshake import FAILED, OK, FirstLine, Handshakes, information
 from .lines import LineReader
-from .session import Session, acknowledgement, delivery
-from .syntax import parse
-from .tuples import from_tuple, to_tuple
-from .writing import write
+from .terms.syntax import parse
+from .terms.tuples import from_tuple, to_tuple
+from .terms.writing import write
 
 if TYPE_CHECKING:
-    from .blocking import Client
-    from .client import AsyncClient
-    from .door import PedroDoor
+    from .client.blocking import Client
+    from .client.client import AsyncClient
+    from .door.door import PedroDoor
 
 __all__ = [
     "DIALECTS",
@@ -73,7 +73,7 @@ __all__ = [
 ]
 
 # What opens sockets needs asyncio, and the door a peer; the rest does not.
-_HOMES = {"AsyncClient": "client", "Client": "blocking", "PedroDoor": "door"}
+_HOMES = {"AsyncClient": "client.client", "Client": "client.blocking", "PedroDoor": "door.door"}
 
 
 def __getattr__(name: str) -> Any:  # Any: whichever of the two is asked for

@@ -1,10 +1,10 @@
-"""What a door counts for whoever runs the peer (:mod:`gsg.status`): everything that it refused, gave up or cut off."""
+"""What a door counts for whoever runs the peer (:mod:`gsg.monitoring.status`): everything that it refused, gave up or cut off."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
-from gsg.messages import Count
+from gsg.wire.messages import Count
 
 from .failures import Failures
 

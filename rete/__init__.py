@@ -10,8 +10,8 @@ and the network as a graph), plan.py, derivation.py and refusal.py (why a soluti
 """
 
 from .alpha import TemplateTable
-from .bound import bound, can_share, conditions_of, replaced
 from .chain import AnyTemplate, chain_of
+from .compile.substitution import bound, can_share, conditions_of, replaced
 from .conditions import (
     MAX_CONDITIONS,
     MAX_WINDOW_BYTES,
@@ -27,8 +27,8 @@ from .conditions import (
     Window,
 )
 from .errors import BadQuery, ReteError, TooManySteps, TooManyTokens
-from .join import UNLIMITED
 from .network import Network
+from .operators.join import UNLIMITED
 from .production import Production
 
 __all__ = [

@@ -1,7 +1,7 @@
 """What a standing query can say, as data: a tree of operators over conditions (SPARQL 1.1 Query Language, section 18).
 
 Solutions bind names to constants; a name may be unbound, which is ``None`` wherever solutions are tuples. Solutions form a bag.
-The tree says nothing of how it is kept right: :mod:`rete.build` makes a network of nodes from it, one kind of node for each
+The tree says nothing of how it is kept right: :mod:`rete.compile.build` makes a network of nodes from it, one kind of node for each
 operator.
 
 Constants, and what is computed from them, are opaque: a test or a computation is an object that hashes by value (so that equal

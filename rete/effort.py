@@ -4,7 +4,7 @@ A step is a token or fact that a node looks at for another one, whether anything
 throws away holds nothing, and costs as much as one that keeps them. Where something is computed of each pair, a pair is more steps:
 a test says how many (:func:`rete.algebra.steps_of`), so that a step takes about as long whatever the query is.
 Nodes count the steps of loops over more than a few (what they have to look at besides is a few times what they hold, which
-:mod:`rete.meter` bounds). A query may make
+:mod:`rete.token_cap` bounds). A query may make
 
     STEPS_PER_TOKEN for each token that it may hold, LEAST at least, and STEPS_EACH more for each token and row that comes or goes
 
@@ -12,8 +12,8 @@ and for its first answer as many more for each fact that it looks at, or what it
 whatever grows with what there is or changes is allowed, and what grows with the product of two such things is so up to its cap.
 A query that needs more ends alone, like one that holds too much: at once, in the middle of the fact.
 
-Steps of replaying (:meth:`rete.join.Node.replay`) are counted for whoever reads, those of changes by the nodes that make them, as
-these may be of several queries.
+Steps of replaying (:meth:`rete.operators.join.Node.replay`) are counted for whoever reads, those of changes by the nodes that make
+them, as these may be of several queries.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from .errors import TooManySteps
-from .join import Node, Stopped
+from .operators.join import Node, Stopped
 
 if TYPE_CHECKING:
-    from .meter import Meter
     from .production import ChainEnd
+    from .token_cap import Meter
 
 STEPS_PER_TOKEN = 2
 """Steps for each token that a query may hold: with the default cap two million, about a second."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .join import Node
+    from .operators.join import Node
 
 
 class ReteError(Exception):

@@ -2,7 +2,7 @@
 
 Views only: nothing here changes a network, and nothing of it is on the way of a fact. Memory is accounted per query: nodes that
 several queries share are charged to each of them in full, and beside that stands what is its own, which ending it would give
-back. Queries of one template share one network (:mod:`rete.parameters`); the own part of each is an equal share of it.
+back. Queries of one template share one network (:mod:`rete.compile.parameters`); the own part of each is an equal share of it.
 
 Bytes are estimates: entries of dicts at their usual filling, tuples of references, no constants and no facts, which belong to the
 owner of the network.
@@ -17,13 +17,13 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from .alpha import WindowMemory
+from .compile.parameters import Dispatch, Instance, Parameters
 from .index import Index
-from .join import Join, Node
-from .meter import above, ends_below
-from .negation import Demand
 from .network import Network
-from .parameters import Dispatch, Instance, Parameters
+from .operators.join import Join, Node
+from .operators.negation import Demand
 from .production import ChainEnd, Production
+from .token_cap import above, ends_below
 
 if TYPE_CHECKING:
     import networkx

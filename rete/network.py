@@ -4,7 +4,8 @@ What happens to one fact, in three stages:
 
 1. the alpha network names the alpha memories whose templates it matches (:mod:`rete.alpha`);
 2. every index of those memories is updated, then the joins that wait for the fact's key are activated, deepest level first, and
-   tokens run down through joins, negations and other operators (:mod:`rete.join`, :mod:`rete.negation`, :mod:`rete.operator`);
+   tokens run down through joins, negations and other operators (:mod:`rete.operators.join`, :mod:`rete.operators.negation`,
+   :mod:`rete.operators.operator`);
 3. productions that were reached hand the net difference of the whole transaction to their listeners (:mod:`rete.production`).
 
 The network does not store facts: whoever owns it does, and is asked by ``facts_of`` when a late query needs those that match a
@@ -30,20 +31,20 @@ from typing import TypeAlias
 from .algebra import Algebra, of_group
 from .alpha import AlphaMemories, AlphaMemory, WindowMemory
 from .bag import Bag
-from .bound import bound, can_share, conditions_of
-from .build import Builder
 from .chain import Chain, Estimate, chain_of
+from .compile.build import Builder
+from .compile.parameters import Instance, Parameters
+from .compile.scope import parameters
+from .compile.substitution import bound, can_share, conditions_of
+from .compile.wiring import FactsOf, Wiring
 from .conditions import AlphaSpec, Group, Parameter
 from .errors import BadQuery, TooManyTokens
 from .index import Fact, Token, enter
-from .join import MUTED, UNLIMITED, Node, Root, Stopped
-from .meter import Meter, above
-from .operator import places_of
-from .parameters import Instance, Parameters
+from .last_condition import straight_rows
+from .operators.join import MUTED, UNLIMITED, Node, Root, Stopped
+from .operators.operator import places_of
 from .production import ChainEnd, Collector, Listener, Production, Row
-from .scope import parameters
-from .straight import straight_rows
-from .wiring import FactsOf, Wiring
+from .token_cap import Meter, above
 
 MANY_WAIT = 256
 """Tokens that wait for one fact from which on they are counted as steps, each of its join. To count fewer takes longer than they
@@ -163,7 +164,7 @@ class Network:
         """Add a query that is a template with these constants in the places of its :class:`rete.Parameter` 0, 1, and so on; returns
         it and the rows that hold already.
 
-        Queries that are equal but for their arguments share one network (:mod:`rete.parameters`).
+        Queries that are equal but for their arguments share one network (:mod:`rete.compile.parameters`).
         Raises BadQuery and TooManyTokens like the others, BadQuery when a parameter has no argument.
         """
         key = (tree, tuple(select), len(arguments))

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeAlias
 
 from .index import Token
-from .join import MUTED, UNLIMITED, Stopped
-from .operator import Places, columns
+from .operators.join import MUTED, UNLIMITED, Stopped
+from .operators.operator import Places, columns
 
 if TYPE_CHECKING:
-    from .join import Node
+    from .operators.join import Node
 
 Row: TypeAlias = Token
 """The values of the selected variables, in the order selected."""
@@ -28,7 +28,7 @@ class Collector(ABC):
         self.count = 0
         """How many rows the answer has."""
         self.limit = UNLIMITED
-        """How many it may have before the meter is asked (:mod:`rete.meter`)."""
+        """How many it may have before the meter is asked (:mod:`rete.token_cap`)."""
         self.pending: dict[Row, int] | None = None
         """Differences not taken yet; None where there is none. One that cancels stays as zero until it is taken: a collector is
         marked dirty once."""

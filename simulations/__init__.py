@@ -1,6 +1,6 @@
 """The data pipeline: what large overlays would do, simulated on Spark with the decisions that peers take.
 
-What it is: numpy kernels over columns of constants that agree exactly with gsg/placement.py, run in chunks on Spark or in one
+What it is: numpy kernels over columns of constants that agree exactly with gsg/placement/rules.py, run in chunks on Spark or in one
 thread. What it is not: a simulation of the wire; messages are counted, not sent. Nothing imports it but ``gsg simulate``.
 
 Open next: workload.py (what is published), strategies.py (where it goes, by name), plan.py and tally.py (what that makes of the

@@ -85,7 +85,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    from simulations.spark import session
+    from simulations.engine.spark import session
 
     started = session("tests", master="local[2]", partitions=2)
     yield started

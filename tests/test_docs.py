@@ -25,10 +25,10 @@ import click
 import pytest
 
 from gsg.cli import main as gsg_command
+from gsg.cli.processes import PeerProcess, peers
 from gsg.errors import BadText
 from gsg.languages import parse_query
 from gsg.languages.script import parse
-from gsg.processes import PeerProcess, peers
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [path for pattern in ("*.md", "docs/*.md", "examples/*.md", "benchmarks/*.md") for path in sorted(ROOT.glob(pattern))]

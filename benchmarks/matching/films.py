@@ -22,7 +22,7 @@ import pyoxigraph
 
 import gsg
 from benchmarks.shared import FILM_DATA
-from gsg.model import Tuple, n3
+from gsg.tuples.terms import Tuple, n3
 
 from .figures import Times, each_timed, tune_collector
 from .memory import Weights, weigh_these

@@ -16,7 +16,7 @@ import click
 import gsg
 
 from .groups import LazyGroup
-from .saying import escape_what_is_lacking, say
+from .messages import escape_what_is_lacking, say
 
 
 class _Gsg(LazyGroup):

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import LocalError, PeerUnreachable, reason
-from ..escaping import json_line, one_line
+from ..tuples.escaping import json_line, one_line
+from .connecting import peer_option, run
+from .messages import say
 from .query_input import check_one, read_query, with_query
-from .saying import say
-from .talking import peer_option, run
 
 if TYPE_CHECKING:
-    from ..explanations import Holding, Plan, Why, WhyNot
+    from ..explain.explanations import Holding, Plan, Why, WhyNot
 
 
 @click.command(short_help="Say how a query is answered, why a row holds or does not, or what subscriptions hold.")
@@ -81,19 +81,19 @@ async def _query(
 ) -> None:
     text, language = read_query(given, file, language)
     if graph is not None:
-        from ..explaining import draw_query
+        from ..explain.explain import draw_query
         from ..languages import parse_query
 
         _write(graph, draw_query(parse_query(text, language)))
         return
     told: list[str] = []
     if offline:
-        from ..explaining import explain_plan
+        from ..explain.explain import explain_plan
         from ..languages import parse_query
 
         plan = explain_plan(parse_query(text, language), language)
     else:
-        from ..client import connect
+        from ..http.client import connect
         from .hints import hints_of
 
         try:
@@ -108,8 +108,8 @@ async def _query(
 
 
 async def _reasons(subscription: int, why: str | None, why_not: str | None, as_json: bool, url: str) -> None:
-    from ..client import connect
-    from ..row_text import read_row
+    from ..http.client import connect
+    from .row_text import read_row
 
     row = read_row(why if why is not None else why_not or "")
     async with connect(url) as client:
@@ -120,7 +120,7 @@ async def _reasons(subscription: int, why: str | None, why_not: str | None, as_j
 
 
 async def _subscriptions(number: int | None, graph: Path | None, as_json: bool, url: str) -> None:
-    from ..client import connect
+    from ..http.client import connect
 
     async with connect(url) as client:
         if graph is not None:

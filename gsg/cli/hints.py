@@ -14,12 +14,12 @@ import rete
 
 from ..errors import GsgError
 from ..languages import parse_query
-from ..model import Literal, Symbol, Term, n3, python_value, term
-from ..writing import condition_text
+from ..languages.notation import condition_text
+from ..tuples.terms import Literal, Symbol, Term, n3, python_value, term
 
 if TYPE_CHECKING:
-    from ..client import Client
-    from ..explanations import Plan, PlanStep
+    from ..explain.explanations import Plan, PlanStep
+    from ..http.client import Client
 
 MAX_HINTS, MAX_ASKED = 3, 12
 """Hints for a query, and questions to the peer for them; what would be asked beyond is left out."""

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from ..errors import LocalError, reason
-from ..escaping import one_line
+from ..tuples.escaping import one_line
 from .filenames import FileName
 
 AnyCommand = TypeVar("AnyCommand", bound=Callable[..., Any])  # Any: click calls it with what its options say
@@ -74,7 +74,7 @@ def asks(text: str, language: str) -> bool:
 
 def read_file(file: Path) -> str:
     """The text of a query's file, or of standard input. Raises LocalError, and BadText for a byte that is no UTF-8."""
-    from ..texts import decoded
+    from ..languages.files.encoding import decoded
 
     is_input, name = str(file) == "-", one_line(str(file))
     try:

@@ -6,9 +6,9 @@ import json
 
 import click
 
-from ..escaping import one_line
-from .saying import say
-from .talking import peer_option, run
+from ..tuples.escaping import one_line
+from .connecting import peer_option, run
+from .messages import say
 
 
 @click.command(short_help="Show the peers, what each holds and how the load is spread.")
@@ -20,7 +20,7 @@ def command(as_json: bool, url: str) -> None:
 
 
 async def _status(as_json: bool, url: str) -> None:
-    from ..client import connect
+    from ..http.client import connect
 
     async with connect(url) as client:
         report = await client.report()

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import Overrun, Stale
-from ..escaping import JSON_ERRORS, escape, json_line, one_line
-from .printing import Printer
+from ..tuples.escaping import JSON_ERRORS, escape, json_line, one_line
+from .connecting import peer_option, run
+from .messages import say
+from .output import Printer
 from .query_input import asks, check_one, read_query, with_query
-from .saying import say
-from .talking import peer_option, run
 
 if TYPE_CHECKING:
-    from ..client import Client
-    from ..model import Term
-    from ..rows import Row, Sign
+    from ..http.client import Client
+    from ..languages.rows import Row, Sign
+    from ..tuples.terms import Term
 
 BATCH = 1_000
 """Rows written at once, when so many have come."""
@@ -90,8 +90,8 @@ async def _subscribe(
     overflow: str,
     url: str,
 ) -> None:
-    from ..client import connect
-    from ..query import MAX_TOKENS
+    from ..http.client import connect
+    from ..languages.query import MAX_TOKENS
 
     query, language = read_query(text, file, language)
     printer = Printer(sys.stdout, errors=JSON_ERRORS if jsonl else None)
@@ -180,7 +180,7 @@ def _json(what: dict[str, object]) -> str:
 
 
 def _json_term(value: Term | float) -> object:
-    from ..model import n3
+    from ..tuples.terms import n3
 
     # JSON has no infinity, and no NaN (RFC 8259, section 6).
     if (isinstance(value, float) and math.isfinite(value)) or (isinstance(value, int) and -EXACT <= value <= EXACT):

@@ -14,11 +14,11 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from ..escaping import one_line
+from ..tuples.escaping import one_line
 
 if TYPE_CHECKING:
     # The driver of a simulation prints its tables where neither doors nor the overlay are installed.
-    from ..explanations import Holding
+    from ..explain.explanations import Holding
     from ..http.protocol import Report
 
 WIDE = 120

@@ -1,7 +1,7 @@
 """From a client's message to a request. What is none is answered Failed, with the request's number as far as it can be read.
 
 A large message is read in two steps, so that others have their turn: at once where each of its tuples is, and each of these when
-it is published, part by part (:mod:`gsg.caller`).
+it is published, part by part (:mod:`gsg.publisher.caller`).
 """
 
 from __future__ import annotations

@@ -26,10 +26,10 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from dht.errors import show
 from dht.log_rate import LogRate
 
-from ..backlog import Pool
 from ..errors import DoorClosed, reason
-from ..messages import Count
 from ..peer import Peer
+from ..subscriptions.backlog import Pool
+from ..wire.messages import Count
 from .connections import CLOSE_SWEEPS, Connection, Connections
 from .hosts import Hosts, Refusal
 from .protocol import MAX_MESSAGE_BYTES
@@ -44,7 +44,7 @@ BACKLOG = 128
 MAX_CLIENTS = 1_000
 """WebSockets served at once; one more is answered 503."""
 UNREAD_BYTES = 256 * 1024 * 1024
-"""Bytes of rows that wait for all clients together: beyond, the longest backlogs make room (:mod:`gsg.backlog`)."""
+"""Bytes of rows that wait for all clients together: beyond, the longest backlogs make room (:mod:`gsg.subscriptions.backlog`)."""
 CLOSE_S = CLOSE_SWEEPS
 """How long leaving waits for clients to take what was sent before their connections are cut."""
 

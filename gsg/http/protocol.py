@@ -9,9 +9,9 @@ for, with that number. Requests are carried out in order; up to UNANSWERED of th
     peer -> client      Done, Failed, Subscribed, then Rows... UpToDate Rows... ; Dropped; OutOfDate; Ended; Report,
                         Explained, Holdings, Reasons, Drawing, Keys
 
-Terms are arrays of a kind and its fields, as in :mod:`gsg.model`: ``[1, name]`` a symbol, ``[2, iri]``, ``[3, label]`` a blank
-node, ``[4, lexical, datatype, language]`` a literal; strings and 64-bit integers are themselves. In a request, other numbers,
-true and false may stand for the literals that they are; in rows they are literals.
+Terms are arrays of a kind and its fields, as in :mod:`gsg.tuples.terms`: ``[1, name]`` a symbol, ``[2, iri]``, ``[3, label]`` a
+blank node, ``[4, lexical, datatype, language]`` a literal; strings and 64-bit integers are themselves. In a request, other
+numbers, true and false may stand for the literals that they are; in rows they are literals.
 
 A message that is no request is answered Failed, with its number where it can be read and else 0, and nothing else happens.
 """
@@ -24,12 +24,12 @@ from typing import Annotated, TypeAlias
 import msgspec
 
 from .. import errors
-from ..backlog import LIMIT, Overflow
-from ..explanations import HeldKey, Holding, Plan, Why, WhyNot
-from ..features import Key
-from ..messages import PeerStatus
-from ..model import Term
-from ..query import MAX_TOKENS
+from ..explain.explanations import HeldKey, Holding, Plan, Why, WhyNot
+from ..languages.query import MAX_TOKENS
+from ..subscriptions.backlog import LIMIT, Overflow
+from ..tuples.features import Key
+from ..tuples.terms import Term
+from ..wire.messages import PeerStatus
 
 MAX_KEYS, MAX_KEYS_FOUND = 10_000, 16
 """Keys that may be asked about at once, and with a lookup for each; more is refused."""
@@ -92,11 +92,11 @@ class Subscribe(_Message, tag=4, frozen=True):
     text: str
     language: str = "gsg"
     limit: int = LIMIT
-    """Differences that the peer keeps while the client does not read; see :mod:`gsg.backlog`."""
+    """Differences that the peer keeps while the client does not read; see :mod:`gsg.subscriptions.backlog`."""
     max_tokens: int = MAX_TOKENS
     """Tokens that the subscription may hold at the peer; beyond, it ends with TooManyTokens."""
     overflow: str = Overflow.RESYNC
-    """What happens at ``limit``: resync, drop_oldest or error; see :mod:`gsg.backlog`."""
+    """What happens at ``limit``: resync, drop_oldest or error; see :mod:`gsg.subscriptions.backlog`."""
 
 
 class Unsubscribe(_Message, tag=5, frozen=True):

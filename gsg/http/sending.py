@@ -14,8 +14,8 @@ import msgspec
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from ..errors import Overrun, RemoteError, Stale, TooLarge
-from ..live import LiveSubscription
-from ..rows import Change
+from ..languages.rows import Change
+from ..subscriptions.live import LiveSubscription
 from .protocol import BYTES_PER_MESSAGE, MAX_MESSAGE_BYTES, Dropped, OutOfDate, Reply, failed
 
 log = logging.getLogger(__name__)

@@ -18,8 +18,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from dht.errors import show
-from dht.handles import HANDLES
-from dht.lateness import late_s
+from dht.links.handles import HANDLES
+from dht.liveness.late_timers import late_s
 from dht.log_rate import LogRate
 
 from .connections import Connection, Connections

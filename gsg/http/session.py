@@ -9,14 +9,14 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from dht.log_rate import LogRate
 
-from ..audiences import audience_of
-from ..backlog import Pool, check_limit
 from ..errors import BadQuery, GsgError, LocalError, RemoteError
 from ..languages import is_prepared, prepare
-from ..live import LiveSubscription
-from ..model import term
+from ..languages.rows import Row
 from ..peer import Peer
-from ..rows import Row
+from ..subscriptions.backlog import Pool, check_limit
+from ..subscriptions.live import LiveSubscription
+from ..tuples.audiences import audience_of
+from ..tuples.terms import term
 from .decoding import NotARequest, decode
 from .protocol import (
     BYTES_PER_PLACE,
@@ -60,7 +60,7 @@ MAX_QUERY_CHARACTERS = 64 * 1024
 """The longest text of a query: it is parsed while everybody else waits. A longer one is refused."""
 
 UNREAD_BYTES = 64 * 1024 * 1024
-"""Bytes of rows that wait for one client, of all its subscriptions: beyond, its longest backlogs make room (:mod:`gsg.backlog`)."""
+"""Bytes of rows that wait for one client, of all its subscriptions: beyond, its longest backlogs make room (``Pool``)."""
 
 _QUESTIONS = (AskReport, Explain, AskHoldings, AskWhy, AskDrawing, AskKeys)
 """Requests whose answers may be long: of one client, one is answered at a time."""

@@ -11,10 +11,10 @@ import re
 from collections.abc import Callable
 
 from ..errors import LocalError, Unsupported
-from ..query import Query
-from ..texts import MARK
 from .blocks import Block, Delete, Insert, Notify, Subscribe
-from .skeletons import Skeletons
+from .files.encoding import MARK
+from .parse_cache.skeletons import Skeletons
+from .query import Query
 
 LANGUAGES = {"gsg": "gsg.languages.script", "sparql": "gsg.languages.sparql.standing"}
 """Name of each language, and the module that reads it."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from ..model import Tuple
-from ..query import Query
+from ..tuples.terms import Tuple
+from .query import Query
 
 
 @dataclass(frozen=True, slots=True)

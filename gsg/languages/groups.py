@@ -12,11 +12,11 @@ from functools import reduce
 from typing import TypeVar
 
 from rete import algebra
-from rete.scope import certain
+from rete.compile.scope import certain
 
-from ..expressions.comparing import boolean
-from ..expressions.firsts import FIRST, ByFirst, First
-from ..expressions.tree import Call, Computed, Constant, Expression, Holds, Ordered, conjuncts, names_in
+from .expressions.comparing import boolean
+from .expressions.firsts import FIRST, ByFirst, First
+from .expressions.tree import Call, Computed, Constant, Expression, Holds, Ordered, conjuncts, names_in
 
 EMPTY = algebra.Basic()
 

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypedDict
 
 from gsg.errors import GsgError
 from gsg.languages import parse_query
-from gsg.model import n3
-from gsg.query import Query
+from gsg.languages.query import Query
+from gsg.tuples.terms import n3
 
+from ..engine.results import SUMMARY, made, write_configuration
+from ..engine.spark_progress import Progress, watched
 from ..errors import BadParameter, BadWorkload
-from ..findings import SUMMARY, made, write_configuration
-from ..watching import Progress, watched
 from .changes import read_piece
 from .history import Change, History, Seen, open_history
 from .in_memory import replay
+from .intervals import FOREVER
 from .relations import bound_names, check
-from .stays import FOREVER
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

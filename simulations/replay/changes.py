@@ -13,14 +13,14 @@ from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
-from gsg import model
 from gsg.errors import GsgError
-from gsg.texts import MARK_BYTES
+from gsg.languages.files.encoding import MARK_BYTES
+from gsg.tuples import terms as model
 
 from ..errors import BadWorkload
-from ..lines import TOO_DEEP, Fields, columns_of, of_csv, of_json, of_names, of_tabs, rows_of_csv
-from ..reading import LINES, Terms, opened, parsed_lines
-from ..sources import partition_of
+from ..workload.files import LINES, Terms, opened, parsed_lines
+from ..workload.lines import TOO_DEEP, Fields, columns_of, of_csv, of_json, of_names, of_tabs, rows_of_csv
+from ..workload.sources import partition_of
 from .history import ORDER, TRACE, Change, Piece, Seen, failing
 
 if TYPE_CHECKING:
@@ -193,13 +193,13 @@ def _wanted(piece: Piece, columns: list[str]) -> list[str]:
 
 def _is_published(row: dict[str, object]) -> bool:
     """Whether a row of a trace is the one, of all peers', that tells of a change."""
-    from gsg.trace import Role, What
+    from gsg.monitoring.trace import Role, What
 
     return row["role"] == Role.PUBLISHER and row["what"] in (What.INSERT, What.RETRACT, What.EVENT)
 
 
 def _traced(row: dict[str, object]) -> Fields:
-    from gsg.trace import tuple_of
+    from gsg.monitoring.trace import tuple_of
 
     at_us = row["at_us"]
     if not isinstance(at_us, int) or not isinstance(row["terms"], str):

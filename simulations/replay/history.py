@@ -1,9 +1,9 @@
 """A history: tuples that became true and stopped being true, each at its time, from files.
 
     .jsonl, .ndjson   an object with ``tuple`` (an array) or subject, predicate and object, and ``time`` and ``sign``; or the array
-    .parquet          columns of those names; or what ``gsg peer --trace`` writes (gsg/trace.py), of which what was published counts
-    .csv              columns of those names, named by its first line; a triple a line where that names none
-    .nt, .tsv         a triple a line
+    .parquet          columns of those names; or what ``gsg peer --trace`` writes (gsg/monitoring/trace.py), of which what was
+    published counts .csv              columns of those names, named by its first line; a triple a line where that names none .nt,
+    .tsv         a triple a line
 
 Times are seconds, or dates and times in ISO 8601, which become seconds since 1970. What has no time has its line's number, counted
 from 1; what has no sign is an insertion. Terms stand there as in reading.py. A line of none of these is counted and told, and so
@@ -26,13 +26,13 @@ from typing import NamedTuple
 import msgspec
 
 import rete
-from gsg.model import Tuple
-from gsg.trace import OPEN, What
+from gsg.monitoring.trace import OPEN, What
+from gsg.tuples.terms import Tuple
 
+from ..engine.warnings_told import counted, files_ignored, malformed, parts_unfinished, rows_lost, unended
 from ..errors import BadWorkload
-from ..reading import EXAMPLES
-from ..remarks import counted, files_ignored, malformed, parts_unfinished, rows_lost, unended
-from ..sources import sources_of
+from ..workload.files import EXAMPLES
+from ..workload.sources import sources_of
 
 PIECE_BYTES = 4 << 20
 """A plain file is cut at the first line's end before so many bytes; a longer line is refused."""
@@ -40,7 +40,7 @@ ORDER = 1 << 40
 """More lines than a file has: what orders changes is the file's number times this, and the line's number."""
 
 TRACE = frozenset(("what", "role", "terms", "at_us"))
-"""Columns by which the trace of a peer is known (gsg/trace.py)."""
+"""Columns by which the trace of a peer is known (gsg/monitoring/trace.py)."""
 _RUN = ("peer", "run_us", "row")
 
 

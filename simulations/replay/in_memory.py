@@ -7,17 +7,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 import rete
-from gsg.model import Term, Tuple
-from gsg.query import Query
+from gsg.languages.query import Query
+from gsg.tuples.terms import Term, Tuple
 from rete.algebra import Test
 from rete.chain import JoinSpec
-from rete.operator import Places
-from rete.pairs import Pairing
+from rete.operators.operator import Places
+from rete.operators.pair_join import Pairing
 
 from ..errors import BadParameter
 from .history import Change, Sieve
+from .intervals import FOREVER, Interval, Stay, copies, gaps, merged, truth_of
 from .relations import alphas, relation_of
-from .stays import FOREVER, Interval, Stay, copies, gaps, merged, truth_of
 
 MAX_CHANGES = 2_000_000
 """Changes of facts that a query asks about which are kept in memory, some hundreds of bytes each; more are refused."""

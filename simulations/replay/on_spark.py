@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 import rete
-from gsg.model import Term, n3
+from gsg.tuples.terms import Term, n3
 from rete.algebra import Test
 from rete.chain import JoinSpec
-from rete.operator import Places
-from rete.pairs import Pairing
+from rete.operators.operator import Places
+from rete.operators.pair_join import Pairing
 
 from ..errors import BadWorkload
 from .changes import read_piece
 from .history import History, Seen, Sieve
-from .stays import FOREVER
+from .intervals import FOREVER
 
 if TYPE_CHECKING:
     import pyarrow
@@ -242,7 +242,7 @@ def _batch(rows: list[tuple[Any, ...]]) -> pyarrow.RecordBatch:  # Any: the colu
 
 
 def truth_of(changes: DataFrame) -> DataFrame:
-    """When each fact holds, as :func:`simulations.replay.stays.truth_of` has it."""
+    """When each fact holds, as :func:`simulations.replay.intervals.truth_of` has it."""
     from pyspark.sql import Window, functions
 
     col = functions.col
@@ -256,7 +256,7 @@ def truth_of(changes: DataFrame) -> DataFrame:
 
 
 def stays_of(relation: Relation, names: Sequence[str]) -> DataFrame:
-    """The rows as a subscriber sees them come and go (see :func:`simulations.replay.stays.copies`).
+    """The rows as a subscriber sees them come and go (see :func:`simulations.replay.intervals.copies`).
 
     Columns are ``?name`` with a term's text for each name, and ``came`` and ``went``, null for what has no beginning or no end.
     """

@@ -10,7 +10,7 @@ moment is how many intervals of it contain the moment, and what a node does to t
     EXISTS, NOT     the interval of a token, cut by the union of the pattern's, or by the gaps between them
 
 The pattern of a NOT begins with what is asked about it, each distinct combination of values at all times, as the node's demand does
-(:mod:`rete.exists`).
+(:mod:`rete.operators.exists`).
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from collections.abc import Iterator
 from typing import Any, Generic, Protocol, TypeVar
 
 import rete
-from gsg.query import Query, refusing_bad_queries
-from gsg.writing import condition_text, operator_text
+from gsg.languages.notation import condition_text, operator_text
+from gsg.languages.query import Query, refusing_bad_queries
 from rete import algebra
 from rete.algebra import Test
-from rete.build import Builder
 from rete.chain import Estimate, JoinSpec
-from rete.distinct import Once
-from rete.exists import Existence
-from rete.filter import Selection
-from rete.join import Join, Node, Root
-from rete.operator import Places, places_of
-from rete.pairs import Pairing, PairJoin
-from rete.project import Projection
+from rete.compile.build import Builder
+from rete.operators.distinct import Once
+from rete.operators.exists import Existence
+from rete.operators.filter import Selection
+from rete.operators.join import Join, Node, Root
+from rete.operators.operator import Places, places_of
+from rete.operators.pair_join import Pairing, PairJoin
+from rete.operators.project import Projection
 
 from ..errors import BadParameter
 

@@ -15,7 +15,7 @@ from benchmarks import churn, churn_crowd, churn_memory
 from benchmarks.churn_crowd import Crowd, Member, Tally, disturb, facts
 from benchmarks.churn_memory import World
 from gsg import Symbol
-from gsg.features import key
+from gsg.tuples.features import key
 
 
 def broken(work: Callable[[World], Coroutine[Any, Any, None]], size: int = 6) -> bool:  # Any: as coroutines have it

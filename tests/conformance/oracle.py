@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 import pyoxigraph
 from w3c import Rows, term_of
 
-from gsg.model import Term
+from gsg.tuples.terms import Term
 
 GLUED = "glued"
 """The name of a GROUP_CONCAT with "|" between its parts, which come in any order (SPARQL 1.1, section 18.5.1.7)."""

@@ -14,7 +14,7 @@ import pyoxigraph
 from oracle import Oracle
 
 import gsg
-from gsg.model import IRI, XSD, Literal, Term, Tuple
+from gsg.tuples.terms import IRI, XSD, Literal, Term, Tuple
 
 _ROOT = Path(__file__).resolve().parents[2]
 FOLDER = Path(os.environ.get("GSG_SHARED", _ROOT.parent / "shared")) / "data" / "railway"

@@ -31,10 +31,10 @@ from w3c import Rows, same, term_of
 
 import gsg
 import rete
-from gsg.backlog import LIMIT
+from gsg.languages.query import Query
 from gsg.languages.sparql import parse_query
-from gsg.model import IRI, Tuple
-from gsg.query import Query
+from gsg.subscriptions.backlog import LIMIT
+from gsg.tuples.terms import IRI, Tuple
 
 EXAMPLES, PARTS = 2_000, 4
 """In parts, since they take minutes: enough tests for all cores."""
@@ -253,7 +253,7 @@ def _parts(item: Any) -> Iterator[Any]:
 
 @cache
 def _is_of_the_matcher(kind: type) -> bool:
-    return kind.__module__.startswith(("rete.", "gsg.expressions."))
+    return kind.__module__.startswith(("rete.", "gsg.languages.expressions."))
 
 
 def _leaves(container: Any) -> Iterator[Any]:

@@ -16,7 +16,7 @@ from w3c import Rows
 
 import gsg
 from dht.simnet import SimNet
-from gsg.model import XSD, Literal
+from gsg.tuples.terms import XSD, Literal
 
 LOADED_AT_ONCE = 5
 FAULTS = 10

@@ -17,7 +17,7 @@ from w3c import SUITE, Case, Rows, by_value, cases, graph, same
 
 import rete
 from gsg.languages.sparql import SparqlQuery, parse_query
-from gsg.model import Tuple
+from gsg.tuples.terms import Tuple
 
 SEEDS = range(5)
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pyoxigraph
 
-from gsg.expressions.numbers import number_of
-from gsg.model import IRI, BlankNode, Literal, Term, Tuple, literal, n3
+from gsg.languages.expressions.numbers import number_of
+from gsg.tuples.terms import IRI, BlankNode, Literal, Term, Tuple, literal, n3
 
 _ROOT = Path(__file__).resolve().parents[2]
 SUITE = Path(os.environ.get("GSG_SHARED", _ROOT.parent / "shared")) / "conformance" / "sparql"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from random import Random
 
 from dht import Contact, PeerDied
-from dht.liveness import Liveness, Order, Probe
-from dht.rumours import Word
+from dht.datagrams.gossip import Word
+from dht.liveness.swim import Liveness, Order, Probe
 
 OWN = b"\xff" * 20
 SIZE = 9

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from dht import JoinFailed, Overlay, joining, random_id, resolving
+from dht import JoinFailed, Overlay, random_id, resolving
+from dht.overlay import joining
 from dht.resolving import resolve
 
 SILENT = "seed.example.org"

@@ -9,12 +9,12 @@ from peers import PORT
 import dht
 from dht.simnet import SimNet
 from gsg.errors import PeerUnreachable
-from gsg.exchange import Channel, Exchange
-from gsg.features import Key, positions
-from gsg.messages import Done, Failed, Flash, Message, Publish
-from gsg.model import Tuple
-from gsg.publisher import Publisher
-from gsg.versions import Versions
+from gsg.publisher.publisher import Publisher
+from gsg.storage.clock import Versions
+from gsg.tuples.features import Key, positions
+from gsg.tuples.terms import Tuple
+from gsg.wire.exchange import Channel, Exchange
+from gsg.wire.messages import Done, Failed, Flash, Message, Publish
 
 NOW_US = 1_500_000
 

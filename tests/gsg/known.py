@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gsg.entries import Entries
-from gsg.features import Key
-from gsg.hashed import Remains
+from gsg.storage.facts_by_key import Entries
+from gsg.tuples.features import Key
+from gsg.tuples.long_constants import Remains
 
 
 def history_of(held: Entries, key: Key) -> list[tuple[int, Remains, int]]:

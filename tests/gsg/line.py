@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dht
-from gsg.exchange import Channel
-from gsg.messages import AskPassed, Message, Passed
+from gsg.wire.exchange import Channel
+from gsg.wire.messages import AskPassed, Message, Passed
 
 
 class Line(Channel):

@@ -12,10 +12,10 @@ from typing import TypeVar
 import pytest
 from peers import PORT, quiet
 
-import gsg.database
+import gsg.storage.disk.database
 from dht.simnet import SimNet
 from gsg import Peer
-from gsg.keeping import Keeping
+from gsg.storage.disk.group_commit import Keeping
 
 Returned = TypeVar("Returned")
 
@@ -85,7 +85,7 @@ def slow_disks(
 ) -> None:
     """Disks take time, in the network's time, so that peers die while they write; real ones are not waited for."""
     rng = Random(seed)
-    monkeypatch.setattr(gsg.database, "SYNCHRONOUS", "OFF")
+    monkeypatch.setattr(gsg.storage.disk.database, "SYNCHRONOUS", "OFF")
 
     async def slow(work: Callable[[], Returned]) -> Returned:
         before_s = rng.uniform(least_s, most_s) if least_s or rng.random() < 0.5 else 0.0

@@ -10,8 +10,8 @@ from peers import PORT, stranger_of
 import dht
 from dht.simnet import SimNet
 from gsg import Peer
-from gsg.exchange import Answer, Exchange
-from gsg.messages import Message
+from gsg.wire.exchange import Answer, Exchange
+from gsg.wire.messages import Message
 
 
 class Member:

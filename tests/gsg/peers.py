@@ -11,8 +11,8 @@ from typing import Any
 import dht
 from dht.simnet import SimNet, run
 from gsg import LiveSubscription, Peer, Row
-from gsg.features import key
-from gsg.model import Term
+from gsg.tuples.features import key
+from gsg.tuples.terms import Term
 
 PORT = 7400
 QUIET_S = 5.0

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import rete
 from gsg.errors import Refused
-from gsg.features import Template, positions
-from gsg.messages import Deltas, Event, InsertCondition, Message
-from gsg.messages import Test as TupleTest  # a name that pytest does not take for a class of tests
-from gsg.model import Symbol, Tuple
-from gsg.posting import Feed, Predicate
-from gsg.rendezvous import Rendezvous
+from gsg.rendezvous.postings import Feed, Predicate
+from gsg.rendezvous.rendezvous import Rendezvous
+from gsg.tuples.features import Template, positions
+from gsg.tuples.terms import Symbol, Tuple
+from gsg.wire.messages import Deltas, Event, InsertCondition, Message
+from gsg.wire.messages import Test as TupleTest  # a name that pytest does not take for a class of tests
 
 ON = Symbol("on")
 X_ON_Y: Template = rete.Template((None, ON, None))

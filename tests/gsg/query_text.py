@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import rete
-from gsg.model import n3
-from gsg.query import Query
+from gsg.languages.query import Query
+from gsg.tuples.terms import n3
 
 
 def write_query(query: Query) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from place import ON, X_ON_Y, Place
 
 import dht
-from gsg.audiences import Restricted
-from gsg.features import Template
-from gsg.messages import Deltas
-from gsg.model import Tuple
+from gsg.tuples.audiences import Restricted
+from gsg.tuples.features import Template
+from gsg.tuples.terms import Tuple
+from gsg.wire.messages import Deltas
 
 T: Tuple = ("a", ON, "b")
 U: Tuple = ("a", ON, "c")

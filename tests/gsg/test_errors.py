@@ -8,7 +8,7 @@ import pytest
 
 import gsg
 from gsg.errors import SHOWN_CHARACTERS, BadText, GsgError, Refused, cut
-from gsg.model import Compound, Literal, Symbol, Variable
+from gsg.tuples.terms import Compound, Literal, Symbol, Variable
 
 LONG = "z" * 1_000_000
 

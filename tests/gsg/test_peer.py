@@ -8,8 +8,8 @@ from collections import Counter
 import pytest
 from peers import PORT, feeds, guest_of, make_peer, overlay, quiet, simulate, templates, unread
 
-import gsg.messages
-import gsg.posting
+import gsg.rendezvous.postings
+import gsg.wire.messages
 import rete
 from dht.simnet import SimNet, run
 from gsg import BadTerm, BadText, DoorClosed, Peer, PeerUnreachable, Refused, Row, Symbol
@@ -153,7 +153,7 @@ def test_a_template_without_constants_sees_every_fact_once_and_later_peers_too()
 
 def test_listeners_hear_of_events_that_pass_their_test_and_of_no_facts() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
-        heard: list[gsg.messages.Event] = []
+        heard: list[gsg.wire.messages.Event] = []
         listening = await peers[1].listen(rete.Template((None, ON, None)), lambda event, _: heard.append(event), anchor=1)
 
         await peers[2].insert([("a", ON, "b")])
@@ -188,7 +188,7 @@ def test_an_exclusive_place_is_refused_to_others_until_it_is_left() -> None:
 def test_a_test_that_nobody_registered_is_refused_by_name() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         with pytest.raises(Refused, match="unknown test 'nobody'; known here are: "):
-            await peers[0].listen(rete.Template((None, ON)), print, anchor=1, test=gsg.messages.Test("nobody", ""))
+            await peers[0].listen(rete.Template((None, ON)), print, anchor=1, test=gsg.wire.messages.Test("nobody", ""))
         assert templates(peers) == 0
 
     simulate(work, seed=28)

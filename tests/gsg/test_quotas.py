@@ -9,13 +9,13 @@ from peers import others, quiet, rendezvous, simulate, unread
 import dht
 import gsg.quotas
 import rete
-from dht.links import MAX_LINKS_PER_PEER
+from dht.links.links import MAX_LINKS_PER_PEER
 from dht.simnet import SimNet
 from gsg import Peer, Refused, Symbol
-from gsg.copies import Replicate
-from gsg.messages import Done, Failed, InsertCondition
-from gsg.model import Term
 from gsg.quotas import BURST_S, TEMPLATES_BYTES, Allowance, Quota, Quotas
+from gsg.tuples.terms import Term
+from gsg.wire.holder_messages import Replicate
+from gsg.wire.messages import Done, Failed, InsertCondition
 
 ON = Symbol("on")
 

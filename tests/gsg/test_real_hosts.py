@@ -10,7 +10,7 @@ import pytest
 from hosts import LACKING, PATIENCE_S, Host, hosts
 
 from gsg import Peer, Space, Symbol
-from gsg.rows import Row
+from gsg.languages.rows import Row
 
 pytestmark = pytest.mark.waits
 

@@ -12,7 +12,7 @@ import rdflib
 import gsg
 import rete
 from gsg import IRI, BadQuery, BadTerm, BadText, DoorClosed, Literal, Overrun, Row, Sign, Space, Subscription, Symbol, Unsupported
-from gsg.query import Query
+from gsg.languages.query import Query
 
 FIGURE_2 = """
 SUBSCRIBE {
@@ -77,7 +77,7 @@ def test_numbers_strings_and_floats_are_different_terms(space: Space) -> None:
         ([("a", 1), ("b", object())], "is no term; expected str, int, float"),
         ([("a", 1), ()], "a tuple of 0 terms; expected 1 to 255"),
         (("a", "b", "c"), "'a' is not a tuple; a single tuple is given as"),
-        ([("a", 1), gsg.model.Variable("x")], "is not a tuple"),
+        ([("a", 1), gsg.tuples.terms.Variable("x")], "is not a tuple"),
     ],
     ids=["no term", "empty", "a bare tuple", "no tuple"],
 )
@@ -309,7 +309,7 @@ def test_the_memory_of_closed_subscriptions_is_free(space: Space) -> None:
 
 
 def test_indexes_go_with_the_many_subscriptions_that_they_were_built_for(space: Space, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gsg.store, "SCAN_LIMIT", 0)
+    monkeypatch.setattr(gsg.storage.facts_by_template, "SCAN_LIMIT", 0)
     space.insert([("hut", "in", "Alps")])
     many = [space.subscribe(f'(?x, "in", {number})') for number in range(gsg.space.CLOSED_BEFORE_DROP)]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gsg.ordering import Ordering
+from gsg.feeds.publisher_order import Ordering
 
 P, Q = b"publisher", b"another"
 

@@ -9,10 +9,10 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import dht
 import rete
-from gsg.features import Template
-from gsg.hashed import HASH_BYTES, LONG_BYTES, Hashed, Remains, ShortTerm
-from gsg.messages import Message
-from gsg.model import IRI, BlankNode, Compound, List, Literal, Symbol, Term, Tuple, Variable
+from gsg.tuples.features import Template
+from gsg.tuples.long_constants import HASH_BYTES, LONG_BYTES, Hashed, Remains, ShortTerm
+from gsg.tuples.terms import IRI, BlankNode, Compound, List, Literal, Symbol, Term, Tuple, Variable
+from gsg.wire.messages import Message
 
 KINDS: Sequence[type[Any]] = get_args(Message)  # Any: the structs of the union
 WORDS = ("x", "y", "^", "", "a longer word than others")

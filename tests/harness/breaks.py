@@ -8,18 +8,18 @@ from typing import Any, TypeAlias
 import pytest
 from msgspec.structs import replace
 
-import gsg.salvage
-from gsg.entries import Entries
-from gsg.exchange import Channel
-from gsg.feeds import RecentEvents
-from gsg.handover import Handover
-from gsg.inorder import InOrder
-from gsg.keeping import Keeping
-from gsg.messages import Happened
-from gsg.outgoing import Outgoing
-from gsg.records import rows_of
-from gsg.rendezvous import Rendezvous
-from gsg.replication import Replication
+import gsg.storage.disk.salvage
+from gsg.churn.handover import Handover
+from gsg.feeds.feed import RecentEvents
+from gsg.feeds.in_order import InOrder
+from gsg.rendezvous.delivery import Outgoing
+from gsg.rendezvous.rendezvous import Rendezvous
+from gsg.replication.changes import Replication
+from gsg.storage.disk.group_commit import Keeping
+from gsg.storage.disk.records import rows_of
+from gsg.storage.facts_by_key import Entries
+from gsg.wire.exchange import Channel
+from gsg.wire.messages import Happened
 
 Columns: TypeAlias = list[Any]  # Any: one column of a message
 
@@ -93,7 +93,7 @@ def checksums_not_checked(patch: pytest.MonkeyPatch) -> None:
         except ValueError:
             return False
 
-    patch.setattr(gsg.salvage, "is_sound_group", can_be_read)
+    patch.setattr(gsg.storage.disk.salvage, "is_sound_group", can_be_read)
 
 
 BREAKS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], int]] = {

@@ -11,16 +11,16 @@ from pathlib import Path
 from random import Random
 from typing import TypeVar
 
-import gsg.salvage
+import gsg.storage.disk.salvage
 from dht import Identity
-from gsg.disk import Past
-from gsg.framing import sum_of_group
-from gsg.hashed import Remains, remains_of
-from gsg.journal import Group
-from gsg.keeping import Keeping
-from gsg.records import Row, records, rows_of
-from gsg.salvage import Damage, DamagedGroup, sound
-from gsg.scrub import Looked
+from gsg.storage.disk.data_directory import Past
+from gsg.storage.disk.group_commit import Keeping
+from gsg.storage.disk.journal import Group
+from gsg.storage.disk.record_checksums import sum_of_group
+from gsg.storage.disk.records import Row, records, rows_of
+from gsg.storage.disk.salvage import Damage, DamagedGroup, sound
+from gsg.storage.disk.scrub import Looked
+from gsg.tuples.long_constants import Remains, remains_of
 
 SLOWEST_S = 0.06
 """How long writing may take, and hearing that it was written as long again."""
@@ -29,7 +29,7 @@ Returned = TypeVar("Returned")
 
 
 class SimDisk:
-    """Stands for :class:`gsg.disk.Disk`. The platters are what is there when another one is opened at the same path."""
+    """Stands for :class:`gsg.storage.disk.data_directory.Disk`. What its platters hold is there for the next at its path."""
 
     def __init__(self, platters: Platters, path: Path) -> None:
         self.path = path
@@ -92,7 +92,7 @@ class SimDisk:
     def oldest(self, facts: int) -> tuple[int, list[Remains]]:
         """Those of the oldest group, whatever is asked for."""
         number, group = next(iter(self._platters.groups.items()))
-        if not gsg.salvage.is_sound_group(number, *group):
+        if not gsg.storage.disk.salvage.is_sound_group(number, *group):
             raise DamagedGroup(f"group {number} is not what was written")
         return number, [remains_of(fact) for fact, _ in rows_of(group[-1])]
 

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from gsg import Row
-from gsg.model import Tuple
+from gsg.tuples.terms import Tuple
 
 Answer = Counter[str]
 """Rows as text, each with how often it holds."""

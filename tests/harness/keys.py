@@ -10,12 +10,12 @@ from hashlib import blake2b, sha256
 
 import pytest
 
-import dht.greeting
-import dht.keys
-import dht.seals
+import dht.datagrams.sealed_datagrams
+import dht.identity.key_pair
+import dht.links.handshake
 
 
-def _sign(identity: dht.keys.Identity, data: bytes) -> bytes:
+def _sign(identity: dht.identity.key_pair.Identity, data: bytes) -> bytes:
     return _signature(identity.public, data)
 
 
@@ -24,16 +24,16 @@ def _verified(public: bytes, signature: bytes, data: bytes) -> bool:
 
 
 def _signature(public: bytes, data: bytes) -> bytes:
-    return blake2b(data, key=public, digest_size=dht.keys.SIGNATURE_BYTES).digest()
+    return blake2b(data, key=public, digest_size=dht.identity.key_pair.SIGNATURE_BYTES).digest()
 
 
-def _shared(agreement: dht.keys.Agreement, public: bytes) -> bytes:
+def _shared(agreement: dht.identity.key_pair.Agreement, public: bytes) -> bytes:
     return sha256(b"".join(sorted((agreement.public, public)))).digest()
 
 
 def make_cheap(patch: pytest.MonkeyPatch) -> None:
     """Until the patch is undone."""
-    patch.setattr(dht.keys.Identity, "sign", _sign)
-    patch.setattr(dht.keys.Agreement, "shared", _shared)
-    for module in (dht.seals, dht.greeting):
+    patch.setattr(dht.identity.key_pair.Identity, "sign", _sign)
+    patch.setattr(dht.identity.key_pair.Agreement, "shared", _shared)
+    for module in (dht.datagrams.sealed_datagrams, dht.links.handshake):
         patch.setattr(module, "verified", _verified)

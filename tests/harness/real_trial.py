@@ -29,7 +29,7 @@ sys.path[:0] = [str(HERE), str(HERE.parents[1])]
 from real_verdict import ON, RANG, Reader, Said, violations  # noqa: E402  # after the path to the project
 
 import gsg  # noqa: E402
-from gsg.processes import PeerProcess, start  # noqa: E402
+from gsg.cli.processes import PeerProcess, start  # noqa: E402
 
 PEERS = 8
 CLIENTS = 2

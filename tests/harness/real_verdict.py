@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from gsg.model import Symbol
+from gsg.tuples.terms import Symbol
 
 ON, RANG = Symbol("on"), Symbol("rang")
 SHOWN = 6

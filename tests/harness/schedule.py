@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TypeAlias
 
-from gsg.model import Symbol, Term, Tuple
+from gsg.tuples.terms import Symbol, Term, Tuple
 
 PEERS = 16
 CLIENTS = ("A", "B", "C", "D")

@@ -28,14 +28,14 @@ from schedule import (
 )
 
 import dht
-import gsg.cleaning
-import gsg.keeping
-import gsg.posting
+import gsg.rendezvous.postings
+import gsg.storage.disk.compaction
+import gsg.storage.disk.group_commit
 from dht.simnet import SimNet, run
 from gsg import Peer
-from gsg.features import key, positions, short_key
-from gsg.holders import REPLICAS
-from gsg.model import Tuple
+from gsg.placement.holders import REPLICAS
+from gsg.tuples.features import key, positions, short_key
+from gsg.tuples.terms import Tuple
 
 PORT = 7400
 LATENCY_S = (0.002, 0.02)
@@ -392,14 +392,14 @@ def _surroundings() -> Iterator[list[str]]:
     handler = Failures(logging.ERROR)
     level, propagate = logger.level, logger.propagate
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gsg.posting, "HELD_DELTAS", 8)
+        patch.setattr(gsg.rendezvous.postings, "HELD_DELTAS", 8)
         # Half of what a run costs is probing: half as often will do.
         patch.setattr(dht, "Endpoint", partial(dht.Endpoint, probe_s=2.0))
         # Only what nobody waits for is written later.
-        patch.setattr(gsg.keeping, "LOOK_S", 10.0)
-        patch.setattr(gsg.keeping, "SCRUB_AGAIN_S", SCRUB_AGAIN_S)
-        patch.setattr(gsg.cleaning, "SPARE", 0)
-        patch.setattr(gsg.cleaning, "FACTS_A_WRITE", 3)
+        patch.setattr(gsg.storage.disk.group_commit, "LOOK_S", 10.0)
+        patch.setattr(gsg.storage.disk.group_commit, "SCRUB_AGAIN_S", SCRUB_AGAIN_S)
+        patch.setattr(gsg.storage.disk.compaction, "SPARE", 0)
+        patch.setattr(gsg.storage.disk.compaction, "FACTS_A_WRITE", 3)
         keys.make_cheap(patch)
         logger.addHandler(handler)
         logger.propagate = False

@@ -16,8 +16,8 @@ from history import Answer, History, Published, Session, text_of
 from schedule import ON, TEXTS
 
 from gsg import Space
-from gsg.holders import REPLICAS
-from gsg.model import Tuple, show
+from gsg.placement.holders import REPLICAS
+from gsg.tuples.terms import Tuple, show
 
 DELIVERED_S = 1.0
 """So long after its acknowledgement an event has arrived."""

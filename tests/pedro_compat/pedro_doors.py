@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import gsg
-from pedro_compat.door import PedroDoor
+from pedro_compat.door.door import PedroDoor
 
 
 @asynccontextmanager

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from pedro_wire import WireClient
 
-from pedro_compat.door import PedroDoor
+from pedro_compat.door.door import PedroDoor
 
 ATOMS = [
     "a",

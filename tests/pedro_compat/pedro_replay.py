@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from pedro_compat import P2P, V1_14, Bad, Dialect, Notify, Register, Session, Subscribe, Subscription, parse
-from pedro_compat.covers import compile_subscription
-from pedro_compat.terms import Var
+from pedro_compat.goals.covers import compile_subscription
+from pedro_compat.terms.terms import Var
 
 RECORDED = Path(__file__).with_name("recorded")
 ADDRESSES = {"localhost": "127.0.0.1"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from gsg.model import IRI, BlankNode, Compound, List, Literal, Symbol, Variable, is_label, term
-from pedro_compat.terms import Var, atom_of, make_list
+from gsg.tuples.terms import IRI, BlankNode, Compound, List, Literal, Symbol, Variable, is_label, term
+from pedro_compat.terms.terms import Var, atom_of, make_list
 
 NASTY = [
     "",

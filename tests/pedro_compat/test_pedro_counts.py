@@ -13,9 +13,9 @@ from pedro_wire import WireClient, close_all, dial, read_line
 
 import gsg
 from gsg.cli import main
-from gsg.messages import Count
-from gsg.processes import peers
-from gsg.status import Counters
+from gsg.cli.processes import peers
+from gsg.monitoring.status import Counters
+from gsg.wire.messages import Count
 from pedro_compat import PedroDoor
 
 
@@ -71,8 +71,8 @@ async def test_connections_that_are_not_allowed_are_counted() -> None:
 
 
 async def test_client_that_is_cut_off_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pedro_compat.outbox.UNREAD_BYTES", 0)
-    monkeypatch.setattr("pedro_compat.outbox.SLOW_BYTES", -1)
+    monkeypatch.setattr("pedro_compat.door.deliveries.UNREAD_BYTES", 0)
+    monkeypatch.setattr("pedro_compat.door.deliveries.SLOW_BYTES", -1)
     async with doors(1) as [(peer, door)]:
         slow, publisher = await WireClient.connect(door.port), await WireClient.connect(door.port)
         await slow.send("subscribe(f(_), true, 0)")

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rete.distinct import Once
 from rete.index import Token
-from rete.join import Node
-from rete.meter import Meter
-from rete.minus import Removal
-from rete.operator import Operator
-from rete.optional import Optional
-from rete.pairs import Pairing, PairJoin
-from rete.slice import Sliced
+from rete.operators.distinct import Once
+from rete.operators.join import Node
+from rete.operators.minus import Removal
+from rete.operators.operator import Operator
+from rete.operators.optional import Optional
+from rete.operators.pair_join import Pairing, PairJoin
+from rete.operators.slice import Sliced
+from rete.token_cap import Meter
 
 
 class Source(Node):

@@ -10,7 +10,7 @@ from notation import fact
 
 import rete
 from rete.algebra import Algebra
-from rete.scope import in_scope
+from rete.compile.scope import in_scope
 
 
 class Watch:

@@ -16,12 +16,13 @@ import time
 from pathlib import Path
 
 # The tests' own, and those of whole peers.
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).resolve().parents[1] / "gsg")]
+TESTS = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS / "simulations" / "load_balance"), str(TESTS / "gsg")]
 
 from test_prediction import FILMS, PEERS, SUBSCRIPTIONS, queries_about, run_peers, simulated  # noqa: E402  # found by the above
 
 import gsg  # noqa: E402  # as above
-from gsg.placement import REPLICAS  # noqa: E402  # as above
+from gsg.placement.rules import REPLICAS  # noqa: E402  # as above
 
 RULES = ("rarest", "predicate", "random")
 

@@ -3,7 +3,7 @@
 Not here: updates, DESCRIBE, FROM, GRAPH and SERVICE, which are refused by name. What a query means is SPARQL's; how its answer
 is kept right is rete's. Reading goes source.py (placeholders) -> reading.py (rdflib's parser, errors; grammar.py) -> reader.py
 (terms, expressions), translating.py (patterns), modifiers.py (SELECT and what follows) and constructing.py (CONSTRUCT) ->
-rete.algebra. Expressions are evaluated by gsg.expressions. rdflib is imported when the first query is read.
+rete.algebra. Expressions are evaluated by gsg.languages.expressions. rdflib is imported when the first query is read.
 
 Some functions are of a moment, and a standing query has none: NOW() is when the query was read; RAND(), UUID(), STRUUID() and
 BNODE() depend on the subscription's seed, the place in the text and the solution, so that a solution leaves with the value that
@@ -21,16 +21,16 @@ from typing import Any
 from rete import algebra
 
 from ...errors import BadQuery
-from ...expressions.tree import Ordered
-from .._place import bad_text
+from ..bad_text import bad_text
+from ..expressions.tree import Ordered
 from ..scope import MAX_DEPTH, depth
-from .constructing import TRIPLE, Graph
+from .construct import TRIPLE, Graph
 from .iris import Names
 from .modifiers import Modified, subselect
-from .reader import Reader, kind_of
-from .reading import parse_tree
-from .source import Misread, Source
-from .translating import Patterns
+from .parsing import parse_tree
+from .patterns import Patterns
+from .placeholders import Misread, Source
+from .terms import Reader, kind_of
 
 __all__ = ["SparqlQuery", "parse_query"]
 

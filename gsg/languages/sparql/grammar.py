@@ -24,7 +24,7 @@ def grammar() -> ParserElement:
     from rdflib.plugins.sparql import parser
     from rdflib.plugins.sparql.parserutils import ParamList
 
-    from .beginnings import try_what_can_begin
+    from .first_sets import try_what_can_begin
 
     flat = {
         id(parser.TriplesBlock): _repeated(ParamList("triples", parser.TriplesSameSubjectPath)),

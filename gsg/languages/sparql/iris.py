@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from ...expressions.iris import resolve
-from ...model import IRI
+from ...tuples.terms import IRI
+from ..expressions.iris import resolve
 
 _LOCAL_ESCAPE = re.compile(r"\\([_~.\-!$&'()*+,;=/?#@%])")
 

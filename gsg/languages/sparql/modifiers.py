@@ -7,12 +7,12 @@ from typing import Any
 from rete import algebra
 
 from ...errors import BadQuery
-from ...expressions.aggregates import Aggregated
-from ...expressions.tree import Computed, Expression, Name, Ordered
+from ..expressions.aggregates import Aggregated
+from ..expressions.tree import Computed, Expression, Name, Ordered
 from ..groups import Conditions, decided, joined, projected, sliced
 from ..scope import names_of, visible
-from .reader import Reader, kind_of
-from .translating import InPattern, Patterns
+from .patterns import InPattern, Patterns
+from .terms import Reader, kind_of
 
 
 class InAggregate(InPattern):

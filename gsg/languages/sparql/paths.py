@@ -11,7 +11,7 @@ from rete import algebra
 
 from ...errors import Unsupported
 from ..groups import balanced, joined
-from .reader import Reader, kind_of
+from .terms import Reader, kind_of
 
 
 def path_of(reader: Reader, part: Any) -> algebra.PathStep:  # Any: rdflib's parse tree is untyped

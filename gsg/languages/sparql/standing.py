@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...query import Query
+from ..query import Query
 from . import parse_query as read
 
 

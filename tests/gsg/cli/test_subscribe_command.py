@@ -12,8 +12,8 @@ from typing import IO
 import pytest
 from commands import END_S, Gsg, triples
 
-from gsg.model import XSD_DOUBLE
-from gsg.row_text import read_row
+from gsg.cli.row_text import read_row
+from gsg.tuples.terms import XSD_DOUBLE
 
 pytestmark = pytest.mark.waits
 

@@ -27,13 +27,13 @@ from gsg import (
     Unsupported,
 )
 from gsg.cli.subscribe import _subscribe
+from gsg.feeds.staleness import ATTEMPTS
 from gsg.http.door import HttpDoor
 from gsg.http.protocol import (
     Failed,
     error_of,
     failed,
 )
-from gsg.staleness import ATTEMPTS
 
 pytestmark = pytest.mark.waits
 
@@ -220,7 +220,7 @@ async def test_what_is_under_way_for_too_long_when_the_door_closes_is_given_up_a
         return await asyncio.get_running_loop().create_future()
 
     async with Peer() as peer, HttpDoor(peer, port=0) as door, gsg.connect(door.url) as client:
-        monkeypatch.setattr("gsg.caller.Caller.facts", insert_for_ever)
+        monkeypatch.setattr("gsg.publisher.caller.Caller.facts", insert_for_ever)
         inserting = asyncio.ensure_future(client.insert([("a",)]))
         await begun.wait()
         await door.__aexit__(None, None, None)

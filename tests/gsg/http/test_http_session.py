@@ -12,9 +12,9 @@ from gsg.errors import TooLarge
 from gsg.http.protocol import BYTES_PER_MESSAGE, MAX_MESSAGE_BYTES, Drawing, Ended, Failed, Reply, Rows, UpToDate
 from gsg.http.sending import Sender
 from gsg.http.session import ROWS_PER_MESSAGE, Session
-from gsg.live import LiveSubscription
+from gsg.languages.rows import Row, Sign
 from gsg.quotas import Quotas
-from gsg.rows import Row, Sign
+from gsg.subscriptions.live import LiveSubscription
 
 
 class Door:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gsg.languages.sparql import parse_query
-from gsg.model import n3
+from gsg.tuples.terms import n3
 from rete import algebra
 
 PREFIXES = "PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> PREFIX : <http://example.org/> "

@@ -9,9 +9,9 @@ from itertools import groupby
 from hypothesis import strategies as st
 
 import gsg
-from gsg.model import Symbol, Tuple
+from gsg.tuples.terms import Symbol, Tuple
 from simulations.replay.history import Change
-from simulations.replay.stays import FOREVER, Stay
+from simulations.replay.intervals import FOREVER, Stay
 
 TERMS = st.sampled_from([Symbol("a"), Symbol("b"), 1, 2])
 PREDICATES = st.sampled_from([Symbol("p"), Symbol("q")])

@@ -9,8 +9,8 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from gsg.model import IRI, Symbol
-from gsg.trace import Role, What, schema, text_of
+from gsg.monitoring.trace import Role, What, schema, text_of
+from gsg.tuples.terms import IRI, Symbol
 from simulations.errors import BadWorkload
 from simulations.replay.changes import read_piece
 from simulations.replay.history import ORDER, Change, Seen, open_history

@@ -9,7 +9,7 @@ from histories import histories, live, queries
 from hypothesis import given, settings
 
 from gsg.languages import parse_query
-from gsg.model import IRI, Symbol
+from gsg.tuples.terms import IRI, Symbol
 from simulations.errors import BadParameter
 from simulations.replay.history import Change
 from simulations.replay.in_memory import replay

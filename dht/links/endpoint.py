@@ -1,0 +1,145 @@
+"""A peer's two sockets on one port number: the overlay's UDP and the links' TCP.
+
+async with Endpoint(id, "127.0.0.1", 0, rng=rng, on_frames=...) as endpoint:
+    await endpoint.overlay.join([("seed.example.org", 7400)])
+    link = await endpoint.links.to((await endpoint.overlay.owners(key))[0])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+from random import Random
+from types import TracebackType
+from typing import Self
+
+from ..datagrams.address_blocks import PER_BLOCK
+from ..errors import AddressInUse
+from ..identity.contacts import Contact
+from ..identity.ids import PeerId
+from ..identity.membership import Membership
+from ..overlay.lookup import K
+from ..overlay.overlay import Overlay, OverlayEvent
+from .link import Link
+from .links import Links
+
+FREE_PORT_TRIES = 20
+"""How many free TCP ports to try for one whose UDP twin is free too."""
+
+
+class Endpoint:
+    """Opens ``links`` and ``overlay`` on the same port, and closes both.
+
+    The arguments are those of :class:`~dht.links.links.Links` and :class:`~dht.overlay.overlay.Overlay`. Whoever has a link to
+    this peer is watched as a neighbour is, and the links of a peer that died are ended.
+    """
+
+    def __init__(
+        self,
+        id: PeerId,
+        host: str,
+        port: int,
+        *,
+        rng: Random,
+        on_frames: Callable[[Link, list[bytes]], None],
+        on_lost_link: Callable[[Link, str], None] | None = None,
+        on_opened: Callable[[Link], None] | None = None,
+        on_congested: Callable[[Link], None] | None = None,
+        on_drained: Callable[[Link], None] | None = None,
+        on_discovered: Callable[[Contact], None] | None = None,
+        on_lost_peer: Callable[[Contact], None] | None = None,
+        on_event: Callable[[OverlayEvent], None] | None = None,
+        book: Path | None = None,
+        incarnation: int = 0,
+        handshake_s: float = 5.0,
+        k: int = K,
+        probe_s: float = 1.0,
+        refresh_s: float = 30.0,
+        membership: Membership | None = None,
+        link_tls: bool = False,
+        links_wait: bool = False,
+        per_block: int = PER_BLOCK,
+    ) -> None:
+        def make_links() -> Links:
+            return Links(
+                id,
+                host,
+                port,
+                rng=rng,
+                on_frames=on_frames,
+                on_lost=on_lost_link,
+                on_opened=on_opened,
+                on_congested=on_congested,
+                on_drained=on_drained,
+                handshake_s=handshake_s,
+                membership=membership,
+                tls=link_tls,
+                waits=links_wait,
+            )
+
+        def make_overlay(bound: int) -> Overlay:
+            return Overlay(
+                id,
+                host,
+                bound,
+                rng=rng,
+                k=k,
+                probe_s=probe_s,
+                refresh_s=refresh_s,
+                on_discovered=on_discovered,
+                on_lost=self._lost_peer,
+                on_event=on_event,
+                heard_s=lambda peer: self.links.heard_s(peer),
+                depends_on=lambda: dict.fromkeys(link.peer.id for link in self.links.all()),
+                book=book,
+                incarnation=incarnation,
+                membership=membership,
+                link_tls=link_tls,
+                per_block=per_block,
+            )
+
+        self._on_lost_peer = on_lost_peer
+        self._make_links = make_links
+        self._make_overlay = make_overlay
+        self._tries = 1 if port else FREE_PORT_TRIES
+        self._open = AsyncExitStack()
+        self.links: Links
+        self.overlay: Overlay
+
+    def _lost_peer(self, contact: Contact) -> None:
+        """A dead peer leaves its links standing when its machine vanished: they end here, after the caller's own reason for it."""
+        try:
+            if self._on_lost_peer is not None:
+                self._on_lost_peer(contact)
+        finally:
+            for link in [each for each in self.links.all() if each.peer.id == contact.id]:
+                link.abort("the peer does not answer any more")
+
+    @property
+    def contact(self) -> Contact:
+        """How others reach this peer."""
+        return self.overlay.contact
+
+    async def __aenter__(self) -> Self:
+        """Open both sockets. Raises AddressInUse."""
+        for tried in range(1, self._tries + 1):
+            async with AsyncExitStack() as opening:
+                links = self._make_links()
+                await opening.enter_async_context(links)
+                overlay = self._make_overlay(links.port)
+                try:
+                    await opening.enter_async_context(overlay)
+                except AddressInUse:
+                    # The free TCP port that the kernel gave is taken for UDP: try another.
+                    if tried == self._tries:
+                        raise
+                    continue
+                self.links, self.overlay = links, overlay
+                self._open = opening.pop_all()
+                break
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Close both."""
+        await self._open.__aexit__(kind, error, trace)

@@ -1,0 +1,381 @@
+"""Links: one TCP stream between two peers, carrying frames both ways.
+
+    connected ──> greeting: who is who ──> open ──> closed: reason
+
+The rules:
+
+* The first frames each way are a greeting (:mod:`dht.links.handshake`), inside TLS where this peer's links have it
+  (:mod:`dht.links.tls`). Anything else, or nothing within ``handshake_s``, closes the connection and is counted; the peer goes on
+  serving others.
+* Payloads sent in one turn of the event loop leave in one write. Nothing is dropped silently: a link is *congested* above
+  HIGH_WATER_BYTES unsent, and closed with a reason above HARD_LIMIT_BYTES.
+* Closing sends what was unsent, for CLOSE_S at most (:mod:`dht.links.closing`), then ends; ``on_lost`` is told once for each link
+  that had opened.
+* Two peers that dial each other at the same moment have two links. Each side goes on sending on the first it had, so that the
+  order of its frames holds; ``Links.linked`` says which.
+* A greeting with another start number means that the peer was started anew: links to its former life are closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from enum import Enum
+from typing import TYPE_CHECKING, cast
+
+from ..errors import FrameTooLarge, LinkLost
+from ..identity.contacts import Contact
+from ..identity.ids import ID_BYTES
+from ..identity.membership import Refusal
+from .closing import close_in_time
+from .frames import HEADER_BYTES, Framer, header
+from .handshake import OTHER_PROTOCOL, WRONG_PEER, Greeting, GreetingFailed, RefusalReader, refusing
+from .tls import HANDSHAKE, Cipher, CipherFailed
+
+if TYPE_CHECKING:
+    from .links import Links
+
+HIGH_WATER_BYTES = 1024 * 1024
+"""Unsent bytes from which a link is congested: stop producing for it."""
+
+LOW_WATER_BYTES = 256 * 1024
+"""Unsent bytes in the transport below which a congested link is drained again."""
+
+HARD_LIMIT_BYTES = 64 * 1024 * 1024
+"""Unsent bytes at which a link is closed: its caller did not stop, or the other side reads too slowly for too long."""
+
+WRITE_BYTES = 256 * 1024
+"""Payloads of one turn that reach this size are written without waiting for its end."""
+
+LONG_READ_BYTES = 128 * 1024
+"""After a read of so many bytes others have their turn before the next one. uvloop reads a stream up to 32 times in one turn of the
+event loop, 256 KB each: work for seconds, in which this peer would answer no probe and be taken for dead."""
+
+
+class LinkState(Enum):
+    """Where a link is in its life."""
+
+    SHAKING_HANDS = "shaking hands"
+    OPEN = "open"
+    CLOSING = "closing"
+    CLOSED = "closed"
+
+
+class Link(asyncio.Protocol):
+    """One stream to one peer. Made by :class:`dht.links.links.Links`; ``peer`` is right once the link is open."""
+
+    def __init__(self, links: Links, expected: Contact | None) -> None:
+        self.state = LinkState.SHAKING_HANDS
+        self.dialled = expected is not None
+        """Whether this side opened the connection."""
+        self.peer = expected or Contact(bytes(ID_BYTES), "", 0)
+        """Who is at the other end, and where it listens."""
+        self.reason = ""
+        """Why the link is closed."""
+        self.broke = False
+        """Whether it ended without either side closing it."""
+        self.congested = False
+        """Whether the caller should stop producing for this link: see ``drained``."""
+        self.heard_s = float("-inf")
+        """When anything came last since the link opened, by the loop's clock: of a long frame, its latest part."""
+        self.start_number = 0
+        self._links = links
+        self._expected = expected
+        self._loop = asyncio.get_running_loop()
+        self._transport: asyncio.Transport | None = None
+        self._framer = Framer()
+        self._greeting: Greeting = links.greeting(expected)
+        self._cipher: Cipher | None = None
+        # Reads the plain words of a side that does not speak TLS, where this one does.
+        self._plain: RefusalReader | None = None
+        self._has_read = False
+        self._early = b""
+        """What came before :meth:`begin`. Limit: one read, and what else a loop hands on of what it has read already."""
+        self._reads = True
+        """Whether the caller takes frames: see ``pause_reading``."""
+        # Headers and payloads not yet given to the transport. Limit: HARD_LIMIT_BYTES, where the link is closed with a reason.
+        self._unsent: list[bytes] = []
+        self._unsent_bytes = 0
+        self._flushing = False
+        self._blocked = False
+        self._drained = asyncio.Event()
+        self._drained.set()
+        self._opened: asyncio.Future[None] = self._loop.create_future()
+        self._ended: asyncio.Future[None] = self._loop.create_future()
+
+    def __repr__(self) -> str:
+        return f"<Link to {self.peer}, {self.state.value}{': ' + self.reason if self.reason else ''}>"
+
+    # Sending
+
+    def send(self, payload: bytes) -> None:
+        """Send one payload; returns at once. Raises LinkLost when the link is closed and PayloadTooLarge."""
+        if self.state is not LinkState.OPEN:
+            raise LinkLost(self.peer.host, self.peer.port, self.reason or self.state.value)
+        unsent = self._unsent
+        unsent.append(header(payload))
+        unsent.append(payload)
+        self._unsent_bytes += HEADER_BYTES + len(payload)
+        if self._blocked:
+            if self._unsent_bytes > HARD_LIMIT_BYTES:
+                self._fail(f"the other side left more than {HARD_LIMIT_BYTES} bytes unread")
+        elif self._unsent_bytes >= WRITE_BYTES:
+            self._write()
+        elif not self._flushing:
+            self._flushing = True
+            self._loop.call_soon(self._flush)
+
+    @property
+    def unsent_bytes(self) -> int:
+        """Bytes given to :meth:`send` that the kernel has not taken yet."""
+        return self._unsent_bytes + (0 if self._transport is None else self._transport.get_write_buffer_size())
+
+    async def drained(self) -> None:
+        """Wait until the link is not congested. Raises LinkLost when it closes meanwhile."""
+        await self._drained.wait()
+        if self.state is not LinkState.OPEN:
+            raise LinkLost(self.peer.host, self.peer.port, self.reason or self.state.value)
+
+    def _flush(self) -> None:
+        self._flushing = False
+        if self._unsent and not self._blocked and self.state is LinkState.OPEN:
+            self._write()
+
+    def _write(self) -> None:
+        data = b"".join(self._unsent)
+        self._unsent.clear()
+        self._unsent_bytes = 0
+        assert self._transport is not None
+        self._transport.write(data if self._cipher is None else self._cipher.encrypt(data))
+
+    def pause_writing(self) -> None:
+        """The transport holds HIGH_WATER_BYTES: keep the rest here."""
+        self._blocked = True
+        if not self.congested and self.state is LinkState.OPEN:
+            self.congested = True
+            self._drained.clear()
+            self._links.congested(self)
+
+    def resume_writing(self) -> None:
+        """The transport is down to LOW_WATER_BYTES."""
+        self._blocked = False
+        if self.state is LinkState.OPEN and self._unsent:
+            self._write()
+        if not self._blocked and self.congested:
+            self.congested = False
+            self._drained.set()
+            self._links.drained(self)
+
+    # Receiving
+
+    def pause_reading(self) -> None:
+        """Take no more frames for now; the other side's link becomes congested in time."""
+        if self._transport is not None and self.state is LinkState.OPEN:
+            self._reads = False
+            self._transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        """Take frames again."""
+        self._reads = True
+        self._read_on()
+
+    def begin(self) -> None:
+        """Take what waits, and go on reading: see ``waits`` in :class:`dht.links.links.Links`."""
+        early, self._early = self._early, b""
+        if early:
+            self.data_received(early)
+        self._read_on()
+
+    def data_received(self, data: bytes) -> None:
+        """One read: all the frames that it completes go to the caller together."""
+        if self.state not in (LinkState.OPEN, LinkState.SHAKING_HANDS):
+            return
+        if self._links.waits:
+            # Here, and not where the connection is made: asyncio before 3.12, and uvloop, begin to read after that, paused or not.
+            self._early += data
+            assert self._transport is not None
+            self._transport.pause_reading()
+            return
+        now = self._links.read_s = self._loop.time()
+        if self.state is LinkState.OPEN:
+            self.heard_s = now
+            if len(data) >= LONG_READ_BYTES and self._reads:
+                assert self._transport is not None
+                self._transport.pause_reading()
+                self._loop.call_soon(self._read_on)
+        if self._links.ciphers is not None:
+            data = self._deciphered(data)
+        if data and self.state is LinkState.SHAKING_HANDS:
+            data = self._greeted(data)
+        if not data:
+            return
+        try:
+            payloads = self._framer.feed(data)
+        except FrameTooLarge as error:
+            self._fail(str(error))
+            return
+        if payloads:
+            self._links.received(self, payloads)
+
+    def _read_on(self) -> None:
+        transport = self._transport
+        reads = self._reads and self.state in (LinkState.OPEN, LinkState.SHAKING_HANDS)
+        if reads and transport is not None and not transport.is_closing():
+            transport.resume_reading()
+
+    def _deciphered(self, data: bytes) -> bytes:
+        """The plain bytes of one read; nothing while TLS shakes hands, or when it fails."""
+        cipher, links, transport = self._cipher, self._links, self._transport
+        assert links.ciphers is not None
+        assert transport is not None
+        if not self._has_read:
+            self._has_read = True
+            if data[0] == 0:
+                # A side without TLS says in plain words that it has none.
+                self._plain = RefusalReader()
+            elif cipher is None and data[0] != HANDSHAKE:
+                self._fail(OTHER_PROTOCOL)
+                return b""
+            elif cipher is None:
+                cipher = self._cipher = links.ciphers.listen()
+        if self._plain is not None:
+            if cipher is None:
+                self._refuse("the other side's links are plain", Refusal.TLS_ONLY)
+                return b""
+            try:
+                self._plain.received(data)
+            except GreetingFailed as error:
+                self._fail(str(error))
+            return b""
+        assert cipher is not None
+        was_established = cipher.established
+        try:
+            plain = cipher.received(data)
+            if cipher.established and not was_established and self._expected is not None:
+                found = cipher.peer()
+                if found != self._expected.id:
+                    self.peer = Contact(found, self._expected.host, self._expected.port)
+                    self._fail(WRONG_PEER)
+                    return b""
+                transport.write(cipher.outgoing() + cipher.encrypt(self._greeting.begin()))
+        except CipherFailed as error:
+            # With an alert, as TLS has it.
+            transport.write(cipher.outgoing())
+            self._fail(str(error))
+            return b""
+        out = cipher.outgoing()
+        if out:
+            transport.write(out)
+        return plain
+
+    def _greeted(self, data: bytes) -> bytes:
+        """Go on with the greeting; what came after it, or nothing while it lasts or when it fails."""
+        assert self._transport is not None
+        greeting, expected = self._greeting, self._expected
+        if self._links.ciphers is None and not self._has_read and data[0] == HANDSHAKE:
+            self._refuse("the other side's links are TLS", Refusal.PLAIN_ONLY)
+            return b""
+        self._has_read = True
+        try:
+            answer = greeting.received(data)
+        except GreetingFailed as error:
+            if expected is not None and str(error) == WRONG_PEER:
+                self.peer = Contact(greeting.peer, expected.host, expected.port)
+            self._refuse(str(error), error.refusal, is_told=error.is_told)
+            return b""
+        if answer:
+            self._transport.write(answer if self._cipher is None else self._cipher.encrypt(answer))
+        if not greeting.done:
+            return b""
+        self.start_number = greeting.start_number
+        if expected is None:
+            self.peer = Contact(greeting.peer, self._transport.get_extra_info("peername")[0], greeting.port)
+        self.state = LinkState.OPEN
+        self._links.opened(self)
+        if not self._opened.done():
+            self._opened.set_result(None)
+        return greeting.rest
+
+    # Beginning and end
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The connection stands; the dialler speaks first."""
+        # uvloop's transports have asyncio's methods without being of its class.
+        transport = cast(asyncio.Transport, transport)
+        self._transport = transport
+        transport.set_write_buffer_limits(high=HIGH_WATER_BYTES, low=LOW_WATER_BYTES)
+        self._links.connected(self)
+        if self.dialled and self.state is LinkState.SHAKING_HANDS:
+            if self._links.ciphers is None:
+                transport.write(self._greeting.begin())
+            else:
+                self._cipher = self._links.ciphers.dial()
+                transport.write(self._cipher.outgoing())
+
+    def eof_received(self) -> bool:
+        """The other side ended its direction: so does this one."""
+        if not self.reason:
+            self.reason = "the other side closed it" + (" in the middle of a frame" if self._framer.unfinished else "")
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The connection is gone."""
+        was_open = self.state is LinkState.OPEN or (self.state is LinkState.CLOSING and self._opened.done())
+        if not self.reason:
+            self.broke = exc is not None
+            self.reason = f"the connection broke ({exc})" if exc else "the other side closed it"
+        self.state = LinkState.CLOSED
+        self._unsent.clear()
+        self._unsent_bytes = 0
+        self._drained.set()
+        if not self._opened.done():
+            self._opened.set_result(None)
+        self._ended.set_result(None)
+        self._links.ended(self, was_open=was_open)
+
+    def close(self, reason: str = "closed by this side") -> None:
+        """Send what is unsent, then end the link; ``on_lost`` follows with the reason."""
+        if self.state not in (LinkState.OPEN, LinkState.SHAKING_HANDS):
+            return
+        if self.state is LinkState.OPEN and self._unsent:
+            self._write()
+        self.reason = reason
+        self.state = LinkState.CLOSING
+        self._drained.set()
+        if self._transport is not None:
+            if self._cipher is not None and self._cipher.established:
+                self._transport.write(self._cipher.farewell())
+            close_in_time(self._transport)
+
+    def abort(self, reason: str) -> None:
+        """End the link at once; what is unsent is lost with it."""
+        if self.state is not LinkState.CLOSED:
+            self.reason = self.reason or reason
+            self.state = LinkState.CLOSING
+            self._drained.set()
+            if self._transport is not None:
+                self._transport.abort()
+
+    async def opened(self) -> None:
+        """Wait until the hellos are exchanged or the connection has ended."""
+        await asyncio.shield(self._opened)
+
+    async def ended(self) -> None:
+        """Wait until the connection is gone."""
+        await asyncio.shield(self._ended)
+
+    def _refuse(self, reason: str, refusal: Refusal | None, *, is_told: bool = True) -> None:
+        """End the greeting; the other side is told why where there is something to tell."""
+        if refusal is not None:
+            self._links.refused(refusal)
+        if refusal is None or self._transport is None or not is_told:
+            self._fail(reason)
+            return
+        self._links.counts[f"hello: {reason}"] += 1
+        words = refusing(refusal)
+        self._transport.write(words if self._cipher is None else self._cipher.encrypt(words))
+        # Closed, not aborted: the words are to arrive.
+        self.close(reason)
+
+    def _fail(self, reason: str) -> None:
+        self._links.counts[reason if self.state is LinkState.OPEN else f"hello: {reason}"] += 1
+        self.abort(reason)

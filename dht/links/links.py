@@ -1,0 +1,357 @@
+"""All links of one peer: listens, dials, and knows which peer is at the end of each.
+
+    async with Links(id, host, port, rng=rng, on_frames=..., on_lost=...) as links:
+        link = await links.to(contact)
+        link.send(payload)
+
+Leaving the block sends what is unsent, for ``CLOSE_S`` at most, and ends every connection and dial.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import socket
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from ipaddress import ip_address
+from random import Random
+from types import TracebackType
+from typing import Self
+
+from ..errors import Address, AddressInUse, BadContact, DialBroke, NotOpen, PeerUnreachable, WrongPeer
+from ..identity.contacts import Contact, is_reachable_literal
+from ..identity.ids import PeerId
+from ..identity.membership import Membership, Refusal
+from ..liveness.late_timers import Timer, late_s
+from ..log_rate import LogRate
+from .closing import CLOSE_S
+from .handles import HANDLES
+from .handshake import WRONG_PEER, Claimed, Greeting, Proved
+from .link import Link, LinkState
+from .tls import Ciphers
+
+MAX_LINKS = 4096
+"""Connections at once; one more is closed as it comes, and counted."""
+
+MAX_LINKS_PER_PEER = 4
+"""Open links to one peer: two where both dial at once, and those that it lost and this side has not noticed. Of more, the one by
+which nothing came for the longest is ended."""
+
+DIALS = 2
+"""How often a peer is dialled where the first time says nothing of it: its host answers, and the connection breaks before the
+hello; or there is no hello in time, and this side was stopped meanwhile, or nothing came from anybody else either, so it may be
+this side that does not get to reading. One that has no place for another link breaks it too, and is asked twice."""
+
+BACKLOG = 1024
+
+_refused = LogRate(logging.getLogger(__name__))
+
+
+class Links:
+    """The TCP side of one peer.
+
+    ``host`` is an IP literal to listen at, ``port`` TCP's, 0 takes a free one; ``rng`` draws the number of this start.
+    ``on_frames(link, payloads)`` is called once per read with all the payloads complete in it; ``on_lost(link, reason)`` when a
+    link that had opened has ended; ``on_opened(link)`` when either side's dial succeeded; ``on_congested(link)`` and
+    ``on_drained(link)`` when the caller should stop producing for a link and may go on. Callbacks must not block. When
+    ``on_frames`` raises, its frames count as lost: that is logged, counted in ``counts``, and the link is closed with the reason.
+
+    ``membership``, whose id is to be ``id``, proves who this peer is and demands the same of others; with ``tls``, inside TLS. Both
+    ends of a link have the same of both. Without it ids are claims. Where it ``waits``, nothing is read before :meth:`begin`: who
+    calls earlier, as one that knows this peer from its last life, waits too.
+    """
+
+    def __init__(
+        self,
+        id: PeerId,
+        host: str,
+        port: int,
+        *,
+        rng: Random,
+        on_frames: Callable[[Link, list[bytes]], None],
+        on_lost: Callable[[Link, str], None] | None = None,
+        on_opened: Callable[[Link], None] | None = None,
+        on_congested: Callable[[Link], None] | None = None,
+        on_drained: Callable[[Link], None] | None = None,
+        handshake_s: float = 5.0,
+        max_links: int = MAX_LINKS,
+        membership: Membership | None = None,
+        tls: bool = False,
+        waits: bool = False,
+    ) -> None:
+        self.id = id
+        self.host = host
+        self.port = port
+        """Where this peer listens: right once entered."""
+        self.ciphers: Ciphers | None = None
+        self.read_s = float("-inf")
+        """When anything came last by any connection, by the loop's clock."""
+        self.counts: Counter[str] = Counter()
+        """How many connections were ended for each reason, and callbacks failed."""
+        self._rng = rng
+        self._start_number = rng.getrandbits(64)
+        self._membership = membership
+        self._tls = tls
+        self._on_frames = on_frames
+        self._on_lost = on_lost
+        self._on_opened = on_opened
+        self._on_congested = on_congested
+        self._on_drained = on_drained
+        self._handshake_s = handshake_s
+        self._max_links = max_links
+        self._server: asyncio.Server | None = None
+        self._group = asyncio.TaskGroup()
+        self._closing = True
+        # Limits: max_links; MAX_LINKS_PER_PEER of one peer, once they are open.
+        # The value is the timer that ends half a handshake, owned by the link's entry here.
+        self._connections: dict[Link, Timer] = {}
+        self._by_peer: dict[PeerId, list[Link]] = {}
+        # Limit: one a peer that a caller asks for; each ends within DIALS times handshake_s.
+        self._dials: dict[PeerId, asyncio.Task[Link | PeerUnreachable]] = {}
+        self.waits = waits
+        """Whether nothing is read yet."""
+
+    async def __aenter__(self) -> Self:
+        """Listen. Raises AddressInUse."""
+        loop = asyncio.get_running_loop()
+        try:
+            self._server = await loop.create_server(lambda: Link(self, None), self.host, self.port, backlog=BACKLOG)
+        except OSError as error:
+            if error.errno in (errno.EADDRINUSE, errno.EACCES, errno.EADDRNOTAVAIL):
+                raise AddressInUse(self.host, self.port, error.errno) from None
+            raise
+        self.port = self._server.sockets[0].getsockname()[1]
+        if self._tls and self._membership is not None:
+            self.ciphers = Ciphers(self._membership.identity)
+        await self._group.__aenter__()
+        self._closing = False
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Stop listening, send what is unsent, end everything."""
+        self._closing = True
+        for dial in list(self._dials.values()):
+            dial.cancel()
+        if self._server is not None:
+            self._server.close()
+        for link in list(self._connections):
+            link.close("this peer stops")
+        try:
+            try:
+                async with asyncio.timeout(CLOSE_S):
+                    for link in list(self._connections):
+                        await link.ended()
+            except TimeoutError:
+                self.counts["links that did not take their last frames"] += len(self._connections)
+        finally:
+            for link in list(self._connections):
+                link.abort("this peer stops")
+            # The group would wrap the caller's own error; only cancellation, which may be the group's doing, is its affair.
+            if kind is not None and issubclass(kind, asyncio.CancelledError):
+                await self._group.__aexit__(kind, error, trace)
+            else:
+                await self._group.__aexit__(None, None, None)
+
+    # What callers ask
+
+    def begin(self) -> None:
+        """Read from now on what links bring, as whoever is told of it is ready."""
+        self.waits = False
+        for link in list(self._connections):
+            link.begin()
+
+    def linked(self, peer: PeerId) -> Link | None:
+        """The link that this side sends on to a peer, or None."""
+        links = self._by_peer.get(peer)
+        return links[0] if links else None
+
+    def all(self) -> list[Link]:
+        """Every open link."""
+        return [link for links in self._by_peer.values() for link in links]
+
+    def of(self, peer: PeerId) -> list[Link]:
+        """The open links to one peer."""
+        return list(self._by_peer.get(peer, ()))
+
+    def heard_s(self, peer: PeerId) -> float:
+        """When a frame came last by the links to a peer, by the loop's clock; minus infinity where none did."""
+        return max((link.heard_s for link in self._by_peer.get(peer, ())), default=float("-inf"))
+
+    async def to(self, contact: Contact) -> Link:
+        """The link to a peer: the one there is, else a new one; callers who ask at the same time share the dial.
+
+        Raises PeerUnreachable, as DialBroke or WrongPeer where it is that; BadContact for ourselves, NotOpen.
+        """
+        link = self.linked(contact.id)
+        if link is not None:
+            return link
+        if self._closing:
+            raise NotOpen("these links are not open; use them inside `async with Links(...) as links:`")
+        if contact.id == self.id:
+            raise BadContact(f"{contact} is this peer itself; expected another")
+        dial = self._dials.get(contact.id)
+        if dial is None:
+            dial = self._dials[contact.id] = self._group.create_task(self._dial(contact))
+            dial.add_done_callback(lambda _: self._dials.pop(contact.id))
+        try:
+            outcome = await asyncio.shield(dial)
+        except asyncio.CancelledError:
+            # Our caller's own cancellation is passed on; that of the dial is news.
+            current = asyncio.current_task()
+            if dial.cancelled() and self._closing and (current is None or not current.cancelling()):
+                raise PeerUnreachable(contact.host, contact.port, "this peer stops") from None
+            raise
+        if isinstance(outcome, Link):
+            return outcome
+        raise outcome
+
+    # Dialling
+
+    async def _dial(self, contact: Contact) -> Link | PeerUnreachable:
+        # An error is returned, not raised: raised, it would end the group that owns this task.
+        loop = asyncio.get_running_loop()
+        link: Link | None = None
+        began_s = loop.time()
+        for left in reversed(range(DIALS)):
+            due_s = began_s + self._handshake_s
+            try:
+                async with asyncio.timeout_at(due_s):
+                    _, link = await loop.create_connection(
+                        lambda: Link(self, contact), contact.host, contact.port, local_addr=self._source(contact.host)
+                    )
+                    await link.opened()
+                if not link.broke:
+                    break
+            except TimeoutError:
+                if link is not None and link.state is LinkState.OPEN:
+                    break  # the hello had come, and nobody had looked yet
+                if link is not None:
+                    link.abort("no hello in time")
+                if theirs := self.linked(contact.id):
+                    return theirs
+                if left and (late_s(due_s) or not self._reads(contact, began_s)):
+                    began_s = loop.time()
+                    continue
+                late = f"no hello within {self._handshake_s:g} s"
+                return PeerUnreachable(contact.host, contact.port, link.reason if link is not None and link.broke else late)
+            except OSError as error:
+                return PeerUnreachable(contact.host, contact.port, error.strerror or str(error))
+            except (ValueError, OverflowError) as error:
+                # No address at all: whoever told us of this contact is wrong.
+                return PeerUnreachable(contact.host, contact.port, str(error))
+            except asyncio.CancelledError:
+                if link is not None:
+                    link.abort("this peer stops")
+                raise
+        assert link is not None, "it was dialled once at least"
+        if link.state is LinkState.OPEN:
+            return link
+        if link.reason == WRONG_PEER:
+            return WrongPeer(contact.host, contact.port, contact.id, link.peer.id)
+        return (DialBroke if link.broke else PeerUnreachable)(contact.host, contact.port, link.reason)
+
+    def _reads(self, contact: Contact, since_s: float) -> bool:
+        """Whether this side has read since then, as far as known: something came, or nobody but this peer could have sent it."""
+        return self.read_s > since_s or all(link.peer.id == contact.id for link in self._connections)
+
+    def _source(self, target: str) -> Address | None:
+        """Dial from where we listen, as the other side takes our host from the connection; unless we listen everywhere."""
+        if not is_reachable_literal(self.host) or (ip_address(self.host).is_loopback and not ip_address(target).is_loopback):
+            return None
+        return (self.host, 0)
+
+    # What links ask and report
+
+    def greeting(self, expected: Contact | None) -> Greeting:
+        """This side's part in the beginning of a link, to the peer that was dialled or from whoever dials."""
+        dialled = None if expected is None else expected.id
+        if self._membership is None:
+            return Claimed(self.id, self.port, self._start_number, dialled=dialled)
+        return Proved(
+            self._membership,
+            self.port,
+            self._start_number,
+            dialled=dialled,
+            tls=self.ciphers is not None,
+            nonce=self._rng.randbytes,
+        )
+
+    def refused(self, refusal: Refusal) -> None:
+        """Somebody was not let in."""
+        if self._membership is not None:
+            self._membership.counts[refusal] += 1
+
+    def connected(self, link: Link) -> None:
+        """A connection stands; the hellos are awaited."""
+        self._connections[link] = Timer(self._handshake_s, partial(self._give_up, link))
+        transport = link._transport
+        sock = None if transport is None else transport.get_extra_info("socket")
+        if sock is not None:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            if not link.dialled and HANDLES.beyond() > 0:
+                self.counts["too few file handles"] += 1
+                _refused.warning("a link from %s is refused: %s", sock.getpeername()[0], HANDLES.problem())
+                link.abort("this peer has no file handle for another link")
+                return
+        if self._closing or len(self._connections) > self._max_links:
+            self.counts["too many links" if not self._closing else "came while stopping"] += 1
+            link.abort("this peer has no place for another link")
+
+    def opened(self, link: Link) -> None:
+        """The hellos are exchanged."""
+        self._connections[link].cancel()
+        links = self._by_peer.setdefault(link.peer.id, [])
+        for old in [each for each in links if each.start_number != link.start_number]:
+            old.abort("the peer was started anew")
+            links.remove(old)
+        if len(links) >= MAX_LINKS_PER_PEER:
+            silent = min(links, key=lambda each: each.heard_s)
+            self.counts["too many links of one peer"] += 1
+            links.remove(silent)
+            silent.abort("the peer opened more links than it needs")
+        links.append(link)
+        self._guard("on_opened", self._on_opened, link)
+
+    def received(self, link: Link, payloads: list[bytes]) -> None:
+        """Frames came."""
+        try:
+            self._on_frames(link, payloads)
+        except Exception:
+            self.counts["callbacks failed"] += 1
+            logging.getLogger(__name__).exception("on_frames failed for %r, which is closed", link)
+            link.abort("this side failed to take a frame")
+
+    def congested(self, link: Link) -> None:
+        """A link holds more than it should."""
+        self._guard("on_congested", self._on_congested, link)
+
+    def drained(self, link: Link) -> None:
+        """A link may take more again."""
+        self._guard("on_drained", self._on_drained, link)
+
+    def ended(self, link: Link, *, was_open: bool) -> None:
+        """A connection is gone."""
+        self._connections.pop(link).cancel()
+        links = self._by_peer.get(link.peer.id, [])
+        if link in links:
+            links.remove(link)
+        if not links:
+            self._by_peer.pop(link.peer.id, None)
+        if was_open:
+            self._guard("on_lost", self._on_lost, link, link.reason)
+
+    def _give_up(self, link: Link) -> None:
+        self.counts["hello: none in time"] += 1
+        link.abort(f"no hello within {self._handshake_s:g} s")
+
+    def _guard(self, name: str, callback: Callable[..., None] | None, *arguments: object) -> None:
+        if callback is None:
+            return
+        try:
+            callback(*arguments)
+        except Exception:
+            self.counts["callbacks failed"] += 1
+            logging.getLogger(__name__).exception("%s failed for %r", name, arguments[0])

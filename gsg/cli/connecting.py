@@ -1,0 +1,100 @@
+"""What the commands that talk to a peer share: its address, running to an end, and saying what went wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Callable, Coroutine
+from typing import Any, NoReturn, TypeVar
+
+import click
+
+from ..errors import GsgError, LocalError, reason
+from ..wire.addresses import read_address
+from .messages import say
+
+DEFAULT_PEER = "http://127.0.0.1:8470"
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])  # Any: a click callback of any signature
+
+peer_option: Callable[[Decorated], Decorated] = click.option(
+    "--peer",
+    "url",
+    envvar="GSG_PEER",
+    default=DEFAULT_PEER,
+    show_default=True,
+    show_envvar=True,
+    metavar="URL",
+    help="The HTTP door of the peer to talk to.",
+)
+
+
+def complain(problem: str) -> None:
+    """Say on standard error what is wrong."""
+    say(f"gsg: {problem}", err=True)
+
+
+def run(
+    work: Coroutine[Any, Any, None],  # Any: what a coroutine yields to the loop
+    *,
+    complain: Callable[[str], None] = complain,
+    interrupted: Callable[[], int] | None = None,
+) -> None:
+    """Run to the end; exit 1 with the message of an error of ours, 2 where it is the caller's, 0 when the reader of our output has
+    gone.
+
+    Ctrl-C, SIGTERM and a closed terminal end it in order, and the peer is told goodbye: exit 130, 143 or 129, as shells have it.
+    Where signals are somebody else's affair, ``interrupted()`` says with what it ends then.
+    """
+    ended_by = [signal.SIGINT]
+    try:
+        asyncio.run(_until_signalled(work, ended_by) if interrupted is None else work)
+    except GsgError as error:
+        complain(str(error))
+        sys.exit(2 if isinstance(error, LocalError) else 1)
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        if interrupted is not None:
+            sys.exit(interrupted())
+        _leave(128 + ended_by[0])
+    except OSError as error:
+        if not isinstance(error, BrokenPipeError):
+            complain(reason(error))
+            sys.exit(1)
+        # As filters do: `gsg subscribe ... | head` is no failure. The descriptor goes, so that nothing is flushed to it at exit.
+        sys.stdout = open("/dev/null", "w")  # noqa: SIM115  # stays open until the process ends
+        sys.exit(0)
+
+
+def _leave(code: int) -> NoReturn:
+    """End at once: a thread may parse what comes on standard input, and some parsers abort where Python ends below them."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
+
+
+async def _until_signalled(work: Coroutine[Any, Any, None], ended_by: list[signal.Signals]) -> None:  # Any: as in run
+    loop, running = asyncio.get_running_loop(), asyncio.current_task()
+    assert running is not None
+
+    def end(number: signal.Signals) -> None:
+        ended_by[0] = number
+        running.cancel()
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup asks
+            with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):  # not on this system, or in this thread
+                loop.add_signal_handler(number, end, number)
+    await work
+
+
+def parse_address(text: str, *, option: str, example: str, default_host: str = "127.0.0.1") -> tuple[str, int]:
+    """HOST:PORT, [IPV6]:PORT, :PORT or PORT. Raises click's usage error, which names the option."""
+    found = read_address(text, default_host=default_host)
+    if found is None:
+        raise click.BadParameter(
+            f"{text!r} is no address; expected HOST:PORT such as {example}, the port at most 65535", param_hint=option
+        )
+    return found

@@ -1,0 +1,270 @@
+"""``gsg peer``: a peer in the foreground, with the doors that were asked for."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import logging
+import os
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ...tuples.escaping import lines, one_line
+from ..connecting import parse_address, run
+from ..messages import say
+from ..output import Printer
+from . import network_options
+from .log_output import LAST_WORDS_S, Outlet, log_to
+from .pedro_options import PedroOptions, said_without_door, with_options
+from .quota_options import quotas_of, with_quotas
+from .signals import Ending, ended_by_signals
+
+if TYPE_CHECKING:
+    from ...network import Network
+    from ...quotas import Quotas
+
+log = logging.getLogger(__name__)
+
+DEFAULT_LISTEN = "127.0.0.1:8471"
+DEFAULT_HTTP = "127.0.0.1:8470"
+DEFAULT_PEDRO = "127.0.0.1:4550"
+
+YOUNG_OBJECTS = 50_000
+"""The cyclic garbage collector's first threshold in a peer's process. What a peer stores has no cycles; with Python's default the
+collector walked it over and over, which cost 1.6 times the mean (notes: matching)."""
+
+PARENT_S = 1.0
+"""How often a peer that is to end with whoever started it looks whether that is there."""
+
+
+class Folder(click.Path):
+    """A directory that need not be there. An empty name is none: it would mean the current one, as where a variable is not set."""
+
+    def __init__(self) -> None:
+        super().__init__(file_okay=False, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # Any: as click has it
+        """As in click.Path."""
+        if value == "":
+            self.fail("the name is empty; expected a directory, such as ./data", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+@click.command(short_help="Start a peer in the foreground.")
+@click.option(
+    "--listen",
+    default=DEFAULT_LISTEN,
+    show_default=True,
+    metavar="HOST:PORT",
+    help="Where other peers reach this one, by TCP and UDP; port 0 takes a free one.",
+)
+@click.option(
+    "--join", "joins", multiple=True, metavar="HOST:PORT", help="A peer to enter the overlay by; may be given several times."
+)
+@click.option(
+    "--http",
+    default=DEFAULT_HTTP,
+    show_default=True,
+    metavar="HOST:PORT",
+    help="The HTTP door for gsg publish, subscribe and status; 'none' for none.",
+)
+@click.option(
+    "--http-host",
+    "http_hosts",
+    multiple=True,
+    metavar="NAME",
+    help="A name of the HTTP door besides its addresses and localhost; may be given several times.",
+)
+@click.option(
+    "--data",
+    type=Folder(),
+    metavar="DIR",
+    help="Keep the peer's id, its facts and the addresses of others there: it resumes them when it starts again.",
+)
+@click.option(
+    "--trace",
+    type=Folder(),
+    metavar="DIR",
+    help="Write what comes to this peer to Parquet files there, for gsg simulate; needs the extra sim.",
+)
+@click.option(
+    "--anchor",
+    type=click.Choice(["rarest", "predicate", "random"]),
+    default="rarest",
+    show_default=True,
+    help="Which constant of a condition its subscriptions are posted at.",
+)
+@click.option("--with-parent", is_flag=True, help="Stop, without handing over, when the process that started this one has gone.")
+@network_options.with_options
+@with_options
+@with_quotas
+@click.option("-v", "--verbose", count=True, help="Say more on standard error; twice for all there is.")
+def command(
+    listen: str,
+    joins: tuple[str, ...],
+    http: str,
+    http_hosts: tuple[str, ...],
+    pedro: str | None,
+    data: Path | None,
+    trace: Path | None,
+    anchor: str,
+    with_parent: bool,
+    secret_file: Path | None,
+    allow_peers: Path | None,
+    link_tls: str,
+    peers_per_block: int,
+    verbose: int,
+    **more_options: Any,  # Any: click checked them
+) -> None:
+    """Start a peer in the foreground; Ctrl-C hands over what it holds to its neighbours and stops it.
+
+    \b
+    The first peer of an overlay:   gsg peer
+    One more on the same machine:   gsg peer --listen :0 --http :0 --join 127.0.0.1:8471
+    One that outlives a restart:    gsg peer --data DIR
+    """
+    gc.freeze()
+    gc.set_threshold(YOUNG_OBJECTS, 20, 50)
+    try:
+        import uvloop
+    except ImportError:
+        pass
+    else:
+        asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
+    if http == "none" and http_hosts:
+        raise click.UsageError("--http-host names the HTTP door, and there is none; add --http HOST:PORT")
+    pedro_address = None if pedro in (None, "none") else parse_address(pedro, option="--pedro", example=DEFAULT_PEDRO)
+    quotas = quotas_of(more_options)
+    options = PedroOptions(**{name.removeprefix("pedro_"): value for name, value in more_options.items()})
+    if pedro_address is None:
+        said_without_door(click.get_current_context())
+    else:
+        options.check()
+    ending = Ending()
+    with ended_by_signals(ending):
+        outlet = Outlet(2)
+        log_to(outlet, verbose)
+        try:
+            run(
+                _serve(
+                    parse_address(listen, option="--listen", example=DEFAULT_LISTEN),
+                    [parse_address(join, option="--join", example=DEFAULT_LISTEN) for join in joins],
+                    None if http == "none" else parse_address(http, option="--http", example=DEFAULT_HTTP),
+                    pedro_address,
+                    options,
+                    http_hosts=http_hosts,
+                    data=data,
+                    trace=trace,
+                    anchor=anchor,
+                    with_parent=with_parent,
+                    quotas=quotas,
+                    network=network_options.network_of(secret_file, allow_peers, link_tls, peers_per_block),
+                    ending=ending,
+                    outlet=outlet,
+                ),
+                complain=partial(_complain, outlet),
+                interrupted=lambda: ending.status,
+            )
+        finally:
+            outlet.close()
+
+
+def _complain(outlet: Outlet, problem: str) -> None:
+    """Say why the peer ends; not longer than for its reader's LAST_WORDS_S."""
+    if sys.stderr is sys.__stderr__:
+        outlet.put(lines(f"gsg: {problem}"))
+    else:
+        say(f"gsg: {problem}", err=True)  # kept in memory, as in a test
+
+
+async def _serve(
+    listen: tuple[str, int],
+    joins: list[tuple[str, int]],
+    http: tuple[str, int] | None,
+    pedro: tuple[str, int] | None,
+    pedro_options: PedroOptions,
+    *,
+    http_hosts: tuple[str, ...],
+    data: Path | None,
+    trace: Path | None,
+    anchor: str,
+    with_parent: bool,
+    quotas: Quotas,
+    network: Network,
+    ending: Ending,
+    outlet: Outlet,
+) -> None:
+    from dht.errors import show
+
+    from ...peer import Peer
+
+    loop = asyncio.get_running_loop()
+    stop = ending.attach()
+    printer = Printer(sys.stdout)
+    parent = os.getppid()
+
+    def look_for_parent() -> None:
+        # Whoever loses its parent is given another one.
+        if os.getppid() == parent:
+            loop.call_later(PARENT_S, look_for_parent)
+        else:
+            ending.skip()
+
+    if with_parent:
+        look_for_parent()
+    async with contextlib.AsyncExitStack() as doors:
+        peer = await doors.enter_async_context(
+            Peer(listen, joins, data=data, trace=trace, anchor=anchor, quotas=quotas, network=network)
+        )
+        # Nothing is said before all doors stand: what was said would have to be taken back where a port is in use.
+        http_door = None
+        if http is not None:
+            from ...http.door import HttpDoor
+
+            http_door = await doors.enter_async_context(HttpDoor(peer, *http, names=http_hosts))
+        pedro_door = None if pedro is None else await doors.enter_async_context(pedro_options.door(peer, *pedro))
+        peer.counters.add(outlet.counts)
+        contact = peer.contact
+        said = [f"peer {contact.id.hex()} listens on {show(contact.host, contact.port)}", network_options.members_of(network)]
+        if network.link_tls is False:
+            said.append("links to other peers are plain: whoever is on the way can read and change what they carry")
+        if data is None:
+            said.append("nothing is kept on disk: facts last as long as a peer that holds them; --data DIR keeps them")
+        else:
+            said.append(f"data in {data}: {peer.resumed_facts:,} facts resumed")
+        if http_door is not None:
+            said.append(f"http door at {http_door.url}")
+        if pedro_door is not None:
+            said.append(f"pedro door at {show(pedro_door.host, pedro_door.port)}")
+        if trace is not None:
+            said.append(f"trace in {trace}")
+        ending.started()
+        await _say_while_serving(printer, [*said, "ready; Ctrl-C stops"], stop)
+        await _say_at_last(printer, "stopping: handing over what this peer holds; Ctrl-C again skips that")
+    await _say_at_last(printer, "stopped")
+
+
+async def _say_while_serving(printer: Printer, said: list[str], stop: asyncio.Event) -> None:
+    """Serve until the peer is to stop, whether somebody reads what is said or not: it is no filter, which ends with its reader."""
+    printing = asyncio.ensure_future(printer.print("\n".join(map(one_line, said))))
+    stopping = asyncio.ensure_future(stop.wait())
+    try:
+        await asyncio.wait((printing, stopping), return_when=asyncio.FIRST_COMPLETED)
+        if printing.done() and (problem := printing.exception()) is not None:
+            log.warning("what this peer has to say cannot be written: %s", problem)
+        await stopping
+    finally:
+        printing.cancel()
+        stopping.cancel()
+
+
+async def _say_at_last(printer: Printer, said: str) -> None:
+    # The terminal may be closed, and who reads may read no more.
+    with contextlib.suppress(OSError, TimeoutError):
+        async with asyncio.timeout(LAST_WORDS_S):
+            await printer.print(said)

@@ -1,0 +1,115 @@
+"""The options of ``gsg peer`` that say which network it belongs to."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from ..filenames import FileName
+from ..messages import say
+
+if TYPE_CHECKING:
+    from ...network import Network
+
+SECRET_VARIABLE = "GSG_NETWORK_SECRET"
+OTHERS = stat.S_IRGRP | stat.S_IROTH
+
+AnyCommand = TypeVar("AnyCommand", bound=Callable[..., Any])  # Any: click calls it with what its options say
+
+_FILE = FileName(dir_okay=False, path_type=Path)
+SECRET_NEXT = "make one with `(umask 077; openssl rand -hex 32 > {file})`, and copy it to every peer"
+ALLOWED_NEXT = "write into it the ids of the peers that may come, one a line, as they say when they start or are refused"
+_OPTIONS = [
+    click.option(
+        "--secret-file",
+        type=_FILE,
+        metavar="FILE",
+        help=f"The network's secret: peers that do not have the same cannot join. [default: ${SECRET_VARIABLE}, else none]",
+    ),
+    click.option(
+        "--allow-peers",
+        type=_FILE,
+        metavar="FILE",
+        help="Talk with these peers only: their ids, one a line.",
+    ),
+    click.option(
+        "--link-tls",
+        type=click.Choice(["on", "off"]),
+        default="on",
+        show_default=True,
+        help="Cipher the links to other peers; off needs off on both sides.",
+    ),
+    click.option(
+        "--peers-per-block",
+        type=click.IntRange(0, 1000),
+        default=2,
+        show_default=True,
+        metavar="N",
+        help="How many peers of one public address block count among the holders of a key; 0 for no limit. The same at all peers.",
+    ),
+]
+
+
+def with_options(command: AnyCommand) -> AnyCommand:
+    """Give a command these options; :func:`network_of` reads what they say."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def network_of(secret_file: Path | None, allow_peers: Path | None, link_tls: str, peers_per_block: int) -> Network:
+    """The network that was meant. Raises click's usage error, which names the option."""
+    from ...errors import BadNetwork
+    from ...network import Network, allowed_from
+
+    secret = None
+    if secret_file is not None:
+        secret = _read(secret_file, "--secret-file", SECRET_NEXT).encode()
+        mode = stat.S_IMODE(secret_file.stat().st_mode) if os.name == "posix" and secret_file.is_file() else 0
+        if mode & OTHERS:
+            say(f"gsg: warning: {secret_file} can be read by others (mode {mode:04o}); chmod 600 it", err=True)
+    elif (said := os.environ.get(SECRET_VARIABLE)) is not None:
+        # Set and empty is a mistake, as of a script that did not find the secret: it is to open no network.
+        secret = said.encode()
+    try:
+        allowed = None if allow_peers is None else allowed_from(_read(allow_peers, "--allow-peers", ALLOWED_NEXT))
+    except BadNetwork as error:
+        raise click.BadParameter(f"{allow_peers}: {error}", param_hint="--allow-peers") from None
+    try:
+        network = Network(secret, allowed, link_tls == "on", peers_per_block)
+        network.check()
+    except BadNetwork as error:
+        hint = "--secret-file" if secret_file is not None else SECRET_VARIABLE
+        raise click.BadParameter(str(error), param_hint=hint) from None
+    return network
+
+
+def members_of(network: Network) -> str:
+    """Whom a peer talks with, for a person to read."""
+    count = 0 if network.allowed is None else len(network.allowed)
+    allowed = "" if network.allowed is None else f"those of the {count:,} peer{'' if count == 1 else 's'} allowed who "
+    if network.secret is not None:
+        return f"members: {allowed or 'those who '}have the network's secret"
+    if network.allowed is not None:
+        return f"members: {allowed}come by, without a secret"
+    return "members: everybody who reaches this peer; --secret-file FILE makes the network private"
+
+
+def _read(file: Path, option: str, next_step: str) -> str:
+    from ...errors import LocalError
+    from ...languages.files.encoding import read_text
+
+    try:
+        return read_text(file)
+    except FileNotFoundError:
+        raise click.BadParameter(f"there is no file {file}; {next_step.format(file=file)}", param_hint=option) from None
+    except OSError as error:
+        raise click.BadParameter(f"{file} cannot be read: {error}", param_hint=option) from None
+    except LocalError as error:
+        # Its first line alone: the others show what stands there, which may be a secret.
+        raise click.BadParameter(str(error).splitlines()[0], param_hint=option) from None

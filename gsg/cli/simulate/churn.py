@@ -1,0 +1,55 @@
+"""``gsg simulate churn``: what is lost while peers come and go."""
+
+from __future__ import annotations
+
+import click
+
+from .running import How, mistakes_told, played, sweep_options
+
+
+@click.command(short_help="Which matches are lost while peers come and go.")
+@click.option("--peers", default=1_000, show_default=True, help="How many peers.")
+@click.option("--tuples", default=100_000, show_default=True, help="How many synthetic tuples.")
+@click.option("--subscriptions", default=10_000, show_default=True, help="How many subscriptions.")
+@click.option("--mix", default="", metavar="PATTERN=WEIGHT,...", help="Which constants subscriptions give, such as ?po=2,s??=1.")
+@click.option("--strategy", "strategies", multiple=True, help="A strategy such as hot-split-10; may be repeated. [default: rarest]")
+@click.option("--replicas", default="", metavar="R,...", help="Holders of each key. [default: those of 1,2,3,5,8 that can be]")
+@click.option("--dying", default="0.05,0.1,0.2,0.4", show_default=True, metavar="SHARE,...", help="Peers replaced in an epoch.")
+@click.option("--epochs", default=10, show_default=True, help="How often peers die and others join.")
+@click.option("--runs", default=40, show_default=True, help="How often each setting is run, with other peers.")
+@sweep_options
+def command(
+    peers: int,
+    tuples: int,
+    subscriptions: int,
+    mix: str,
+    strategies: tuple[str, ...],
+    replicas: str,
+    dying: str,
+    epochs: int,
+    runs: int,
+    seed: int,
+    how: How,
+) -> None:
+    """Let peers die and join, with keys handed over and without, and count the matches that are lost.
+
+    Matches are those of tuples and subscriptions as for load-balance; the strategy decides under which keys they meet. DIR gets all
+    runs (Parquet), the numbers and the run's configuration (JSON), and report.html, which needs no network to be read.
+    """
+    with mistakes_told():
+        from simulations.churn.churn_runs import ChurnRequest, run
+        from simulations.engine.results import numbers
+
+        request = ChurnRequest(
+            peers=peers,
+            tuples=tuples,
+            subscriptions=subscriptions,
+            mix=mix,
+            strategies=strategies,
+            replicas=numbers(replicas, "--replicas", int) if replicas else (),
+            dying=numbers(dying, "--dying", float),
+            epochs=epochs,
+            runs=runs,
+            seed=seed,
+        )
+        played(lambda player, title: run(request, player, how.out, title, how.provenance), how)

@@ -1,0 +1,60 @@
+"""``gsg simulate dissemination``: how views are exchanged and events spread where nobody is responsible for a key."""
+
+from __future__ import annotations
+
+import click
+
+from .running import How, mistakes_told, played, sweep_options
+
+
+@click.command(short_help="How views are exchanged, and how events spread.")
+@click.option("--peers", default="500,10000,100000", show_default=True, metavar="N,...", help="How many agents.")
+@click.option("--views", default="10,20", show_default=True, metavar="N,...", help="How many others an agent knows.")
+@click.option("--exchanged", default=8, show_default=True, help="How many of them it trades at a time.")
+@click.option("--removed", default="0.1,0.2,0.5", show_default=True, metavar="SHARE,...", help="Agents that are removed.")
+@click.option(
+    "--subscribers", default="0.25,0.5,0.75,1", show_default=True, metavar="SHARE,...", help="Agents that subscribe to the topic."
+)
+@click.option("--settle", default=30, show_default=True, help="Rounds of exchange before anything happens.")
+@click.option("--rounds", default=60, show_default=True, help="Rounds of exchange after the removal.")
+@click.option("--round-s", default=6.0, show_default=True, help="Seconds from round to round, for the plots.")
+@click.option("--hop-ms", default="100,500", show_default=True, metavar="LEAST,MOST", help="Milliseconds that a hop takes.")
+@click.option("--runs", default=5, show_default=True, help="How often the settings of the fewest agents are run.")
+@sweep_options
+def command(
+    peers: str,
+    views: str,
+    exchanged: int,
+    removed: str,
+    subscribers: str,
+    settle: int,
+    rounds: int,
+    round_s: float,
+    hop_ms: str,
+    runs: int,
+    seed: int,
+    how: How,
+) -> None:
+    """Exchange views after agents are removed, and spread an event among the subscribers of a topic.
+
+    All settings are run with the fewest agents; more agents are run once each, with the largest views and the middle share removed.
+    DIR gets all runs (Parquet), the numbers and the run's configuration (JSON), and report.html, which needs no network to be read.
+    """
+    with mistakes_told():
+        from simulations.dissemination.dissemination_runs import DisseminationRequest, run
+        from simulations.engine.results import numbers, two_numbers
+
+        request = DisseminationRequest(
+            agents=numbers(peers, "--peers", int),
+            views=numbers(views, "--views", int),
+            exchanged=exchanged,
+            removed=numbers(removed, "--removed", float),
+            subscribers=numbers(subscribers, "--subscribers", float),
+            settle=settle,
+            rounds=rounds,
+            round_s=round_s,
+            hop_ms=two_numbers(hop_ms, "--hop-ms"),
+            runs=runs,
+            seed=seed,
+        )
+        played(lambda player, title: run(request, player, how.out, title, how.provenance), how)

@@ -1,0 +1,98 @@
+"""``gsg simulate load-balance``: who would carry which load, strategy by strategy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from .running import How, bar, mistakes_told, printed, run_options
+
+if TYPE_CHECKING:
+    from simulations.load_balance.balance import Counter
+    from simulations.load_balance.experiments import Balance, BalanceRequest
+
+
+@click.command(short_help="Who would carry which load, strategy by strategy.")
+@click.option("--peers", type=int, help="How many peers. [default: 1000, or those that traced]")
+@click.option("--tuples", type=int, help="How many synthetic tuples. [default: 1000000]")
+@click.option(
+    "--events",
+    metavar="PATH",
+    help="Take the tuples of a file, a folder or a pattern such as 'a/*.nt': .nt, .tsv, .csv, .jsonl (also .gz) or .parquet.",
+)
+@click.option(
+    "--trace",
+    metavar="DIR",
+    help="Take the tuples, subscriptions and peers of an overlay whose peers ran with --trace.",
+)
+@click.option("--subscriptions", type=int, help="How many subscriptions. [default: 10000, or those that were traced]")
+@click.option("--mix", default="", metavar="PATTERN=WEIGHT,...", help="Which constants subscriptions give, such as ?po=2,s??=1.")
+@click.option("--distinct", default="", metavar="S,P,O", help="Distinct synthetic subjects, predicates and objects.")
+@click.option("--zipf", default="", metavar="S,P,O", help="Zipf's exponents of the three; 0 is uniform. [default: 0.5,1,1]")
+@click.option("--hours", type=float, help="For how long the tuples are published. [default: 24, or those of the trace]")
+@click.option(
+    "--strategy", "strategies", multiple=True, help="A strategy such as rarest+grid-10+demand; may be repeated. [default: all]"
+)
+@click.option("--seeds", default=1, show_default=True, help="How many seeds, from --seed on; more than one give intervals.")
+@run_options(cut="Into how many parts tuples are cut. [default: one for each core]")
+def command(
+    peers: int | None,
+    tuples: int | None,
+    events: str | None,
+    trace: str | None,
+    subscriptions: int | None,
+    mix: str,
+    distinct: str,
+    zipf: str,
+    hours: float | None,
+    strategies: tuple[str, ...],
+    seeds: int,
+    seed: int,
+    how: How,
+) -> None:
+    """Spread the load of tuples and subscriptions over many peers, by strategies that peers could run.
+
+    Without --strategy all standard ones are compared. DIR gets what each peer carries (Parquet), the numbers and the run's
+    configuration (JSON), and report.html, which needs no network to be read.
+    """
+    with mistakes_told():
+        from simulations.engine.places import read_from
+        from simulations.load_balance.experiments import BalanceRequest
+
+        request = BalanceRequest(
+            peers=peers,
+            tuples=tuples,
+            events=None if events is None else str(read_from(events, "--events")),
+            trace=None if trace is None else str(read_from(trace, "--trace")),
+            subscriptions=subscriptions,
+            mix=mix,
+            distinct=distinct,
+            zipf=zipf,
+            hours=hours,
+            strategies=strategies,
+            seed=seed,
+            seeds=seeds,
+        )
+        found = _run(request, how)
+        from simulations.load_balance import seeds as over
+        from simulations.load_balance.report import LEGEND, NOT_COUNTED, seeds_said, shown
+
+        tables = [shown(found.outcomes), *([over.shown(found.over_seeds)] if found.over_seeds else [])]
+        printed(how, found.summary(), tables, f"{LEGEND}{seeds_said(found.over_seeds)}{NOT_COUNTED}", found.left_out)
+
+
+def _run(request: BalanceRequest, how: How) -> Balance:
+    from simulations.load_balance.experiments import balance
+
+    how.checked()
+    with bar() as (title, progress):
+
+        def counter() -> Counter:
+            from simulations.load_balance.balance import in_one_thread, on_spark
+
+            if not how.on_spark:
+                return in_one_thread(progress)
+            return on_spark(how.session(title), partitions=how.partitions, progress=progress)
+
+        return balance(request, counter, how.out, title, how.provenance)

@@ -1,0 +1,199 @@
+"""What all runs of ``gsg simulate`` share: the options that say how, one line for a mistake, a bar while they go, and the end."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import click
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from simulations.engine.results import Findings, Shown
+    from simulations.engine.spark_progress import Progress
+    from simulations.engine.sweep import Player
+
+Command: TypeAlias = Callable[..., Any]  # Any: click calls it with whatever its options are
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """How a run goes, whatever is run: where and by what, and where its results go."""
+
+    out: Path
+    """A folder of this machine."""
+    master: str | None
+    partitions: int | None
+    engine: str
+    as_json: bool
+
+    @property
+    def on_spark(self) -> bool:
+        """Whether Spark runs it."""
+        return self.engine == "spark"
+
+    def session(self, title: Callable[[str], None]) -> SparkSession:
+        """Spark, started; ``title`` is told of it, since that takes seconds. Raises SimulationError."""
+        from simulations.engine.spark import session
+
+        title("starting Spark")
+        return session("gsg simulate", master=self.master)
+
+    def checked(self) -> How:
+        """Itself; raises BadParameter for what would not be looked at."""
+        from simulations.errors import BadParameter
+
+        if not self.on_spark:
+            for option, given in (("--master", self.master), ("--partitions", self.partitions)):
+                if given is not None:
+                    raise BadParameter(f"{option} {given} is for Spark; --engine numpy counts in one thread: leave one of them out")
+        return self
+
+    def provenance(self) -> dict[str, object]:
+        """What makes the result of a run, to be asked for when it has run."""
+        from simulations.engine.provenance import made_by
+
+        return made_by(spark_told(self.partitions) if self.on_spark else numpy_told())
+
+
+master_option = click.option(
+    "--master", help="Spark's master; 'given' is the one of Spark's own settings. [default: spark-submit's, elsewhere local[*]]"
+)
+
+
+def numpy_told() -> str:
+    """The engine of one thread by its name."""
+    import numpy
+
+    return f"numpy {numpy.__version__}, one thread"
+
+
+def spark_told(partitions: int | None) -> str:
+    """The session that runs, by Spark's version and its master."""
+    from pyspark.sql import SparkSession
+
+    spark = SparkSession.getActiveSession()
+    where = "" if spark is None else f" {spark.version} on {spark.sparkContext.master}"
+    return f"Spark{where}{'' if partitions is None else f', {partitions} partitions'}"
+
+
+def run_options(*, cut: str) -> Callable[[Command], Command]:
+    """The options that all experiments have, below their own ones; ``cut`` says what ``--partitions`` cuts into so many."""
+    options = (
+        click.option("--seed", default=1, show_default=True, help="The same seed gives the same result, however it is run."),
+        click.option("--out", required=True, metavar="DIR", help="Where results and report go."),
+        master_option,
+        click.option("--partitions", type=click.IntRange(min=1), help=cut),
+        click.option(
+            "--engine", type=click.Choice(["spark", "numpy"]), default="spark", show_default=True, help="numpy: in one thread."
+        ),
+        click.option("--json", "as_json", is_flag=True, help="One JSON document instead of the table."),
+    )
+
+    def decorated(command: Command) -> Command:
+        @wraps(command)
+        def bundled(**given: Any) -> None:  # Any: as above
+            with mistakes_told():
+                from simulations.engine.places import written_to
+
+                given["out"] = written_to(given["out"])
+            how = How(**{one.name: given.pop(one.name) for one in fields(How)})
+            command(how=how, **given)
+
+        found: Command = bundled
+        for option in reversed(options):
+            found = option(found)
+        return found
+
+    return decorated
+
+
+sweep_options = run_options(cut="Into how many tasks the runs are put. [default: one for each run]")
+"""Those of an experiment that is a sweep over parameters."""
+
+
+def played(run: Callable[[Callable[[], Player], Callable[[str], None]], Findings], how: How) -> None:
+    """Run an experiment under a bar and print what it came to; ``run`` is given what starts a player, and what names a part."""
+    how.checked()
+    with bar() as (title, progress):
+
+        def player() -> Player:
+            from simulations.engine.sweep import in_one_thread, on_spark
+
+            if not how.on_spark:
+                return in_one_thread(progress)
+            return on_spark(how.session(title), partitions=how.partitions, progress=progress)
+
+        findings = run(player, title)
+    printed(how, findings.summary, findings.tables, findings.notes)
+
+
+def printed(how: How, summary: list[dict[str, object]], tables: Sequence[Shown], notes: str, left_out: str = "") -> None:
+    """What a run came to, as one JSON document or as tables with what they mean, and what is to be said of its workload."""
+    if how.as_json:
+        if left_out:
+            click.echo(f"gsg: warning: {left_out}", err=True)
+        click.echo(json.dumps(summary, indent=2))
+        return
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    from ..tables import console
+
+    output = console()
+    for shown in tables:
+        table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+        for number, heading in enumerate(shown.columns):
+            # Digits that have no room go to the next line.
+            table.add_column(heading, justify="right" if number else "left", no_wrap=not number, overflow="fold")
+        for cells in shown.cells:
+            table.add_row(*cells)
+        output.print(table)
+    output.print(notes, style="dim", soft_wrap=False)
+    if left_out:
+        output.print(left_out, style="yellow")
+    output.print(f"results, configuration and report.html are in {how.out}", soft_wrap=True)
+
+
+@contextmanager
+def mistakes_told() -> Iterator[None]:
+    """One line and status 2 for whatever a run cannot be."""
+    try:
+        from simulations.errors import SimulationError
+    except ImportError as error:
+        # numpy is the first thing that is missing where the extra is.
+        click.echo(f"gsg: the simulation is not installed ({error}); install the extra: pip install 'gsg-router[sim]'", err=True)
+        sys.exit(2)
+    try:
+        yield
+    except SimulationError as error:
+        click.echo(f"gsg: {error}", err=True)
+        sys.exit(2)
+    except ImportError as error:
+        click.echo(f"gsg: the simulation is not installed ({error}); install the extra: pip install 'gsg-router[sim]'", err=True)
+        sys.exit(2)
+
+
+@contextmanager
+def bar() -> Iterator[tuple[Callable[[str], None], Progress]]:
+    """What names the part of a run that is under way, and what is told how far it is; drawn where standard error is a terminal."""
+    if not sys.stderr.isatty():
+        yield (lambda _: None), (lambda _, __: None)
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as drawn:
+        task = drawn.add_task("preparing", total=None)
+        yield (
+            lambda title: drawn.reset(task, description=title, total=None),
+            lambda done, of: drawn.update(task, completed=done, total=of),
+        )

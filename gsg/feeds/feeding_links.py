@@ -1,0 +1,78 @@
+"""The ways in which others feed a peer: by whom, by which links, and how many feeds come by each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+from itertools import chain
+
+from ..rendezvous.broken_links import AGAIN, LINKS
+from ..wire.exchange import Channel
+from .alpha_memories import Memory
+
+
+class Ways:
+    """Those of one kind of feeds. Bounded by the links."""
+
+    def __init__(self) -> None:
+        self._of_peer: dict[bytes, Counter[Channel]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._of_peer)
+
+    def __contains__(self, channel: Channel) -> bool:
+        return channel in self._of_peer.get(channel.contact.id, ())
+
+    def __iter__(self) -> Iterator[Channel]:
+        return chain.from_iterable(self._of_peer.values())
+
+    def of(self, peer: bytes) -> Collection[Channel]:
+        """The links by which a peer feeds us."""
+        return self._of_peer.get(peer, ())
+
+    def add(self, channel: Channel) -> None:
+        """One feed more comes by a link."""
+        self._of_peer.setdefault(channel.contact.id, Counter())[channel] += 1
+
+    def remove(self, channel: Channel) -> bool:
+        """One fewer; whether it was the last one."""
+        ways = self._of_peer[channel.contact.id]
+        ways[channel] -= 1
+        if ways[channel]:
+            return False
+        self.drop(channel)
+        return True
+
+    def drop(self, channel: Channel) -> None:
+        """Nothing comes by a link any more."""
+        ways = self._of_peer.get(channel.contact.id)
+        if ways is not None:
+            ways.pop(channel, None)
+            if not ways:
+                del self._of_peer[channel.contact.id]
+
+
+class BrokenFeeds:
+    """The feeds of links that broke of late: the next one of a memory from there names them, and brings what they had not."""
+
+    def __init__(self) -> None:
+        self._of: dict[Channel, dict[Memory, list[int]]] = {}
+        """Limit: LINKS; beyond, the link that broke first is forgotten."""
+
+    def __contains__(self, channel: Channel) -> bool:
+        return channel in self._of
+
+    def add(self, channel: Channel, memory: Memory, number: int) -> None:
+        """The link of a feed broke, or of what stood by."""
+        if channel not in self._of and len(self._of) >= LINKS:
+            del self._of[next(iter(self._of))]
+        self._of.setdefault(channel, {}).setdefault(memory, []).append(number)
+
+    def at(self, memory: Memory, peer: bytes) -> list[int]:
+        """The numbers of those of a memory at a peer, the last AGAIN of them."""
+        of_peer = [feeds for channel, feeds in self._of.items() if channel.contact.id == peer]
+        return [number for feeds in of_peer for number in feeds.get(memory, ())][-AGAIN:]
+
+    def forget(self, channel: Channel) -> None:
+        """Nobody keeps anything for the link any more."""
+        self._of.pop(channel, None)

@@ -1,0 +1,87 @@
+"""Rows that may be out of date, as a feed that makes them could not be set up anew: readers are told, while it is tried on.
+
+a feed is to be replaced ──fails ATTEMPTS times──> stale: counted, logged, told to whoever uses the memory
+     └──it stands──> forgotten                          └──it stands, or nobody wants it any more──> forgotten
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+import dht
+
+from ..errors import Elsewhere, GsgError, PeerUnreachable, Stale
+from ..languages.notation import alpha_text
+from ..placement.rules import NOWHERE
+from ..tuples.features import alpha_of
+from ..wire.exchange import show
+from .alpha_memories import Memory
+
+log = logging.getLogger(__name__)
+
+ATTEMPTS = 5
+"""How often a feed is tried to be set up before whoever asks for it is told that it cannot be."""
+RETRY_S = (0.2, 0.5, 1.0, 2.0, 5.0)
+"""Pauses between attempts to restore a broken feed; the last repeats until it works or nobody wants the feed any more."""
+REMINDED = 60
+"""After so many attempts more the log says it once more: about every five minutes."""
+
+
+class Staleness:
+    """The memories of one peer whose facts may be out of date. ``on_stale(memory, why)`` hears of each feed, once."""
+
+    def __init__(self) -> None:
+        self.on_stale: Callable[[Memory, Stale], None] = lambda memory, why: None
+        self._of: dict[Memory, dict[bytes, Stale]] = {}
+        """By memory, and by holder of the feed to be replaced. Bounded by the feeds; an entry goes when that is tried no more."""
+
+    def failed(self, memory: Memory, holder: dht.Contact, attempt: int, problem: GsgError) -> None:
+        """An attempt to replace a memory's feed from this holder, the so many-eth from 0, has failed."""
+        what, tried = alpha_text(alpha_of(memory.template)), attempt + 1
+        why = nobody_takes(memory, problem) if isinstance(problem, Elsewhere) else problem
+        if tried < ATTEMPTS:
+            # A peer that is lost breaks many feeds at once, and most stand again after the first attempts: no news then.
+            log.info("no feed of %s yet: %s", what, why)
+            return
+        where = "at" if memory.anchor == NOWHERE else "in the place of the one from"
+        stale = Stale(
+            f"rows may be out of date: no feed of {what} could be set up {where} {show(holder)} in {tried} attempts: {why}; "
+            f"this peer tries on every {RETRY_S[-1]:g} s, and rows are right again when it has worked: see to what is said there, "
+            "or subscribe at another peer"
+        )
+        log.log(logging.INFO if (tried - ATTEMPTS) % REMINDED else logging.WARNING, "%s", stale)
+        known = self._of.setdefault(memory, {})
+        is_news = holder.id not in known
+        known[holder.id] = stale
+        if is_news:
+            self.on_stale(memory, stale)
+
+    def stands(self, memory: Memory, holder: dht.Contact) -> None:
+        """A feed stands where the one from this holder was."""
+        if holder.id in self._of.get(memory, ()):
+            log.info("there is a feed of %s again", alpha_text(alpha_of(memory.template)))
+        self.forget(memory, holder)
+
+    def forget(self, memory: Memory, holder: dht.Contact) -> None:
+        """It is not tried any more to replace a memory's feed from this holder."""
+        known = self._of.get(memory, {})
+        if known.pop(holder.id, None) is not None and not known:
+            del self._of[memory]
+
+    def of(self, memory: Memory) -> Stale | None:
+        """Why the facts of a memory may be out of date, if they may."""
+        return next(iter(self._of.get(memory, {}).values()), None)
+
+    def __len__(self) -> int:
+        """Feeds that are missing now."""
+        return sum(map(len, self._of.values()))
+
+
+def nobody_takes(memory: Memory, error: Elsewhere) -> PeerUnreachable:
+    """Each peer that was asked for a memory's feed has named another."""
+    return PeerUnreachable(
+        f"no peer takes {alpha_text(alpha_of(memory.template))}: {error}; peers do not agree on who holds it, as while many come "
+        "and go, where their lists of --allow-peers differ, or where two have one --data directory: try again in a moment, then "
+        "look at their logs"
+    )

@@ -1,0 +1,319 @@
+"""Templates that stand by: each is posted at all holders of its anchor's key, so that an event finds it whichever of them lives.
+
+The closest holder, the primary, feeds a memory, with facts and events. At the others the template stands by, for events only, which
+come there while keys change hands (:mod:`gsg.churn.forward_events`). Which holders these are is looked at again whenever peers
+come or go and whenever a feed was set up anew; what does not stand where it should is posted again until it does, and what stands
+where it should not ends when all others stand.
+
+    kept ──posted at the other holders──> standing ──peers came or went, or a link broke──> looked at ──posted──> standing
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Collection, Iterator
+from itertools import islice
+
+import dht
+
+from ..background import StartTask
+from ..errors import GsgError, PeerUnreachable, Refused
+from ..placement.anchors import feature_of
+from ..placement.holders import Holders
+from ..placement.rules import NOWHERE
+from ..wire.exchange import Channel, Exchange, answer_of, show
+from ..wire.messages import Done, InsertCondition, RemoveCondition
+from .alpha_memories import Memory, Source
+from .feeding_links import BrokenFeeds, Ways
+
+log = logging.getLogger(__name__)
+
+FIRST_S = 1.0
+"""How long a subscription waits until it stands by everywhere; beyond, that goes on beside it."""
+AGAIN_S = (1.0, 2.0, 5.0, 15.0)
+"""Pauses before what could not be posted is tried again; the last repeats until it works or nobody wants it any more."""
+LOOK_S = 10.0
+"""How often it is looked whether lookups have found other holders, of which nobody is told."""
+MEMORIES_PER_TURN = 500
+"""Memories whose holders are looked at before others get their turn."""
+TAKEN_S = (0.2, 0.4, 0.8)
+"""Pauses before it is believed that somebody else has what is exclusive: who has just given it up may be heard of late."""
+
+
+class Standby(Source):
+    """A template that stands by at one holder; nothing is stored for it, and facts never come by it."""
+
+    __slots__ = ("anchor",)
+
+    def __init__(self, memory: Memory, number: int, channel: Channel, anchor: int) -> None:
+        super().__init__(memory, number, channel)
+        self.whole = None
+        self.anchor = anchor
+
+
+class Standbys:
+    """What stands by for the memories of one peer. ``sources`` and ``numbers`` are those of all its feeds."""
+
+    def __init__(
+        self,
+        holders: Holders,
+        exchange: Exchange,
+        sources: dict[int, Source],
+        numbers: Iterator[int],
+        broken: BrokenFeeds,
+        start_task: StartTask,
+    ) -> None:
+        self._holders = holders
+        self._exchange = exchange
+        self._sources = sources
+        self._numbers = numbers
+        self._broken = broken
+        self._start_task = start_task
+        self._of_memory: dict[Memory, dict[bytes, Standby]] = {}
+        """By memory and holder; bounded by the memories, and by REPLICAS for each once all stand."""
+        self._ways = Ways()
+        """By peer the channels by which something stands by there, and how much."""
+        self._beginning: set[Memory] = set()
+        """Memories that are just set up, and looked at by whoever does that."""
+        self._due: dict[Memory, None] = {}
+        """Memories to look at. Limit: the memories there are."""
+        self._failed: dict[Memory, tuple[int, float]] = {}
+        """Those that do not stand by everywhere yet: how often that was tried, and when it is again. Limit as above."""
+        self._all_due = False
+        self._wake = asyncio.Event()
+        """Set when there is something to look at before what failed is tried again."""
+        self._working = self._looking = False
+
+    def ways(self, peer: bytes) -> Collection[Channel]:
+        """The channels by which events may come from a peer: none while all is sure, as only primaries are sent events then."""
+        return self._ways.of(peer) if self._ways and self._holders.unsure else ()
+
+    def channels(self) -> Iterator[Channel]:
+        """Those by which something stands by."""
+        return iter(self._ways)
+
+    def number_at(self, memory: Memory, peer: bytes) -> int:
+        """The feed that stands by for a memory at a peer; 0 where none does."""
+        standby = self._of_memory.get(memory, {}).get(peer)
+        return 0 if standby is None else standby.number
+
+    async def begin(self, memory: Memory) -> None:
+        """A memory has its feed: it is to stand by at the other holders. Returns when it does, or after FIRST_S.
+
+        Raises Refused when it is exclusive and somebody else has it there.
+        """
+        if self._holders.alone or memory.anchor == NOWHERE:
+            return
+        if not self._looking:
+            self._looking = True
+            self._start_task(self._look_now_and_then())
+        self._beginning.add(memory)
+        begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._start_task(self._begin(memory, begun))
+        await asyncio.wait([begun], timeout=FIRST_S + sum(TAKEN_S) if memory.exclusive else FIRST_S)
+        if begun.done():
+            begun.result()
+
+    async def _begin(self, memory: Memory, begun: asyncio.Future[None]) -> None:
+        try:
+            stands = await self._look_at(memory)
+            for pause_s in TAKEN_S if memory.exclusive else ():
+                if stands:
+                    break
+                await asyncio.sleep(pause_s)
+                stands = await self._look_at(memory, refuse=pause_s == TAKEN_S[-1])
+        except Refused as error:
+            if not begun.done():
+                begun.set_exception(error)
+                begun.exception()  # whoever waits may have been cancelled
+        finally:
+            self._beginning.discard(memory)
+            if not begun.done():
+                begun.set_result(None)
+            # Peers may have come and gone meanwhile, and links broken, which nobody looked at for its sake.
+            self.look_at(memory)
+
+    def look_at(self, memory: Memory) -> None:
+        """The feed of a memory comes from another holder, or something does not stand by any more."""
+        if memory.anchor != NOWHERE:
+            self._due[memory] = None
+            self._work_on()
+
+    def look_at_all(self) -> None:
+        """Peers have come or gone: other holders may be the others by now."""
+        self._all_due = True
+        self._work_on()
+
+    def forget(self, memory: Memory) -> None:
+        """Nobody uses a memory any more: nothing stands by for it."""
+        self._due.pop(memory, None)
+        self._failed.pop(memory, None)
+        for standby in list(self._of_memory.get(memory, {}).values()):
+            self.end(standby)
+
+    def end(self, standby: Standby) -> None:
+        """It stands by no more, as when its link broke; its holder is told."""
+        if self._sources.pop(standby.number, None) is None:
+            return
+        memory, peer = standby.memory, standby.holder.id
+        # What came in its place may have ended before it.
+        of_memory = self._of_memory.get(memory, {})
+        if of_memory.get(peer) is standby:
+            del of_memory[peer]
+            if not of_memory:
+                del self._of_memory[memory]
+        self._ways.remove(standby.channel)
+        with contextlib.suppress(PeerUnreachable):  # the rendezvous drops the feeds of a link that is gone
+            standby.channel.send(RemoveCondition(standby.number))
+
+    # --- the work ---------------------------------------------------------------------------------------------------------
+
+    def _work_on(self) -> None:
+        self._wake.set()
+        if not self._working:
+            self._working = True
+            self._start_task(self._work())
+
+    async def _look_now_and_then(self) -> None:
+        version = self._holders.version
+        while self._sources:
+            await asyncio.sleep(LOOK_S)
+            if version != self._holders.version:
+                version = self._holders.version
+                self.look_at_all()
+        self._looking = False
+
+    async def _work(self) -> None:
+        try:
+            while self._all_due or self._due or self._failed:
+                await self._until_due()
+                if self._all_due:
+                    self._all_due = False
+                    self._due.update(dict.fromkeys(source.memory for source in self._sources.values()))
+                if not await self._look_at_due():
+                    # To fail may itself be news of a peer: what is to be looked at for it waits as long as what fails at least.
+                    await asyncio.sleep(AGAIN_S[0])
+        finally:
+            self._working = False
+
+    async def _until_due(self) -> None:
+        """Wait until there is something to look at: what is new, or what failed and is to be tried again."""
+        self._wake.clear()
+        if self._failed and not self._due and not self._all_due:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout_at(min(again_s for _, again_s in self._failed.values())):
+                    await self._wake.wait()
+        now = asyncio.get_running_loop().time()
+        self._due.update(dict.fromkeys(memory for memory, (_, again_s) in self._failed.items() if again_s <= now))
+
+    async def _look_at_due(self) -> bool:
+        """Look at what is due; whether all of that stands where it should."""
+        all_stand = True
+        while self._due:
+            looked = list(islice(self._due, MEMORIES_PER_TURN))
+            for memory in looked:
+                del self._due[memory]
+            turn = [memory for memory in looked if self._is_amiss(memory)]
+            stand = dict(zip(turn, await asyncio.gather(*map(self._looked_at, turn)), strict=True))
+            now = asyncio.get_running_loop().time()
+            for memory in looked:
+                times, _ = self._failed.pop(memory, (0, 0.0))
+                if memory in stand and not stand[memory]:
+                    self._failed[memory] = times + 1, now + AGAIN_S[min(times, len(AGAIN_S) - 1)]
+                    all_stand = False
+            await asyncio.sleep(0)
+        return all_stand
+
+    async def _looked_at(self, memory: Memory) -> bool:
+        try:
+            return await self._look_at(memory)
+        except GsgError as error:
+            log.info("template does not stand by everywhere yet: %s", error)
+        except Exception:
+            # A defect that one memory brings out is no reason not to look at the others, nor at this one again.
+            log.exception("template does not stand by everywhere yet")
+        return False
+
+    def _wanted(self, memory: Memory) -> dict[bytes, dht.Contact] | None:
+        """Where a memory is to stand by: with each holder that does not feed it yet; None where those are unknown."""
+        assert memory.anchor is not None, "it has its feed"
+        # Until the feed of one that takes over is whole, its rendezvous knows of what stands by alone.
+        feeding = {source.holder.id for source in memory.sources if source.whole is None}
+        holders = self._holders.all_of(feature_of(memory.template, memory.anchor))
+        if not holders:
+            return None
+        return {holder.id: holder for holder in holders if holder.id not in feeding}
+
+    def _is_amiss(self, memory: Memory) -> bool:
+        """Whether a memory that is in use stands by elsewhere than it should, as far as known."""
+        if not memory.users or memory.ready is not True or memory.anchor == NOWHERE or memory in self._beginning:
+            return False
+        standing, wanted = self._of_memory.get(memory, {}), self._wanted(memory)
+        return wanted is None or standing.keys() != wanted.keys() or any(one.anchor != memory.anchor for one in standing.values())
+
+    async def _look_at(self, memory: Memory, *, refuse: bool = False) -> bool:
+        """Let a memory stand by where it should; whether it does. Raises PeerUnreachable, and Refused where that is asked for."""
+        anchor = memory.anchor
+        assert anchor is not None, "it has its feed"
+        await self._holders.look_up([feature_of(memory.template, anchor)])
+        wanted = self._wanted(memory)
+        if wanted is None:
+            # What was just found is forgotten again where the lookup has shown that something else was wrong.
+            return False
+        standing = self._of_memory.get(memory, {})
+        missing = [holder for holder in wanted.values() if not (one := standing.get(holder.id)) or one.anchor != anchor]
+        results = await asyncio.gather(*(self._post(memory, holder, anchor, refuse=refuse) for holder in missing))
+        if not all(results):
+            return False
+        if memory.users and memory.anchor == anchor:
+            for peer, standby in list(self._of_memory.get(memory, {}).items()):
+                if peer not in wanted:
+                    self.end(standby)
+        return True
+
+    async def _post(self, memory: Memory, holder: dht.Contact, anchor: int, *, refuse: bool) -> bool:
+        """Let a memory stand by at one holder; whether it does."""
+        try:
+            channel = await self._exchange.channel(holder)
+            if not memory.users:
+                return True
+            before = self._of_memory.get(memory, {}).get(holder.id)
+            number = next(self._numbers)
+            standby = Standby(memory, number, channel, anchor)
+            self._sources[number] = standby
+            self._of_memory.setdefault(memory, {})[holder.id] = standby
+            self._ways.add(channel)
+            instead = 0 if before is None else before.number
+            answer = channel.ask(
+                lambda request: InsertCondition(
+                    request,
+                    number,
+                    memory.template,
+                    anchor,
+                    memory.test,
+                    True,
+                    memory.exclusive,
+                    standby=True,
+                    instead=instead,
+                    again=self._broken.at(memory, holder.id),
+                )
+            )
+            try:
+                await answer_of(channel, answer, Done)
+            except BaseException:
+                self.end(standby)
+                raise
+            finally:
+                if before is not None:
+                    self.end(before)
+        except PeerUnreachable as error:
+            self._holders.failed(holder.id, error)
+            return False
+        except Refused as error:
+            if refuse:
+                raise
+            log.info("template does not stand by at %s: %s", show(holder), error)
+            return False
+        return True

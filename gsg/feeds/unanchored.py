@@ -1,0 +1,237 @@
+"""What a template without constants does: it is posted at every peer, and its memory is the union of what they hold.
+
+    a peer is known ──posted──> feeds ──its link broke──> posted again ──whole, or the peer is gone──> the old feed ends
+
+A fact lies at several peers, and each feeds it in its own time. So a fact that no feed has any more, though nobody said that it
+went, is *left over*: its peer may be gone, or have handed it over, while what others have said of it is unread. All that feed the
+template are asked whether that is all, and what they had said until then is awaited.
+
+    left over ──everybody heard out──> gone, unless another feed has it by now
+        └──somebody says that it went──> gone
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
+
+import dht
+
+from ..background import StartTask
+from ..errors import GsgError, PeerMisbehaved, PeerUnreachable, Refused
+from ..placement.holders import Holders
+from ..tuples.terms import Tuple
+from ..wire.exchange import ANSWER_TIMEOUT_S, DialBroke, LinkBroke
+from .alpha_memories import Memory, Source
+from .in_order import InOrder
+from .resync import Resuming
+from .staleness import RETRY_S, Staleness
+from .union import Union
+
+log = logging.getLogger(__name__)
+
+WIDENING = 64
+"""Peers that rendezvous have named at once as others at which a template without constants is to be posted."""
+HEARD_OUT_S = ANSWER_TIMEOUT_S
+"""How long peers are heard out, once for all that is left over by then: who is silent for so long keeps nobody from knowing that a
+fact is lost. Where it has the fact all the same, that comes back when it is heard of."""
+
+
+class _Posting:
+    """One memory's template at all peers."""
+
+    __slots__ = ("asking", "times", "under_way")
+
+    def __init__(self) -> None:
+        self.under_way: dict[bytes, asyncio.Future[None]] = {}
+        """The peers at which it is just being posted; each is done in the end, whatever comes of it. Bounded by the peers there
+        are, and WIDENING that others have named."""
+        self.times = 0
+        """How often everybody was heard out: what is left over now waits for the next time."""
+        self.asking = False
+        """Whether that is under way."""
+
+
+class Everywhere:
+    """The templates without constants of one peer.
+
+    ``feed_from(memory, contact)`` sets up one more feed, ``forget`` ends one, ``tell(memory, differences)`` hears of what changes.
+    """
+
+    def __init__(
+        self,
+        holders: Holders,
+        inorder: InOrder,
+        resuming: Resuming,
+        staleness: Staleness,
+        start_task: StartTask,
+        *,
+        feed_from: Callable[[Memory, dht.Contact], Coroutine[None, None, None]],
+        forget: Callable[[Source], None],
+        tell: Callable[[Memory, list[tuple[Tuple, int]]], None],
+    ) -> None:
+        self._holders = holders
+        self._inorder = inorder
+        self._resuming = resuming
+        self._staleness = staleness
+        self._start_task = start_task
+        self._feed_from = feed_from
+        self._forget = forget
+        self._tell = tell
+        self._of: dict[Memory, _Posting] = {}
+        """Bounded by the memories."""
+
+    # --- where it is posted -----------------------------------------------------------------------------------------------
+
+    async def post(self, memory: Memory) -> None:
+        """Post a template at everybody, as far as that was not done. Raises Refused while it is set up."""
+        self._of.setdefault(memory, _Posting())
+        if memory.union is None and not memory.events_only:
+            memory.union = Union()
+        await asyncio.gather(*(self._widen(memory, contact) for contact in self._holders.everybody()))
+
+    def leave(self, memory: Memory) -> None:
+        """Nobody uses a memory any more: its feeds are about to end."""
+        self._of.pop(memory, None)
+        if memory.union is not None:
+            self._settle(memory, memory.union, memory.union.give_up())
+
+    def discovered(self, contact: dht.Contact) -> None:
+        """A peer has come."""
+        for memory in self._of:
+            self._start_task(self._widen(memory, contact))
+
+    def named(self, memory: Memory, contact: dht.Contact) -> None:
+        """A rendezvous says who else is to be asked; whoever is named beyond the limit is, once it is discovered."""
+        posting = self._of.get(memory)
+        if posting is not None and contact.id not in posting.under_way and len(posting.under_way) < WIDENING:
+            self._start_task(self._post_at(memory, posting, contact, _begun(posting, contact.id), is_met=False))
+
+    def again(self, source: Source) -> Coroutine[None, None, None]:
+        """Post a template again where a feed is of no use any more, and then end that; it is under way from now on."""
+        posting = self._of.get(source.memory) or _Posting()
+        return self._again(source, posting, _begun(posting, source.holder.id))
+
+    async def _again(self, source: Source, posting: _Posting, done: asyncio.Future[None]) -> None:
+        try:
+            await self._until_fed(source.memory, source.holder, is_fed=True)
+        finally:
+            self._forget(source)
+            _ended(posting, source.holder.id, done)
+
+    async def _widen(self, memory: Memory, contact: dht.Contact) -> None:
+        """Post it at one more peer, unless that is being done."""
+        posting = self._of.get(memory)
+        if posting is not None and contact.id not in posting.under_way:
+            await self._post_at(memory, posting, contact, _begun(posting, contact.id))
+
+    async def _post_at(
+        self, memory: Memory, posting: _Posting, contact: dht.Contact, done: asyncio.Future[None], *, is_met: bool = True
+    ) -> None:
+        """Post it there, once the peer is known; one that cannot be reached has nothing to say."""
+        try:
+            if not is_met:
+                await self._holders.meet(contact)
+            if not any(source.holder.id == contact.id for source in memory.sources):
+                await self._until_fed(memory, contact)
+        finally:
+            _ended(posting, contact.id, done)
+
+    async def _until_fed(self, memory: Memory, contact: dht.Contact, *, is_fed: bool = False) -> None:
+        """Set up a feed from one peer; a link that breaks is dialled again. ``is_fed``: in the place of one that stands."""
+        attempt = 0
+        problem: GsgError
+        try:
+            while memory.users:
+                try:
+                    await self._feed_from(memory, contact)
+                    self._staleness.stands(memory, contact)
+                    return
+                except LinkBroke as error:
+                    problem = error
+                except (PeerUnreachable, PeerMisbehaved) as error:
+                    log.info("template without constants not posted: %s", error)
+                    if is_fed and isinstance(error, DialBroke):
+                        # Where links break again and again it may live all the same: what it holds is not to go and come back.
+                        await self._holders.meet(contact)
+                    known = self._holders.known(contact.id)
+                    if not is_fed or known is None or isinstance(error, PeerMisbehaved):
+                        # Its facts are unknown until it is heard of again (see discovered).
+                        return
+                    # It may be at another address by now.
+                    contact, problem = known, error
+                except Refused as error:
+                    if memory.ready is not True:
+                        raise  # whoever subscribes is told
+                    problem = error
+                self._staleness.failed(memory, contact, attempt, problem)
+                await asyncio.sleep(RETRY_S[min(attempt, len(RETRY_S) - 1)])
+                attempt += 1
+        finally:
+            self._staleness.forget(memory, contact)
+
+    # --- what they hold together ------------------------------------------------------------------------------------------
+
+    def changed(self, memory: Memory, facts: Iterable[Tuple], had: Mapping[Tuple, int]) -> None:
+        """Facts have come or gone in a feed of a memory; those that it ``had``, by their stamps, are not in it any more."""
+        union = memory.union
+        assert union is not None, "its feeds bring facts"
+        posting = self._of.get(memory) if had else None
+        if posting is not None and union.left_over(had, _feeds(memory), posting.times) and not posting.asking:
+            posting.asking = True
+            self._start_task(self._hear_out(memory, union, posting))
+        self._settle(memory, union, facts)
+
+    def _settle(self, memory: Memory, union: Union, facts: Iterable[Tuple]) -> None:
+        differences = union.settle(facts, _feeds(memory))
+        if differences:
+            self._tell(memory, differences)
+
+    async def _hear_out(self, memory: Memory, union: Union, posting: _Posting) -> None:
+        """Hear everybody out, and then believe that what is left over has gone; again for what was left over meanwhile."""
+        try:
+            while union.leaves and self._of.get(memory) is posting:
+                now = posting.times
+                posting.times += 1
+                peers = dict.fromkeys([*(source.holder.id for source in memory.sources), *posting.under_way])
+                try:
+                    async with asyncio.timeout(HEARD_OUT_S):
+                        await asyncio.gather(*(self._hear_out_one(memory, posting, peer) for peer in peers))
+                except TimeoutError:
+                    log.info(
+                        "some peers have not said within %g s what they hold: what no other has is taken to be gone", HEARD_OUT_S
+                    )
+                if self._of.get(memory) is posting:
+                    self._settle(memory, union, union.give_up(now))
+        finally:
+            posting.asking = False
+
+    async def _hear_out_one(self, memory: Memory, posting: _Posting, peer: bytes) -> None:
+        """Wait until all is told that one peer has to say by now, or it is gone."""
+        while self._of.get(memory) is posting:
+            waits = posting.under_way.get(peer)
+            source = next((source for source in memory.sources if source.holder.id == peer), None)
+            if waits is None and source is None:
+                return
+            if waits is None and source is not None:
+                waits = self._resuming.under_way(source)
+            if waits is not None:
+                await asyncio.wait([waits])
+            elif source is not None and await self._inorder.heard_out(source.channel) and self._resuming.under_way(source) is None:
+                return
+
+
+def _feeds(memory: Memory) -> Collection[Mapping[Tuple, int]]:
+    return [source.facts for source in memory.sources]
+
+
+def _begun(posting: _Posting, peer: bytes) -> asyncio.Future[None]:
+    done = posting.under_way[peer] = asyncio.get_running_loop().create_future()
+    return done
+
+
+def _ended(posting: _Posting, peer: bytes, done: asyncio.Future[None]) -> None:
+    if posting.under_way.get(peer) is done:
+        del posting.under_way[peer]
+    done.set_result(None)

@@ -1,0 +1,288 @@
+"""COUNT, SUM, AVG, MIN, MAX, SAMPLE and GROUP_CONCAT, kept while solutions come and go (SPARQL 1.1, sections 11 and 18.5.1).
+
+Each accumulator depends on the bag alone: sums are exact fractions rounded once at the end, and where SPARQL leaves a choice
+(the order of GROUP_CONCAT, the term of SAMPLE, equal values in MIN) the least term in the order of comparing.total_rank is
+taken first. An error of the expression makes SUM, AVG, MIN, MAX and GROUP_CONCAT of the group an error; COUNT and SAMPLE leave
+it out.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from bisect import bisect_left
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from ...tuples.terms import Term
+from .comparing import total_rank
+from .errors import ExpressionError
+from .functions import text_of
+from .numbers import DECIMAL, DOUBLE, FLOAT, INTEGER, Number, number_of, quotient, single, term_of
+from .strings import MAX_TEXT
+from .tree import Expression, names_in
+
+
+@dataclass(frozen=True)
+class Aggregated:
+    """One aggregate of a query (a :class:`rete.algebra.Aggregate`).
+
+    ``expression`` is None for COUNT(*); then ``solution`` names every variable of the solution if DISTINCT needs them.
+    """
+
+    function: str
+    expression: Expression | None
+    distinct: bool = False
+    separator: str = " "
+    solution: tuple[str, ...] = ()
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return self.solution if self.expression is None else names_in(self.expression)
+
+    @cached_property
+    def _evaluate(self) -> Any:  # Any: a closure over the positions of the names
+        from .evaluating import evaluator
+
+        return None if self.expression is None else evaluator(self.expression, self.names)
+
+    def start(self) -> _Accumulator:
+        kept = _KINDS[self.function](self)
+        return _Accumulator(self._evaluate, _Distinct(kept) if self.distinct else kept)
+
+
+class _Accumulator:
+    """Evaluates the expression, counts its errors, and hands its values on."""
+
+    __slots__ = ("_errors", "_evaluate", "_kept")
+
+    def __init__(self, evaluate: Any, kept: _Kept | _Distinct) -> None:  # Any: as above
+        self._evaluate = evaluate
+        self._kept = kept
+        self._errors = 0
+
+    def change(self, values: tuple[Any, ...], weight: int) -> None:
+        if self._evaluate is None:
+            self._kept.change(values, weight)
+            return
+        try:
+            value = self._evaluate(values)
+        except ExpressionError:
+            self._errors += weight
+            return
+        self._kept.change(value, weight)
+
+    def result(self) -> Term | None:
+        if self._errors and not self._kept.tolerant:
+            return None
+        return self._kept.result()
+
+
+class _Kept(ABC):
+    """What an aggregate remembers of the values of a group."""
+
+    __slots__ = ()
+    tolerant = False
+    """Whether errors are left out, rather than making the whole an error."""
+
+    @abstractmethod
+    def change(self, value: Any, weight: int) -> None:  # Any: a term, or for COUNT(*) a tuple of terms
+        """A value comes or goes."""
+
+    @abstractmethod
+    def result(self) -> Term | None:
+        """The aggregate of what is there; None for an error."""
+
+
+class _Distinct:
+    """Hands each value on once: when it first comes, and when it last goes."""
+
+    __slots__ = ("_counts", "_kept")
+
+    def __init__(self, kept: _Kept) -> None:
+        self._kept = kept
+        self._counts: dict[Any, int] = {}
+
+    @property
+    def tolerant(self) -> bool:
+        return self._kept.tolerant
+
+    def change(self, value: Any, weight: int) -> None:  # Any: as above
+        before = self._counts.get(value, 0)
+        after = before + weight
+        if after:
+            self._counts[value] = after
+        else:
+            self._counts.pop(value, None)
+        if (after > 0) != (before > 0):
+            self._kept.change(value, 1 if after > 0 else -1)
+
+    def result(self) -> Term | None:
+        return self._kept.result()
+
+
+class _Count(_Kept):
+    __slots__ = ("_count",)
+    tolerant = True
+
+    def __init__(self, aggregate: Aggregated) -> None:
+        self._count = 0
+
+    def change(self, value: Any, weight: int) -> None:  # Any: as above
+        self._count += weight
+
+    def result(self) -> Term | None:
+        return term_of((INTEGER, self._count))
+
+
+class _Sum(_Kept):
+    """The exact sum of what is finite, and how many numbers of each kind there are: the highest is the kind of the result."""
+
+    __slots__ = ("_count", "_infinite", "_kinds", "_others", "_sum")
+
+    def __init__(self, aggregate: Aggregated) -> None:
+        self._sum: int | Fraction = 0
+        self._kinds = [0, 0, 0, 0]
+        self._infinite = {"inf": 0, "-inf": 0, "nan": 0}
+        self._others = 0
+        self._count = 0
+
+    def change(self, value: Any, weight: int) -> None:  # Any: as above
+        number = number_of(value)
+        self._count += weight
+        if number is None:
+            self._others += weight
+            return
+        kind, amount = number
+        self._kinds[kind] += weight
+        if kind >= FLOAT and amount - amount != 0:
+            self._infinite[repr(float(amount))] += weight
+        else:
+            self._sum += weight * (amount if kind == INTEGER else Fraction(amount))
+
+    def total(self) -> Number | None:
+        """The sum as a number; None where something in it was none."""
+        if self._others:
+            return None
+        kind = max((kind for kind in (INTEGER, DECIMAL, FLOAT, DOUBLE) if self._kinds[kind]), default=INTEGER)
+        if kind == INTEGER:
+            return INTEGER, int(self._sum)
+        if kind == DECIMAL:
+            return DECIMAL, _decimal(Fraction(self._sum))
+        made = self._float()
+        return kind, single(made) if kind == FLOAT else made
+
+    def _float(self) -> float:
+        positive, negative = self._infinite["inf"], self._infinite["-inf"]
+        if self._infinite["nan"] or (positive and negative):
+            return float("nan")
+        if positive or negative:
+            return float("inf") if positive else float("-inf")
+        try:
+            return float(self._sum)
+        except OverflowError:
+            return float("inf") if self._sum > 0 else float("-inf")
+
+    def result(self) -> Term | None:
+        total = self.total()
+        return None if total is None else term_of(total)
+
+
+def _decimal(value: Fraction) -> Decimal:
+    """The decimal of a sum of decimals: its denominator has no factor but 2 and 5."""
+    digits = len(str(value.numerator)) + value.denominator.bit_length() + 2
+    return Context(prec=digits).divide(Decimal(value.numerator), Decimal(value.denominator))
+
+
+class _Average(_Sum):
+    __slots__ = ()
+
+    def result(self) -> Term | None:
+        total = self.total()
+        if total is None:
+            return None
+        kind, amount = total
+        if not self._count:
+            return term_of((INTEGER, 0))
+        if kind <= DECIMAL:
+            return term_of((DECIMAL, quotient(Decimal(amount), Decimal(self._count))))
+        made = float(amount)
+        if made - made == 0:
+            made = float(Fraction(self._sum) / self._count)
+        return term_of((kind, single(made) if kind == FLOAT else made))
+
+
+class _Sorted(_Kept):
+    """The values in order, each once, with how often it is there."""
+
+    __slots__ = ("_aggregate", "_counts", "_order")
+
+    def __init__(self, aggregate: Aggregated) -> None:
+        self._aggregate = aggregate
+        self._counts: dict[Term, int] = {}
+        self._order: list[tuple[tuple[Any, ...], Term]] = []
+
+    def change(self, value: Any, weight: int) -> None:  # Any: as above
+        count = self._counts.get(value, 0) + weight
+        key = total_rank(value)
+        if value not in self._counts:
+            self._order.insert(bisect_left(self._order, key, key=_first), (key, value))
+        if count:
+            self._counts[value] = count
+        else:
+            self._counts.pop(value, None)
+            del self._order[bisect_left(self._order, key, key=_first)]
+
+
+def _first(entry: tuple[tuple[Any, ...], Term]) -> tuple[Any, ...]:
+    return entry[0]
+
+
+class _Minimum(_Sorted):
+    __slots__ = ()
+
+    def result(self) -> Term | None:
+        return self._order[0][1] if self._order else None
+
+
+class _Maximum(_Sorted):
+    __slots__ = ()
+
+    def result(self) -> Term | None:
+        return self._order[-1][1] if self._order else None
+
+
+class _Sample(_Minimum):
+    __slots__ = ()
+    tolerant = True
+
+
+class _Concatenation(_Sorted):
+    __slots__ = ()
+
+    def result(self) -> Term | None:
+        try:
+            texts = [(text_of(value), self._counts[value]) for _, value in self._order]
+        except ExpressionError:
+            return None
+        separator = self._aggregate.separator
+        # Counted before it is made: a product has the same value as often as it likes.
+        length = sum((len(text) + len(separator)) * count for text, count in texts) - len(separator)
+        if length > MAX_TEXT:
+            return None
+        made = "".join((text + separator) * count for text, count in texts)
+        return made[: len(made) - len(separator)]
+
+
+_KINDS: dict[str, type[_Count | _Sum | _Sorted]] = {
+    "COUNT": _Count,
+    "SUM": _Sum,
+    "AVG": _Average,
+    "MIN": _Minimum,
+    "MAX": _Maximum,
+    "SAMPLE": _Sample,
+    "GROUP_CONCAT": _Concatenation,
+}
+AGGREGATES = frozenset(_KINDS)

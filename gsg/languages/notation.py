@@ -1,0 +1,268 @@
+"""Conditions, expressions and operators in words, for messages and explanations.
+
+One notation for every language: that of GSG script. Names that the languages make up, which no text can write, are shown as ``_``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import MappingProxyType
+
+import rete
+from rete import algebra
+from rete.algebra import Aggregate, Computation, Order, PathStep, Test
+from rete.operators.join import Join, Node
+
+from ..tuples.terms import n3
+from .expressions.aggregates import Aggregated
+from .expressions.tree import Call, Computed, Constant, Expression, Fresh, Holds, Name, Ordered
+from .query import Query
+
+_INFIX = {"||", "&&", "=", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "IN", "NOT IN"}
+
+
+_MADE_UP: ContextVar[Mapping[str, str]] = ContextVar("_MADE_UP", default=MappingProxyType({}))
+
+
+@contextmanager
+def naming(tree: algebra.Algebra) -> Iterator[None]:
+    """While names that were made up for aggregates of this tree are shown as the aggregates."""
+    token = _MADE_UP.set({name: text for name, text in _aggregates(tree) if variable_text(name) == "_"})
+    try:
+        yield
+    finally:
+        _MADE_UP.reset(token)
+
+
+def _aggregates(tree: algebra.Algebra) -> Iterator[tuple[str, str]]:
+    if isinstance(tree, algebra.Grouped):
+        for name, aggregate in tree.aggregates:
+            yield name, _aggregate_text(aggregate)
+    for field in ("left", "right", "child", "pattern"):
+        inner = getattr(tree, field, None)
+        if inner is not None:
+            yield from _aggregates(inner)
+
+
+def variable_text(name: str) -> str:
+    """``?x``; for a name that was made up the aggregate that it stands for (see :func:`naming`), or ``_``."""
+    return "?" + name if name[:1].isalpha() or name[:1] == "_" else _MADE_UP.get().get(name, "_")
+
+
+def term_text(item: object) -> str:
+    """A constant, variable or wildcard of a condition."""
+    if isinstance(item, rete.Variable):
+        return variable_text(item.name)
+    return "*" if item is rete.WILDCARD else n3(item)  # type: ignore[arg-type]  # rete's constants are opaque: here they are terms
+
+
+def condition_text(condition: rete.Condition) -> str:
+    """``(?x, on, ?y)``, with its window."""
+    return f"({', '.join(map(term_text, condition.pattern))}){_window_text(condition.window)}"
+
+
+def _window_text(window: rete.Window | None) -> str:
+    if window is None:
+        return ""
+    return f" WINDOW {window.seconds:g} s" if window.seconds is not None else f" WINDOW {window.count} EVENTS"
+
+
+def alpha_text(alpha: rete.AlphaSpec) -> str:
+    """What an alpha memory holds: constants, ``*`` where anything may stand, tests."""
+    template = alpha.template
+    repeated = {later: first for first, later in template.same}
+    items = [
+        (f"= position {repeated[place]}" if place in repeated else "*") if wanted is None else n3(wanted)
+        for place, wanted in enumerate(template.pattern)
+    ]
+    tests = "".join(f" with {test_text(test)}" for test, _ in alpha.tests)
+    return f"({', '.join(items)}){_window_text(alpha.window)}{tests}"
+
+
+def expression_text(expression: Expression) -> str:
+    """``?age > 18``."""
+    match expression:
+        case Constant(term):
+            return n3(term)
+        case Name(name):
+            return variable_text(name)
+        case Fresh(function):
+            return f"{function}()"
+    function, arguments = expression.function, [expression_text(argument) for argument in expression.arguments]
+    inner = [
+        f"({text})" if isinstance(one, Call) and one.function in _INFIX else text for one, text in _both(expression, arguments)
+    ]
+    if " " in function:
+        return inner[0] + "".join(f" {symbol} {text}" for symbol, text in zip(function.split(), inner[1:], strict=True))
+    if function == "IN":
+        return f"{inner[0]} IN ({', '.join(arguments[1:])})"
+    if function in _INFIX and len(inner) > 1:
+        return f" {function} ".join(inner)
+    if function in ("!", "-"):
+        return function + inner[0]
+    name = function if function.replace("_", "").isalnum() else f"<{function}>"
+    return f"{name}({', '.join(arguments)})"
+
+
+def _both(call: Call, texts: list[str]) -> list[tuple[Expression, str]]:
+    return list(zip(call.arguments, texts, strict=True))
+
+
+def test_text(test: Test) -> str:
+    """What a filter asks."""
+    if isinstance(test, Holds):
+        return expression_text(test.expression)
+    return f"{type(test).__name__.lstrip('_').lower()} of {', '.join(map(variable_text, test.names))}"
+
+
+test_text.__test__ = False  # type: ignore[attr-defined]  # pytest is not to take it for a test
+
+
+def _computation_text(value: Computation) -> str:
+    return expression_text(value.expression) if isinstance(value, Computed) else type(value).__name__.lstrip("_").lower()
+
+
+def _aggregate_text(aggregate: Aggregate) -> str:
+    if not isinstance(aggregate, Aggregated):
+        return type(aggregate).__name__.lstrip("_").lower()
+    inner = "*" if aggregate.expression is None else expression_text(aggregate.expression)
+    return f"{aggregate.function}({'DISTINCT ' if aggregate.distinct else ''}{inner})"
+
+
+def _order_text(order: Order) -> str:
+    if not isinstance(order, Ordered):
+        return ", ".join(map(variable_text, order.names))
+    return ", ".join(expression_text(key) + (" descending" if descends else "") for key, descends in order.keys)
+
+
+def path_text(step: PathStep) -> str:
+    """A property path as SPARQL writes it."""
+    match step:
+        case algebra.Link(predicate, inverse):
+            return ("^" if inverse else "") + n3(predicate)
+        case algebra.NegatedSet(forward, backward):
+            terms = [*map(n3, forward or ()), *("^" + n3(term) for term in backward or ())]
+            return f"!({'|'.join(terms)})"
+        case algebra.Closure(path, reflexive, transitive):
+            return f"({path_text(path)}){'*' if reflexive and transitive else '+' if transitive else '?'}"
+        case algebra.Steps(first, second):
+            return f"{path_text(first)}/{path_text(second)}"
+        case algebra.Either(first, second):
+            return f"({path_text(first)}|{path_text(second)})"
+
+
+def operator_text(tree: algebra.Algebra) -> str:
+    """An operator by its name and its own words, without what it is applied to."""
+    match tree:
+        case algebra.Basic():
+            return "conditions"
+        case algebra.Join():
+            return "join"
+        case algebra.LeftJoin(_, _, test):
+            return "OPTIONAL" + ("" if test is None else f" with {test_text(test)}")
+        case algebra.Union():
+            return "UNION"
+        case algebra.Minus():
+            return "MINUS"
+        case algebra.Filter(_, test):
+            return f"FILTER {test_text(test)}"
+        case algebra.Exists(_, _, negated):
+            return "NOT" if negated else "EXISTS"
+        case algebra.Extend(_, name, value):
+            return f"BIND {_computation_text(value)} AS {variable_text(name)}"
+        case algebra.Values(names, rows):
+            return f"VALUES of {', '.join(map(variable_text, names))}: {len(rows)} row{'' if len(rows) == 1 else 's'}"
+        case algebra.Project(_, names):
+            return f"show {', '.join(map(variable_text, names)) or 'nothing'}"
+        case algebra.Distinct():
+            return "DISTINCT"
+        case algebra.Numbered():
+            return "each copy by itself"
+        case algebra.Grouped(_, keys, aggregates):
+            by = f" by {', '.join(map(variable_text, keys))}" if keys else " of all"
+            return f"group{by}: {', '.join(_aggregate_text(aggregate) for _, aggregate in aggregates) or 'no aggregate'}"
+        case algebra.Slice(_, order, offset, limit):
+            words = [] if order is None else [f"ORDER BY {_order_text(order)}"]
+            words += [f"LIMIT {limit}"] if limit is not None else []
+            words += [f"OFFSET {offset}"] if offset else []
+            return " ".join(words) or "all"
+        case algebra.Path(subject, path, object_):
+            return f"path ({term_text(subject)}, {path_text(path)}, {term_text(object_)})"
+
+
+def part_text(part: rete.Condition | algebra.Algebra) -> str:
+    """A condition, or an operator by its name."""
+    return condition_text(part) if isinstance(part, rete.Condition) else operator_text(part)
+
+
+def query_text(query: Query) -> str:
+    """A query in one line: its conditions and NOT groups, or its outermost operator."""
+    body = query.bound().body
+    return _group_text(body) if isinstance(body, rete.Group) else operator_text(body)
+
+
+def _group_text(group: rete.Group) -> str:
+    negated = (f"NOT {{ {_group_text(inner)} }}" for inner in group.negated)
+    return ", ".join([*map(condition_text, group.conditions), *negated])
+
+
+NODES = {
+    "Root": "the beginning",
+    "Parameters": "arguments",
+    "Negation": "NOT",
+    "Demand": "asked",
+    "Existence": "EXISTS",
+    "Lateral": "join by demand",
+    "PairJoin": "join",
+    "Optional": "OPTIONAL",
+    "Removal": "MINUS",
+    "Selection": "FILTER",
+    "Extension": "BIND",
+    "Projection": "columns",
+    "Once": "DISTINCT",
+    "Numbering": "number copies",
+    "Both": "UNION",
+    "InlineRows": "VALUES",
+    "Groups": "group",
+    "Sliced": "slice",
+    "Reach": "closure",
+}
+"""What each kind of node is called."""
+
+
+def node_text(node: Node) -> str:
+    """A node of the network in words."""
+    if isinstance(node, Join):
+        return f"the join with {alpha_text(node.spec.alpha)}"
+    return f"its {NODES.get(type(node).__name__, type(node).__name__)}"
+
+
+def node_detail(node: Node) -> str:
+    """What a node of the network does, where its kind does not say it all."""
+    if isinstance(node, Join):
+        places = list(zip(node.spec.token_key, node.spec.fact_key, strict=True))
+        on = ", ".join(f"position {position} = column {column}" for column, position in places)
+        return f"{alpha_text(node.spec.alpha)} {f'on {on}' if on else ''}".strip()
+    key = getattr(node, "key", None)
+    match key:
+        case ("filter", test, _):
+            return test_text(test)
+        case ("extend", value, _):
+            return _computation_text(value)
+        case ("group", _, aggregates, _):
+            return ", ".join(_aggregate_text(aggregate) for aggregate, _ in aggregates)
+        case ("values", rows, _, _):
+            return f"{len(rows)} row{'' if len(rows) == 1 else 's'}"
+        case ("slice", _, order, _, _, offset, limit):
+            return operator_text(algebra.Slice(algebra.Basic(), order, offset, limit))
+    return ""
+
+
+def is_negated(node: Node) -> bool:
+    """Whether it is an EXISTS that is to have no solution."""
+    match getattr(node, "key", None):
+        case ("exists", _, negated, *_):
+            return bool(negated)
+    return False

@@ -1,0 +1,214 @@
+"""A standing query, whatever language it was written in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import rete
+from rete import algebra
+from rete.compile.cross_products import cross_products
+from rete.production import ChainEnd, Listener
+
+from ..errors import BadQuery, LocalError, TooManyTokens
+from ..subscriptions.allocator import give_back
+from ..tuples.terms import Term, Tuple
+
+MAX_TOKENS = 1_000_000
+"""Tokens that a subscription may hold, the rows of its answer included, where it does not say; beyond, it ends alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What the languages translate to: a group of conditions or a tree of operators, and the variables whose values make a row.
+
+    A query that was made from a template, which it shares with others, has the constants that were taken out as its ``arguments``;
+    ``body`` then holds a :class:`rete.Parameter` where each was.
+    """
+
+    body: rete.Group | algebra.Algebra
+    select: tuple[str, ...]
+    arguments: tuple[Term, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What whoever wrote it should know."""
+        unbound = _unbound(self.body)
+        if not _products(self.body):
+            return unbound
+        from .notation import part_text
+
+        return unbound + tuple(
+            f"cross product: {part_text(one)} and {part_text(other)} share no variable, so each solution of one is joined with "
+            "each of the other"
+            for one, other in _products(self.bound().body)
+        )
+
+    def bound(self) -> Query:
+        """The same query with its constants put back."""
+        return Query(rete.bound(self.body, self.arguments), self.select) if self.arguments else self
+
+    @classmethod
+    def selecting_all(cls, group: rete.Group) -> Query:
+        """A query whose rows bind every variable of the conditions outside NOT, in order of appearance.
+
+        Raises BadQuery when the group cannot be built into a network, so that a mistake shows before anything is applied.
+        """
+        with refusing_bad_queries():
+            rete.chain_of(group, lambda _: 0)
+        return cls(group, group.variables())
+
+    @classmethod
+    def of_tree(cls, tree: algebra.Algebra, select: tuple[str, ...]) -> Query:
+        """A query that is a tree of operators; names of ``select`` that it leaves unbound are missing in a row.
+
+        Raises BadQuery like :meth:`selecting_all`.
+        """
+        made = cls(tree, select)
+        alphas(made)
+        return made
+
+
+@lru_cache(maxsize=1024)
+def _products(body: rete.Group | algebra.Algebra) -> tuple[tuple[rete.Condition | algebra.Algebra, ...], ...]:
+    return tuple(cross_products(body))
+
+
+@lru_cache(maxsize=1024)
+def _unbound(body: rete.Group | algebra.Algebra) -> tuple[str, ...]:
+    if isinstance(body, rete.Group):
+        return ()  # it has no expressions
+    from .unbound_names import unbound_names
+
+    return unbound_names(body)
+
+
+class refusing_bad_queries:  # noqa: N801  # reads as a phrase in a with statement
+    """Turns the matcher's refusal into ours: callers see one family of exceptions."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, rete.BadQuery):
+            raise BadQuery(str(error)) from None
+        if isinstance(error, rete.TooManyTokens):
+            raise too_many_tokens(error) from None
+
+
+def too_many_tokens(error: rete.TooManyTokens) -> TooManyTokens:
+    """The matcher's error as ours, in words."""
+    from .notation import node_text
+
+    where = "" if error.at is None else f" at {node_text(error.at)}"
+    if isinstance(error, rete.TooManySteps):
+        problem = (
+            f"the subscription would make {error.tokens:,} steps at once{where}, most of them for nothing; at most {error.limit:,} "
+            "are allowed: add conditions that share variables (gsg explain shows the order of its joins), or subscribe with a "
+            "larger max_tokens (--max-tokens), half of which are steps that may be for nothing"
+        )
+        return TooManyTokens(problem, tokens=error.tokens, limit=error.limit)
+    return TooManyTokens(
+        f"the subscription would hold {error.tokens:,} tokens{where}; at most {error.limit:,} are allowed: add conditions that "
+        "share variables (gsg explain shows the order of its joins), or subscribe with a larger max_tokens (--max-tokens)",
+        tokens=error.tokens,
+        limit=error.limit,
+    )
+
+
+def enter(network: rete.Network, query: Query, listener: Listener, *, max_tokens: int = rete.UNLIMITED) -> ChainEnd:
+    """Add a query without arguments to a network. Raises BadQuery and TooManyTokens."""
+    with refusing_bad_queries():
+        if isinstance(query.body, rete.Group):
+            return network.subscribe(query.body, query.select, listener, max_tokens=max_tokens)
+        return network.subscribe_algebra(query.body, query.select, listener, max_tokens=max_tokens)
+
+
+def check_max_tokens(max_tokens: int) -> int:
+    """The cap, if it is one. Raises LocalError."""
+    if not isinstance(max_tokens, int) or isinstance(max_tokens, bool) or max_tokens < 1:
+        raise LocalError(f"max_tokens={max_tokens!r}; expected at least 1, as a whole number")
+    return max_tokens
+
+
+SHARE_FROM = 8
+"""Queries of one template that are entered each by itself; further ones share a network. That has the facts of all their constants:
+a single query should not pay for those of which nobody asks."""
+
+
+LEFT_BEFORE_GIVING_BACK = 1_000
+"""Queries that leave, and no fewer than those that stay, before the memory that they had is given back to the system; once more
+when the last of so many leaves."""
+
+
+class Entrance:
+    """Where the queries of one network come in and go out.
+
+    It counts, by template, the queries that were entered by themselves: as many as are alive, and less than SHARE_FROM each unless
+    they cannot share.
+    """
+
+    def __init__(self, network: rete.Network) -> None:
+        self._network = network
+        self._alone: dict[rete.Production, Query] = {}
+        self._counts: dict[tuple[object, tuple[str, ...]], int] = {}
+        self._inside = 0
+        self._most = 0
+        """The most queries that there were since memory was given back last when none was left."""
+        self._left = 0
+        """Queries removed since memory was given back last."""
+
+    def enter(
+        self, query: Query, listener: Listener, max_tokens: int = MAX_TOKENS
+    ) -> tuple[rete.Production, list[tuple[Tuple, int]]]:
+        """Add a query; returns it and the rows that hold already. Raises BadQuery and TooManyTokens."""
+        entered = self._enter(query, listener, max_tokens)
+        self._inside += 1
+        self._most = max(self._most, self._inside)
+        return entered
+
+    def _enter(self, query: Query, listener: Listener, max_tokens: int) -> tuple[rete.Production, list[tuple[Tuple, int]]]:
+        network = self._network
+        if not query.arguments:
+            production = enter(network, query, listener, max_tokens=max_tokens)
+            return production, production.first_rows()
+        if network.has_template(query.body, query.arguments, query.select):
+            return self._share(query, listener, max_tokens)
+        template = (query.body, query.select)
+        count = self._counts.get(template, 0) + 1
+        # A product is not shared: one that explodes is stopped in the middle of a fact only where it is alone.
+        if count >= SHARE_FROM and rete.can_share(query.body) and not _products(query.body):
+            return self._share(query, listener, max_tokens)
+        production = enter(network, query.bound(), listener, max_tokens=max_tokens)
+        self._alone[production] = query
+        self._counts[template] = count
+        return production, production.first_rows()
+
+    def _share(self, query: Query, listener: Listener, max_tokens: int) -> tuple[rete.Production, list[tuple[Tuple, int]]]:
+        with refusing_bad_queries():
+            return self._network.subscribe_template(query.body, query.arguments, query.select, listener, max_tokens=max_tokens)
+
+    def leave(self, production: rete.Production) -> None:
+        """Remove a query."""
+        self._network.unsubscribe(production)
+        query = self._alone.pop(production, None)
+        if query is not None:
+            template = (query.body, query.select)
+            self._counts[template] -= 1
+            if not self._counts[template]:
+                del self._counts[template]
+        self._inside -= 1
+        self._left += 1
+        many = self._left >= LEFT_BEFORE_GIVING_BACK and self._left >= self._inside
+        if many or (not self._inside and self._most >= LEFT_BEFORE_GIVING_BACK):
+            self._left = 0
+            self._most = self._most if self._inside else 0
+            give_back()
+
+
+def alphas(query: Query) -> list[rete.AlphaSpec]:
+    """The definitions of the query's alpha memories, each once. Raises BadQuery."""
+    # Operators decide what they look up (a path its edges, or all facts): a network without facts tells.
+    empty = rete.Network(lambda _: (), is_hollow=True)
+    enter(empty, query.bound(), lambda _: None)
+    return empty.alphas()

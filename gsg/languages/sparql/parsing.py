@@ -1,0 +1,231 @@
+"""From a text to rdflib's parse tree, or to an error in our own words.
+
+pyparsing tells where it gave up, which is often far from the mistake; so the tokens are looked over first for what can be said
+better: a bracket without its partner, a keyword that is misspelled, an update or another thing that a standing query cannot be.
+"""
+
+from __future__ import annotations
+
+import difflib
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+from ...errors import BadText, Unsupported
+from ..bad_text import bad_text, printable
+from .grammar import grammar
+from .placeholders import Misread, Source, Token, read
+
+MAX_TEXT = 200_000
+"""Characters of a query; a longer one is refused."""
+MAX_DEPTH = 40
+"""Brackets inside brackets: parser and translation are recursive, and nobody reads a deeper query."""
+
+_PARTNER = {"(": ")", "{": "}", "[": "]"}
+_UPDATE = "an update, and a subscription only asks; use insert and retract, or a GSG script, to change facts"
+_UNSUPPORTED = {
+    **dict.fromkeys(("INSERT", "DELETE", "LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY", "WITH"), _UPDATE),
+    "DESCRIBE": "not supported: its answer is not defined; use CONSTRUCT with the triples that you want",
+    "FROM": "not supported: the tuple space is one graph, and a query is over all of it; leave the clause out",
+    "GRAPH": "not supported: the tuple space is one graph; write the pattern without it",
+    "SERVICE": "not supported: a standing query cannot follow what another endpoint holds",
+}
+"""Words that mean one thing wherever they stand, with what is to be said of it."""
+_FORMS = ("SELECT", "ASK", "CONSTRUCT")
+_KEYWORDS = frozenset(
+    [
+        "BASE",
+        "PREFIX",
+        "SELECT",
+        "ASK",
+        "CONSTRUCT",
+        "DESCRIBE",
+        "WHERE",
+        "DISTINCT",
+        "REDUCED",
+        "FROM",
+        "NAMED",
+        "GROUP",
+        "BY",
+        "HAVING",
+        "ORDER",
+        "ASC",
+        "DESC",
+        "LIMIT",
+        "OFFSET",
+        "VALUES",
+        "UNDEF",
+        "OPTIONAL",
+        "MINUS",
+        "UNION",
+        "FILTER",
+        "BIND",
+        "AS",
+        "EXISTS",
+        "NOT",
+        "IN",
+        "GRAPH",
+        "SERVICE",
+        "SILENT",
+    ]
+)
+_SIGNS_BEFORE = frozenset(("(", ",", "!", "&&", "||", "=", "!=", "<", ">", "<=", ">=", "+", "-", "*", "/"))
+_WORDS_BEFORE = frozenset(("FILTER", "HAVING", "BY", "ASC", "DESC", "DISTINCT"))
+"""What stands before a call in an expression."""
+
+# pyparsing's elements keep state while they parse, and all threads share one grammar.
+_ONE_AT_A_TIME = threading.Lock()
+
+
+def parse_tree(text: str, what: str) -> tuple[Any, Source]:  # Any: rdflib's parse tree is untyped
+    """The parse tree of a query and its source. Raises BadText, and Unsupported for what is no query."""
+    if len(text) > MAX_TEXT:
+        raise BadText(f"a query of {len(text)} characters; expected at most {MAX_TEXT}", line=1, what=what)
+    try:
+        source = read(text)
+        _check_brackets(source)
+        _check_form(source, text)
+    except Misread as mistake:
+        raise bad_text(text, mistake.position, mistake.problem, what=what) from None
+    from pyparsing import ParseBaseException
+
+    try:
+        with _ONE_AT_A_TIME:
+            parser = grammar()
+            with _more_recursion():
+                return parser.parse_string(source.text, parse_all=True), source
+    except ParseBaseException as error:
+        _explain(text, source, error.loc, what)
+    except RecursionError:
+        raise bad_text(text, 0, "the query is nested too deep to be read", what=what) from None
+    except (ValueError, TypeError, IndexError, AssertionError) as error:
+        # rdflib's parse actions fail in their own ways on some malformed triples.
+        problem = f"the query cannot be read ({type(error).__name__} in its parser)"
+        raise bad_text(text, 0, problem, what=what) from None
+
+
+@contextmanager
+def _more_recursion() -> Iterator[None]:
+    """Room for the parser's calls inside each other, some 35 a bracket, wherever it is called from.
+
+    Python's limit is of the whole process, and given back at once; under it MAX_DEPTH alone says what is too deep.
+    """
+    usual = sys.getrecursionlimit()
+    sys.setrecursionlimit(usual + 50 * MAX_DEPTH)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(usual)
+
+
+def _check_brackets(source: Source) -> None:
+    open_: list[Token] = []
+    for token in source.tokens:
+        if token.kind != "sign":
+            continue
+        if token.text in _PARTNER:
+            open_.append(token)
+            if len(open_) > MAX_DEPTH:
+                raise Misread(token.position, f"brackets are nested more than {MAX_DEPTH} deep")
+        elif token.text in _PARTNER.values():
+            if not open_:
+                raise Misread(token.position, f'this "{token.text}" closes nothing; expected an opening bracket before it')
+            last = open_.pop()
+            if _PARTNER[last.text] != token.text:
+                raise Misread(
+                    token.position, f'unexpected "{token.text}"; expected "{_PARTNER[last.text]}" for the "{last.text}" before it'
+                )
+    if open_:
+        raise Misread(open_[-1].position, f'this "{open_[-1].text}" is never closed; expected "{_PARTNER[open_[-1].text]}"')
+
+
+def _check_form(source: Source, text: str) -> None:
+    """The first word after the prologue says what the text is."""
+    tokens = [token for token in source.tokens if token.kind == "word"]
+    first = next((token for token in tokens if token.text.upper() not in ("BASE", "PREFIX")), None)
+    if first is None:
+        raise Misread(len(text.rstrip()), "the query ends too early; expected SELECT, ASK or CONSTRUCT")
+    word = first.text.upper()
+    if word in _FORMS or word in _UNSUPPORTED:
+        _refuse_unsupported(source)
+    if word not in _FORMS:
+        raise Misread(
+            first.position, f'unexpected "{printable(first.text[:40])}"; expected SELECT, ASK or CONSTRUCT{_meant(word, _FORMS)}'
+        )
+
+
+def _refuse_unsupported(source: Source) -> None:
+    """What cannot be is told by its name wherever it stands, and before the parser loses its way in it."""
+    for at, token in enumerate(source.tokens):
+        word = token.text.upper() if token.kind == "word" else ""
+        following = source.tokens[at + 1] if at + 1 < len(source.tokens) else None
+        if word in _UNSUPPORTED:
+            named = word == "FROM" and following is not None and following.text.upper() == "NAMED"
+            raise Unsupported(f"{word}{' NAMED' if named else ''} is {_UNSUPPORTED[word]}")
+        if token.text == "<" and following is not None and following.text == "<" and following.position == token.position + 1:
+            raise Unsupported('a quoted triple ("<<") is no part of SPARQL 1.1; expected subject, predicate and object as they are')
+        if token.text == "{" and following is not None and following.text == "|":
+            raise Unsupported('an annotation ("{|") is no part of SPARQL 1.1; expected triples of their own')
+        if token.text == "{" and at and _counts_steps(source.tokens[at - 1 : at + 3]):
+            raise Unsupported(
+                'a count of steps ("{...}") is no part of a property path of SPARQL 1.1; expected "+", "*", "?" or "/"'
+            )
+
+
+def _counts_steps(tokens: list[Token]) -> bool:
+    """Whether these begin as in ``:p{2}``, ``:p{1,3}`` and ``(:p){,3}``; the second of them is the brace."""
+    if tokens[0].kind not in ("iri", "name") and tokens[0].text not in (")", "a"):
+        return False
+    return tokens[2].text == "," or (tokens[2].kind == "number" and tokens[-1].text in ("}", ","))
+
+
+def _explain(text: str, source: Source, location: int, what: str) -> NoReturn:
+    position = source.original(location)
+    token = next((token for token in source.tokens if token.position + len(token.text) > position), None)
+    if token is None:
+        raise bad_text(text, len(text.rstrip()), "the query ends too early; expected the rest of it", what=what)
+    # Optional parts are given up at their beginning, and functions behind their name: a misspelled word is the likelier mistake.
+    for at, other in enumerate(source.tokens):
+        if other.kind == "word" and not _known(other.text):
+            raise bad_text(text, other.position, _unknown(source.tokens, at), what=what)
+    problem = f'cannot read on from "{printable(token.text[:40])}"; {_expected(token)}'
+    raise bad_text(text, token.position, problem, what=what)
+
+
+def _unknown(tokens: list[Token], at: int) -> str:
+    """What is to be said of a word that no query has: of a function where an expression stands, else of a keyword."""
+    from .terms import BUILTINS
+
+    word = tokens[at].text
+    before = tokens[at - 1].text.upper() if at else ""
+    if tokens[at + 1 : at + 2] and tokens[at + 1].text == "(" and before in _SIGNS_BEFORE | _WORDS_BEFORE:
+        meant = (
+            _meant(word.upper(), sorted(BUILTINS), likeness=0.7) or "; expected one of SPARQL's, such as STRLEN, CONTAINS or COUNT"
+        )
+        return f"the function {printable(word[:40])} is not known{meant}"
+    meant = _meant(word.upper(), sorted(_KEYWORDS))
+    return f'unknown word "{printable(word[:40])}"; expected a keyword, a variable or a term{meant}'
+
+
+def _expected(token: Token) -> str:
+    if token.kind == "sign" and token.text == "{":
+        return "something between this brace and its partner is no graph pattern: look for an incomplete triple or clause"
+    if token.kind in ("variable", "iri", "name", "blank", "string", "number"):
+        return 'expected subject, predicate and object followed by ".", ";", "," or "}"'
+    if token.kind == "word":
+        return f"something in {token.text.upper()} is not complete, or it may not stand here"
+    return "expected a triple, a clause or the end of the pattern"
+
+
+def _known(word: str) -> bool:
+    from .terms import BUILTINS
+
+    upper = word.upper()
+    return upper in _KEYWORDS or upper in BUILTINS or word in ("a", "true", "false") or upper in ("TRUE", "FALSE", "SEPARATOR")
+
+
+def _meant(word: str, known: Any, *, likeness: float = 0.6) -> str:  # Any: an iterable of words that difflib takes
+    close = difflib.get_close_matches(word, list(known), n=1, cutoff=likeness)
+    return f"; did you mean {close[0]}?" if close else ""

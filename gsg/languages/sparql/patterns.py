@@ -1,0 +1,163 @@
+"""Graph patterns: from the parse tree to rete.algebra (SPARQL 1.1, section 18.2.2).
+
+The parse tree is translated here rather than by rdflib, whose algebra reorders triples, samples variables and puts trailing
+VALUES and aggregates elsewhere than the recommendation does. What becomes of groups and their conditions is in ../groups.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import rete
+from rete import algebra
+
+from ...errors import BadQuery, Unsupported
+from ..expressions.tree import Call, Computed, Expression, Name
+from ..groups import EMPTY, Conditions, Existence, balanced, decided, joined, optional, too_many_decided
+from ..scope import identity, visible
+from .paths import between, path_of
+from .terms import Reader, Special, kind_of, unwrapped
+
+
+class InPattern(Special):
+    """Expressions over the solutions of a pattern."""
+
+    def __init__(self, patterns: Patterns, tree: algebra.Algebra) -> None:
+        self._patterns = patterns
+        self._tree = tree
+        self.inner: list[tuple[str, algebra.Algebra]] = []
+
+    def names(self) -> tuple[str, ...]:
+        return identity(self._tree)
+
+    def exists(self, part: Any, *, negated: bool) -> Expression:
+        name = self._patterns.reader.another("exists")
+        problem = too_many_decided(self._patterns.reader.count_of("exists"))
+        if problem:
+            raise BadQuery(problem)
+        self.inner.append((name, self._patterns.group(part)))
+        return Call("!", (Name(name),)) if negated else Name(name)
+
+
+class Patterns:
+    """Translates the graph patterns of one query; ``subselect`` translates a SELECT inside."""
+
+    def __init__(self, reader: Reader, subselect: Callable[[Patterns, Any], algebra.Algebra]) -> None:
+        self.reader = reader
+        self._subselect = subselect
+        self._scopes = 0
+
+    def group(self, part: Any) -> algebra.Algebra:  # Any: rdflib's parse tree is untyped, here and in all that follows
+        """A group graph pattern."""
+        tree, conditions = self._group(part)
+        return conditions.of(tree)
+
+    def _group(self, part: Any) -> tuple[algebra.Algebra, Conditions]:
+        """The group without its FILTERs, and these, which hold of the whole group wherever they stand in it."""
+        if part is None:
+            return EMPTY, Conditions()
+        if kind_of(part) == "SubSelect":
+            return self._subselect(self, part), Conditions()
+        parts = list(part.part or ())
+        tree: algebra.Algebra = EMPTY
+        block: list[Any] = []
+        for inner in parts:
+            kind = kind_of(inner)
+            if kind == "TriplesBlock":
+                block.extend(inner.triples)
+            elif kind != "Filter":
+                tree = joined(tree, self._triples(block))
+                block = []
+                tree = self._part(kind, inner, tree)
+        tree = joined(tree, self._triples(block))
+        conditions = Conditions()
+        for inner in parts:
+            if kind_of(inner) == "Filter":
+                self.condition(inner.expr, InPattern(self, tree), conditions)
+        return tree, conditions
+
+    def _part(self, kind: str, part: Any, tree: algebra.Algebra) -> algebra.Algebra:
+        if kind == "OptionalGraphPattern":
+            return optional(tree, *self._group(part.graph))
+        if kind == "MinusGraphPattern":
+            return algebra.Minus(tree, self.group(part.graph))
+        if kind == "GroupOrUnionGraphPattern":
+            return joined(tree, balanced(algebra.Union, [self.group(graph) for graph in part.graph]))
+        if kind == "Bind":
+            return self.extended(tree, str(part.var), part.expr, InPattern(self, tree), "BIND")
+        if kind == "InlineData":
+            return joined(tree, self.values(part))
+        raise Unsupported(f"{kind} is not supported in a graph pattern")
+
+    def extended(self, tree: algebra.Algebra, name: str, part: Any, special: InPattern, clause: str) -> algebra.Algebra:
+        """A name more, computed by an expression."""
+        if name in visible(tree):
+            raise BadQuery(f"{clause} gives ?{name} a value, and ?{name} has one already; expected a variable that is not in use")
+        expression = self.reader.expression(part, special)
+        return algebra.Extend(decided(tree, special.inner), name, Computed(expression))
+
+    def condition(self, part: Any, special: InPattern, conditions: Conditions) -> None:
+        """Adds the conditions of one FILTER; those that are joined by ``&&`` one by one."""
+        part, negated = _bare(part)
+        kind = kind_of(part)
+        if kind == "ConditionalAndExpression" and not negated:
+            for inner in (part.expr, *part.other):
+                self.condition(inner, special, conditions)
+        elif kind in ("Builtin_EXISTS", "Builtin_NOTEXISTS"):
+            conditions.existences.append(Existence(self.group(part.graph), (kind == "Builtin_NOTEXISTS") != negated))
+        else:
+            expression = self.reader.expression(part, special)
+            conditions.expressions.append(Call("!", (expression,)) if negated else expression)
+            conditions.inner.extend(special.inner)
+            special.inner.clear()
+
+    def values(self, part: Any) -> algebra.Algebra:
+        """Inline data."""
+        names = tuple(str(variable) for variable in part.var or ())
+        if len(set(names)) != len(names):
+            raise BadQuery("VALUES lists a variable twice; expected each once")
+        rows = []
+        for row in part.value or ():
+            cells = (
+                [] if kind_of(row) == "URIRef" and not names else list(row) if kind_of(row) in ("ParseResults", "list") else [row]
+            )
+            if not names and len(cells) == 1:
+                cells = []  # an empty row is read as rdf:nil
+            if len(cells) != len(names):
+                raise BadQuery(f"a row of VALUES has {len(cells)} terms for {len(names)} variables; expected as many, or UNDEF")
+            rows.append(tuple(None if type(cell) is str else self.reader.constant(cell) for cell in cells))
+        return algebra.Values(names, tuple(rows))
+
+    def _triples(self, blocks: list[Any]) -> algebra.Algebra:
+        """A basic graph pattern: triples in the order of the text, then what is left of their paths."""
+        edges: tuple[rete.Condition, ...] = ()
+        others: list[algebra.Algebra] = []
+        self._scopes += 1
+        for block in blocks:
+            terms = list(block)
+            for at in range(0, len(terms) - len(terms) % 3, 3):
+                subject = self.reader.term(terms[at], self._scopes)
+                object_ = self.reader.term(terms[at + 2], self._scopes)
+                verb = terms[at + 1]
+                if kind_of(verb) == "Variable":
+                    parts: list[algebra.Algebra] = [algebra.Basic((rete.Condition((subject, rete.Variable(str(verb)), object_)),))]
+                else:
+                    parts = between(subject, path_of(self.reader, verb), object_, self.reader.another)
+                for part in parts:
+                    if isinstance(part, algebra.Basic):
+                        edges += part.conditions
+                    else:
+                        others.append(part)
+        tree: algebra.Algebra = algebra.Basic(edges)
+        return reduce(joined, others, tree)
+
+
+def _bare(part: Any) -> tuple[Any, bool]:
+    """The part without the layers of the grammar that say nothing, and whether an odd number of ``!`` stood around it."""
+    negated = False
+    while kind_of(part := unwrapped(part)) == "UnaryNot":
+        negated = not negated
+        part = part.expr
+    return part, negated

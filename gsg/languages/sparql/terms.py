@@ -1,0 +1,348 @@
+"""From rdflib's parse tree to terms and expressions of ours.
+
+The tree is rdflib's own record of the grammar (a CompValue has a name and parts); every part of it that we read is named here, in
+patterns.py's sibling translating.py and in modifiers.py, and nowhere else.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import rete
+
+from ...errors import BadQuery, Unsupported
+from ...tuples.terms import IRI, XSD, XSD_BOOLEAN, XSD_DOUBLE, XSD_INTEGER, Literal, Term, literal
+from ..expressions.aggregates import AGGREGATES
+from ..expressions.functions import CASTS
+from ..expressions.strings import wrong_constants
+from ..expressions.tree import Call, Constant, Expression, Fresh, Name
+from ..scope import MAX_PARTS
+from .iris import Names
+from .placeholders import Misread, Source
+
+BUILTINS: dict[str, str] = {
+    **dict.fromkeys(
+        [
+            "STR",
+            "LANG",
+            "DATATYPE",
+            "BOUND",
+            "IRI",
+            "URI",
+            "ABS",
+            "CEIL",
+            "FLOOR",
+            "ROUND",
+            "STRLEN",
+            "UCASE",
+            "LCASE",
+            "ENCODE_FOR_URI",
+        ],
+        "arg",
+    ),
+    **dict.fromkeys(
+        ["YEAR", "MONTH", "DAY", "HOURS", "MINUTES", "SECONDS", "TIMEZONE", "TZ", "MD5", "SHA1", "SHA256", "SHA384", "SHA512"],
+        "arg",
+    ),
+    **dict.fromkeys(["ISIRI", "ISURI", "ISBLANK", "ISLITERAL", "ISNUMERIC", "CONCAT", "COALESCE"], "arg"),
+    **dict.fromkeys(
+        ["LANGMATCHES", "CONTAINS", "STRSTARTS", "STRENDS", "STRBEFORE", "STRAFTER", "STRLANG", "STRDT", "SAMETERM"], "arg1 arg2"
+    ),
+    "IF": "arg1 arg2 arg3",
+    "SUBSTR": "arg start length",
+    "REGEX": "text pattern flags",
+    "REPLACE": "arg pattern replacement flags",
+    **dict.fromkeys(("NOW", "RAND", "UUID", "STRUUID", "BNODE", "EXISTS", "NOTEXISTS", *AGGREGATES), ""),
+}
+"""Every built-in call, and the names of its arguments in rdflib's parse tree."""
+
+_OTHER_NAMES = {"URI": "IRI", "ISURI": "ISIRI"}
+_FRESH = frozenset(("RAND", "UUID", "STRUUID", "BNODE"))
+MAX_NESTED = 16
+"""Sums and products in a row that are calls inside each other; a longer row is one call, as it would be too deep."""
+
+
+def kind_of(part: Any) -> str:  # Any: rdflib's parse tree is untyped, here and in all that follows
+    """The name of a part of the parse tree; for a term, that of its type."""
+    return str(part.name) if type(part).__name__ in ("CompValue", "Expr") else type(part).__name__
+
+
+def unwrapped(part: Any) -> Any:
+    """The part without the layers of the grammar that say nothing."""
+    while True:
+        kind = kind_of(part)
+        if (kind in _CHAINS and not part.other) or (kind == "RelationalExpression" and part.op is None):
+            part = part.expr
+        elif kind in ("ParseResults", "list") and len(part) == 1:
+            part = part[0]
+        else:
+            return part
+
+
+_CHAINS = frozenset(("ConditionalOrExpression", "ConditionalAndExpression", "AdditiveExpression", "MultiplicativeExpression"))
+
+
+class Reader:
+    """Reads the terms and expressions of one query."""
+
+    def __init__(self, source: Source, names: Names, *, now: Callable[[], str], seed: Callable[[], str]) -> None:
+        self.source = source
+        self.names = names
+        self._now = now
+        self._seed = seed
+        self._moment: Term | None = None
+        self._blanks: dict[str, tuple[str, int]] = {}
+        self._counts: dict[str, int] = {}
+        self._parts = 0
+
+    def another(self, what: str) -> str:
+        """A variable that no text can name."""
+        number = self._counts[what] = self._counts.get(what, 0) + 1
+        return f".{what}{number}"
+
+    def count_of(self, what: str) -> int:
+        """How many of these names were given."""
+        return self._counts.get(what, 0)
+
+    # Terms
+
+    def iri(self, part: Any) -> IRI:
+        """An IRI or prefixed name; an IRI that is not declared raises Misread."""
+        if kind_of(part) == "pname":
+            prefix, local = str(part.prefix or ""), str(part.localname or "")
+            found = self.names.expanded(prefix, local)
+            if found is None:
+                raise Misread(
+                    self._position(prefix + ":"), f'the prefix "{prefix}:" is not declared; expected PREFIX {prefix}: <...> before'
+                )
+            return found
+        return self.names.iri(str(part))
+
+    def _position(self, start: str) -> int:
+        tokens = (token for token in self.source.tokens if token.kind == "name" and token.text.startswith(start))
+        first = next(tokens, None)
+        return 0 if first is None else first.position
+
+    def _position_of_string(self, text: str, function: str) -> int:
+        """Where a string stands after a function; where the function does, if the text writes the string in a way of its own."""
+        begun = None
+        for token in self.source.tokens:
+            if token.kind == "word" and token.text.upper() == function:
+                begun = token.position if begun is None else begun
+            elif begun is not None and token.kind == "string" and token.text.strip("\"'").replace("\\\\", "\\") == text:
+                return token.position
+        return begun or 0
+
+    def token_iri(self, text: str) -> IRI:
+        """The IRI of a token: ``<...>``, a prefixed name, or ``a``."""
+        if text == "a":
+            return RDF_TYPE
+        if text.startswith("<"):
+            return self.names.iri(text[1:-1])
+        prefix, _, local = text.partition(":")
+        found = self.names.expanded(prefix, local)
+        if found is None:
+            raise Misread(
+                self._position(prefix + ":"), f'the prefix "{prefix}:" is not declared; expected PREFIX {prefix}: <...> before'
+            )
+        return found
+
+    def literal(self, part: Any) -> Term:
+        """A literal with its lexical form."""
+        if kind_of(part) == "literal":
+            datatype = "" if part.datatype is None else self.iri(part.datatype).value
+            return literal(str(part.string), datatype, str(part.lang or ""))
+        return self._number(part, signed=True)
+
+    def _number(self, part: Any, *, signed: bool) -> Term:
+        datatype = str(part.datatype or "")
+        found = self.source.number(int(part)) if datatype == XSD_INTEGER else None
+        if found is None:
+            return literal(str(part), datatype)
+        digits, plus = found
+        if "e" in digits.lower():
+            datatype = XSD_DOUBLE
+        elif "." in digits:
+            datatype = XSD + "decimal"
+        sign = "-" if int(part) < 0 else "+" if plus and signed else ""
+        return literal(sign + digits, datatype)
+
+    def integer(self, part: Any) -> int:
+        """The number of LIMIT or OFFSET."""
+        found = self._number(part, signed=False)
+        if type(found) is not int:
+            digits = str(found)
+            if not digits.isdigit() or len(digits) > 18:
+                raise BadQuery(f"{digits} is no number of rows; expected a whole number below 10^18")
+            return int(digits)
+        return found
+
+    def term(self, part: Any, scope: int) -> Term | rete.Variable:
+        """What stands in a triple: a variable for a blank node too. ``scope`` numbers basic graph patterns."""
+        kind = kind_of(part)
+        if kind == "Variable":
+            return rete.Variable(str(part))
+        if kind == "BNode":
+            return rete.Variable(self._blank(str(part), scope))
+        return self.constant(part)
+
+    def constant(self, part: Any) -> Term:
+        """An IRI or literal."""
+        if kind_of(part) in ("URIRef", "pname"):
+            return self.iri(part)
+        return self.literal(part)
+
+    def _blank(self, label: str, scope: int) -> str:
+        name, known = self._blanks.get(label, ("", scope))
+        if not name:
+            name = self.another("blank")
+            self._blanks[label] = name, scope
+        if known != scope:
+            raise BadQuery(f"the blank node _:{label} stands in two graph patterns; expected a variable, such as ?{label}, in both")
+        return name
+
+    # Expressions
+
+    def expression(self, part: Any, special: Special) -> Expression:
+        """An expression; ``special`` says what becomes of EXISTS, of aggregates, and what names are in scope."""
+        part = unwrapped(part)
+        self._parts += 1
+        if self._parts > MAX_PARTS:
+            raise BadQuery(f"the expressions of this query have more than {MAX_PARTS:,} parts; expected several queries")
+        kind = kind_of(part)
+        if kind == "Variable":
+            return special.variable(str(part))
+        if kind in ("URIRef", "pname"):
+            return Constant(self.iri(part))
+        if kind == "Literal":
+            return Constant(self._number(part, signed=False))
+        if kind == "literal":
+            return Constant(self.literal(part))
+        method = _OPERATORS.get(kind)
+        if method is not None:
+            return method(self, part, special)
+        if kind.startswith("Aggregate_"):
+            return special.aggregate(part)
+        if kind.startswith("Builtin_"):
+            return self._builtin(kind.removeprefix("Builtin_").upper(), part, special)
+        if kind == "Function":
+            return self._function(part, special)
+        raise Unsupported(f"{kind} is not supported in an expression")
+
+    def _chain(self, symbol: str, part: Any, special: Special) -> Expression:
+        first = self.expression(part.expr, special)
+        others = tuple(self.expression(other, special) for other in part.other or ())
+        return Call(symbol, (first, *others)) if others else first
+
+    def _relation(self, part: Any, special: Special) -> Expression:
+        left = self.expression(part.expr, special)
+        symbol = part.op
+        if symbol is None:
+            return left
+        if str(symbol).upper() in ("IN", "NOT IN"):
+            found = Call("IN", (left, *self._list(part.other, special)))
+            return found if str(symbol).upper() == "IN" else Call("!", (found,))
+        return Call(str(symbol), (left, self.expression(part.other, special)))
+
+    def _list(self, part: Any, special: Special) -> Iterable[Expression]:
+        if kind_of(part) == "URIRef":
+            return ()  # the empty list is read as rdf:nil
+        return tuple(self.expression(item, special) for item in part)
+
+    def _arithmetic(self, part: Any, special: Special) -> Expression:
+        made = self.expression(part.expr, special)
+        symbols = [str(symbol) for symbol in part.op or ()]
+        others = [self.expression(other, special) for other in part.other or ()]
+        if len(symbols) > MAX_NESTED:
+            return Call(" ".join(symbols), (made, *others))
+        for symbol, other in zip(symbols, others, strict=True):
+            made = Call(symbol, (made, other))
+        return made
+
+    def _unary(self, part: Any, special: Special) -> Expression:
+        inner = self.expression(part.expr, special)
+        kind = kind_of(part)
+        if kind == "UnaryNot":
+            return Call("!", (inner,))
+        number = inner.term if isinstance(inner, Constant) and kind_of(part.expr) == "Literal" else None
+        if (
+            number is not None
+            and str(number)[:1] not in "+-"
+            and (type(number) is int or (type(number) is Literal and number.datatype != XSD_BOOLEAN))
+        ):
+            # A signed number is one literal: -01 keeps its form.
+            datatype = number.datatype if type(number) is Literal else XSD_INTEGER
+            return Constant(literal(("-" if kind == "UnaryMinus" else "+") + str(number), datatype))
+        return Call("MINUS" if kind == "UnaryMinus" else "PLUS", (inner,))
+
+    def _builtin(self, name: str, part: Any, special: Special) -> Expression:
+        if name in ("EXISTS", "NOTEXISTS"):
+            return special.exists(part.graph, negated=name == "NOTEXISTS")
+        if name == "NOW":
+            if self._moment is None:
+                self._moment = literal(self._now(), XSD + "dateTime")
+            return Constant(self._moment)
+        if name in _FRESH:
+            given = None if part.arg is None else self.expression(part.arg, special)
+            place = self._counts["fresh"] = self._counts.get("fresh", 0) + 1
+            return Fresh(name, self._seed(), place, special.names(), given)
+        if name not in BUILTINS:
+            raise Unsupported(f"the function {name} is not supported")
+        if name in ("CONCAT", "COALESCE"):
+            return Call(name, tuple(self._list(part.arg, special)))
+        given_parts = [getattr(part, argument) for argument in BUILTINS[name].split()]
+        arguments = tuple(self.expression(argument, special) for argument in given_parts if argument is not None)
+        name = _OTHER_NAMES.get(name, name)
+        if name == "IRI":
+            return Call(name, (*arguments, Constant(self.names.base)))
+        constants = [argument.term if isinstance(argument, Constant) else None for argument in arguments]
+        problem = wrong_constants(name, constants)
+        if problem:
+            raise Misread(self._position_of_string(str(constants[1]), name), f"{name} with {problem}")
+        return Call(name, arguments)
+
+    def _function(self, part: Any, special: Special) -> Expression:
+        iri = self.iri(part.iri).value
+        if iri not in CASTS:
+            known = ", ".join(f"xsd:{cast.removeprefix(XSD)}" for cast in CASTS)
+            raise Unsupported(f"the function <{iri}> is not known; known are the casts {known}")
+        if len(part.expr or ()) != 1 or part.distinct:
+            raise BadQuery(f"the cast <{iri}> takes one argument")
+        return Call(iri, (self.expression(part.expr[0], special),))
+
+
+RDF_TYPE = IRI("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
+
+_OPERATORS: dict[str, Callable[[Reader, Any, Special], Expression]] = {
+    "ConditionalOrExpression": lambda reader, part, special: reader._chain("||", part, special),
+    "ConditionalAndExpression": lambda reader, part, special: reader._chain("&&", part, special),
+    "RelationalExpression": Reader._relation,
+    "AdditiveExpression": Reader._arithmetic,
+    "MultiplicativeExpression": Reader._arithmetic,
+    "UnaryNot": Reader._unary,
+    "UnaryPlus": Reader._unary,
+    "UnaryMinus": Reader._unary,
+}
+
+
+class Special(ABC):
+    """What an expression may hold where it stands; by default no aggregate."""
+
+    def variable(self, name: str) -> Expression:
+        return Name(name)
+
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """The variables of the solution."""
+
+    def aggregate(self, part: Any) -> Expression:
+        name = kind_of(part).removeprefix("Aggregate_")
+        raise BadQuery(
+            f"the aggregate {name.upper()} may not stand here; expected it in SELECT, HAVING or ORDER BY, and not in another"
+        )
+
+    @abstractmethod
+    def exists(self, part: Any, *, negated: bool) -> Expression:
+        """An EXISTS inside the expression."""

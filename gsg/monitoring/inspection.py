@@ -1,0 +1,130 @@
+"""Looking inside a peer: its subscriptions and what they hold, how queries are answered, why rows hold or do not."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import rete
+from rete.inspect import graph
+
+from ..explain.drawing import Shown, draw
+from ..explain.explain import explain_plan, explain_why, explain_why_not, holding_of, tests_elsewhere, tree_of
+from ..explain.explanations import Candidate, HeldKey, Holding, Plan, Why, WhyNot
+from ..languages import read_query
+from ..languages.notation import query_text
+from ..languages.query import alphas
+from ..languages.rows import Row
+from ..placement.anchors import Anchors, Place
+from ..placement.holders import Holders
+from ..rendezvous.rendezvous import Rendezvous
+from ..subscriptions.registry import Asked, Subscribed, Subscriptions
+from ..subscriptions.subscriber import Subscriber
+from ..tuples.features import Key, Template
+from ..tuples.terms import n3
+from ..wire.exchange import show
+
+
+class Inspection:
+    """What a peer knows of the queries of its users, and of keys. See :attr:`gsg.Peer.inside`."""
+
+    def __init__(
+        self,
+        subscriber: Subscriber,
+        subscriptions: Subscriptions,
+        anchors: Anchors,
+        holders: Holders,
+        rendezvous: Rendezvous,
+        address: str,
+    ) -> None:
+        self._subscriber = subscriber
+        self._subscriptions = subscriptions
+        self._anchors = anchors
+        self._holders = holders
+        self._held = rendezvous.held
+        self._address = address
+
+    async def explain(self, text: str, language: str = "gsg") -> Plan:
+        """How a query would be answered, by the loads that the rendezvous of its conditions report. It is not subscribed to.
+
+        Raises BadText, BadQuery or Unsupported for a text that is no query.
+        """
+        query = await read_query(text, language)
+        specs = alphas(query)
+        templates = list(dict.fromkeys(spec.template for spec in specs))
+        found = dict(zip(templates, await asyncio.gather(*map(self._anchors.places, templates)), strict=True))
+        counts: dict[rete.AlphaSpec, int] = {}
+        for spec in specs:
+            known = self._subscriber.intake.known(spec)
+            loads = [place.load.facts for place in found[spec.template] if place.load is not None]
+            if spec.window is None and (known is not None or loads):
+                counts[spec] = known if known is not None else min(loads)
+        return explain_plan(
+            query,
+            language,
+            counts=counts,
+            candidates={spec: self._candidates(spec.template, found[spec.template]) for spec in specs},
+            counted=f"the rendezvous of each condition, as they told {self._address}; at most so many",
+        )
+
+    def subscriptions(self) -> list[Holding]:
+        """What each subscription of this peer's users holds here, the oldest first."""
+        return [self._holding(made) for made in self._subscriptions]
+
+    async def keys(self, keys: Sequence[Key], *, find: bool = False) -> list[HeldKey]:
+        """What lies here under each key, and with ``find`` who holds it, by a lookup for each (arity, position and constant make a
+        key). Raises PeerUnreachable when the overlay cannot say."""
+        found = await asyncio.gather(*map(self._holders.find, keys)) if find else [()] * len(keys)
+        return [HeldKey(len(self._held.under(key)), holders) for key, holders in zip(keys, found, strict=True)]
+
+    def why(self, number: int, row: Row) -> Why:
+        """Which tuples make a row of a subscription. Raises LocalError for a number or a name that there is not."""
+        return explain_why(self._subscriptions[number].asked.query, row, self._subscriber.facts_of)
+
+    def why_not(self, number: int, row: Row) -> WhyNot:
+        """Which part of a subscription's query leaves nothing of a row. Raises LocalError like :meth:`why`."""
+        query = self._subscriptions[number].asked.query
+        return explain_why_not(query, row, self._subscriber.facts_of, notes=tests_elsewhere(query))
+
+    def drawing(self, number: int | None = None) -> str:
+        """The network of one subscription, or of all, as SVG. Raises LocalError for a number that there is not, or for too many
+        nodes."""
+        made = list(self._subscriptions) if number is None else [self._subscriptions[number]]
+        drawn = graph(self._subscriber.network, None if number is None else [one.production for one in made])
+        return draw(drawn, shown=(Shown(one.production, one.number, _text(one.asked), tree_of(one.asked.query)) for one in made))
+
+    @staticmethod
+    def _holding(made: Subscribed) -> Holding:
+        asked = made.asked
+        return holding_of(
+            made.production,
+            asked.query,
+            number=made.number,
+            text=_text(asked),
+            language=asked.language,
+            client=asked.client,
+        )
+
+    def _candidates(self, template: Template, places: list[Place]) -> tuple[Candidate, ...]:
+        taken = self._anchors.chosen(template, places)
+        made = []
+        for place in places:
+            constant = template.pattern[place.position]
+            assert constant is not None, "a place has a constant"
+            load = place.load
+            made.append(
+                Candidate(
+                    place.position,
+                    n3(constant),
+                    show(place.holder),
+                    None if load is None else load.facts,
+                    None if load is None else load.templates,
+                    load is not None and load.posted,
+                    place.position == taken,
+                )
+            )
+        return tuple(sorted(made, key=lambda candidate: not candidate.chosen))
+
+
+def _text(asked: Asked) -> str:
+    return asked.text or query_text(asked.query)

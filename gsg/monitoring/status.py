@@ -1,0 +1,158 @@
+"""What a peer says of itself when somebody asks (``PeerStatus`` of gsg/wire/messages.py), and the counters of its doors.
+
+A peer does not know its doors: each says what it counts when it is asked. A name is that of its door or package, then what is
+counted, as ``pedro_clients_cut_off``; all count since the start.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import NamedTuple, TypeAlias
+
+from ..background import SLICE_S, StartTask
+from ..errors import PeerUnreachable, Refused
+from ..publisher.publisher import Publisher
+from ..rendezvous.predicates import counts_of_tests
+from ..rendezvous.rendezvous import Rendezvous
+from ..tuples.terms import Tuple
+from ..wire.exchange import Channel, Exchange, show
+from ..wire.messages import Count, PeerStatus
+
+Read: TypeAlias = Callable[[], Iterable[Count]]
+"""Says what has been counted so far."""
+
+
+class Counters:
+    """Whom to ask. Bounded by the doors of the peer."""
+
+    def __init__(self) -> None:
+        self._sources: list[Read] = []
+
+    def add(self, read: Read) -> None:
+        """Ask this one as well."""
+        self._sources.append(read)
+
+    def remove(self, read: Read) -> None:
+        """Ask it no more."""
+        self._sources.remove(read)
+
+    def read(self, *more: Iterable[Count]) -> list[Count]:
+        """What was counted, and ``more``, by name; counts of one name from several doors are added."""
+        total: dict[str, int] = {}
+        for counts in (*more, *(source() for source in self._sources)):
+            for one in counts:
+                total[one.name] = total.get(one.name, 0) + one.count
+        return [Count(name, total[name]) for name in sorted(total)]
+
+
+PIECE = 1_000
+"""Facts, or keys, that are counted between two looks at the clock."""
+AT_ONCE = 10
+"""Pieces that are counted while whoever asked waits; the rest in slices of SLICE_S, in turn with others."""
+ASKING = 100
+"""Who may wait for the end of a count in slices; beyond, a question is refused."""
+REST = 20
+"""What was counted in slices is told for so many times as long as it took: that costs a peer little, however often it is asked."""
+
+
+class Figures(NamedTuple):
+    """What lies at a peer; it takes a walk through all of it."""
+
+    facts: int
+    entries: int
+    keys: int
+    templates: int
+    standby: int
+
+
+def figures_of(rendezvous: Rendezvous) -> Iterator[Figures | None]:
+    """Walk through what is there now: nothing after each piece, and in the end the figures."""
+    held = rendezvous.held
+    keys = list(held.keys())
+    seen: set[Tuple] = set()
+    entries = walked = 0
+    for key in keys:
+        facts = list(held.under(key))
+        entries += len(facts)
+        for start in range(0, len(facts), PIECE):
+            seen.update(facts[start : start + PIECE])
+            walked += PIECE if len(facts) > PIECE else len(facts)
+            if walked >= PIECE:
+                walked = 0
+                yield None
+    yield Figures(len(seen), entries, rendezvous.keys(), rendezvous.templates(), rendezvous.templates(standby=True))
+
+
+class Status:
+    """Answers whoever asks how a peer is, of which these are the parts; ``start_task`` runs a coroutine while the peer lives."""
+
+    def __init__(
+        self, exchange: Exchange, rendezvous: Rendezvous, publisher: Publisher, counters: Counters, start_task: StartTask
+    ) -> None:
+        self._exchange = exchange
+        self._rendezvous = rendezvous
+        self._publisher = publisher
+        self._counters = counters
+        self._start_task = start_task
+        self._asking: list[tuple[Channel, int]] = []
+        """Who waits for the count under way. Limit: ASKING."""
+        self._last: Figures | None = None
+        self._fresh_until_s = 0.0
+
+    def asked(self, channel: Channel, request: int) -> None:
+        """Somebody asks. Raises Refused where too many wait already."""
+        if len(self._asking) >= ASKING:
+            raise Refused(f"{ASKING} questions wait for this peer to count what it holds; ask again in a moment")
+        if self._last is not None and self._rendezvous.clock() < self._fresh_until_s:
+            channel.send(self._status(request, self._last))
+            return
+        if not self._asking:
+            self._last = None
+            counting = figures_of(self._rendezvous)
+            figures = next(filter(None, islice(counting, AT_ONCE)), None)
+            if figures is not None:
+                channel.send(self._status(request, figures))
+                return
+            self._start_task(self._count(counting))
+        self._asking.append((channel, request))
+
+    async def _count(self, counting: Iterator[Figures | None]) -> None:
+        clock = self._rendezvous.clock
+        begun_s = ends_s = clock()
+        try:
+            for figures in counting:
+                if figures is not None:
+                    self._last = figures
+                elif clock() >= ends_s:
+                    await asyncio.sleep(0)
+                    ends_s = clock() + SLICE_S
+            self._fresh_until_s = clock() + REST * (clock() - begun_s)
+        finally:
+            asking, self._asking = self._asking, []
+        assert self._last is not None, "the walk ends with the figures"
+        for channel, request in asking:
+            with contextlib.suppress(PeerUnreachable):
+                channel.send(self._status(request, self._last))
+
+    def _status(self, request: int, figures: Figures) -> PeerStatus:
+        contact, traffic, rendezvous = self._exchange.own.contact, self._exchange.traffic, self._rendezvous
+        return PeerStatus(
+            request,
+            peer=contact.id,
+            address=show(contact),
+            facts=figures.facts,
+            entries=figures.entries,
+            keys=figures.keys,
+            templates=figures.templates,
+            feeds=rendezvous.feeds(),
+            standby=figures.standby,
+            links=self._exchange.links,
+            published=self._publisher.published,
+            sent_messages=traffic.messages,
+            sent_bytes=traffic.bytes,
+            matched=rendezvous.matched,
+            counts=self._counters.read(counts_of_tests(), [Count("tests_failed", rendezvous.tests.failed)]),
+        )

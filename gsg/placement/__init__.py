@@ -1,0 +1,4 @@
+"""Who holds which key, where a template is posted, and how sure that is.
+
+Open rules.py first: the decisions, as pure functions that the simulation imports too. holders.py asks the overlay and remembers.
+"""

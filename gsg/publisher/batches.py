@@ -1,0 +1,249 @@
+"""What goes in one batch of a publisher: facts, events, or events once more; each says how its parcels travel."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Collection, Sequence
+from itertools import accumulate
+from typing import Protocol
+
+from ..errors import PeerUnreachable
+from ..tuples.audiences import Audience
+from ..tuples.features import HOME
+from ..tuples.long_constants import Remains, remains_of
+from ..tuples.sizes import size_bytes
+from ..tuples.terms import Tuple
+from ..wire.messages import After, Done, Event, Flash, Message, Origin, Part, Publish
+from ..wire.waiting import late
+from .parcels import Parcel
+from .resending import Said
+
+
+class Numbering(Protocol):
+    """What a batch needs of its publisher: numbers and stamps, and what was said of whom (publisher.py)."""
+
+    own_id: bytes
+
+    @property
+    def unsure(self) -> bool:
+        """Whether a receiver may be taken for a holder that it is not: it is to look, also where something is sent again."""
+
+    @property
+    def forgotten(self) -> int:
+        """How often a rendezvous could not be reached; when it changes, :meth:`known` is to be asked of what was said before."""
+
+    def known(self, after: After) -> After:
+        """What was said of other rendezvous, without those that could not be reached since."""
+
+    def number(self) -> int:
+        """The number of a message of facts."""
+
+    def numbered(self, events: Sequence[tuple[Tuple, str | None]]) -> list[Event]:
+        """The events with the numbers by which they are known wherever they arrive; each is to be sent, once."""
+
+    def named_after(self, parcel: Parcel) -> After:
+        """What comes before the last number of a parcel by other rendezvous."""
+
+    def stamp(self) -> int:
+        """A time for facts that is later than all before."""
+
+    def goes(self, batch: Facts) -> None:
+        """Facts are about to be sent, for the first time."""
+
+    def keep(self, parcel: Parcel, said: Said) -> None:
+        """A rendezvous has acknowledged events: should it die in the next moment, they are sent again."""
+
+    def now(self) -> float:
+        """The time, in seconds since any moment."""
+
+
+class Batch(Protocol):
+    """What one call publishes, or several together."""
+
+    is_events: bool
+    """Events, or facts."""
+
+    def begin(self, parcels: Sequence[Parcel]) -> Sequence[Parcel]:
+        """It is its turn to be sent. Returns the parcels that every one of them is to name, with their last numbers."""
+
+    def message(self, parcel: Parcel, request: int, after: After) -> Message:
+        """A parcel as it travels."""
+
+    def acknowledged(self, parcel: Parcel, done: Done) -> None:
+        """Its rendezvous has answered."""
+
+
+class Facts:
+    """Facts that come or go. ``calls`` says how many there are of each call, where several go together, in order; ``stamp`` is that
+    of another batch in which they went before.
+    """
+
+    is_events = False
+
+    def __init__(
+        self,
+        publisher: Numbering,
+        sign: int,
+        facts: Sequence[Tuple],
+        audience: Audience | None,
+        *,
+        calls: Sequence[int] = (),
+        stamp: int = 0,
+    ) -> None:
+        self._publisher = publisher
+        self._sign = sign
+        self.facts = facts
+        self.said: Sequence[Remains] = ()
+        """What would remain of them, in their place once all calls are done."""
+        self._audience = audience
+        self.stamp = stamp
+        self._ends = list(accumulate(calls))
+        self._calls = len(calls) or 1
+        """How many are not done with it: so long it is known what was said after it."""
+        self._goes = False
+        self._forgotten = 0
+        """What :attr:`gsg.rendezvous.passed.Sent.forgotten` was when the parts were made."""
+        self._count = 0
+        self._changed: set[int] = set()
+        """The facts that changed, by number; of one call alone it is enough how many. Bounded by the facts, as the next."""
+        self.behind: set[int] = set()
+        """The facts, by number, to which the contrary has happened later."""
+        self.missed: Collection[int] = ()
+        """The facts, by number, that did not arrive everywhere, in the end."""
+        self.problem: PeerUnreachable | None = None
+        """Why not."""
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all of its calls are."""
+        return self._calls <= 0
+
+    def over(self) -> None:
+        """One of its calls is done with it."""
+        self._calls -= 1
+
+    def remember_remains(self) -> None:
+        """All of its calls are done, and only what was said is to be known yet."""
+        self.said, self.facts = list(map(remains_of, self.facts)), ()
+
+    def go(self) -> None:
+        """It is its turn: what comes after it is later. The stamp is one, however often facts are sent."""
+        if not self._goes:
+            self._goes = True
+            self.stamp = self.stamp or self._publisher.stamp()
+            self._publisher.goes(self)
+
+    def begin(self, parcels: Sequence[Parcel]) -> Sequence[Parcel]:
+        """Each message has a number, and names those before it only; of several calls, what it has of each of them."""
+        self.go()
+        if len(self._ends) < 2:
+            for parcel in parcels:
+                parcel.last = self._publisher.number()
+            return ()
+        # As if each call were sent by itself: a subscriber puts them in order, whichever rendezvous they come by.
+        self._forgotten = self._publisher.forgotten
+        pieces: list[tuple[int, int, int]] = []
+        for at, parcel in enumerate(parcels):
+            of_each = Counter(bisect_right(self._ends, number) for number in parcel.numbers)
+            pieces += [(call, at, facts) for call, facts in of_each.items()]
+        for _, at, facts in sorted(pieces):
+            parcel = parcels[at]
+            parcel.last = self._publisher.number()
+            parcel.parts.append(Part(facts, parcel.last, self._publisher.named_after(parcel)))
+        return parcels
+
+    def message(self, parcel: Parcel, request: int, after: After) -> Message:
+        """A Publish."""
+        facts = [self.facts[number] for number in parcel.numbers]
+        origin = Origin(self._publisher.own_id, parcel.last, [] if parcel.parts else after)
+        unsure, audience, parts = self._publisher.unsure, self._audience, parcel.parts
+        if parts and self._publisher.forgotten != self._forgotten:
+            # Nobody is to wait for what was to go to a rendezvous that could not be reached meanwhile.
+            parts = [Part(part.facts, part.number, self._publisher.known(part.after)) for part in parts]
+        return Publish(request, self._sign, facts, parcel.places, self.stamp, False, unsure, origin, audience, parts)
+
+    def acknowledged(self, parcel: Parcel, done: Done) -> None:
+        """Its holders have the facts, except those that are behind."""
+        self.behind.update(parcel.numbers[at] for at in done.behind if 0 <= at < len(parcel.numbers))
+        if len(self._ends) < 2:
+            self._count += done.count
+            return
+        same = {*done.unchanged, *done.behind}
+        for at, (number, there) in enumerate(zip(parcel.numbers, parcel.places, strict=True)):
+            if HOME in there and at not in same:
+                self._changed.add(number)
+
+    def changed(self, numbers: range) -> int:
+        """How many of some facts changed."""
+        return sum(number in self._changed for number in numbers) if len(self._ends) > 1 else self._count
+
+
+class Events:
+    """Events, which get their numbers when it is their turn: numbers and messages have one order."""
+
+    is_events = True
+
+    def __init__(self, publisher: Numbering, events: Sequence[tuple[Tuple, str | None]], audience: Audience | None) -> None:
+        self._publisher = publisher
+        self._audience = audience
+        self._events = events
+        self._numbered: list[Event] | None = None
+
+    def begin(self, parcels: Sequence[Parcel]) -> Sequence[Parcel]:
+        """Give the numbers, once, however often the events are sent. What is between those of one message went by others."""
+        if self._numbered is None:
+            self._numbered = self._publisher.numbered(self._events)
+        for parcel in parcels:
+            parcel.last = self._numbered[parcel.numbers[-1]].number
+        return parcels
+
+    def message(self, parcel: Parcel, request: int, after: After) -> Message:
+        """A Flash."""
+        assert self._numbered is not None, "begin() comes first"
+        events = [self._numbered[number] for number in parcel.numbers]
+        unsure, audience = self._publisher.unsure, self._audience
+        return Flash(request, self._publisher.own_id, events, parcel.places, unsure=unsure, after=after, audience=audience)
+
+    def acknowledged(self, parcel: Parcel, done: Done) -> None:
+        """The rendezvous has forwarded the events, and may die before they arrive."""
+        assert self._numbered is not None, "begin() comes first"
+        events = [self._numbered[number] for number in parcel.numbers]
+        self._publisher.keep(parcel, Said(events, parcel.places, self._publisher.now(), self._audience))
+
+
+class Again:
+    """Events of one audience that go once more, as they were numbered."""
+
+    is_events = True
+
+    def __init__(self, publisher: Numbering, said: Sequence[Said]) -> None:
+        self._publisher = publisher
+        self._audience = said[0].audience
+        self._said_s = [one.said_s for one in said for _ in one.events]
+        self._events = [event for one in said for event in one.events]
+        self.tuples = [event.items for event in self._events]
+        self.places = dict(enumerate(places for one in said for places in one.places))
+        self.sizes = [size_bytes(event.items) + 4 * len(event.text or "") for event in self._events]
+
+    def begin(self, parcels: Sequence[Parcel]) -> Sequence[Parcel]:
+        """They come late: nobody is to wait for them."""
+        for parcel in parcels:
+            parcel.last = self._events[parcel.numbers[-1]].number
+        return ()
+
+    def message(self, parcel: Parcel, request: int, after: After) -> Message:
+        """A Flash, which says how late they are as it goes: to reach its holder may have taken seconds."""
+        now = self._publisher.now()
+        events = [late(self._events[number], now - self._said_s[number]) for number in parcel.numbers]
+        return Flash(request, self._publisher.own_id, events, parcel.places, unsure=True, after=after, audience=self._audience)
+
+    def acknowledged(self, parcel: Parcel, done: Done) -> None:
+        """They were kept when they were sent."""
+
+    def said(self, numbers: Sequence[int], places: Sequence[bytes]) -> list[Said]:
+        """Some of them, to be kept or sent once more."""
+        return [
+            Said([self._events[number]], [there], self._said_s[number], self._audience)
+            for number, there in zip(numbers, places, strict=True)
+        ]

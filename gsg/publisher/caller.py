@@ -1,0 +1,128 @@
+"""One that publishes through a peer, a program or a client of a door: its calls in order, large ones cut into parts.
+
+What a call brings is looked at, and sent, part after part, and others have their turn between two parts: a call of a million tuples
+keeps nobody waiting for longer than one part takes. What the same caller publishes afterwards waits until the last part of it has
+left, so that its order is kept; what other callers publish may go between.
+
+    called ──nobody in line, few tuples──> sent at once
+       └────────────in line──────────────> looked at, part by part ──> sent, part by part, PARTS_UNDER_WAY at once ──> the next one
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import TypeVar
+
+from ..tuples import terms as model
+from ..tuples.audiences import Audience
+from ..tuples.sizes import parts
+from ..tuples.terms import Tuple
+from .parcels import sizes_of
+from .publisher import Publisher
+
+PART_TUPLES = 1_000
+"""Tuples in one part, and no more bytes than go into one message (``PART_BYTES``): some ten milliseconds of work."""
+PARTS_UNDER_WAY = 16
+"""Parts of one call that may be unanswered; the next one waits for the first of them."""
+
+Returned = TypeVar("Returned")
+
+
+class Caller:
+    """The calls of one who publishes. ``publisher()`` is the peer's, or raises DoorClosed."""
+
+    def __init__(self, publisher: Callable[[], Publisher]) -> None:
+        self._publisher = publisher
+        self._turn = asyncio.Lock()
+        """Of the first call in line. The others wait in order; those who make calls bound how many they are."""
+        self._in_line = 0
+
+    async def facts(self, sign: int, tuples: Iterable[Iterable[object]], audience: Audience | None = None) -> int:
+        """Make tuples true (1) or untrue (-1); returns how many changed.
+
+        Raises BadTerm, and sends nothing, for what is no tuple of constants; otherwise as
+        :meth:`gsg.publisher.publisher.Publisher.facts`, and then parts before and behind the one that failed may have been sent.
+        """
+        publisher = self._publisher()
+        if not self._in_line and type(tuples) is list and len(tuples) <= PART_TUPLES:
+            # As most calls are, which are not to pay for those that are not.
+            return await publisher.facts(sign, [model.fact(items) for items in tuples], audience)
+
+        def send(part: Sequence[Tuple]) -> Awaitable[int]:
+            return publisher.facts(sign, part, audience)
+
+        return sum(await self._publish(tuples, send))
+
+    async def events(self, tuples: Iterable[Iterable[object]], audience: Audience | None = None) -> int:
+        """Events, in order; returns how many. Raises as :meth:`facts`."""
+        publisher = self._publisher()
+
+        async def send(part: Sequence[Tuple]) -> int:
+            await publisher.events([(items, None) for items in part], audience=audience)
+            return len(part)
+
+        return sum(await self._publish(tuples, send))
+
+    async def _publish(
+        self, tuples: Iterable[Iterable[object]], send: Callable[[Sequence[Tuple]], Awaitable[Returned]]
+    ) -> list[Returned]:
+        said = tuples if isinstance(tuples, Sequence) else list(tuples)
+        if not self._in_line and len(said) <= PART_TUPLES:
+            return [await send([model.fact(items) for items in said])]
+        self._in_line += 1
+        try:
+            await self._turn.acquire()
+        except BaseException:
+            self._in_line -= 1
+            raise
+        in_line = True
+
+        def leave() -> None:
+            nonlocal in_line
+            if in_line:
+                in_line = False
+                self._in_line -= 1
+                self._turn.release()
+
+        try:
+            return await _in_parts(await _checked(said), send, leave)
+        finally:
+            leave()
+
+
+async def _checked(said: Sequence[Iterable[object]]) -> list[list[Tuple]]:
+    """The tuples in parts, all of them looked at. Raises BadTerm."""
+    found: list[list[Tuple]] = []
+    for begin in range(0, len(said), PART_TUPLES):
+        facts = [model.fact(items) for items in said[begin : begin + PART_TUPLES]]
+        sizes_of(facts, None)
+        found += [facts[part] for part in parts(facts, PART_TUPLES)]
+        await asyncio.sleep(0)
+    return found
+
+
+async def _in_parts(
+    found: Sequence[Sequence[Tuple]], send: Callable[[Sequence[Tuple]], Awaitable[Returned]], all_sent: Callable[[], None]
+) -> list[Returned]:
+    """Send part after part and wait for all; ``all_sent()`` when the last one has begun. Raises the first error."""
+    places = asyncio.Semaphore(PARTS_UNDER_WAY)
+
+    async def one(part: Sequence[Tuple]) -> Returned:
+        try:
+            return await send(part)
+        finally:
+            places.release()
+
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            under_way: list[asyncio.Task[Returned]] = []
+            for part in found:
+                await places.acquire()
+                under_way.append(tasks.create_task(one(part)))
+                # A part has its place among all that is published when its task has begun.
+                await asyncio.sleep(0)
+            all_sent()
+    except BaseExceptionGroup as failed:
+        raise failed.exceptions[0] from None
+    return [task.result() for task in under_way]

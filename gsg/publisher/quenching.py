@@ -1,0 +1,371 @@
+"""Quenching: an event is sent only to the rendezvous where somebody may want it.
+
+A peer that publishes events asks each rendezvous under which keys something is posted there. What it was told is a lease; while it
+lasts, the rendezvous tells it of each new key, and answers a subscriber only when all whom it has told have acknowledged that. So
+whoever publishes after a subscription was acknowledged reaches it, and what nobody wants does not travel.
+
+    publisher                          rendezvous
+      AskInterest ───────────────────────>  told until LEASE_S from now
+      <─────────────── Interest: keys in use
+      ... sends only what is asked for ...
+                                            <──── InsertCondition under a new key
+      <─────────────── Interested: the key
+      Done ──────────────────────────────>  ────> Done, to the subscriber
+
+Nothing is known of a peer until it has answered, nor while keys are changing hands there: it is sent all that belongs to its keys.
+Nor is anything known of this very peer while it is checking whose keys are whose. An event goes to the rendezvous of all of its
+constants while nobody is sure of that, and where peers are too many to be asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain, repeat
+from math import inf
+from typing import TypeAlias
+
+import dht
+
+from ..background import StartTask
+from ..churn.handover import Handover
+from ..errors import PeerMisbehaved, PeerUnreachable
+from ..placement.holders import Holders
+from ..rendezvous.rendezvous import Rendezvous
+from ..tuples.features import HOME, positions
+from ..tuples.long_constants import Hashed, ShortTerm, short
+from ..tuples.terms import MAX_ARITY, Term, Tuple, Variable
+from ..wire.exchange import Answer, Channel, Exchange
+from ..wire.messages import AskInterest, Done, Interest, Interested
+
+log = logging.getLogger(__name__)
+
+LEASE_S = 10.0
+"""How long what a rendezvous said may be relied on. It waits no longer for a publisher that does not acknowledge a new key."""
+RENEW_S = 5.0
+"""Age from which the lease is renewed by whoever still publishes."""
+NAMED_KEYS = 256
+"""Constants that are told one by one for each arity and position; where there are more, everything there is asked for."""
+
+PLACES = 1_000
+"""Pairs of arity and position under which one peer may ask for something; one that asks for more is sent everything."""
+CONSTANTS = 16_384
+"""Constants of one peer that are remembered; where more are told, everything at their positions is asked for."""
+
+LOOK_AGAIN_S = 1.0
+"""How often the leases are looked at while events are published."""
+MAX_PEERS = 256
+"""Peers whose interests are asked for; in an overlay of more, or with peers that are passed over, events are sent to each of their
+rendezvous."""
+
+UNANSWERED = 6
+"""Questions that a peer may leave unanswered on one link, which are as many LEASE_S; then it is asked no more there."""
+
+Keys: TypeAlias = "list[tuple[int, int, ShortTerm | None]]"
+"""Arity, position and constant; None for any constant."""
+
+
+class Told:
+    """The rendezvous' side: who was told what is asked for here, and must hear of more."""
+
+    def __init__(self, rendezvous: Rendezvous, handover: Handover, start_task: StartTask) -> None:
+        self._rendezvous = rendezvous
+        self._handover = handover
+        self._start_task = start_task
+        self._until_s: dict[Channel, float] = {}
+        """Until when each may rely on what it was told. Bounded by the links."""
+        self._unheard: dict[asyncio.Future[Answer], float] = {}
+        """What was told and not acknowledged, and until when that is waited for. Bounded by what comes into use within LEASE_S."""
+
+    def answer(self, channel: Channel, *, is_sure: bool = True) -> None:
+        """A publisher asks; ``is_sure``: whether this peer may know all that is asked for here."""
+        if self._handover.settling or not is_sure:
+            self._until_s.pop(channel, None)
+            channel.send(Interest(True, []))
+            return
+        self._until_s[channel] = asyncio.get_running_loop().time() + LEASE_S
+        channel.send(Interest(False, self._keys()))
+
+    def _keys(self) -> Keys:
+        by_place: dict[tuple[int, int], list[ShortTerm | None]] = {}
+        here = filter(self._is_primary, self._rendezvous.standing_by())
+        for arity, position, constant in chain(self._rendezvous.anchors(), here):
+            by_place.setdefault((arity, position), []).append(constant)
+        keys: Keys = []
+        for (arity, position), constants in by_place.items():
+            keys.extend((arity, position, one) for one in (constants if len(constants) <= NAMED_KEYS else [None]))
+        return keys
+
+    def then(self, do: Callable[[], None]) -> None:
+        """Do something once all that rely on what they were told know of the keys that came into use: mostly at once.
+
+        Also of those that somebody else brought into use, of which they are just hearing.
+        """
+        keys = [key for key in self._rendezvous.take_new_keys() if self._counts(key)]
+        if keys:
+            self._tell(False, keys)
+        if self._unheard:
+            self._start_task(self._acknowledged(dict(self._unheard), do))
+        else:
+            do()
+
+    def _counts(self, key: tuple[int, int, ShortTerm | None]) -> bool:
+        """Whether publishers are to know that something is asked for under a key: not where it stands by for another peer."""
+        arity, position, constant = key
+        return constant is None or self._rendezvous.has_templates((arity, position, constant)) or self._is_primary(key)
+
+    def _is_primary(self, key: tuple[int, int, ShortTerm | None]) -> bool:
+        """Whether this peer is the primary of a key under which something stands by, as when that of before has died."""
+        arity, position, constant = key
+        return constant is not None and self._handover.elsewhere((arity, position, constant)) is None
+
+    def newcomer(self) -> None:
+        """Keys are about to change hands: what was told does not hold any more."""
+        self._tell(True, [])
+        self._until_s.clear()
+
+    def lost(self, channel: Channel) -> None:
+        """A link is gone, and what was told by it."""
+        self._until_s.pop(channel, None)
+
+    def _tell(self, anything: bool, keys: Keys) -> None:
+        now = asyncio.get_running_loop().time()
+        self._until_s = {channel: until_s for channel, until_s in self._until_s.items() if until_s > now}
+        for channel, until_s in self._until_s.items():
+            answer = channel.ask(lambda request: Interested(request, anything, keys))
+            if not answer.done():
+                self._unheard[answer] = until_s
+                answer.add_done_callback(self._heard)
+
+    def _heard(self, answer: asyncio.Future[Answer]) -> None:
+        self._unheard.pop(answer, None)
+
+    async def _acknowledged(self, asked: dict[asyncio.Future[Answer], float], do: Callable[[], None]) -> None:
+        for answer, until_s in asked.items():
+            # Several may wait for one, so none of them may cancel it.
+            await asyncio.wait([answer], timeout=max(0.0, until_s - asyncio.get_running_loop().time()))
+            self._heard(answer)  # or its lease has ended
+        do()
+
+
+class _Wanted:
+    """What one peer asks for. It says so itself: :meth:`add` raises PeerMisbehaved for positions that no tuple has."""
+
+    __slots__ = ("_constants", "_hashes", "anything", "keys", "until_s")
+
+    def __init__(self, until_s: float, anything: bool, keys: Iterable[tuple[int, int, ShortTerm | None]]) -> None:
+        self.until_s = until_s
+        self.anything = anything
+        self.keys: dict[tuple[int, int], set[ShortTerm] | None] = {}
+        """By arity and position. Limits: PLACES; NAMED_KEYS of each, CONSTANTS of all."""
+        self._constants = 0
+        self._hashes = False
+        """Whether hashes of long constants are among them: mostly none are, and events need not be looked at for those."""
+        self.add(keys)
+
+    def add(self, keys: Iterable[tuple[int, int, ShortTerm | None]]) -> None:
+        """More is asked for."""
+        for arity, position, constant in keys:
+            place = (arity, position)
+            if not 0 <= position < arity <= MAX_ARITY and place != (0, HOME):
+                raise PeerMisbehaved(f"it asks for position {position} of tuples of {arity} terms; expected one that they have")
+            constants = self.keys.get(place, _NOTHING)
+            if constants is None:
+                continue
+            if place not in self.keys:
+                if len(self.keys) >= PLACES:
+                    self.anything = True
+                    continue
+                constants = self.keys[place] = set()
+            if constant is not None and constant not in constants:
+                constants.add(constant)
+                self._hashes |= type(constant) is Hashed
+                self._constants += 1
+            if constant is None or len(constants) > NAMED_KEYS or self._constants > CONSTANTS:
+                self._constants -= len(constants)
+                self.keys[place] = None
+
+    def asks_for(self, arity: int, position: int, constant: Term) -> bool:
+        """Whether an event with this constant there may meet something."""
+        constants = self.keys.get((arity, position), _NOTHING)
+        return (
+            constants is None
+            or (short(constant) if self._hashes else constant) in constants
+            or (position == HOME and (0, HOME) in self.keys)
+        )
+
+
+class Interests:
+    """The publisher's side: what other peers ask for, as far as they have said."""
+
+    def __init__(
+        self, holders: Holders, exchange: Exchange, rendezvous: Rendezvous, handover: Handover, start_task: StartTask
+    ) -> None:
+        self._holders = holders
+        self._exchange = exchange
+        self._rendezvous = rendezvous
+        self._start_task = start_task
+        self._handover = handover
+        self._own = exchange.own.contact.id
+        self._of_peer: dict[bytes, _Wanted] = {}
+        self._channels: dict[Channel, bytes] = {}
+        self._asked_s: dict[bytes, float] = {}
+        """When each peer that has not answered yet was asked."""
+        self._unanswered: dict[Channel, deque[float]] = {}
+        """When each question was asked to which the answer may still come, by link, which keeps their order: a lease counts from
+        its own question. Limit: UNANSWERED of each. An answer that comes without being asked for is nothing."""
+        self._sure_until_s = 0.0
+
+    def heard(self, channel: Channel, interest: Interest) -> None:
+        """A rendezvous says what it asks for. What it tells of later comes after this, by the same link."""
+        peer = channel.contact.id
+        unanswered = self._unanswered.get(channel)
+        if unanswered:
+            # The lease counts from the question, so that the other side's ends later.
+            self._of_peer[peer] = _Wanted(unanswered.popleft() + LEASE_S, interest.anything, interest.keys)
+            self._channels[channel] = peer
+            if not unanswered:
+                del self._unanswered[channel]
+                self._asked_s.pop(peer, None)
+
+    def told(self, channel: Channel, interested: Interested) -> None:
+        """A rendezvous has told of more, and waits for the acknowledgement."""
+        wanted = self._of_peer.get(channel.contact.id)
+        # When its lease is over, nobody relies on it: it is asked anew.
+        if wanted is not None and wanted.until_s > asyncio.get_running_loop().time():
+            wanted.add(interested.keys)
+            wanted.anything |= interested.anything
+            if wanted.anything:
+                self._sure_until_s = 0.0
+        channel.send(Done(interested.request))
+
+    def lost(self, channel: Channel) -> None:
+        """A link is gone, and with it what was told by it."""
+        if self._unanswered.pop(channel, None):
+            self._asked_s.pop(channel.contact.id, None)
+        peer = self._channels.pop(channel, None)
+        if peer is not None:
+            self._of_peer.pop(peer, None)
+            self._sure_until_s = 0.0
+
+    def forget(self) -> None:
+        """Peers have come or gone."""
+        self._of_peer.clear()
+        self._channels.clear()
+        self._asked_s.clear()
+        # What is answered now was asked before: it holds for no time.
+        self._unanswered = {channel: deque(repeat(-inf, len(asked_s))) for channel, asked_s in self._unanswered.items()}
+        self._sure_until_s = 0.0
+
+    @property
+    def alone(self) -> bool:
+        """Whether there is no other peer: all keys are here."""
+        return not self._holders.others()
+
+    def places(self, events: Sequence[Tuple], via: Sequence[int] | None = None) -> tuple[list[bytes], bool]:
+        """For each event the positions by whose rendezvous it has to go, and whether all of those are this very peer.
+
+        ``via``: those by which it is to go at most, whatever is asked for.
+        """
+        others = self._holders.others()
+        if not others:
+            return [bytes(positions(items) if via is None else via) for items in events], True
+        now = asyncio.get_running_loop().time()
+        is_sure = now < self._sure_until_s and not self._holders.unsure and not self._handover.settling
+        unknown = _NOBODY if is_sure or via is not None else self._unknown(others, now)
+        if unknown is None:
+            return [bytes(positions(items)) for items in events], False
+        places = []
+        here = True
+        own, holder_of = self._own, self._holders.now
+        in_use: dict[int, Sequence[int]] = {}
+        known: dict[tuple[int, int, Term], bytes] = {}
+        """Where events go that have one candidate: a stream of them has the same constant there."""
+        for items in events:
+            arity = len(items)
+            # One that is slow to say what it asks for does not make the others' share more, which would make them slow as well.
+            candidates = via if via is not None else positions(items) if unknown else in_use.get(arity)
+            if candidates is None:
+                candidates = in_use[arity] = self._candidates(arity)
+            if len(candidates) == 1:
+                feature = (arity, candidates[0], items[candidates[0]])
+                found = known.get(feature)
+                if found is not None:
+                    places.append(found)
+                    continue
+            there = b""
+            for position in candidates:
+                constant = items[position]
+                if type(constant) is Variable:
+                    continue
+                holder = holder_of((arity, position, constant))
+                if holder is None:
+                    here = False
+                elif via is None and holder.id not in unknown and not self._asks(holder.id, arity, position, constant):
+                    continue
+                elif holder.id != own:
+                    here = False
+                there += _BYTE[position]
+            if len(candidates) == 1:
+                known[feature] = there
+            places.append(there)
+        return places, here
+
+    def _asks(self, holder: bytes, arity: int, position: int, constant: Term) -> bool:
+        """Whether a peer that is known may ask for an event with this constant there."""
+        if holder == self._own:
+            return self._rendezvous.has_listeners((arity, position, constant))
+        # A lookup may name one that is not among the others, as it is beyond the share of its address block.
+        wanted = self._of_peer.get(holder)
+        return wanted is None or wanted.asks_for(arity, position, constant)
+
+    def _candidates(self, arity: int) -> tuple[int, ...]:
+        """The positions at which somebody asks for something in tuples of this arity."""
+        found = set(self._rendezvous.positions_in_use(arity))
+        for wanted in self._of_peer.values():
+            found.update(position for asked, position in wanted.keys if asked in (arity, 0))
+        return tuple(sorted(found))
+
+    def _unknown(self, others: list[dht.Contact], now: float) -> set[bytes] | None:
+        """The peers that have not said what they ask for, or said it too long ago; they are asked. None where it is not even sure
+        whose keys are whose, and where peers are too many to be asked."""
+        if len(others) > MAX_PEERS or self._holders.passes_over:
+            return None
+        unknown: set[bytes] = set()
+        sure_until_s = now + LOOK_AGAIN_S
+        for contact in others:
+            wanted = self._of_peer.get(contact.id)
+            if wanted is None or wanted.until_s - now < LEASE_S - RENEW_S:
+                asked_s = self._asked_s.get(contact.id)
+                if asked_s is None or now - asked_s > LEASE_S:
+                    self._asked_s[contact.id] = now
+                    self._start_task(self._ask(contact, now))
+            if wanted is None or wanted.anything or wanted.until_s <= now:
+                unknown.add(contact.id)
+            else:
+                sure_until_s = min(sure_until_s, wanted.until_s)
+        if self._holders.unsure:
+            return None
+        if self._handover.settling:
+            unknown.add(self._own)
+        if not unknown:
+            self._sure_until_s = sure_until_s
+        return unknown
+
+    async def _ask(self, contact: dht.Contact, now: float) -> None:
+        try:
+            channel = await self._exchange.channel(contact)
+            unanswered = self._unanswered.setdefault(channel, deque())
+            if len(unanswered) < UNANSWERED:
+                channel.send(AskInterest())
+                unanswered.append(now)
+        except PeerUnreachable as error:
+            self._asked_s.pop(contact.id, None)
+            log.debug("what is asked for at %s:%d is unknown: %s", contact.host, contact.port, error)
+
+
+_NOTHING: set[ShortTerm] = set()
+_NOBODY: set[bytes] = set()
+_BYTE = [bytes((position,)) for position in range(256)]

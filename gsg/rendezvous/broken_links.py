@@ -1,0 +1,226 @@
+"""Events on their way to a subscriber whose link breaks: they are kept, with those that happen meanwhile, until it is back.
+
+    sent ──Arrived──> forgotten
+      └──the link breaks──> kept ──InsertCondition in the place of the feed──> told by the new link
+                                └──BACK_S──> forgotten, and counted
+
+A rendezvous acknowledges events when it has forwarded them; what a link had not brought yet when it broke would be lost, and so
+would be what comes before the subscriber has another one. So its feeds stay for a while, as those of an :class:`Interrupted`, for
+events alone: of facts there is a snapshot. Who is taken for dead is waited for as well: its machine may have stopped for a moment,
+and its links were ended then. Whoever has heard of an event already knows it again by its number.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from ..wire.messages import Event, Happened, Message, Missed, encode
+from ..wire.room import ALL_BYTES, Room
+from .slow_links import KEPT_BYTES, KEPT_EVENTS, Kept, count_feeds
+
+if TYPE_CHECKING:
+    from ..wire.exchange import Channel
+
+BACK_S = 20.0
+"""How long a subscriber whose link broke is waited for."""
+AGAIN = 16
+"""Feeds of one memory that broke of late and are named to a rendezvous; of more, those that broke last."""
+FEEDS = 10_000
+"""So many feeds of one link are kept, and as many that stand by; a link with more is not: to look through them would keep others
+waiting."""
+LINKS = 64
+LINKS_EACH = 2
+"""Broken links for which something is kept, together and of one peer; beyond, the one that broke first is forgotten."""
+UNHEARD_EVENTS = KEPT_EVENTS
+UNHEARD_BYTES = KEPT_BYTES
+"""Events of one link that have not arrived yet, and the length of the messages that brought them; beyond either, the oldest are
+counted as missed, should it break."""
+KEPT_TIMES = 50_000
+"""So often something is to be told to a feed of a link that broke; beyond, or beyond KEPT_BYTES, it is counted."""
+
+
+class Unheard:
+    """What was sent by one link and has not arrived yet, as far as known."""
+
+    __slots__ = ("_count", "_events", "_messages", "_missed_until", "_room", "missed")
+
+    def __init__(self, all_links: Room | None = None) -> None:
+        self._messages: deque[tuple[Happened, int]] = deque()
+        """Each with its length. Limits: UNHEARD_EVENTS, UNHEARD_BYTES, and the room of all links together, but for the last one."""
+        self.missed: Counter[int] = Counter()
+        """By feed, how many were beyond the limit. Limit: the feeds of the link."""
+        self._events = 0
+        self._room = Room(UNHEARD_BYTES, all_links, each_bytes=0)
+        self._count = 0
+        """How many messages came before these."""
+        self._missed_until = 0
+
+    def __iter__(self) -> Iterator[Happened]:
+        """The messages, oldest first."""
+        return (message for message, _ in self._messages)
+
+    def sent(self, message: Happened, size_bytes: int) -> None:
+        """One message more."""
+        while self._messages and (self._events + len(message.events) > UNHEARD_EVENTS or not self._room.has(size_bytes)):
+            count_feeds(self.missed, self._next())
+            self._missed_until = self._count
+        self._messages.append((message, size_bytes))
+        self._events += len(message.events)
+        self._room.take(size_bytes)
+
+    def forget(self) -> None:
+        """Its link is no more, and what it had is kept elsewhere, or nowhere."""
+        self._messages.clear()
+        self._room.empty()
+
+    def arrived(self, count: int) -> None:
+        """So many messages have arrived since the link was made."""
+        while self._messages and self._count < count:
+            self._next()
+        if self._missed_until <= count:
+            self.missed.clear()
+
+    def _next(self) -> Happened:
+        message, size_bytes = self._messages.popleft()
+        self._events -= len(message.events)
+        self._room.leave(size_bytes)
+        self._count += 1
+        return message
+
+
+class Interrupted:
+    """Stands for a subscriber whose link broke: as whom its feeds go on."""
+
+    def __init__(self, channel: Channel, unheard: Unheard, held: Kept | None, now: float) -> None:
+        self.contact = channel.contact
+        self.since_s = now
+        """When the link broke."""
+        self._missed = unheard.missed
+        self._events: dict[int, list[tuple[Happened, Event, float, float]]] = {}
+        """By feed what it is to be told, in order, each with the message that it came in, its share of the length of that, and
+        since when it is late. Limits: KEPT_TIMES, KEPT_BYTES."""
+        self._times = 0
+        self._bytes = 0.0
+        self._beyond: Counter[int] = Counter()
+        """By feed, how many were beyond the limits. Limit: the feeds of the link."""
+        self._slow: Counter[int] = Counter()
+        """By feed, how many its link had not taken in time, which were counted then. Limit: the same."""
+        for message in unheard:
+            self.add(message, now)
+        unheard.forget()
+        while held is not None and (message_or_count := held.next()) is not None:
+            self.add(message_or_count, now)
+
+    def add(self, message: Message, now: float) -> None:
+        """What would be sent to it now: events are kept, and of a feed counted that is beyond the limits."""
+        if isinstance(message, Missed):
+            self._slow[message.feed] += message.events
+        if not isinstance(message, Happened):
+            return
+        size_bytes = len(encode(message))
+        if self._times >= KEPT_TIMES or self._bytes + size_bytes > KEPT_BYTES:
+            count_feeds(self._beyond, message)
+            return
+        share_bytes = size_bytes / (sum(map(len, message.feeds)) or 1)
+        for event, feeds in zip(message.events, message.feeds, strict=True):
+            for feed in feeds:
+                if feed in self._beyond or feed in self._slow:
+                    self._beyond[feed] += 1
+                else:
+                    self._events.setdefault(feed, []).append((message, event, share_bytes, now))
+                    self._times += 1
+                    self._bytes += share_bytes
+
+    def of(self, feed: int, instead: int, now: float) -> Iterator[Message]:
+        """What a feed is to be told by another one ``instead``: how much is gone, events, and how many more there were.
+
+        Of events it says how late they are, at most, so that who subscribed since the break does not hear of them.
+        """
+        if missed := self._missed.pop(feed, 0):
+            yield Missed(instead, missed)
+        kept_of_feed = self._events.pop(feed, [])
+        self._times -= len(kept_of_feed)
+        self._bytes -= sum(share_bytes for _, _, share_bytes, _ in kept_of_feed)
+        for _, kept in groupby(kept_of_feed, key=lambda one: id(one[0])):
+            told = list(kept)
+            message = told[0][0]
+            late = [
+                Event(event.number, event.items, event.text, max(event.late_s, int(now - since_s) + 1))
+                for _, event, _, since_s in told
+            ]
+            yield Happened(message.publisher, late, [[instead]] * len(late), message.after)
+        if beyond := self._beyond.pop(feed, 0) + self._slow.pop(feed, 0):
+            yield Missed(instead, beyond)
+
+    def untold(self) -> int:
+        """How many events it was to be told of and was not, those of several feeds for each of these."""
+        return sum(map(len, self._events.values())) + self._missed.total() + self._beyond.total()
+
+
+class Interruptions:
+    """Those of one rendezvous: what is under way by each link, and what is kept for links that broke."""
+
+    def __init__(self) -> None:
+        self._unheard: dict[Channel, Unheard] = {}
+        """Bounded by the links."""
+        self._room = Room(ALL_BYTES)
+        """Of what is under way by all of them."""
+        self._broken: dict[Channel, Interrupted] = {}
+        """The one that broke first comes first. Limits: LINKS, LINKS_EACH."""
+        self.untold = 0
+        """Events of links that broke of which no other link told in the end, those of several feeds for each of these."""
+
+    def sent(self, channel: Channel, message: Happened, size_bytes: int, now: Callable[[], float]) -> None:
+        """Events are sent by a link, in a message of this length; where it is broken, and that was told, they are kept."""
+        unheard = self._unheard.get(channel)
+        if unheard is None:
+            broken = self._broken.get(channel)
+            if broken is not None:
+                broken.add(message, now())
+                return
+            unheard = self._unheard[channel] = Unheard(self._room)
+        unheard.sent(message, size_bytes)
+
+    def arrived(self, channel: Channel, count: int) -> None:
+        """So many messages of events have arrived by a link, as its other side says."""
+        unheard = self._unheard.get(channel)
+        if unheard is not None:
+            unheard.arrived(count)
+
+    def begin(self, channel: Channel, held: Kept | None, now: float) -> tuple[Interrupted, list[Interrupted]]:
+        """A link broke, with what it could not take: who stands for its subscriber, and whom nobody waits for any more."""
+        broken = self._broken[channel] = self._interrupted(channel, held, now)
+        of_peer = [one for one in self._broken if one.contact.id == channel.contact.id]
+        beyond = [self._broken[one] for one in dict.fromkeys([*of_peer[:-LINKS_EACH], *list(self._broken)[:-LINKS]])]
+        for one in beyond:
+            self.end(one)
+        return broken, beyond
+
+    def forget(self, channel: Channel, held: Kept | None, now: float) -> int:
+        """Nothing is kept for a link, as it has too many feeds, or none; how many events had not arrived, or were not taken, those
+        of several feeds for each of these."""
+        return self._interrupted(channel, held, now).untold()
+
+    def _interrupted(self, channel: Channel, held: Kept | None, now: float) -> Interrupted:
+        unheard = self._unheard.pop(channel, None)
+        return Interrupted(channel, Unheard() if unheard is None else unheard, held, now)
+
+    def oldest(self) -> Interrupted | None:
+        """Who has stood for its subscriber the longest."""
+        return next(iter(self._broken.values()), None)
+
+    def of(self, peer: bytes) -> list[Interrupted]:
+        """Who stands for a peer, the last one first."""
+        return [broken for channel, broken in reversed(self._broken.items()) if channel.contact.id == peer]
+
+    def others(self, channel: Channel) -> list[Channel]:
+        """The other links of the same peer by which events went."""
+        return [one for one in self._unheard if one.contact.id == channel.contact.id and one is not channel]
+
+    def end(self, broken: Interrupted) -> None:
+        """Nobody waits for it any more."""
+        self.untold += broken.untold()
+        self._broken = {channel: one for channel, one in self._broken.items() if one is not broken}

@@ -1,0 +1,63 @@
+"""Changes of facts that are being made, as data: those of one call, of one message, and what a holder says of them then."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+
+from ..tuples.terms import Tuple
+from ..wire.messages import Origin
+
+
+@dataclass(slots=True)
+class CallFacts:
+    """Facts of one call that come (1) or go (-1) at a rendezvous, each under its places."""
+
+    sign: int
+    facts: Sequence[Tuple]
+    places: Sequence[bytes]
+    stamp: int = 0
+    """The time of the change."""
+    origin: Origin | None = None
+    """The message that says so; None for what is news to this peer alone."""
+    as_holder: bool = True
+    """False: for the sake of feeds that have not followed their key to its new holder yet."""
+    unchanged: list[int] = field(default_factory=list)
+    """The numbers of those that were under their home as they are to be already."""
+
+
+@dataclass(slots=True)
+class Held:
+    """A change that this peer has made; :attr:`everywhere` adds what other holders know better."""
+
+    changed: int
+    """How many facts changed under their position 0."""
+    latest: int
+    """The latest time that is known here."""
+    behind: list[int]
+    """Those that did not, here or at another holder, by number, because the contrary has happened later."""
+    unchanged: list[int] = field(default_factory=list)
+    """Those, by number, that were under their position 0 as they were to be already."""
+    everywhere: Callable[[], Awaitable[None]] | None = None
+    """Waits until our disk and all other holders have it; raises PeerUnreachable or Refused. None where there are none of them."""
+
+
+class Change:
+    """Facts of one message that come (1) or go (-1) here, at one stretch or in slices between which others have their turn."""
+
+    __slots__ = ("behind", "changed", "facts", "made", "origins", "places", "sign", "stamp", "unchanged")
+
+    def __init__(
+        self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes], stamp: int, origins: Sequence[tuple[range, Origin | None]]
+    ) -> None:
+        self.sign = sign
+        self.facts = facts
+        self.places = places
+        self.stamp = stamp
+        self.origins = origins
+        self.made = 0
+        """How many of the facts were looked at."""
+        self.changed = 0
+        self.behind: set[int] = set()
+        self.unchanged: list[int] = []
+        """As in Held."""

@@ -1,0 +1,74 @@
+"""Tests that a condition may carry beyond its constants, found by name.
+
+FILTERs of one condition go by the name ``filter`` (:mod:`gsg.languages.expressions.portable`). Another package that brings a test
+registers a function under the entry point group ``gsg.tests``: from the test's source to a predicate over a tuple and the text
+that it came as. Either is imported when the first condition asks for it. Our own is no entry point, so that a peer understands the
+FILTERs of its version whatever was installed when.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from importlib.metadata import entry_points
+
+import rete
+
+from ..errors import GsgError, Refused
+from ..wire.messages import Count, Test
+from .postings import Predicate
+
+GROUP = "gsg.tests"
+FILTER = "filter"
+
+
+def test_of(spec: rete.AlphaSpec) -> tuple[Test | None, bool]:
+    """What of the tests of an alpha memory travels with its condition, and whether that is all of them."""
+    if not spec.tests:
+        return None, True
+    from ..languages.expressions.portable import written
+    from ..languages.expressions.tree import Holds
+
+    tests = [(test.expression, test.names, places) for test, places in spec.tests if isinstance(test, Holds)]
+    source, count = written(tests)
+    return (Test(FILTER, source) if count else None), count == len(spec.tests)
+
+
+def compile_test(test: Test) -> Predicate:
+    """The predicate for a test. Raises Refused for a name that nobody registered here, or a source that it does not accept."""
+    try:
+        predicate: Predicate = _registered(test.name)(test.source)
+    except GsgError as error:
+        raise Refused(f"test {test.name!r} does not accept {test.source[:200]!r}: {error}") from None
+    return predicate
+
+
+def counts_of_tests() -> list[Count]:
+    """What the tests of conditions have counted, of those kinds that were asked for and have ``counts``, a function."""
+    found: list[Count] = []
+    for compile_source in _loaded.values():
+        counts: Callable[[], Iterable[Count]] | None = getattr(compile_source, "counts", None)
+        found += () if counts is None else counts()
+    return found
+
+
+_loaded: dict[str, Callable[[str], Predicate]] = {}
+"""By name. Bounded by what is installed."""
+
+
+def _registered(name: str) -> Callable[[str], Predicate]:
+    if name not in _loaded:
+        _loaded[name] = _load(name)
+    return _loaded[name]
+
+
+def _load(name: str) -> Callable[[str], Predicate]:
+    if name == FILTER:
+        from ..languages.expressions.portable import compile_tests
+
+        return compile_tests
+    found = entry_points(group=GROUP, name=name)
+    if not found:
+        known = ", ".join(sorted({FILTER, *(point.name for point in entry_points(group=GROUP))}))
+        raise Refused(f"unknown test {name!r}; known here are: {known}")
+    compile_source: Callable[[str], Predicate] = next(iter(found)).load()
+    return compile_source

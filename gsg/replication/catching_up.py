@@ -1,0 +1,157 @@
+"""A holder that takes over asks the others what it has missed, before it answers who subscribes.
+
+What was acknowledged has reached all living holders, except those that were set aside, or had just come. One of these may be the
+primary all the same, when those before it die; so while keys may be changing hands whoever serves a key compares it once with its
+other holders, and is sent what differs there. Facts alone are compared, as a snapshot is of those; tombstones come with repair.
+
+    subscribed ──settled, or compared already──> snapshot
+         └──AskFacts to the other holders──> what they know better ──Done, or WAIT_S──> snapshot
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import dht
+
+from ..background import StartTask
+from ..errors import GsgError, PeerUnreachable, Refused
+from ..placement.holders import Holders
+from ..rendezvous.postings import AnyFeed, Feed
+from ..rendezvous.rendezvous import Rendezvous
+from ..tuples.features import Key
+from ..wire.exchange import Channel, Exchange, show
+from ..wire.holder_messages import AskFacts
+from ..wire.messages import Done
+
+if TYPE_CHECKING:
+    from ..churn.handover import Handover
+
+log = logging.getLogger(__name__)
+
+WAIT_S = 2.0
+"""How long the other holders are waited for: who is dead or slow must not keep subscribers from what is here."""
+COMPARED = 10_000
+"""Keys of which it is remembered that they were compared; at the limit all are forgotten, and compared again."""
+ASKED_KEYS = 100
+"""Keys in one question."""
+FINDING = 32
+"""Questions for which holders are looked up at once; beyond, one is answered by what is known, and repair does the rest."""
+
+
+class CatchingUp:
+    """Both sides of it at one peer."""
+
+    def __init__(
+        self,
+        own: dht.Contact,
+        holders: Holders,
+        exchange: Exchange,
+        rendezvous: Rendezvous,
+        handover: Handover,
+        start_task: StartTask,
+    ) -> None:
+        self._own = own.id
+        self._holders = holders
+        self._exchange = exchange
+        self._held = rendezvous.held
+        self._handover = handover
+        self._start_task = start_task
+        self._finding = 0
+        self._version = -1
+        self._compared: dict[Key, asyncio.Future[None]] = {}
+        """Keys that were compared, or are just being, with the holders of this version. Limit: COMPARED."""
+
+    def then(self, feed: AnyFeed, do: Callable[[], None]) -> None:
+        """Do something once all is here that the snapshot of a feed is to have: mostly at once."""
+        key = feed.posted.anchor
+        if type(feed) is not Feed or key is None or not self._handover.settling or self._handover.leaving:
+            do()
+            return
+        compared = self._comparing(key)
+        if compared.done():
+            do()
+        else:
+            compared.add_done_callback(lambda _: do())
+
+    def _comparing(self, key: Key) -> asyncio.Future[None]:
+        if self._version != self._holders.version or len(self._compared) >= COMPARED:
+            self._version = self._holders.version
+            self._compared = {}
+        compared = self._compared.get(key)
+        if compared is None:
+            compared = self._compared[key] = asyncio.get_running_loop().create_future()
+            holders = self._handover.holders(key)
+            if [holder.id for holder in holders] == [self._own]:
+                compared.set_result(None)
+            else:
+                self._start_task(self._compare(key, compared))
+        return compared
+
+    async def _compare(self, key: Key, compared: asyncio.Future[None]) -> None:
+        try:
+            async with asyncio.timeout(WAIT_S):
+                await self._holders.look_up([key])
+                others = [holder for holder in self._handover.holders(key) if holder.id != self._own]
+                await asyncio.gather(*(self._ask(holder, key) for holder in others))
+        except TimeoutError:
+            log.info("what other holders know of %s has not come within %g s", key, WAIT_S)
+        except PeerUnreachable as error:
+            log.info("who else holds %s is unknown: %s", key, error)
+        finally:
+            compared.set_result(None)
+
+    async def _ask(self, holder: dht.Contact, key: Key) -> None:
+        digest = self._held.digest(key)
+        try:
+            await self._exchange.ask(holder, lambda request: AskFacts(request, [key], [digest]), Done)
+        except GsgError as error:
+            log.info("what %s knows of %s is unknown: %s", show(holder), key, error)
+
+    # --- what others ask --------------------------------------------------------------------------------------------------------
+
+    def asked(self, channel: Channel, message: AskFacts) -> None:
+        """Another holder wants to know what it has missed. Raises Refused."""
+        if len(message.keys) != len(message.digests) or len(message.keys) > ASKED_KEYS:
+            raise Refused(
+                f"{len(message.keys)} keys with {len(message.digests)} digests; expected as many, and at most {ASKED_KEYS}"
+            )
+        # Mostly their holders are known; who has just come back may be asked before it knows the others.
+        unknown = [key for key in message.keys if self._held.knows(key) and not self._holders.also_aside(key)]
+        if unknown and self._finding < FINDING:
+            self._start_task(self._answer_later(channel, message, unknown))
+        else:
+            self._answer(channel, message)
+
+    async def _answer_later(self, channel: Channel, message: AskFacts, unknown: list[Key]) -> None:
+        self._finding += 1
+        try:
+            await self._holders.look_up_each(unknown)
+        finally:
+            self._finding -= 1
+        self._answer(channel, message)
+
+    def _answer(self, channel: Channel, message: AskFacts) -> None:
+        peer = channel.contact.id
+        # To holders only, since there may be facts for named readers among them; also where one is set aside, and behind for it.
+        wanted = [
+            key
+            for key, digest in zip(message.keys, message.digests, strict=True)
+            if self._held.knows(key)
+            and self._held.digest(key) != digest
+            and any(holder.id == peer for holder in self._holders.also_aside(key) or self._holders.all_of(key))
+        ]
+        if wanted:
+            self._start_task(self._tell(channel, message.request, wanted))
+        else:
+            channel.send(Done(message.request))
+
+    async def _tell(self, channel: Channel, request: int, keys: list[Key]) -> None:
+        # A copy that fails goes again with the next round of repair.
+        try:
+            await self._handover.copy(channel.contact, keys)
+        finally:
+            channel.send(Done(request))

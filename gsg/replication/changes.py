@@ -1,0 +1,493 @@
+"""A change of facts at all holders of their keys: the primary makes it, tells the others, and answers when all of them have it.
+
+    publisher ──Publish──> primary: makes the change, feeds subscribers ──Replicate──> the other holders
+              <───Done────          <──────────────────Done───────────────────────────
+
+A change has one stamp, from its publisher, under all keys of its fact, whose primaries know nothing of each other: so they agree on
+which of two changes is the later one. Where the contrary has happened later by then, as the primary or another holder knows, the
+publisher is told, and sends the fact again with a stamp that is later still: what begins after something else was acknowledged
+wins, whatever the clocks of the two say.
+
+All holders are waited for, as the promise is that all but one may die at once: what a majority has may be lost with the majority.
+One that owes an answer and has given none for DEAF_S, or that refuses, is *set aside* (:mod:`gsg.placement.holders`): for us the
+next closest peer holds its keys in its place, and is told all that it should know, until it confirms again and is told all itself.
+
+    holder ──owes an answer for DEAF_S, or refuses──> set aside ──confirms a Replicate of nothing──> told everything, holder
+
+So one that reads nothing costs publishers DEAF_S once, and not the promise. A change is never acknowledged with fewer than a
+majority of those that would hold it if none were set aside: a primary whose words reach nobody is not to believe that it is alone.
+Each holder keeps the later of two changes (:mod:`gsg.storage.facts_by_key`), so it does not matter in what order, or how often, it
+is told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from itertools import islice
+from math import inf
+from typing import TypeAlias
+
+import dht
+from dht.liveness.late_timers import AwakeClock, late_s
+
+from ..background import StartTask
+from ..errors import GsgError, PeerUnreachable, Refused
+from ..placement.holders import Holders
+from ..rendezvous.changes import CallFacts, Change, Held
+from ..rendezvous.rendezvous import Rendezvous
+from ..storage.clock import Versions
+from ..storage.disk.group_commit import Unkept
+from ..tuples.audiences import audiences_of
+from ..tuples.features import Key
+from ..tuples.long_constants import Remains
+from ..tuples.sizes import parts
+from ..tuples.terms import Tuple
+from ..wire.exchange import ANSWER_TIMEOUT_S, Answer, Channel, Exchange, Leaving, LinkBroke, show
+from ..wire.holder_messages import Buried, Replicate
+from ..wire.messages import Done, Failed, NotHere, Origin
+from .patience import Patience
+
+log = logging.getLogger(__name__)
+
+DEAF_S = 5.0
+"""How long a holder may owe answers and give none, before the next closest peer takes its place. Each answer begins it anew: one
+that is slow, and confirms what it was told in turn, is waited for."""
+ATTEMPTS = 8
+"""How often a change is sent to the holders there are, as others take the place of some, before its publisher is told that they do
+not have it."""
+HOLDERS_TIMEOUT_S = 20.0
+"""How long holders may take in all. Shorter than ANSWER_TIMEOUT_S: else their primary were taken for dead by its publisher."""
+RETURN_S = 1.0
+"""How often a holder that was set aside is asked whether it takes changes again; one that reads nothing is asked once in
+ANSWER_TIMEOUT_S, by a new link."""
+CHUNK_FACTS = 1_000
+MAX_BEHIND_S = 60
+"""A publisher whose clock is so far behind what is known here is told the time, and sends its facts again."""
+
+Copy: TypeAlias = tuple[list[int], list[bytes]]
+Copies: TypeAlias = dict[dht.Contact, Copy]
+"""For each other holder: numbers of facts, and the positions under which it holds them."""
+Sent: TypeAlias = "dict[dht.Contact, tuple[Copy, list[asyncio.Future[Answer]]]]"
+"""What each was told, and the answers that are to come from it, or came."""
+Have: TypeAlias = dict[bytes, dict[int, bytes]]
+"""By the id of each holder that has confirmed: numbers of facts, and the positions under which it has them."""
+
+
+class Replication:
+    """Makes changes as the primary of their keys.
+
+    ``on_missed(peer)`` hears of a holder that was set aside and takes changes again; ``start_task`` runs a coroutine while the peer
+    lives.
+    """
+
+    def __init__(
+        self,
+        own: dht.Contact,
+        holders: Holders,
+        exchange: Exchange,
+        rendezvous: Rendezvous,
+        versions: Versions,
+        keeping: Unkept,
+        on_missed: Callable[[bytes], None],
+        start_task: StartTask,
+    ) -> None:
+        self._own = own.id
+        self._holders = holders
+        self._exchange = exchange
+        self._rendezvous = rendezvous
+        self._versions = versions
+        self._keeping = keeping
+        self._on_missed = on_missed
+        self._start_task = start_task
+        self._patience = Patience()
+        self._clock = AwakeClock()
+        """Nobody is deaf, or slow, in a time in which this peer was stopped itself."""
+
+    def hold(
+        self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes], stamp: int, origins: Sequence[tuple[range, Origin | None]]
+    ) -> Held:
+        """Make a change here, except of facts to which the contrary has happened later; ``origins`` as Publish.by_call has them.
+
+        Raises Refused for an absurd stamp, and where the disk does not take changes.
+        """
+        change = Change(sign, facts, places, stamp, origins)
+        self.go_on(change, inf)
+        return self.held(change)
+
+    def go_on(self, change: Change, ends_s: float) -> bool:
+        """Make some of a change, until the time is over by the rendezvous's clock; whether that was all. Raises as :meth:`hold`."""
+        self._keeping.check()
+        sign, facts, places, stamp, begin = change.sign, change.facts, change.places, change.stamp, change.made
+        # Of what others have done since the last slice, too.
+        behind = self._behind(sign, facts[begin:], places[begin:], stamp) if begin else self._behind(sign, facts, places, stamp)
+        late = {begin + number for number in behind} if behind else _NONE
+        for some, origin in change.origins:
+            rest = some if some.start >= begin else range(begin, max(begin, some.stop))
+            taken = [number for number in rest if number not in late] if late else rest
+            if begin and not rest:
+                continue
+            if len(taken) == len(facts):
+                call = CallFacts(sign, facts, places, stamp, origin)
+            else:
+                call = CallFacts(sign, [facts[number] for number in taken], [places[number] for number in taken], stamp, origin)
+            changed, made = self._rendezvous.publish_until(ends_s, call)
+            change.changed += changed
+            if call.unchanged:
+                change.unchanged += [taken[number] for number in call.unchanged]
+            if made < len(taken):
+                change.made = taken[made]
+                change.behind.update(number for number in late if number < change.made)
+                return False
+            # Calls that were sent together may have a fact each, none of which alone takes long.
+            if some.stop < len(facts) and self._rendezvous.clock() >= ends_s:
+                change.made = some.stop
+                change.behind.update(number for number in late if number < change.made)
+                return False
+        change.made = len(facts)
+        if late:
+            change.behind.update(late)
+        return True
+
+    def give_up(self, change: Change) -> None:
+        """The rest of a change is not to be made, as the link that brought it is gone: whoever sent it sends it again."""
+        for some, origin in change.origins:
+            if change.made < some.stop:
+                self._rendezvous.give_up(origin)
+
+    def held(self, change: Change) -> Held:
+        """A change that has been made, and what is to be waited for before it is acknowledged."""
+        sign, facts, places, stamp, late = change.sign, change.facts, change.places, change.stamp, change.behind
+        numbers: Sequence[int] = range(len(facts))
+        if late:
+            numbers = [number for number in numbers if number not in late]
+            facts = [facts[number] for number in numbers]
+            places = [places[number] for number in numbers]
+        kept = self._keeping.kept()
+        held = Held(change.changed, self._versions.latest, sorted(late), change.unchanged, kept)
+        if self._holders.alone:
+            return held
+        # What the links have room for leaves in this turn of the loop, together with what the other messages of it cause.
+        version = self._holders.version
+        copies = self._copies(facts, places)
+        sent, _ = self._send(sign, facts, copies or {}, stamp)
+
+        async def everywhere() -> None:
+            # Else the two hold each other, and the facts, until Python looks for cycles, which long texts do not bring about.
+            held.everywhere = None
+            # Mostly nobody has come or gone between the two, and who holds what need not be found again.
+            known = copies if self._holders.version == version else None
+            late = await self._until_held(sign, facts, places, stamp, sent, known)
+            held.behind += [numbers[number] for number in late]
+            held.latest = self._versions.latest
+            if kept is not None:
+                await kept()
+
+        held.everywhere = everywhere
+        return held
+
+    def _behind(self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes], stamp: int) -> Sequence[int]:
+        """The facts that are not to change; all of them, where the publisher's clock is far behind. Raises Refused."""
+        if stamp < self._versions.latest - MAX_BEHIND_S * 1_000_000:
+            return range(len(facts))
+        self._versions.saw(stamp)
+        return self._rendezvous.held.behind(sign, facts, places, stamp)
+
+    def not_held_by(self, peer: bytes, message: Replicate | Buried) -> int:
+        """How many of the facts a peer tells of lie, in part, under keys whose holder it is not, as far as this peer knows."""
+        each = self._holders.all_of_each(_keys(message.facts, message.places))
+        # Most keys of a message have one of few sets of holders.
+        sets = {id(holders): holders for holders in each}
+        strange = {at for at, holders in sets.items() if not any(holder.id == peer for holder in holders)}
+        if not strange:
+            return 0
+        known = iter(map(id, each))
+        return sum(not strange.isdisjoint(list(islice(known, len(there)))) for there in message.places)
+
+    def take(self, message: Replicate | Buried) -> Held:
+        """Another holder tells of changes. Raises Refused; where the disk fails they are known here all the same."""
+        self._keeping.check_room()
+        behind: Sequence[int] = ()
+        signs, facts, places, stamps = message.signs, message.entries, message.places, message.stamps
+        if stamps:
+            stamp = max(stamps)
+            self._versions.saw(stamp)
+            if stamp == min(stamps):
+                # As of one change, whose primary may know less than we do: one that has just come, or come back.
+                behind = self._rendezvous.held.behind(signs[0], facts, places, stamp)
+        self._rendezvous.take_over(signs, facts, places, stamps)
+        # What others have is true whether or not it can be kept here: who subscribes here is not to have less.
+        self._keeping.check()
+        return Held(0, self._versions.latest, list(behind), everywhere=self._keeping.kept())
+
+    # --- the other holders ------------------------------------------------------------------------------------------------
+
+    def _copies(self, facts: Sequence[Tuple], places: Sequence[bytes]) -> Copies | None:
+        """Who holds what besides us; None where that is not known without asking."""
+        each = self._holders.all_of_each(_keys(facts, places))
+        if not all(each):
+            return None
+        copies: Copies = {}
+        by_id: dict[bytes, Copy] = {}  # contacts are slow to hash
+        # Most keys have one of few sets of holders.
+        of_set: dict[int, list[Copy]] = {}
+        for holders in {id(holders): holders for holders in each}.values():
+            for holder in holders:
+                if holder.id != self._own and holder.id not in by_id:
+                    by_id[holder.id] = copies[holder] = ([], [])
+            of_set[id(holders)] = [by_id[holder.id] for holder in holders if holder.id != self._own]
+        known = iter(each)
+        for number, there in enumerate(places):
+            for position in there:
+                for numbers, theirs in of_set[id(next(known))]:
+                    if numbers and numbers[-1] == number:
+                        theirs[-1] += _BYTE[position]
+                    else:
+                        numbers.append(number)
+                        theirs.append(_BYTE[position])
+        return copies
+
+    def _send(self, sign: int, facts: Sequence[Tuple], copies: Copies, stamp: int) -> tuple[Sent, Copies]:
+        """Tell those to whom there is a link with room; what was sent, and what was not."""
+        sent: Sent = {}
+        rest: Copies = {}
+        for holder, copy in copies.items():
+            channel = self._exchange.channel_now(holder)
+            if channel is None or channel.congested:
+                rest[holder] = copy
+            else:
+                sent[holder] = copy, self._ask(channel, sign, facts, copy, stamp)
+        return sent, rest
+
+    def _ask(self, channel: Channel, sign: int, facts: Sequence[Tuple], copy: Copy, stamp: int) -> list[asyncio.Future[Answer]]:
+        numbers, places = copy
+        theirs = [facts[number] for number in numbers]
+        audiences = audiences_of(theirs)
+
+        def make(part: slice) -> Callable[[int], Replicate]:
+            count = len(theirs[part])
+            return lambda request: Replicate(request, [sign] * count, theirs[part], places[part], [stamp] * count, audiences[part])
+
+        answers = [channel.ask(make(part)) for part in parts(theirs, CHUNK_FACTS)]
+        now = self._clock.now
+        for answer in answers:
+            self._patience.asked(channel.contact.id, now())
+            answer.add_done_callback(lambda _: self._patience.answered(channel.contact.id, now()))
+        return answers
+
+    async def _send_rest(self, sign: int, facts: Sequence[Tuple], copies: Copies, stamp: int, sent: Sent) -> GsgError | None:
+        """Tell the others, who are missing in ``sent`` afterwards if that cannot be."""
+
+        async def tell(holder: dht.Contact, copy: Copy) -> GsgError | None:
+            try:
+                channel = await self._exchange.channel(holder)
+                if channel.congested:
+                    await channel.drained(DEAF_S)
+            except LinkBroke as error:
+                return error
+            except PeerUnreachable as error:
+                # It may live all the same, as a program that is busy: the overlay finds out. Mostly it is dead.
+                self._set_aside(holder, error, level=logging.INFO)
+                return error
+            sent[holder] = copy, self._ask(channel, sign, facts, copy, stamp)
+            return None
+
+        problems = await asyncio.gather(*(tell(holder, copy) for holder, copy in copies.items()))
+        return next(filter(None, problems), None)
+
+    async def _until_held(
+        self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes], stamp: int, sent: Sent, copies: Copies | None
+    ) -> Sequence[int]:
+        """Wait until all holders have the change; where some die or are set aside, those who take their place are told.
+
+        Returns the facts, by number, of which a holder knows that the contrary has happened later. ``copies``: what
+        :meth:`_copies` says now, where that is known.
+        """
+        problem: GsgError | None = None
+        deadline_s = self._clock.now() + HOLDERS_TIMEOUT_S
+        for attempt in range(ATTEMPTS):
+            if attempt or copies is None:
+                copies = self._copies(facts, places)
+            if copies is None:
+                await self._holders.look_up(_keys(facts, places))
+                copies = self._copies(facts, places)
+            if copies is None:
+                continue
+            # Who holds more of the keys than it was told of, as others have died, is told again.
+            untold = {holder: copy for holder, copy in copies.items() if holder not in sent or sent[holder][0] != copy}
+            more, rest = self._send(sign, facts, untold, stamp)
+            sent = {holder: told for holder, told in sent.items() if holder not in rest} | more
+            problem = await self._send_rest(sign, facts, rest, stamp, sent) or problem
+            problem = await self._heard(facts, places, copies, sent, deadline_s) or problem
+            if self._is_held(facts, places, copies, sent):
+                return self._behind_elsewhere(facts, sent)
+            if self._clock.now() >= deadline_s:
+                break
+            # Who is slow may confirm yet, also when it was set aside.
+            sent = {holder: told for holder, told in sent.items() if not any(map(_has_failed, told[1]))}
+        slow = next((holder for holder, (_, answers) in sent.items() if _unanswered(answers)), None)
+        if slow is not None and problem is None:
+            problem = PeerUnreachable(f"{show(slow)} has not confirmed it within {HOLDERS_TIMEOUT_S:g} s")
+        why = problem or next(iter(self._holders.aside.values()), None) or "their holders are not known"
+        raise PeerUnreachable(
+            f"a change of {_counted(facts)} was not acknowledged by all holders of its keys: {why}; it may be published again"
+        )
+
+    async def _heard(
+        self, facts: Sequence[Tuple], places: Sequence[bytes], copies: Copies, sent: Sent, deadline_s: float
+    ) -> GsgError | None:
+        """Wait until the holders have confirmed, or something has to be sent to others: returns why."""
+        while (problem := self._judge(copies, sent)) is None and not self._is_held(facts, places, copies, sent):
+            now = self._clock.now()
+            owing = {holder: _unanswered(answers) for holder, (_, answers) in sent.items()}
+            waits = [answer for holder, answers in owing.items() if holder in copies for answer in answers]
+            until_s = [deadline_s, *(self._deaf_at_s(holder) for holder, answers in owing.items() if answers and holder in copies)]
+            # A link that breaks is news at once.
+            when = asyncio.FIRST_EXCEPTION
+            if not waits:
+                # All that hear have it, and are too few: it takes one of those that were set aside.
+                waits = [answer for answers in owing.values() for answer in answers]
+                when, until_s = asyncio.FIRST_COMPLETED, until_s[:1]
+            if not waits or deadline_s <= now:
+                return None
+            await self._clock.wait(waits, min(until_s), return_when=when)
+        return problem
+
+    def _judge(self, copies: Copies, sent: Sent) -> GsgError | None:
+        """Look at the answers that have come and those that have not: why somebody who was waited for is to be replaced, if so."""
+        problem: GsgError | None = None
+        now = self._clock.now()
+        for holder, (_, answers) in sent.items():
+            try:
+                for answer in answers:
+                    if answer.done():
+                        _check(holder, answer.result())
+                if holder not in copies or not _unanswered(answers):
+                    continue
+                if holder.id in self._holders.aside:
+                    # Another change has found that out.
+                    problem = self._holders.aside[holder.id]
+                elif self._deaf_at_s(holder) <= now:
+                    raise PeerUnreachable(f"{show(holder)} has confirmed nothing for {DEAF_S:g} s")
+            except (LinkBroke, Leaving) as error:
+                problem = error
+                self._holders.failed(holder.id, error)
+            except GsgError as error:
+                problem = error
+                self._set_aside(holder, error)
+        return problem
+
+    def _is_held(self, facts: Sequence[Tuple], places: Sequence[bytes], copies: Copies, sent: Sent) -> bool:
+        """Whether all holders have the change, and where some are set aside, under each key a majority of all there would be."""
+        if not all(holder in sent and all(map(_is_done, sent[holder][1])) for holder in copies):
+            return False
+        if not self._holders.aside:
+            return True
+        confirmed = _have(sent)
+        for number, (fact, there) in enumerate(zip(facts, places, strict=True)):
+            for position in there:
+                feature = (len(fact), position, fact[position])
+                owners = self._holders.also_aside(feature)
+                have = {self._own, *(holder.id for holder in self._holders.all_of(feature))}
+                have.update(peer.id for peer in owners if position in confirmed.get(peer.id, _NOTHING).get(number, b""))
+                if len(have) < len(owners) // 2 + 1:
+                    return False
+        return True
+
+    def _behind_elsewhere(self, facts: Sequence[Tuple], sent: Sent) -> Sequence[int]:
+        """The facts, by number, that another holder did not change because it knows better. Raises Refused for an absurd time."""
+        late: set[int] = set()
+        for (numbers, _), answers in sent.values():
+            dones = [answer.result() if _is_done(answer) else None for answer in answers]
+            if any(done.behind for done in dones if isinstance(done, Done)):
+                for done, part in zip(dones, parts([facts[number] for number in numbers], CHUNK_FACTS), strict=True):
+                    if isinstance(done, Done):
+                        self._versions.saw(done.stamp)
+                        theirs = numbers[part]
+                        late.update(theirs[number] for number in done.behind if 0 <= number < len(theirs))
+        return sorted(late)
+
+    def _deaf_at_s(self, holder: dht.Contact) -> float:
+        """When a holder that goes on to answer nothing is set aside."""
+        return self._patience.since(holder.id) + DEAF_S
+
+    # --- holders that do not take changes ---------------------------------------------------------------------------------
+
+    def _set_aside(self, holder: dht.Contact, why: GsgError, *, level: int = logging.WARNING) -> None:
+        if self._holders.set_aside(holder.id, why):
+            log.log(level, "%s; the next closest peer holds its keys until it confirms again", why)
+            self._start_task(self._take_back(holder))
+
+    async def _take_back(self, holder: dht.Contact) -> None:
+        """Wait until a holder that was set aside takes changes again, or is dead."""
+        contact: dht.Contact | None = holder
+        while (contact := self._holders.known(holder.id)) is not None:
+            try:
+                channel = await self._exchange.channel(contact)
+                # When this is answered, all that was sent before it has been read.
+                await self._read_all(channel, channel.ask(lambda request: Replicate(request, [], [], [], [])))
+            except GsgError:
+                await asyncio.sleep(RETURN_S)
+            else:
+                break
+        self._holders.take_back(holder.id)
+        if contact is not None:
+            self._on_missed(holder.id)
+
+    async def _read_all(self, channel: Channel, answer: asyncio.Future[Answer]) -> None:
+        """Wait for an answer for as long as anything comes by the link. Raises PeerUnreachable or Refused."""
+        since_s = _now()
+        while not answer.done():
+            left_s = max(since_s, channel.heard_s) + ANSWER_TIMEOUT_S - _now()
+            if left_s <= 0:
+                # It may read by another link: the other side can have lost this one, and we were not told.
+                channel.abort(f"nothing has come by it for {ANSWER_TIMEOUT_S:g} s")
+                break
+            due_s = _now() + left_s
+            await asyncio.wait([answer], timeout=left_s)
+            if late_s(due_s):
+                since_s = _now()
+        _check(channel.contact, await answer)
+
+
+def _check(holder: dht.Contact, answer: Answer) -> None:
+    if isinstance(answer, NotHere):
+        raise Leaving(f"{show(holder)} is about to stop")
+    if isinstance(answer, Failed):
+        raise Refused(f"{show(holder)} refused: {answer.reason}")
+
+
+def _have(sent: Sent) -> Have:
+    """What those have that confirmed all they were told."""
+    return {holder.id: dict(zip(*copy, strict=True)) for holder, (copy, answers) in sent.items() if all(map(_is_done, answers))}
+
+
+def _is_done(answer: asyncio.Future[Answer]) -> bool:
+    return answer.done() and not answer.cancelled() and answer.exception() is None and isinstance(answer.result(), Done)
+
+
+def _unanswered(answers: Sequence[asyncio.Future[Answer]]) -> list[asyncio.Future[Answer]]:
+    return [answer for answer in answers if not answer.done()]
+
+
+def _has_failed(answer: asyncio.Future[Answer]) -> bool:
+    return answer.done() and not _is_done(answer)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def _counted(facts: Sequence[Tuple]) -> str:
+    return "1 fact" if len(facts) == 1 else f"{len(facts)} facts"
+
+
+def _keys(facts: Sequence[Remains], places: Sequence[bytes]) -> list[Key]:
+    """Where nobody keeps them, long constants need not be hashed."""
+    return [(len(fact), position, fact[position]) for fact, there in zip(facts, places, strict=True) for position in there]
+
+
+_BYTE = [bytes((position,)) for position in range(256)]
+_NOTHING: dict[int, bytes] = {}
+_NONE: frozenset[int] = frozenset()

@@ -1,0 +1,205 @@
+"""A subscription whose differences come while others work: at a peer, or at a client of one."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable
+from math import inf
+from typing import Self
+
+from ..errors import GsgError, Overrun, Stale
+from ..languages.rows import Change, Row
+from .backlog import LIMIT, Backlog, Overflow, Pool
+from .subscription import Callback, tell
+
+log = logging.getLogger(__name__)
+
+
+class LiveSubscription:
+    """A standing query of :class:`gsg.Peer` or :class:`gsg.Client`. Made by their ``subscribe``.
+
+    ``rows()`` is the answer as far as it has come. ``async for sign, row in subscription`` gives the differences, oldest first, the
+    rows of the beginning included, and waits for more; it ends when the subscription is closed and raises what ended it
+    otherwise. With a callback, differences go there instead, as they come. A closed subscription has no rows
+    and gives nothing more.
+    """
+
+    def __init__(
+        self,
+        variables: tuple[str, ...],
+        *,
+        rows_now: Callable[[], Counter[Row]],
+        on_close: Callable[[], Awaitable[None]],
+        callback: Callback | None = None,
+        limit: int = LIMIT,
+        warnings: tuple[str, ...] = (),
+        number: int = 0,
+        overflow: Overflow = Overflow.RESYNC,
+        on_full: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.variables = variables
+        """The names of a row, in order of appearance."""
+        self.number = number
+        """By which its peer can be asked about it, as by ``gsg explain --subscription``."""
+        self.warnings = warnings
+        """What whoever wrote the query should know, such as a cross product in it."""
+        self.failures = 0
+        """How often the callback has raised; each is logged with its subscription."""
+        self._rows_now = rows_now
+        self._on_close = on_close
+        self._callback = callback
+        self._overflow = overflow
+        self._on_full = on_full
+        """Called when the subscription has ended because nobody read it, with ``overflow="error"``."""
+        self._backlog = Backlog(limit, overflow)
+        self._news: asyncio.Event | None = None
+        """There while somebody waits."""
+        self._ended = False
+        self._closed = False
+        self._error: GsgError | None = None
+        self._overrun: Overrun | None = None
+        self._stale: Stale | None = None
+        self._lost_before = 0
+        """What was lost on the way here."""
+
+    def rows(self) -> Counter[Row]:
+        """The rows that hold now, each with how often (more than once only where wildcards hide the difference)."""
+        return Counter() if self._closed else self._rows_now()
+
+    @property
+    def lost(self) -> int:
+        """How many differences were dropped because they were not read in time."""
+        return self._lost_before + self._backlog.lost
+
+    @property
+    def pending(self) -> int:
+        """Differences that have come and were not read."""
+        return len(self._backlog)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Change:
+        """The oldest difference; waits for one. Nothing is lost where whoever waits gives up, as with ``asyncio.timeout``."""
+        if not len(self._backlog) or self._backlog.full:
+            await self.wait()
+        for change in self.take(1):
+            return change
+        raise StopAsyncIteration
+
+    async def batch(self, most: int) -> list[Change]:
+        """The oldest differences, at most so many; waits for the first, and is empty when the subscription was closed.
+
+        Raises what else ended the subscription; and, once each, Overrun where events had to be dropped, and Stale where rows may be
+        out of date for some time.
+        """
+        if not len(self._backlog) or self._backlog.full:
+            await self.wait()
+        return self.take(most)
+
+    async def wait(self) -> None:
+        """Wait until :meth:`take` has something to give or to raise, or the subscription has ended."""
+        while not self._has_news():
+            if self._news is None:
+                self._news = asyncio.Event()
+            await self._news.wait()
+        if self._error is not None and not len(self._backlog):
+            # Whoever goes on reading what has ended is not to keep everybody else waiting.
+            await asyncio.sleep(0)
+
+    def take(self, most: int, most_bytes: float = inf) -> list[Change]:
+        """As :meth:`batch` of what is there, of so many bytes or one difference; empty also where there is nothing yet."""
+        if self._overrun is not None:
+            overrun, self._overrun = self._overrun, None
+            raise overrun
+        if self._stale is not None:
+            stale, self._stale = self._stale, None
+            raise stale
+        if self._ended and self._error is not None and not len(self._backlog):
+            raise self._error
+        return self._backlog.take(most, most_bytes)
+
+    def share(self, pool: Pool | None) -> None:
+        """Count what is unread in a pool that is shared with other subscriptions."""
+        self._backlog.share(pool)
+
+    def _has_news(self) -> bool:
+        self._end_if_full()
+        return bool(len(self._backlog)) or self._overrun is not None or self._stale is not None or self._ended
+
+    def _end_if_full(self) -> None:
+        if self._backlog.full and not self._ended:
+            self.ended(self._backlog.overrun())
+            self._on_full()
+
+    async def close(self) -> None:
+        """End the subscription: nothing more comes, not even what was not read. Closing twice is allowed."""
+        self._closed = True
+        self._lost_before = self.lost
+        self._backlog.share(None)
+        self._backlog = Backlog()
+        self._error = self._overrun = self._stale = None
+        if not self._ended:
+            self.ended(None)
+            await self._on_close()
+
+    async def __aenter__(self) -> LiveSubscription:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    def deliver(self, changes: Iterable[Change]) -> None:
+        """For the maker of the subscription: differences have come."""
+        if self._closed:
+            return
+        if self._callback is None:
+            self._backlog.extend(changes)
+            self._end_if_full()
+            self._wake()
+            return
+        self.failures += tell(self._callback, changes, self.variables)
+
+    def dropped(self, overrun: Overrun) -> None:
+        """For the maker of the subscription: events were dropped on their way here. The next read says so, once."""
+        if self._callback is not None:
+            log.warning("subscription to %s: %s", self.variables, overrun)
+        elif not self._closed:
+            self._overrun = overrun.since(self._overrun)
+            self._wake()
+
+    def missed(self, overrun: Overrun) -> None:
+        """For the maker of the subscription: events were not kept on their way here, as nobody took them in time."""
+        self._lost_before += overrun.lost
+        if self._overflow is not Overflow.ERROR:
+            self.dropped(overrun)
+        elif not self._ended:
+            self.ended(overrun)
+            self._on_full()
+
+    def stale(self, why: Stale) -> None:
+        """For the maker of the subscription: rows may be out of date for some time. The next read says so, once."""
+        if self._callback is not None:
+            log.warning("subscription to %s: %s", self.variables, why)
+        elif not self._closed:
+            self._stale = why
+            self._wake()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing more will come; what has come can still be read."""
+        return self._ended
+
+    def ended(self, error: GsgError | None) -> None:
+        """For the maker of the subscription: nothing more will come, because of ``error`` if there is one."""
+        self._ended = True
+        self._error = error
+        self._stale = None  # why it has ended says more
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._news is not None:
+            self._news.set()
+            self._news = None

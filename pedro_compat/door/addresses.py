@@ -1,0 +1,37 @@
+"""How names and messages between named connections travel over the overlay (paper 3.4, facts section 10).
+
+A registration is a condition, as the paper has it: ``register(P)`` at host H asks for events addressed to P@H. It is posted
+under four templates, one for each way of addressing; the one of name and host is exclusive, so the rendezvous of the name decides
+who has it. A message is one event that goes by one rendezvous: that of the name if there is one, else of the host, else of all.
+
+The functors are IRIs, which no Pedro client can write: no name is reserved.
+"""
+
+from __future__ import annotations
+
+from gsg.tuples.features import Template
+from gsg.tuples.terms import IRI, Symbol, Tuple
+
+_TO_ONE = IRI("urn:gsg:pedro:to-name-at-host")
+_TO_NAME = IRI("urn:gsg:pedro:to-name")
+_TO_HOST = IRI("urn:gsg:pedro:to-host")
+_TO_ALL = IRI("urn:gsg:pedro:to-all")
+
+MESSAGE_PLACE = 1
+"""The position in every message by whose rendezvous it goes."""
+
+
+def registration(name: str, host: str) -> list[tuple[Template, int]]:
+    """The templates of a registered connection, each with its anchor; the first is to be posted exclusively."""
+    return [(Template(message(*address)[0]), MESSAGE_PLACE) for address in ((name, host), (name, None), (None, host), (None, None))]
+
+
+def message(name: str | None, host: str | None) -> tuple[Tuple, int]:
+    """The event that reaches those addressed, and the position whose rendezvous it goes by; None addresses every name or host."""
+    if name is not None and host is not None:
+        return (_TO_ONE, Symbol(name), Symbol(host)), MESSAGE_PLACE
+    if name is not None:
+        return (_TO_NAME, Symbol(name)), MESSAGE_PLACE
+    if host is not None:
+        return (_TO_HOST, Symbol(host)), MESSAGE_PLACE
+    return (_TO_ALL, _TO_ALL), MESSAGE_PLACE

@@ -1,0 +1,59 @@
+"""The admin of a door (facts, section 10): the client of one host that registers ``admin`` hears everything, with rock 0.
+
+Notifications it hears as a subscription to all of them does, of every peer. Messages between registered clients go by the one
+rendezvous of their address, so a door that was told of an admin host says each of its clients' messages twice: to whom it is
+addressed, and as *overheard* at that host. Whether its clients may be overheard is thus decided by whoever runs a door, and a door
+without an admin pays nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import TypeAlias
+
+from gsg.placement.rules import NOWHERE
+from gsg.tuples.features import Template
+from gsg.tuples.terms import IRI, Compound, Symbol, Tuple
+from gsg.wire.messages import Event, Test
+
+from ..dialect import Dialect
+from ..goals.covers import TEST_NAME, compile_subscription
+from ..terms.terms import Var
+from .addresses import MESSAGE_PLACE, message
+
+ADMIN = "admin"
+"""The name that is a role where the door has an admin host."""
+
+Asked: TypeAlias = "tuple[Template, int, Test | None, Callable[[Event, int], None]]"
+"""A condition, its anchor, its test and who hears of it."""
+
+_OVERHEARD = IRI("urn:gsg:pedro:overheard")
+
+
+def with_overheard(said: Sequence[tuple[Tuple, str | None]], admin_host: str) -> list[tuple[Tuple, str | None]]:
+    """Messages, each followed by itself as overheard; they go by the same place."""
+    return [one for items, line in said for one in ((items, line), ((_OVERHEARD, Symbol(admin_host), Compound(items)), line))]
+
+
+def everything(dialect: Dialect) -> tuple[Template, int, Test]:
+    """The condition of all notifications, its anchor and its test."""
+    return Template(()), NOWHERE, Test(TEST_NAME, compile_subscription(Var("_"), "true", dialect).source())
+
+
+def _unless_addressed(name: str, host: str, hear: Callable[[Event, int], None]) -> Callable[[Event, int], None]:
+    """Hears what is overheard, but not what is addressed to the admin itself, which comes to it as to anybody."""
+    own = {Compound(message(*address)[0]) for address in product((name, None), (host, None))}
+
+    def overhear(event: Event, rock: int) -> None:
+        if event.items[2] not in own:
+            hear(event, rock)
+
+    return overhear
+
+
+def role(host: str, dialect: Dialect, hear: Callable[[Event, int], None]) -> list[Asked]:
+    """What the admin at a host asks for beyond what its name does."""
+    notifications, anchor, test = everything(dialect)
+    messages = Template((_OVERHEARD, Symbol(host), None))
+    return [(notifications, anchor, test, hear), (messages, MESSAGE_PLACE, None, _unless_addressed(ADMIN, host, hear))]

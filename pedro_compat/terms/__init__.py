@@ -1,0 +1,4 @@
+"""Pedro's terms: read from lines, written to lines, unified, and turned into tuples.
+
+Open terms.py first, then syntax.py.
+"""

@@ -1,0 +1,480 @@
+"""From a tree of the algebra to a network of nodes, one kind of node for each operator; equal parts of queries share nodes.
+
+Every part of a tree is built below a *context*: a stream of tokens whose columns come first in every token of the part. At the top
+the context is the root, one empty token, or for a template of queries their arguments (:mod:`rete.compile.parameters`). In the
+pattern of an EXISTS it is the demand: the outer values that the pattern mentions, so that substitution (SPARQL 1.1, section 18.6)
+is a matter of where a network begins. Names of the context are bound in each of its tokens.
+
+Four rules make networks small:
+
+* a basic pattern, or inline data, joined with anything that surely binds what both mention is a chain of joins below it (as in a
+  GSG script);
+* a test of one condition is made by the alpha memory, if it is portable; any other stands at the first place where its names are
+  bound, inside a chain of joins too;
+* a projection or group sees only those columns of its context that it shows, and those parameters that stand in it, so it is
+  evaluated once for equal ones, and joined back; so is the side of a join that can be evaluated by itself;
+* a node is shared by its kind, its parents and the places that it reads; names count only where a test or a pattern is compared by
+  them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+
+from ..algebra import (
+    Algebra,
+    Basic,
+    Closure,
+    Computation,
+    Distinct,
+    Exists,
+    Extend,
+    Filter,
+    Grouped,
+    Join,
+    LeftJoin,
+    Minus,
+    Numbered,
+    Path,
+    Project,
+    Slice,
+    Test,
+    Union,
+    Values,
+)
+from ..chain import Estimate, Spec, specs_of
+from ..conditions import MAX_CONDITIONS, Condition, Group, Parameter, Variable, is_parameter
+from ..errors import BadQuery
+from ..operators.aggregate import Groups
+from ..operators.closure import Reach
+from ..operators.distinct import Once
+from ..operators.exists import MAX_UNCERTAIN, Existence
+from ..operators.extend import Extension
+from ..operators.filter import Selection
+from ..operators.join import Node
+from ..operators.lateral import Lateral
+from ..operators.minus import Removal
+from ..operators.negation import Asked, Demand
+from ..operators.numbered import Numbering
+from ..operators.operator import places_of
+from ..operators.optional import Optional
+from ..operators.pair_join import PairJoin
+from ..operators.project import Projection
+from ..operators.slice import Sliced
+from ..operators.union import Both
+from ..operators.values import InlineRows
+from .built_part import Stream, Tests, at_memories, both, pairing_of, split, with_all
+from .parameters import Parameters
+from .paths import FRESH, Is, Same, nullable, without_steps
+from .scope import certain, depth, in_scope, mentioned, parameters, predicates, substitutable
+
+
+@dataclass(frozen=True, slots=True)
+class _Agrees:
+    """A test: what is computed is the value that the name has outside, or an error."""
+
+    value: Computation
+    name: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*self.value.names, self.name)
+
+    def __call__(self, values: tuple[object, ...]) -> bool:
+        computed = self.value(values[:-1])
+        return computed is None or bool(computed == values[-1])
+
+
+class Builder:
+    """Builds one tree, below ``parameters`` where it has some. ``made`` lists the nodes that it asked for, those that were there
+    already included."""
+
+    def __init__(
+        self,
+        root: Node,
+        extend: Callable[[Node, Iterable[Spec]], Node],
+        estimate: Estimate,
+        parameters: Parameters | None = None,
+    ) -> None:
+        self._root = Stream(root, (), frozenset())
+        self._top = self._root if parameters is None else Stream(parameters, parameters.names, frozenset(parameters.names))
+        self._tops = [self._root, self._top]
+        """Contexts that bind nothing but parameters: what is built there is built as at the root."""
+        self._extend = extend
+        self._estimate = estimate
+        self.made: list[Node] = []
+
+    def tree(self, tree: Algebra) -> Stream:
+        """The stream of a tree's solutions. Raises BadQuery; what ``made`` lists is then for the caller to take away."""
+        deep = depth(tree)
+        if deep > MAX_CONDITIONS:
+            raise BadQuery(
+                f"a query {deep} conditions and operators deep; expected at most {MAX_CONDITIONS}: split it into several"
+            )
+        return self._build(tree, self._top)
+
+    def _build(self, tree: Algebra, context: Stream, tests: Tests = ()) -> Stream:
+        match tree:
+            case Basic(conditions):
+                return self._basic(conditions, context, tests)
+            case Join(left, right):
+                return self._join(left, right, context, tests)
+            case LeftJoin():
+                return self._left_join(tree, context, tests)
+            case Union():
+                return self._union(tree, context, tests)
+            case Minus():
+                return self._minus(tree, context, tests)
+            case Filter(child, test):
+                return self._build(child, context, (*tests, test))
+            case Exists(child, pattern, negated):
+                return self._exists(self._build(child, context, tests), pattern, negated=negated)
+            case Extend():
+                return self._bind(tree, context, tests)
+            case Values():
+                return self._filtered(self._values(tree, context), tests)
+            case Project(child, names):
+                # A name that is not shown means something else inside than outside, where nothing binds it.
+                inside = tuple(test for test in tests if set(test.names) <= set(names))
+                outside = tuple(test for test in tests if not set(test.names) <= set(names))
+                narrow = self._narrow(context, {*names, *parameters(child)})
+                found = self._build(child, narrow, inside)
+                shown = (
+                    *narrow.layout,
+                    *(name for name in dict.fromkeys(names) if name in found.layout and name not in narrow.layout),
+                )
+                return self._filtered(self._back(context, narrow, self._columns(found, shown)), outside)
+            case Distinct(child):
+                return self._once(self._build(child, context, tests))
+            case Numbered():
+                return self._numbered(tree, context, tests)
+            case Grouped():
+                return self._filtered(self._grouped(tree, context), tests)
+            case Slice():
+                return self._filtered(self._slice(tree, context), tests)
+            case Path(_, path) if any(isinstance(predicate, Parameter) for predicate in predicates(path)):
+                raise BadQuery(f"a parameter inside the path {path}; expected it in a condition, or at an end of a path")
+            case Path(_, Closure()):
+                return self._filtered(self._closure(tree, context), tests)
+            case Path():
+                return self._build(without_steps(tree), context, tests)
+        raise AssertionError(f"{type(tree).__name__} passed as an operator")
+
+    def _share(self, owner: Node, key: Hashable, make: Callable[[], Node]) -> Node:
+        node = owner.shared.get(key)
+        if node is None:
+            node = owner.shared[key] = make()
+        self.made.append(node)
+        return node
+
+    # Conditions, and what is joined to a stream from below.
+
+    def _basic(self, conditions: tuple[Condition, ...], context: Stream, tests: Tests) -> Stream:
+        at_alpha, waiting = at_memories(conditions, tests)
+        specs, layout = specs_of(Group(conditions), context.layout, self._estimate, at_alpha)
+        node = context.node
+        known = len(context.layout)
+        stream = Stream(node, context.layout, context.certain)
+        for spec in (None, *specs):
+            if spec is not None:
+                known += len(getattr(spec, "new", ()))
+                node = self._extend(stream.node, (spec,))
+                self.made.append(node)
+                stream = Stream(node, layout[:known], stream.certain | frozenset(layout[len(stream.layout) : known]))
+            later = set(layout[known:])
+            ready = tuple(test for test in waiting if later.isdisjoint(test.names))
+            waiting = [test for test in waiting if not later.isdisjoint(test.names)]
+            stream = self._filtered(stream, ready)
+        return stream
+
+    def _filtered(self, stream: Stream, tests: Iterable[Test]) -> Stream:
+        for test in tests:
+            stream = Stream(self._test(stream, test), stream.layout, stream.certain)
+        return stream
+
+    def _test(self, stream: Stream, test: Test) -> Node:
+        places = places_of(test.names, stream.layout)
+        key = ("filter", test, places)
+        return self._share(stream.node, key, lambda: Selection(key, stream.node, test, places))
+
+    def _values(self, tree: Values, context: Stream) -> Stream:
+        for row in tree.rows:
+            if len(row) != len(tree.names):
+                raise BadQuery(f"a row of {len(row)} values for {len(tree.names)} names; expected as many")
+        shared = tuple((context.place(name), at) for at, name in enumerate(tree.names) if name in context.layout)
+        new = tuple(at for at, name in enumerate(tree.names) if name not in context.layout)
+        key = ("values", tree.rows, shared, new)
+        node = self._share(context.node, key, lambda: InlineRows(key, context.node, tree.rows, shared, new))
+        return Stream(node, context.layout + tuple(tree.names[at] for at in new), context.certain | certain(tree))
+
+    def _join(self, left: Algebra, right: Algebra, context: Stream, tests: Tests) -> Stream:
+        left = without_steps(left) if isinstance(left, Path) else left
+        right = without_steps(right) if isinstance(right, Path) else right
+        if isinstance(left, Basic) and isinstance(right, Basic):
+            return self._basic(left.conditions + right.conditions, context, tests)
+        for one, other in ((left, right), (right, left)):
+            if isinstance(other, Basic | Values) and set(in_scope(one)) & set(in_scope(other)) <= certain(one):
+                early, late = split(tests, certain(one), in_scope(Join(left, right)), context)
+                return self._build(other, self._build(one, context, early), late)
+        names = in_scope(Join(left, right))
+        for one, other in ((left, right), (right, left)):
+            unsure = set(in_scope(one)) & set(in_scope(other)) - certain(one)
+            if self._is_top(context) and unsure and unsure <= certain(other):
+                early, late = split(tests, certain(one), names, context)
+                found = self._lateral(self._build(one, context, early), other, optional=False)
+                if found is not None:
+                    return self._filtered(found, late)
+        at_left, rest = split(tests, certain(left), names, context)
+        at_right, late = split(rest, certain(right), names, context)
+        return self._filtered(self._paired(self._build(left, context, at_left), self._aside(right, context, at_right)), late)
+
+    # Two streams.
+
+    def _aside(self, tree: Algebra, context: Stream, tests: Tests = ()) -> Stream:
+        """A side that is paired with one below the whole context: at the top it needs just its own parameters."""
+        return self._build(tree, self._narrow(context, parameters(tree)) if self._is_top(context) else context, tests)
+
+    def _paired(self, left: Stream, right: Stream) -> Stream:
+        pairing = pairing_of(left, right)
+        key = ("join", pairing, right.node)
+        node = self._share(left.node, key, lambda: PairJoin(key, left.node, right.node, pairing))
+        return Stream(node, both(left, right), left.certain | right.certain)
+
+    def _left_join(self, tree: LeftJoin, context: Stream, tests: Tests) -> Stream:
+        early, late = split(tests, certain(tree.left), in_scope(tree), context)
+        left = self._build(tree.left, context, early)
+        if self._is_top(context):
+            by_demand = self._lateral(left, tree.right, tree.test, optional=True)
+            if by_demand is not None:
+                return self._filtered(by_demand, late)
+        right = self._aside(tree.right, context)
+        pairing = pairing_of(left, right)
+        layout = both(left, right)
+        test = tree.test
+        places = () if test is None else places_of(test.names, layout)
+        key = ("optional", pairing, test, places, right.node)
+        node = self._share(left.node, key, lambda: Optional(key, left.node, right.node, pairing, test, places))
+        return self._filtered(Stream(node, layout, left.certain), late)
+
+    def _lateral(self, left: Stream, right: Algebra, test: Test | None = None, *, optional: bool) -> Stream | None:
+        """The join by demand, where it is one."""
+        shared = frozenset(in_scope(right)) & frozenset(left.layout)
+        unsure = tuple(name for name in left.layout if name in shared and name not in left.certain)
+        if len(unsure) > MAX_UNCERTAIN or not shared <= certain(right) or not substitutable(right, shared):
+            return None
+        asked = shared & left.certain | parameters(right)
+        sure = tuple(name for name in left.layout if name in asked)
+        at_sure, at_unsure = tuple(map(left.place, sure)), tuple(map(left.place, unsure))
+        layout = (*left.layout, *(name for name in in_scope(right) if name not in left.layout))
+        places = () if test is None else places_of(test.names, layout)
+        key = ("lateral", right, test, places, optional, sure, unsure, at_sure, at_unsure, layout)
+
+        def below(demand: Node, bound: Sequence[bool]) -> tuple[Node, tuple[tuple[int, int], ...], tuple[int, ...]]:
+            given = sure + tuple(name for name, is_bound in zip(unsure, bound, strict=True) if is_bound)
+            found = self._columns(
+                *with_all(self._build(right, Stream(demand, given, frozenset(given))), given, in_scope(right)),
+            )
+            fill = tuple((left.place(name), found.place(name)) for name in unsure if name not in given)
+            return found.node, fill, tuple(found.place(name) for name in layout[len(left.layout) :])
+
+        node = self._share(
+            left.node, key, lambda: Lateral(key, left.node, at_sure, at_unsure, below, test, places, optional=optional)
+        )
+        return Stream(node, layout, left.certain if optional else left.certain | certain(right))
+
+    def _union(self, tree: Union, context: Stream, tests: Tests) -> Stream:
+        one, other = self._build(tree.left, context, tests), self._build(tree.right, context, tests)
+        has = {*one.layout, *other.layout}
+        layout = (*context.layout, *(name for name in in_scope(tree) if name in has and name not in context.layout))
+        surely = one.certain & other.certain
+        one, other = self._columns(one, layout), self._columns(other, layout)
+        key = ("union", other.node)
+        node = self._share(one.node, key, lambda: Both(key, one.node, other.node))
+        return Stream(node, layout, surely)
+
+    def _minus(self, tree: Minus, context: Stream, tests: Tests) -> Stream:
+        left = self._build(tree.left, context, tests)
+        shared = [name for name in in_scope(tree.left) if name in in_scope(tree.right)]
+        if not shared:
+            return left
+        names = frozenset(shared)
+        may_ask = self._is_top(context) and len(names - left.certain) <= MAX_UNCERTAIN and not names.isdisjoint(left.certain)
+        if may_ask and names <= certain(tree.right) and substitutable(tree.right, names):
+            return self._exists(left, Project(tree.right, tuple(shared)), negated=True)
+        right = self._aside(tree.right, context)
+        given = tuple(name for name in right.layout if name in context.layout)
+        right = self._columns(right, (*given, *(name for name in shared if name in right.layout and name not in given)))
+        pairing = pairing_of(left, right)
+        surely = any(name in left.certain and name in right.certain for name in shared)
+        key = ("minus", pairing, surely, right.node)
+        node = self._share(left.node, key, lambda: Removal(key, left.node, right.node, pairing, surely=surely))
+        return Stream(node, left.layout, left.certain)
+
+    # One stream.
+
+    def _columns(self, stream: Stream, names: Sequence[str]) -> Stream:
+        layout = tuple(names)
+        if layout == stream.layout:
+            return stream
+        places = places_of(layout, stream.layout)
+        key = ("project", places)
+        node = self._share(stream.node, key, lambda: Projection(key, stream.node, places))
+        return Stream(node, layout, stream.certain & frozenset(layout))
+
+    def _once(self, stream: Stream) -> Stream:
+        node = self._share(stream.node, "distinct", lambda: Once("distinct", stream.node))
+        return Stream(node, stream.layout, stream.certain)
+
+    def _narrow(self, context: Stream, names: Iterable[str]) -> Stream:
+        """The columns of the context that have these names, each combination once; the root where there is none."""
+        wanted = set(names)
+        kept = tuple(name for name in context.layout if name in wanted)
+        if not kept:
+            return self._root
+        narrow = context if kept == context.layout else self._once(self._columns(context, kept))
+        if all(map(is_parameter, kept)) and not self._is_top(narrow):
+            # With the constants in place it would be the root.
+            narrow = Stream(narrow.node, narrow.layout, narrow.certain)
+            self._tops.append(narrow)
+        return narrow
+
+    def _is_top(self, context: Stream) -> bool:
+        return any(context is top for top in self._tops)
+
+    def _back(self, context: Stream, narrow: Stream, found: Stream) -> Stream:
+        """What was built below part of a context, below all of it."""
+        return found if narrow is context else self._paired(context, found)
+
+    def _bind(self, tree: Extend, context: Stream, tests: Tests) -> Stream:
+        name, value = tree.name, tree.value
+        if name in in_scope(tree.child):
+            raise BadQuery(f"?{name} is bound already where a value is given to it; expected another name")
+        early = tuple(test for test in tests if name not in test.names)
+        late = tuple(test for test in tests if name in test.names)
+        child = self._build(tree.child, context, early)
+        if name in context.layout:
+            return self._filtered(child, (_Agrees(value, name), *late))
+        places = places_of(value.names, child.layout)
+        key = ("extend", value, places)
+        node = self._share(child.node, key, lambda: Extension(key, child.node, value, places))
+        return self._filtered(Stream(node, (*child.layout, name), child.certain), late)
+
+    def _numbered(self, tree: Numbered, context: Stream, tests: Tests) -> Stream:
+        name = tree.name
+        if name in in_scope(tree.child) or name in context.layout:
+            raise BadQuery(f"?{name} is bound already where it is to number copies; expected another name")
+        early = tuple(test for test in tests if name not in test.names)
+        late = tuple(test for test in tests if name in test.names)
+        child = self._build(tree.child, context, early)
+        node = self._share(child.node, "numbered", lambda: Numbering("numbered", child.node))
+        return self._filtered(Stream(node, (*child.layout, name), child.certain | {name}), late)
+
+    def _grouped(self, tree: Grouped, context: Stream) -> Stream:
+        keys = tuple(dict.fromkeys(tree.keys))
+        given = [name for name, _ in tree.aggregates]
+        twice = [name for place, name in enumerate(given) if name in keys or name in given[:place]]
+        if twice:
+            raise BadQuery(f"?{twice[0]} names two columns of a group; expected another name")
+        narrow = self._narrow(context, {*keys, *parameters(tree.child)})
+        child = self._build(tree.child, narrow)
+        layout = (*narrow.layout, *(name for name in keys if name not in narrow.layout))
+        places = places_of(layout, child.layout)
+        aggregates = tuple((aggregate, places_of(aggregate.names, child.layout)) for _, aggregate in tree.aggregates)
+        # Without keys there is a group of nothing too, for each of the parameters' values that are asked about.
+        always = None if keys or narrow is self._root else narrow.node
+        key = ("group", places, aggregates, always)
+        node = self._share(child.node, key, lambda: Groups(key, child.node, places, aggregates, always))
+        found = Stream(node, (*layout, *given), child.certain & frozenset(layout))
+        return self._back(context, narrow, found)
+
+    def _slice(self, tree: Slice, context: Stream) -> Stream:
+        if tree.offset < 0 or (tree.limit is not None and tree.limit < 0):
+            raise BadQuery(f"a slice from {tree.offset} of {tree.limit} solutions; expected no negative number")
+        child = self._build(tree.child, context)
+        if not tree.offset and tree.limit is None:
+            return child
+        order = tree.order
+        reads = () if order is None else places_of(order.names, child.layout)
+        ties = places_of(sorted(in_scope(tree.child)), child.layout)
+        width = len(context.layout)
+        key = ("slice", width, order, reads, ties, tree.offset, tree.limit)
+        node = self._share(child.node, key, lambda: Sliced(key, child.node, width, order, reads, ties, tree.offset, tree.limit))
+        return Stream(node, child.layout, child.certain)
+
+    def _exists(self, child: Stream, pattern: Algebra, *, negated: bool) -> Stream:
+        wanted = mentioned(pattern)
+        sure = tuple(name for name in child.layout if name in wanted and name in child.certain)
+        unsure = tuple(name for name in child.layout if name in wanted and name not in child.certain)
+        if len(unsure) > MAX_UNCERTAIN:
+            names = ", ".join(f"?{name}" for name in unsure)
+            raise BadQuery(f"EXISTS mentions {len(unsure)} names that may be unbound ({names}); expected at most {MAX_UNCERTAIN}")
+        at_sure, at_unsure = tuple(map(child.place, sure)), tuple(map(child.place, unsure))
+        key = ("exists", pattern, negated, sure, unsure, at_sure, at_unsure)
+
+        def below(demand: Demand[Asked], bound: Sequence[bool]) -> Node:
+            names = sure + tuple(name for name, is_bound in zip(unsure, bound, strict=True) if is_bound)
+            return self._build(pattern, Stream(demand, names, frozenset(names))).node
+
+        node = self._share(child.node, key, lambda: Existence(key, child.node, at_sure, at_unsure, below, negated=negated))
+        return Stream(node, child.layout, child.certain)
+
+    # Closures of paths.
+
+    def _closure(self, path: Path, context: Stream) -> Stream:
+        """The walk begins at an end that is given (a constant, or a name of the context); where none is, at every node with an
+        edge."""
+        closure = path.path
+        assert isinstance(closure, Closure), "the other paths are trees of operators by now"
+        start, end, columns = path.subject, path.object, (FRESH + "s", FRESH + "o")
+        if not _is_given(start, context) and _is_given(end, context):
+            start, end, columns = end, start, columns[::-1]
+        inner = without_steps(Path(Variable(FRESH + "s"), closure.path, Variable(FRESH + "o")))
+        edges = self._columns(self._build(inner, self._root), columns)
+        if not _is_given(start, context):
+            sources = self._once(self._columns(edges, columns[:1]))
+        elif isinstance(start, Variable):
+            sources = self._narrow(context, (start.name,))
+        else:
+            sources = self._values(Values(columns[:1], ((start,),)), self._root)
+        sources = Stream(sources.node, columns[:1], frozenset(columns[:1]))
+        if closure.transitive:
+            key = ("closure", edges.node)
+            node = self._share(sources.node, key, lambda: Reach(key, sources.node, edges.node))
+            pairs = Stream(node, columns, frozenset(columns))
+        else:
+            pairs = self._once(self._paired(sources, edges))
+        if closure.reflexive or nullable(closure.path):
+            pairs = self._with_itself(pairs, sources if _is_given(start, context) else self._nodes(columns[0]))
+        return self._back(context, self._root, self._with_ends(pairs, start, end))
+
+    def _nodes(self, name: str) -> Stream:
+        """Every subject and object of the graph: what a path of no steps relates to itself."""
+        node, one, other = Variable(name), Variable(FRESH + "x"), Variable(FRESH + "y")
+        sides = (Project(Basic((Condition(pattern),)), (name,)) for pattern in ((node, one, other), (one, other, node)))
+        return self._build(Distinct(Union(*sides)), self._root)
+
+    def _with_itself(self, pairs: Stream, nodes: Stream) -> Stream:
+        key = ("project", (0, 0))
+        twice = self._share(nodes.node, key, lambda: Projection(key, nodes.node, (0, 0)))
+        both_key = ("union", twice)
+        both = self._share(pairs.node, both_key, lambda: Both(both_key, pairs.node, twice))
+        return self._once(Stream(both, pairs.layout, pairs.certain))
+
+    def _with_ends(self, pairs: Stream, start: object, end: object) -> Stream:
+        one, other = pairs.layout
+        shown: dict[str, str] = {}
+        if isinstance(start, Variable):
+            shown[start.name] = one
+        if not isinstance(end, Variable):
+            pairs = self._filtered(pairs, (Is(other, end),))
+        elif end == start:
+            pairs = self._filtered(pairs, (Same((one, other)),))
+        else:
+            shown[end.name] = other
+        found = self._columns(pairs, tuple(shown.values()))
+        return Stream(found.node, tuple(shown), frozenset(shown))
+
+
+def _is_given(end: object, context: Stream) -> bool:
+    return not isinstance(end, Variable) or end.name in context.layout

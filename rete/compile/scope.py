@@ -1,0 +1,214 @@
+"""What can be said of the names of a tree before it is built: which it may bind, which it surely binds, which it would read from
+outside.
+
+The rules are those of SPARQL 1.1, section 18.2.1 ("in-scope"), and for what is read from outside those of substitution (18.6): a
+projection hides the names that it does not list, a group those that are no keys.
+
+A parameter stands for a constant: it is in no scope, and nothing hides it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..algebra import (
+    Algebra,
+    Basic,
+    Closure,
+    Distinct,
+    Either,
+    Exists,
+    Extend,
+    Filter,
+    Grouped,
+    Join,
+    LeftJoin,
+    Link,
+    Minus,
+    NegatedSet,
+    Numbered,
+    Path,
+    PathStep,
+    Project,
+    Slice,
+    Steps,
+    Union,
+    Values,
+)
+from ..conditions import Parameter, Variable, is_parameter
+from ..errors import BadQuery
+
+
+def in_scope(tree: Algebra) -> tuple[str, ...]:
+    """The names that a solution may bind, in order of appearance."""
+    match tree:
+        case Basic(conditions):
+            names_of = (name for condition in conditions for name, _ in condition.variables)
+            return tuple(dict.fromkeys(name for name in names_of if not is_parameter(name)))
+        case Join(left, right) | LeftJoin(left, right) | Union(left, right):
+            return tuple(dict.fromkeys((*in_scope(left), *in_scope(right))))
+        case Minus(child, _) | Filter(child) | Exists(child) | Distinct(child) | Slice(child):
+            return in_scope(child)
+        case Extend(child, name) | Numbered(child, name):
+            return (*in_scope(child), name)
+        case Values(names) | Project(_, names):
+            return tuple(dict.fromkeys(names))
+        case Grouped(_, keys, aggregates):
+            return (*dict.fromkeys(keys), *(name for name, _ in aggregates))
+        case Path(subject, _, object_):
+            return tuple(dict.fromkeys(end.name for end in (subject, object_) if _is_free(end)))
+
+
+def _is_free(end: object) -> bool:
+    return isinstance(end, Variable) and not isinstance(end, Parameter)
+
+
+def parameters(tree: Algebra) -> frozenset[str]:
+    """The names of the parameters that stand in it, however deep."""
+    match tree:
+        case Basic(conditions):
+            return frozenset(name for condition in conditions for name, _ in condition.variables if is_parameter(name))
+        case Path(subject, _, object_):
+            return frozenset(end.name for end in (subject, object_) if isinstance(end, Parameter))
+        case Values():
+            return frozenset()
+        case Join(left, right) | LeftJoin(left, right) | Union(left, right) | Minus(left, right):
+            return parameters(left) | parameters(right)
+        case Exists(child, pattern):
+            return parameters(child) | parameters(pattern)
+        case Filter(child) | Extend(child) | Distinct(child) | Project(child) | Slice(child) | Grouped(child) | Numbered(child):
+            return parameters(child)
+
+
+def predicates(path: PathStep) -> Iterator[object]:
+    """The predicates that stand in a path."""
+    match path:
+        case Link(predicate):
+            yield predicate
+        case NegatedSet(forward, backward):
+            yield from (*(forward or ()), *(backward or ()))
+        case Closure(inner):
+            yield from predicates(inner)
+        case Steps(first, second) | Either(first, second):
+            yield from predicates(first)
+            yield from predicates(second)
+
+
+def certain(tree: Algebra) -> frozenset[str]:
+    """The names that every solution binds."""
+    match tree:
+        case Basic() | Path():
+            return frozenset(in_scope(tree))
+        case Join(left, right):
+            return certain(left) | certain(right)
+        case Union(left, right):
+            return certain(left) & certain(right)
+        case LeftJoin(child) | Minus(child) | Filter(child) | Exists(child) | Distinct(child) | Slice(child) | Extend(child):
+            return certain(child)
+        case Numbered(child, name):
+            return certain(child) | {name}
+        case Values(names, rows):
+            return frozenset(name for place, name in enumerate(names) if all(row[place] is not None for row in rows))
+        case Project(child, names):
+            return certain(child) & frozenset(names)
+        case Grouped(child, keys, _):
+            return certain(child) & frozenset(keys)
+
+
+def mentioned(tree: Algebra) -> frozenset[str]:
+    """The names whose values outside make a difference to the tree when it is the pattern of an EXISTS."""
+    match tree:
+        case Basic() | Values() | Path():
+            return frozenset(in_scope(tree)) | parameters(tree)
+        case Join(left, right) | Union(left, right) | Minus(left, right):
+            return mentioned(left) | mentioned(right)
+        case LeftJoin(left, right, test):
+            return mentioned(left) | mentioned(right) | frozenset(() if test is None else test.names)
+        case Filter(child, test):
+            return mentioned(child) | frozenset(test.names)
+        case Exists(child, pattern):
+            return mentioned(child) | mentioned(pattern)
+        case Extend(child, name, value):
+            return mentioned(child) | {name} | frozenset(value.names)
+        case Distinct(child):
+            return mentioned(child)
+        case Numbered(child, name):
+            return mentioned(child) | {name}
+        case Slice(child, order):
+            return mentioned(child) | frozenset(() if order is None else order.names)
+        case Project(child, names):
+            return frozenset(names) | parameters(child)
+        case Grouped(child, keys, aggregates):
+            return frozenset(keys) | frozenset(name for name, _ in aggregates) | parameters(child)
+
+
+def depth(tree: Algebra) -> int:
+    """How many operators and joins one change may have to pass, at most: tokens are passed on by recursion."""
+    match tree:
+        case Basic(conditions):
+            return len(conditions)
+        case Values():
+            return 1
+        case Path(_, path):
+            return _path_depth(path)
+        case Join(left, right):
+            return depth(left) + depth(right) + 1
+        case LeftJoin(left, right) | Union(left, right) | Minus(left, right):
+            return max(depth(left), depth(right)) + 1
+        case Exists(child, pattern):
+            return depth(child) + depth(pattern) + 1
+        case Filter(child) | Extend(child) | Distinct(child) | Project(child) | Slice(child) | Grouped(child) | Numbered(child):
+            return depth(child) + 1
+    raise BadQuery(f"{type(tree).__name__} is no operator of the algebra; see rete.algebra")
+
+
+def _path_depth(path: object) -> int:
+    parts = [getattr(path, field) for field in ("first", "second", "path") if hasattr(path, field)]
+    return 1 + sum(_path_depth(part) for part in parts)
+
+
+def substitutable(tree: Algebra, names: frozenset[str]) -> bool:
+    """Whether the tree with values substituted for these names (which it surely binds) has just those of its solutions that have
+    the values.
+
+    That is what allows a join by demand. It is not so where a part reads a name that it does not surely bind itself: it would see a
+    value that, evaluated by itself, it does not see.
+    """
+    match tree:
+        case Basic() | Values():
+            return True
+        case Join(left, right) | Union(left, right):
+            return substitutable(left, names) and substitutable(right, names)
+        case LeftJoin(left, right, test):
+            read = names & frozenset((*in_scope(right), *(() if test is None else test.names)))
+            return read <= certain(left) and substitutable(left, names) and substitutable(right, names)
+        case Minus(left, right):
+            read = names & frozenset(in_scope(right))
+            return read <= certain(left) & certain(right) and substitutable(left, names) and substitutable(right, names)
+        case Filter(child, test):
+            return names & frozenset(test.names) <= certain(child) and substitutable(child, names)
+        case Exists(child, pattern):
+            return names & mentioned(pattern) <= certain(child) and substitutable(child, names)
+        case Extend(child, name, value):
+            return names & frozenset((name, *value.names)) <= certain(child) and substitutable(child, names)
+        case Project(child, shown):
+            return substitutable(child, names & frozenset(shown))
+        case Distinct(child):
+            return names & frozenset(in_scope(child)) <= certain(child) and substitutable(child, names)
+        case Path(_, path):
+            return not _relates_itself(path)
+        case Numbered(child, name):
+            return name not in names and names & frozenset(in_scope(child)) <= certain(child) and substitutable(child, names)
+        case Grouped() | Slice():
+            return False
+
+
+def _relates_itself(path: PathStep) -> bool:
+    """Whether some part of the path relates terms to themselves: then a given end need not be in the graph, and a free one must."""
+    match path:
+        case Closure(inner, reflexive):
+            return reflexive or _relates_itself(inner)
+        case Steps(first, second) | Either(first, second):
+            return _relates_itself(first) or _relates_itself(second)
+        case _:
+            return False

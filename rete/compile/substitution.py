@@ -1,0 +1,89 @@
+"""Constants put back in the places of parameters: from a template of queries to one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import overload
+
+from ..algebra import Algebra, Basic, Exists, Join, LeftJoin, Minus, Path, Union, Values
+from ..conditions import Condition, Group, OpenTemplate, Parameter
+from ..index import Token
+
+
+@overload
+def bound(body: Group, arguments: Token) -> Group: ...
+
+
+@overload
+def bound(body: Algebra, arguments: Token) -> Algebra: ...
+
+
+@overload
+def bound(body: Group | Algebra, arguments: Token) -> Group | Algebra: ...
+
+
+def bound(body: Group | Algebra, arguments: Token) -> Group | Algebra:
+    """The group or tree with argument 0 wherever :class:`rete.Parameter` 0 stands, and so on."""
+    return replaced(body, lambda item: arguments[item.number] if isinstance(item, Parameter) else item)
+
+
+@overload
+def replaced(body: Group, replacement: Callable[[object], object]) -> Group: ...
+
+
+@overload
+def replaced(body: Algebra, replacement: Callable[[object], object]) -> Algebra: ...
+
+
+@overload
+def replaced(body: Group | Algebra, replacement: Callable[[object], object]) -> Group | Algebra: ...
+
+
+def replaced(body: Group | Algebra, replacement: Callable[[object], object]) -> Group | Algebra:
+    """The group or tree with something else in the place of what stands in its conditions and at the ends of its paths."""
+    if isinstance(body, Group):
+        negated = tuple(replaced(group, replacement) for group in body.negated)
+        return Group(_conditions(body.conditions, replacement), negated)
+    match body:
+        case Basic(conditions):
+            return Basic(_conditions(conditions, replacement))
+        case Path(subject, path, object_):
+            return Path(replacement(subject), path, replacement(object_))
+        case Values():
+            return body
+        case Join(left, right) | LeftJoin(left, right) | Union(left, right) | Minus(left, right):
+            return replace(body, left=replaced(left, replacement), right=replaced(right, replacement))
+        case Exists(child, pattern):
+            return replace(body, child=replaced(child, replacement), pattern=replaced(pattern, replacement))
+        case _:
+            return replace(body, child=replaced(body.child, replacement))
+
+
+def _conditions(conditions: tuple[Condition, ...], replacement: Callable[[object], object]) -> tuple[Condition, ...]:
+    return tuple(Condition(tuple(map(replacement, condition.pattern)), condition.window) for condition in conditions)
+
+
+def conditions_of(body: Group | Algebra) -> Iterator[Condition]:
+    """The conditions of a group or tree, in an order that does not depend on its constants; those of paths are made later."""
+    if isinstance(body, Group):
+        yield from body.every_condition()
+        return
+    match body:
+        case Basic(conditions):
+            yield from conditions
+        case Path() | Values():
+            pass
+        case Join(left, right) | LeftJoin(left, right) | Union(left, right) | Minus(left, right):
+            yield from conditions_of(left)
+            yield from conditions_of(right)
+        case Exists(child, pattern):
+            yield from conditions_of(child)
+            yield from conditions_of(pattern)
+        case _:
+            yield from conditions_of(body.child)
+
+
+def can_share(body: Group | Algebra) -> bool:
+    """Whether queries of this template can have one network. A window is one of events with the query's own constants."""
+    return not any(condition.window and isinstance(condition.template, OpenTemplate) for condition in conditions_of(body))

@@ -1,0 +1,39 @@
+"""BIND: one more column, computed from the token; None where the computation fails. Computations are pure, so nothing is kept: a
+token that goes takes back the very value with which it came."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from ..algebra import Computation, steps_of
+from ..index import Token
+from .join import Node
+from .operator import Operator, Places, columns
+
+
+class Extension(Operator):
+    """Append the value computed from the values at ``places``."""
+
+    __slots__ = ("_columns", "_computation", "_parent")
+
+    remembers: ClassVar[bool] = False
+    keeps_columns: ClassVar[bool] = True
+
+    def __init__(self, key: object, parent: Node, computation: Computation, places: Places) -> None:
+        super().__init__(key, parent)
+        self._parent = parent
+        self._computation = computation
+        self._columns = columns(places)
+        self.connect((parent, self))
+
+    @property
+    def extra_steps(self) -> int:
+        return steps_of(self._computation)
+
+    def left(self, token: Token, weight: int) -> None:
+        self.emit((*token, self._computation(self._columns(token))), weight)
+
+    def replay(self) -> Iterator[tuple[Token, int]]:
+        for token, weight in self._parent.replay():
+            yield (*token, self._computation(self._columns(token))), weight

@@ -1,0 +1,40 @@
+"""FILTER: tokens for which a test holds. A test is a function of the token alone, so nothing is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from ..algebra import Test, steps_of
+from ..index import Token
+from .join import Node
+from .operator import Operator, Places, columns
+
+
+class Selection(Operator):
+    """Pass the tokens for which the test of the values at ``places`` holds."""
+
+    __slots__ = ("_columns", "_parent", "_test")
+
+    remembers: ClassVar[bool] = False
+    keeps_columns: ClassVar[bool] = True
+
+    def __init__(self, key: object, parent: Node, test: Test, places: Places) -> None:
+        super().__init__(key, parent)
+        self._parent = parent
+        self._test = test
+        self._columns = columns(places)
+        self.connect((parent, self))
+
+    @property
+    def extra_steps(self) -> int:
+        return steps_of(self._test)
+
+    def left(self, token: Token, weight: int) -> None:
+        if self._test(self._columns(token)):
+            self.emit(token, weight)
+
+    def replay(self) -> Iterator[tuple[Token, int]]:
+        for token, weight in self._parent.replay():
+            if self._test(self._columns(token)):
+                yield token, weight

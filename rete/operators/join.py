@@ -1,0 +1,241 @@
+"""Joins, and the root that every chain of joins starts from.
+
+A node receives tokens by :meth:`left` with a weight (+1 comes, -1 goes; more where wildcards make equal tokens) and passes longer
+tokens on to its children. Facts come from the right: the network updates every index that the fact hits, then walks the
+waiting buckets from the deepest level up. With L the tokens and R the facts of a join, that order gives dL x Rnew + Lold x dR,
+each pair once, for both signs, even where one fact meets two conditions of the same query.
+
+A node holds no output: its tokens can always be replayed from its parent, so memory is spent only on what joins look up.
+"""
+
+from __future__ import annotations
+
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+from ..bag import bag_of, items_of
+from ..chain import JoinSpec
+from ..index import Index, Token, enter, key_getter
+
+if TYPE_CHECKING:
+    from ..token_cap import Meter
+
+UNLIMITED = sys.maxsize
+MUTED = -1
+"""The limit of a node that passes nothing on: all that it serves have ended (:mod:`rete.token_cap`)."""
+
+
+class Stopped(Exception):  # no error: nobody but this package sees it
+    """All that a node serves has ended: what is under way for it is left as it is, up to a node that serves others too. What it had
+    told those below it stands nowhere but in nodes that are about to be taken away with it."""
+
+
+class Receiver(Protocol):
+    """Whatever stands below a node: a join, a negation, a production."""
+
+    def left(self, token: Token, weight: int) -> None:
+        """A token comes (positive weight) or goes (negative)."""
+
+
+class Node(ABC):
+    """What joins, negations and roots have in common: children, and a level for the order of activation."""
+
+    __slots__ = ("children", "emit", "ends", "held", "level", "limit", "meter", "shared")
+
+    remembers: ClassVar[bool] = True
+    """Whether it keeps what it is told."""
+    keeps_columns: ClassVar[bool] = False
+    """Whether each token that it emits begins with all columns of a token of its first input."""
+
+    def __init__(self, level: int, meter: Meter) -> None:
+        self.level = level
+        """Greater than the level of everything that feeds this node."""
+        self.meter = meter
+        self.held = 0
+        """How many tokens it keeps."""
+        self.limit = meter.entering
+        """How many it may keep before the meter is asked."""
+        self.children: list[Receiver] = []
+        self.shared: dict[Hashable, Node] = {}
+        """Children that further queries may join by an equal spec, or by an operator's key."""
+        self.ends: tuple[Any, ...] = ()  # Any: ends of queries (rete/production.py), which know this module
+        """Its children, where all of them are ends of queries: what it emits goes no further."""
+        if meter.new is not None:
+            meter.new.append(self)
+        self.emit: Any = self._emit_to_all  # Any: one child's bound method stands here, which saves a call per token
+
+    @property
+    def pair_steps(self) -> int:
+        """How many steps it is to look at one token or fact for another (:mod:`rete.effort`)."""
+        return 1
+
+    @property
+    def extra_steps(self) -> int:
+        """How many steps more a token is that is told to it, as something is computed of it."""
+        return 0
+
+    def add_child(self, child: Receiver) -> None:
+        """From now on ``child`` receives what this node emits."""
+        self.children.append(child)
+        self._choose_emit()
+
+    def remove_child(self, child: Receiver) -> None:
+        """``child`` receives nothing any more, if it did."""
+        with suppress(ValueError):
+            self.children.remove(child)
+        self._choose_emit()
+
+    def keep_children(self, kept: list[Receiver]) -> None:
+        """Only these receive what this node emits; whoever is emitting just now goes on with the list of before."""
+        self.children = kept
+        self._choose_emit()
+
+    def _choose_emit(self) -> None:
+        self.emit = self.children[0].left if len(self.children) == 1 else self._emit_to_all
+        self.ends = tuple(self.children) if all(getattr(child, "is_end", False) for child in self.children) else ()
+
+    def _emit_to_all(self, token: Token, weight: int) -> None:
+        for child in self.children:
+            try:
+                child.left(token, weight)
+            except Stopped:
+                if self.limit == MUTED:
+                    raise
+
+    def work(self, steps: int) -> None:
+        """It is about to look at so many tokens or facts for one other. Raises Stopped where that ends all that it serves."""
+        self.meter.effort.made(self, steps)
+
+    def hold(self, change: int) -> None:
+        """Count tokens that it keeps from now on, or no longer."""
+        self.held += change
+        if self.held > self.limit:
+            self.meter.full(self)
+
+    def mute(self) -> None:
+        """Pass nothing on any more: it is about to be taken away."""
+        self.limit = MUTED
+        self.emit = _nobody
+        self.ends = ()
+
+    def parents(self) -> list[Node]:
+        """The nodes that feed it."""
+        return []
+
+    def asks(self) -> list[Node]:
+        """The tops of networks that it asks about the values of its tokens, as NOT does."""
+        return []
+
+    @abstractmethod
+    def replay(self) -> Iterator[tuple[Token, int]]:
+        """Every token that the node has emitted and not taken back, with its weight."""
+
+
+def _nobody(token: Token, weight: int) -> None:
+    """Who hears of a muted node."""
+
+
+class Root(Node):
+    """The top of every query: one empty token, always there."""
+
+    __slots__ = ()
+
+    def __init__(self, meter: Meter) -> None:
+        super().__init__(0, meter)
+
+    def replay(self) -> Iterator[tuple[Token, int]]:
+        yield (), 1
+
+
+class Join(Node):
+    """Extend each token by the facts of an alpha memory that agree with it."""
+
+    __slots__ = ("_key_of", "_me", "_rows", "_waiting", "index", "parent", "spec")
+
+    keeps_columns: ClassVar[bool] = True
+
+    def __init__(self, parent: Node, spec: JoinSpec, index: Index) -> None:
+        super().__init__(parent.level + 1, parent.meter)
+        self.parent = parent
+        self.spec = spec
+        self.index = index
+        self._rows = index.rows
+        self._key_of = key_getter(spec.token_key)
+        self._waiting = index.join_level(self.level)
+        self._me = (self,)
+
+    def wait(self, token: Token, weight: int) -> None:
+        """Like :meth:`left`, while there is nobody who would hear."""
+        enter(self._waiting, self._key_of(token), self._me + token, weight)
+        self.hold(weight)
+
+    def left(self, token: Token, weight: int) -> None:
+        key = self._key_of(token)
+        waiting = self._waiting
+        if weight == 1 and key not in waiting:
+            waiting[key] = self._me + token
+        else:
+            enter(waiting, key, self._me + token, weight)
+        self.held = held = self.held + weight
+        if held > self.limit:
+            self.meter.full(self)
+        facts = self._rows.get(key)
+        if facts is None:
+            return
+        extension_of = self.index.extension_of
+        if isinstance(facts, tuple):
+            self.emit(token + extension_of(facts), weight)
+            return
+        emit = self.emit
+        if isinstance(facts, list):
+            for fact in facts:
+                emit(token + extension_of(fact), weight)
+        else:
+            self.work(len(facts))
+            for fact, count in facts.items():
+                emit(token + extension_of(fact), count * weight)
+
+    def replay(self) -> Iterator[tuple[Token, int]]:
+        index = self.index
+        look = self.meter.effort.looks
+        for token, weight in self.parent.replay():
+            facts = index.rows.get(self._key_of(token))
+            if isinstance(facts, dict):
+                look(self, len(facts))
+            for fact, count in items_of(facts):
+                yield token + index.extension_of(fact), count * weight
+
+    def mute(self) -> None:
+        super().mute()
+        self._rows = {}
+
+    def parents(self) -> list[Node]:
+        return [self.parent]
+
+    def forget(self) -> None:
+        """Take the node's tokens out of the shared buckets, before it goes."""
+        if not self.index.is_last(self.level) and not (self.limit != MUTED and self._taken_back()):
+            # What it has heard of is less than what the parent would replay, or what the parent replays is too much.
+            for key, bag in list(self._waiting.items()):
+                kept = {partner: count for partner, count in items_of(bag) if partner[0] is not self}
+                if not kept:
+                    del self._waiting[key]
+                elif len(kept) < (1 if isinstance(bag, tuple) else len(bag)):
+                    self._waiting[key] = bag_of(kept)
+        self.index.leave_level(self.level)
+        # A node refers to itself: what is large must not wait with it for the cyclic garbage collector.
+        self._rows = {}
+        self._waiting = {}
+
+    def _taken_back(self) -> bool:
+        """Whether its tokens could be found by what its parent replays, and were taken out."""
+        try:
+            with self.meter.effort.of_reading(self.held):
+                for token, weight in self.parent.replay():
+                    enter(self._waiting, self._key_of(token), self._me + token, -weight)
+        except Stopped:
+            return False
+        return True

@@ -1,0 +1,121 @@
+"""ORDER BY with LIMIT and OFFSET as a maintained slice: of all tokens in order, those at places ``offset`` to ``offset + limit``.
+
+All tokens are kept sorted, each as often as it counts, so that the one which moves into the slice when another leaves it is known.
+A change is found by bisection; then at most one token enters the slice and one leaves it. Ties are broken by the ``repr`` of the
+solution's values in the order of their names: whatever the history, the slice is the same.
+
+Below an EXISTS each demand (the leading columns) has a slice of its own.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..algebra import Order
+from ..bag import FEW
+from ..index import Token, tuple_getter
+from .join import Node
+from .operator import Operator, Places, add_weight, columns
+
+
+class _Sorted:
+    """The tokens of one slice in order, and beside them what they are sorted by."""
+
+    __slots__ = ("owed", "ranks", "tokens")
+
+    def __init__(self) -> None:
+        self.ranks: list[Any] = []  # Any: order keys are opaque
+        self.tokens: list[Token] = []
+        self.owed: dict[Token, int] = {}
+        """Tokens that were taken away before they came: negative counts on the way through a transaction."""
+
+
+class Sliced(Operator):
+    """A slice of the tokens. ``reads`` are what the order reads, ``ties`` the places of all names in their order."""
+
+    __slots__ = ("_end", "_offset", "_order", "_partition_of", "_read", "_slices", "_ties")
+
+    def __init__(
+        self,
+        key: object,
+        parent: Node,
+        width: int,
+        order: Order | None,
+        reads: Places,
+        ties: Places,
+        offset: int,
+        limit: int | None,
+    ) -> None:
+        super().__init__(key, parent)
+        self._partition_of: Callable[[Token], Token] = tuple_getter(tuple(range(width)))
+        self._order = order
+        self._read = columns(reads)
+        self._ties = columns(ties)
+        self._offset = offset
+        self._end = None if limit is None else offset + limit
+        self._slices: dict[Token, _Sorted] = {}
+        self.connect((parent, self))
+
+    def _rank(self, token: Token) -> Any:  # Any: as above
+        tie = tuple(map(repr, self._ties(token)))
+        return tie if self._order is None else (self._order(self._read(token)), tie)
+
+    @property
+    def extra_steps(self) -> int:
+        return 8  # for the text of a tie, and two places in order
+
+    def left(self, token: Token, weight: int) -> None:
+        partition = self._partition_of(token)
+        kept = self._slices.get(partition)
+        if kept is None:
+            kept = self._slices[partition] = _Sorted()
+        rank = self._rank(token)
+        if abs(weight) > FEW:
+            self.work(abs(weight))
+        for _ in range(abs(weight)):
+            if weight > 0:
+                if token in kept.owed:
+                    add_weight(kept.owed, token, -1)
+                else:
+                    self._insert(kept, rank, token)
+            else:
+                self._remove(kept, rank, token)
+        if not kept.tokens and not kept.owed:
+            del self._slices[partition]
+
+    def _insert(self, kept: _Sorted, rank: Any, token: Token) -> None:  # Any: as above
+        place = bisect_left(kept.ranks, rank)
+        kept.ranks.insert(place, rank)
+        kept.tokens.insert(place, token)
+        self.hold(1)
+        self._shift(kept.tokens, place, 1)
+
+    def _remove(self, kept: _Sorted, rank: Any, token: Token) -> None:  # Any: as above
+        place = bisect_left(kept.ranks, rank)
+        while place < len(kept.tokens) and kept.tokens[place] != token and kept.ranks[place] == rank:
+            place += 1
+        if place == len(kept.tokens) or kept.tokens[place] != token:
+            add_weight(kept.owed, token, 1)
+            return
+        self._shift(kept.tokens, place, -1)
+        del kept.ranks[place], kept.tokens[place]
+        self.held -= 1
+
+    def _shift(self, tokens: list[Token], place: int, sign: int) -> None:
+        """``tokens`` with the one at ``place`` counted: it moves all behind it by one."""
+        first = max(place, self._offset)
+        if (self._end is not None and first >= self._end) or first >= len(tokens):
+            return
+        enters = tokens[first]
+        leaves = tokens[self._end] if self._end is not None and self._end < len(tokens) else None
+        if enters != leaves:
+            self.emit(enters, sign)
+            if leaves is not None:
+                self.emit(leaves, -sign)
+
+    def replay(self) -> Iterator[tuple[Token, int]]:
+        for kept in self._slices.values():
+            for token in kept.tokens[self._offset : self._end]:
+                yield token, 1

@@ -1,0 +1,67 @@
+"""VALUES: inline rows, joined with the tokens above them (at the top: with the one empty token). Nothing is kept but the rows.
+
+Rows are found by those of their names that tokens bind, where every row has them all; else all rows are tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, ClassVar
+
+from ..index import Token
+from .join import Node
+from .operator import Operator
+
+_Rows = list[tuple[tuple[Any, ...], Token]]  # Any: constants are opaque
+
+
+class InlineRows(Operator):
+    """Append the ``new`` columns of each row whose ``shared`` columns agree with the token's; None agrees with anything."""
+
+    __slots__ = ("_by_key", "_parent", "_places", "_rows")
+
+    remembers: ClassVar[bool] = False
+    keeps_columns: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        key: object,
+        parent: Node,
+        rows: tuple[tuple[Any, ...], ...],
+        shared: tuple[tuple[int, int], ...],
+        new: tuple[int, ...],
+    ) -> None:
+        """``shared`` are pairs of a place in the token (surely bound) and one in the row; ``new`` places of the row."""
+        super().__init__(key, parent)
+        self._parent = parent
+        self._places = tuple(place for place, _ in shared)
+        self._rows: _Rows = [(tuple(row[place] for _, place in shared), tuple(row[place] for place in new)) for row in rows]
+        self._by_key: dict[tuple[Any, ...], _Rows] | None = None
+        if all(value is not None for row_key, _ in self._rows for value in row_key):
+            self._by_key = {}
+            for entry in self._rows:
+                self._by_key.setdefault(entry[0], []).append(entry)
+        self.connect((parent, self))
+
+    def _extensions(self, token: Token, look: Callable[[int], None]) -> Iterator[Token]:
+        mine = tuple(token[place] for place in self._places)
+        if self._by_key is not None:
+            found = self._by_key.get(mine, ())
+            look(len(found))
+            for _, extension in found:
+                yield extension
+            return
+        look(len(self._rows))
+        for key, extension in self._rows:
+            if all(value is None or value == wanted for value, wanted in zip(key, mine, strict=True)):
+                yield extension
+
+    def left(self, token: Token, weight: int) -> None:
+        for extension in self._extensions(token, self.work):
+            self.emit(token + extension, weight)
+
+    def replay(self) -> Iterator[tuple[Token, int]]:
+        for token, weight in self._parent.replay():
+            for extension in self._extensions(token, partial(self.meter.effort.looks, self)):
+                yield token + extension, weight

@@ -1,0 +1,267 @@
+"""How much a query may hold: a cap on its tokens, beyond which the query ends alone.
+
+Every node that keeps tokens counts them (``held``) and compares with its ``limit``, which is all that this costs while nothing is
+wrong. At the limit the meter adds up what each query below the node holds: the tokens of all its nodes, those shared with others
+included, and the rows of its answer. A query beyond its cap is *muted*: its production, and those of its nodes that serve nobody
+else, are heard by nobody and hear nothing any more, and whatever is under way in them is left there
+(:class:`rete.operators.join.Stopped`), however many loops deep. So a join that explodes stops in the middle of the fact that made
+it. The network takes the query away after that fact (:mod:`rete.network`). Otherwise the node gets a higher limit: a share of what
+the fullest query has left. The same is done with a query that looks at too much (:mod:`rete.effort`).
+
+A query that is being entered has no production yet: its first node that holds more than the cap is muted, and it is refused.
+
+In the network of a template (:mod:`rete.compile.parameters`) the tokens of one query are those that begin with its arguments. They
+are counted when the network as a whole holds more than one query may, and again when it has grown by a quarter: such a query may
+go beyond its cap meanwhile, and it ends after the transaction.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from heapq import heappop, heappush
+from itertools import count
+from typing import TYPE_CHECKING
+
+from .compile.parameters import Dispatch, Parameters
+from .effort import UNASKED, Effort, allowed
+from .errors import TooManySteps, TooManyTokens
+from .index import Token
+from .operators.join import MUTED, UNLIMITED, Node, Receiver, Stopped
+from .operators.negation import GroupEnd
+from .operators.operator import RightPort
+from .production import ChainEnd, Collector, Production
+
+if TYPE_CHECKING:
+    from .operators.aggregate import Groups
+
+
+class Meter:
+    """The caps of one network. ``over`` holds the queries that are to end."""
+
+    __slots__ = ("_numbers", "effort", "entering", "failed", "is_hollow", "new", "over", "owing")
+
+    def __init__(self, *, is_hollow: bool = False) -> None:
+        self.is_hollow = is_hollow
+        """Whether nodes hear nothing of what is there: it matters only which there are."""
+        self.new: list[Node] | None = None
+        """The nodes that were made for the query that is being entered."""
+        self.entering = UNLIMITED
+        """The cap of the query that is being entered: the limit of each node that is made for it."""
+        self.failed: TooManyTokens | None = None
+        """Why the query that is being entered cannot be."""
+        self.over: dict[Production, TooManyTokens] = {}
+        self.owing: list[tuple[int, int, Groups]] = []
+        """A heap by level: groups that have changed and are still to tell their rows. Emptied at the end of each transaction; one
+        entry for each that has changed in it."""
+        self._numbers = count()
+        self.effort = Effort(self)
+
+    def owe(self, groups: Groups) -> None:
+        """Groups have changed of which nobody was told."""
+        heappush(self.owing, (groups.level, next(self._numbers), groups))
+
+    def settle(self) -> None:
+        """Let all groups tell their rows: those of the least level first, as others may stand below them."""
+        while self.owing:
+            with suppress(Stopped):
+                heappop(self.owing)[2].tell()
+
+    @contextmanager
+    def entered(self, max_tokens: int) -> Iterator[None]:
+        """While a query with this cap is built."""
+        self.entering = max_tokens
+        self.new = []
+        try:
+            with self.effort.of_reading(max_tokens):
+                yield
+        finally:
+            self.entering = UNLIMITED
+            self.new = None
+            self.failed = None
+            if not any(groups.owed for _, _, groups in self.owing):
+                # Those that were made have told what there was.
+                self.owing.clear()
+
+    def admit(self, production: ChainEnd, max_tokens: int) -> TooManyTokens | None:
+        """Count what a query that was built holds; why it cannot stay, if it holds too much."""
+        if self.is_hollow:
+            return None
+        if self.failed is None:
+            self._reading(lambda: production.begin(max_tokens))
+        if self.failed is None:
+            self.judge(production, None)
+            self.failed = self.over.pop(production, None)
+        if self.failed is not None:
+            production.limit = MUTED
+            self.mute(production.node)
+        return self.failed
+
+    def mute(self, node: Node) -> None:
+        """Mute a node that serves nobody any more, and those above it of which that is true then; others drop whom they told."""
+        waiting = [node]
+        while waiting:
+            node = waiting.pop()
+            if node.limit == MUTED:
+                continue
+            kept = [child for child in node.children if _limit(behind(child)) != MUTED]
+            if kept:
+                node.keep_children(kept)
+            else:
+                node.mute()
+                waiting += node.parents()
+
+    def fill(self, receive: Callable[[Token, int], None], parent: Node) -> None:
+        """Tell a node that is made what is there above, until the query that it is made for fails."""
+
+        def tell() -> None:
+            for token, weight in parent.replay():
+                receive(token, weight)
+
+        if self.failed is None and not self.is_hollow:
+            self._reading(tell)
+
+    def _reading(self, read: Callable[[], None]) -> None:
+        """Do what may turn out to be too much for the query that is being entered."""
+        try:
+            read()
+        except Stopped:
+            self.failed = self.failed or self.effort.reading.problem
+            assert self.failed is not None, "a query stops for a reason"
+
+    def full(self, node: Node) -> None:
+        """A node holds more than its limit."""
+        if node.limit == MUTED:
+            raise Stopped
+        ends = list(ends_below(node))
+        if not ends:
+            self.failed = self.failed or TooManyTokens(node.held, node.limit, node)
+            node.mute()
+            raise Stopped
+        slacks = []
+        for end in ends:
+            slack = self.judge(end, node) if isinstance(end, ChainEnd) else self._judge_all(end.template)
+            if slack is not None:
+                slacks.append(slack)
+        if _limit(node) == MUTED:
+            raise Stopped
+        if slacks:
+            node.limit = node.held + min(slacks)
+
+    def tired(self, node: Node) -> int:
+        """A node has made many steps: how many more it may make before this is asked again. Raises Stopped where all that it serves
+        has ended."""
+        slacks = []
+        for end in ends_below(node):
+            if isinstance(end, ChainEnd) and end.limit != MUTED:
+                nodes = list(above(end.node))
+                steps, changed = self.effort.of(nodes)
+                may = allowed(end.max_tokens, changed + self.effort.changed(end))
+                if steps > may:
+                    self._end(end, TooManySteps(steps, may, node))
+                else:
+                    slacks.append((may - steps) // (len(nodes) + 1))
+        if _limit(node) == MUTED:
+            raise Stopped
+        return min(slacks, default=UNASKED)
+
+    def judge(self, end: ChainEnd, at: Node | None) -> int | None:
+        """What ``at`` may take more, as far as this query is concerned; None where the query has ended."""
+        if end.limit == MUTED:
+            return None
+        nodes = list(above(end.node))
+        total = end.count + sum(node.held for node in nodes)
+        if total > end.max_tokens:
+            self._end(end, TooManyTokens(total, end.max_tokens, at))
+            return None
+        # Shares add up to what is left. But a node is not asked again for less than a hundredth of the cap.
+        slack = max((end.max_tokens - total) // (len(nodes) + 1), end.max_tokens >> 7)
+        for node in nodes:
+            if node is not at:
+                node.limit = min(node.limit, node.held + slack)
+        end.limit = end.count + slack
+        return slack
+
+    def _end(self, end: ChainEnd, why: TooManyTokens) -> None:
+        self.over[end] = why
+        end.limit = MUTED
+        end.pending = None if end.pending is None else {}
+        self.mute(end.node)
+
+    def _judge_all(self, template: Parameters) -> int:
+        """Like :meth:`judge`, for the queries of a template."""
+        held = _by_arguments(template)
+        total = sum(held.values())
+        for arguments, collector in template.collectors.items():
+            tokens = held[arguments] + collector.count
+            for production in collector.audience():
+                if tokens > production.max_tokens:
+                    self.over[production] = TooManyTokens(tokens, production.max_tokens, None)
+        return max(total >> 2, 1)
+
+    def judge_rows(self, collector: Collector) -> None:
+        """A query of a template, or several of the same arguments, have more rows than before."""
+        count = collector.count
+        for production in collector.audience():
+            if count > production.max_tokens:
+                self.over[production] = TooManyTokens(count, production.max_tokens, None)
+        bearing = (production.max_tokens for production in collector.audience() if production.max_tokens >= count)
+        collector.limit = min(bearing, default=UNLIMITED)
+
+
+def above(node: Node) -> Iterator[Node]:
+    """A node and all that feed it, each once, the groups that negations ask included."""
+    seen = {node}
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for parent in node.parents():
+            if parent not in seen:
+                seen.add(parent)
+                waiting.append(parent)
+
+
+def _limit(of: Node | ChainEnd | Dispatch) -> int:
+    return UNLIMITED if isinstance(of, Dispatch) else of.limit
+
+
+def behind(receiver: Receiver) -> Node | ChainEnd | Dispatch:
+    """Whom a receiver belongs to: a node that hears by its first input hears by itself."""
+    if isinstance(receiver, RightPort | GroupEnd):
+        return receiver.node
+    assert isinstance(receiver, Node | ChainEnd | Dispatch), "there are no other receivers"
+    return receiver
+
+
+def ends_below(node: Node) -> Iterator[ChainEnd | Dispatch]:
+    """The ends of queries that a node serves, each once."""
+    seen: set[Node | ChainEnd | Dispatch] = {node}
+    waiting = [node]
+    while waiting:
+        for receiver in waiting.pop().children:
+            child = behind(receiver)
+            if child in seen:
+                continue
+            seen.add(child)
+            if isinstance(child, Node):
+                waiting.append(child)
+            else:
+                yield child
+
+
+def _by_arguments(template: Parameters) -> Counter[Token]:
+    """The tokens that begin with each of a template's arguments. Those that do not, below a projection or a group, are nobody's."""
+    width = len(template.names)
+    found: Counter[Token] = Counter()
+    waiting: list[Node] = [template]
+    while waiting:
+        node = waiting.pop()
+        below = [child for child in node.children if isinstance(child, Node) and child.keeps_columns]
+        counts = Counter(token[:width] for token, _ in node.replay()) if any(child.held for child in below) else Counter()
+        for child in below:
+            if child.held:
+                found.update(counts)
+        waiting += below
+    return found

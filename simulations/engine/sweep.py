@@ -1,0 +1,128 @@
+"""Many runs of one experiment, each with other parameters: as tasks on Spark, or one after the other in this thread.
+
+A case is played by itself and brings rows, records of numbers; the rows of all cases come back in the order of the cases. A case
+holds all that its rows depend on, seeds as well, so that where it is played and beside which others makes no difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, get_type_hints
+
+from ..errors import BadParameter
+from .spark import check_partitions
+from .spark_progress import Progress, watched
+
+if TYPE_CHECKING:
+    import pyarrow
+    from pyspark.sql import DataFrame, SparkSession
+
+CaseT = TypeVar("CaseT")
+RowT = TypeVar("RowT")
+
+MAX_CASES = 10_000
+"""Each is a task of Spark's, which takes some milliseconds of its own."""
+
+_DDL = {int: "long", float: "double", bool: "boolean", str: "string", tuple[int, ...]: "array<long>"}
+"""What a field of a row may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep(Generic[CaseT, RowT]):
+    """What is to be played; ``row`` is the dataclass of the rows. Cases that take long come first: the end waits for none then."""
+
+    row: type[RowT]
+    cases: Sequence[CaseT]
+    play: Callable[[CaseT], Iterable[RowT]]
+
+
+class Player(Protocol):
+    """Whoever plays all cases of a sweep."""
+
+    def __call__(self, sweep: Sweep[CaseT, RowT]) -> list[RowT]:
+        """The rows of all cases. Raises SimulationError."""
+
+
+def check_cases(number: int) -> None:
+    """Raises BadParameter for too many cases: by their number, which is known before they are made."""
+    if number > MAX_CASES:
+        raise BadParameter(f"{number} runs; expected {MAX_CASES} at most: ask for fewer values of some option")
+
+
+def checked(sweep: Sweep[CaseT, RowT]) -> Sweep[CaseT, RowT]:
+    """The sweep itself; raises BadParameter for one of too many cases."""
+    check_cases(len(sweep.cases))
+    return sweep
+
+
+def in_one_thread(progress: Progress | None = None) -> Player:
+    """Plays here and now, without Spark."""
+
+    def play(sweep: Sweep[CaseT, RowT]) -> list[RowT]:
+        rows: list[RowT] = []
+        for number, case in enumerate(checked(sweep).cases, 1):
+            rows += sweep.play(case)
+            if progress is not None:
+                progress(number, len(sweep.cases))
+        return rows
+
+    return play
+
+
+def on_spark(spark: SparkSession, *, partitions: int | None = None, progress: Progress | None = None) -> Player:
+    """Plays in a session, in so many partitions, or one for each case. Raises BadParameter for a number that cannot be."""
+    check_partitions(partitions)
+
+    def play(sweep: Sweep[CaseT, RowT]) -> list[RowT]:
+        asked = frame(spark, sweep, partitions)
+        with watched(spark, partitions or len(sweep.cases), progress):
+            table = asked.toArrow()
+        # Rows of a case follow each other, and no two cases share a number.
+        found = sorted(table.to_pylist(), key=lambda row: int(row["case"]))
+        return [_row(sweep.row, row) for row in found]
+
+    return play
+
+
+def frame(spark: SparkSession, sweep: Sweep[CaseT, RowT], partitions: int | None = None) -> DataFrame:
+    """The rows of a sweep as Spark makes them, with the number of their case in front."""
+    checked(sweep)
+    row, cases, play = sweep.row, sweep.cases, sweep.play
+    names = [field.name for field in fields(row)]  # type: ignore[arg-type]  # a row is a dataclass, which no bound of a type says
+    schema = ", ".join(["`case` long", *(f"`{name}` {_DDL[get_type_hints(row)[name]]}" for name in names)])
+
+    def played(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                rows = list(play(cases[number]))
+                yield _batch(number, names, rows, get_type_hints(row))
+
+    return spark.range(0, len(cases), 1, partitions or max(1, len(cases))).mapInArrow(played, schema)
+
+
+def _batch(number: int, names: Sequence[str], rows: Sequence[object], kinds: dict[str, Any]) -> pyarrow.RecordBatch:
+    import pyarrow
+
+    columns = [pyarrow.array([number] * len(rows), pyarrow.int64())]
+    columns += [pyarrow.array([getattr(row, name) for row in rows], _arrow(kinds[name])) for name in names]
+    return pyarrow.RecordBatch.from_arrays(columns, names=["case", *names])
+
+
+def _arrow(kind: Any) -> pyarrow.DataType:  # Any: types are values here
+    import pyarrow
+
+    plain = {int: pyarrow.int64(), float: pyarrow.float64(), bool: pyarrow.bool_(), str: pyarrow.string()}
+    return plain[kind] if kind in plain else pyarrow.list_(pyarrow.int64())
+
+
+def _row(row: type[RowT], found: dict[str, Any]) -> RowT:  # Any: numbers and texts, as the fields of the row are
+    return row(**{name: tuple(value) if isinstance(value, list) else value for name, value in found.items() if name != "case"})
+
+
+def table_of(rows: Sequence[object]) -> pyarrow.Table:
+    """Rows as a table, which has one at least."""
+    import pyarrow
+
+    kinds = get_type_hints(type(rows[0]))
+    return pyarrow.table({name: pyarrow.array([getattr(row, name) for row in rows], _arrow(kinds[name])) for name in kinds})

@@ -1,0 +1,239 @@
+"""What an experiment is asked for, checked, run and written: the part of ``gsg simulate`` that is not the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+from ..engine.ownership import prefixes_of
+from ..engine.provenance import Provenance, made_by
+from ..engine.results import made
+from ..engine.warnings_told import files_ignored, malformed
+from ..errors import BadParameter
+from ..workload.workload import COMMON_MIX, POSITIONS, Mix, Recorded, Synthetic, Workload, check_subscriptions, parse_mix
+from .balance import Counter, Outcome, in_one_thread, run, save
+from .plan import check, make_plan, peer_ids
+from .report import Growth, write_report
+from .seeds import OverSeeds, check_seeds, figures_of
+from .strategies import STANDARD, Strategy, parse
+
+Number = TypeVar("Number", int, float)
+
+MAX_SEED = (1 << 63) - 1
+TUPLES = 1_000_000
+ZIPF = "0.5,1,1"
+HOURS = 24.0
+"""What is usual of synthetic tuples; hours of those of a file too."""
+PEERS = 1_000
+SUBSCRIPTIONS = 10_000
+"""Where neither is said, and no trace has them."""
+GROWTH_TUPLES = 200_000
+GROWTH_SUBSCRIPTIONS = 20_000
+"""What the curve against the number of peers is drawn from, at most: it takes a run for each point."""
+
+
+@dataclass(frozen=True, slots=True)
+class BalanceRequest:
+    """A comparison of strategies as it was asked for; texts are as on the command line, empty ones mean the usual.
+
+    So does None; for ``peers`` and ``subscriptions`` it is those of the trace, where there is one. What the workload of the request
+    does not have, such as the Zipf exponents of a file, is refused where it is said.
+    """
+
+    peers: int | None
+    tuples: int | None
+    subscriptions: int | None
+    events: str | None = None
+    trace: str | None = None
+    mix: str = ""
+    distinct: str = ""
+    zipf: str = ""
+    hours: float | None = None
+    strategies: tuple[str, ...] = ()
+    seed: int = 1
+    seeds: int = 1
+    """How many, from ``seed`` on; what each peer carries is that of the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """What a comparison came to."""
+
+    outcomes: list[Outcome]
+    """Of the first seed."""
+    over_seeds: list[OverSeeds]
+    """Of all of them; none where there was but one."""
+    left_out: str
+    """What is to be said of lines that were not understood."""
+
+    def summary(self) -> list[dict[str, object]]:
+        """The numbers of each strategy by name."""
+        found = [outcome.summary() for outcome in self.outcomes]
+        for numbers, over in zip(found, self.over_seeds, strict=False):
+            numbers["over_seeds"] = over.summary()
+        return found
+
+
+def balance(
+    request: BalanceRequest,
+    counter: Callable[[], Counter],
+    out: Path,
+    title: Callable[[str], None] = lambda _: None,
+    provenance: Provenance = made_by,
+) -> Balance:
+    """Run all strategies and save everything in a folder.
+
+    Whatever is impossible is refused before ``counter`` starts anything. Raises SimulationError.
+    """
+    strategies = list(dict.fromkeys(parse(name) for name in request.strategies or STANDARD))
+    mix = parse_mix(request.mix) if request.mix else COMMON_MIX
+    check_seeds(request.seed, request.seeds, MAX_SEED)
+    if request.subscriptions is not None:
+        check_subscriptions(request.subscriptions)
+    if request.peers is not None:
+        peer_ids(request.peers, request.seed)
+    workload, ids, left_out = workload_of(request)
+    peers = peer_ids(request.peers or PEERS, request.seed) if ids is None else prefixes_of(ids)
+    for strategy in strategies:
+        check(strategy, len(peers))
+    names = [f"{peer:016x}" for peer in peers.tolist()] if ids is None else [peer.hex() for peer in ids]
+    asked = request.subscriptions or SUBSCRIPTIONS
+    subscriptions = workload.subscriptions(asked, mix, request.seed)
+    made(out)
+    count = counter()
+    outcomes = []
+    for strategy in strategies:
+        title(strategy.name)
+        outcomes.append(run(strategy, workload, subscriptions, peers, count))
+    figures = [[figures_of(outcome)] for outcome in outcomes]
+    for seed in range(request.seed + 1, request.seed + request.seeds):
+        others = replace(workload, seed=seed) if isinstance(workload, Synthetic) else workload
+        asking = others.subscriptions(asked, mix, seed)
+        drawn = peer_ids(len(peers), seed) if ids is None else peers
+        for strategy, kept in zip(strategies, figures, strict=True):
+            title(f"{strategy.name}, seed {seed}")
+            kept.append(figures_of(run(strategy, others, asking, drawn, count)))
+    over_seeds = [OverSeeds.of(strategy.name, kept) for strategy, kept in zip(strategies, figures, strict=True)]
+    ran = {"peers": len(peers), "subscriptions": len(subscriptions), "strategies": [strategy.name for strategy in strategies]}
+    configuration = {**_said(request), **described(workload, mix), **ran, "left_out": left_out, **provenance()}
+    if request.trace is not None:
+        # Its tuples have their times, and its subscriptions their patterns.
+        for name in ("hours", "mix") if request.subscriptions is None else ("hours",):
+            del configuration[name]
+    found = Balance(outcomes, over_seeds if request.seeds > 1 else [], left_out)
+    save(out, outcomes, configuration, names, found.summary())
+    title("fewer peers, for the report")
+    grown = [growth(strategy, len(peers), asked, request.seed, workload, mix) for strategy in strategies]
+    write_report(out / "report.html", outcomes, grown, configuration, found.over_seeds)
+    return found
+
+
+def _said(request: BalanceRequest) -> dict[str, object]:
+    """What was asked for, without what is as usual or not used."""
+    return {name: value for name, value in asdict(request).items() if value not in (None, "")}
+
+
+def growth(strategy: Strategy, peers: int, asked: int, seed: int, workload: Workload, mix: Mix) -> Growth:
+    """What the busiest peer gets with fewer peers, on a part of the workload that is counted here and now."""
+    if isinstance(workload, Synthetic):
+        workload = replace(workload, tuples=min(workload.tuples, GROWTH_TUPLES))
+    elif isinstance(workload, Recorded) and workload.tuples > GROWTH_TUPLES:
+        workload = workload.thinned(GROWTH_TUPLES)
+    subscriptions = workload.subscriptions(min(asked, GROWTH_SUBSCRIPTIONS), mix, seed)
+    sizes = sorted({10**power for power in range(1, 9) if strategy.replicas <= 10**power < peers} | {peers})
+    count = in_one_thread()
+    plans = [make_plan(strategy, workload, subscriptions, peer_ids(size, seed)) for size in sizes]
+    busiest = [int(count(plan, workload).tuples.max()) / workload.tuples for plan in plans]
+    return Growth(workload.tuples, tuple(sizes), tuple(busiest))
+
+
+def workload_of(request: BalanceRequest) -> tuple[Workload, list[bytes] | None, str]:
+    """The tuples, the ids of the peers where a trace has them, and what is to be said of what was left out.
+
+    Raises BadParameter and BadWorkload.
+    """
+    _refuse_unused(request)
+    if request.trace is not None:
+        return _traced(request, request.trace)
+    hours = HOURS if request.hours is None else request.hours
+    if request.events is None:
+        tuples = TUPLES if request.tuples is None else request.tuples
+        distinct = _three(request.distinct, "--distinct", int) if request.distinct else usual_distinct(tuples)
+        zipf = _three(request.zipf or ZIPF, "--zipf", float)
+        return Synthetic(tuples, distinct, zipf, request.seed, hours * 3600), None, ""
+    from ..workload.files import EXAMPLES, read
+
+    if not 0 < hours < float("inf"):
+        raise BadParameter(f"tuples within {hours:g} h; expected more than 0")
+    reading = read(request.events, seconds=hours * 3600)
+    return (
+        reading.recorded,
+        None,
+        "; ".join([*malformed(reading.malformed, "line", reading.examples), *files_ignored(reading.ignored, "tuples", EXAMPLES)]),
+    )
+
+
+def _refuse_unused(request: BalanceRequest) -> None:
+    """Raises BadParameter for what was said and would not be looked at."""
+    if request.trace is not None and request.events is not None:
+        raise BadParameter("--trace and --events are two workloads; expected one of them")
+    given = request.trace or request.events
+    if given is None:
+        return
+    if request.tuples is not None:
+        raise BadParameter(f"--tuples {request.tuples} is for synthetic tuples; those of {given} are as many as there are")
+    for option, text in (("--distinct", request.distinct), ("--zipf", request.zipf)):
+        if text:
+            raise BadParameter(f"{option} {text} is for synthetic tuples; those of {given} are as they are")
+    if request.trace is None:
+        return
+    if request.hours is not None:
+        raise BadParameter(f"--hours {request.hours:g} is for tuples without times; those of {given} have theirs")
+    if request.mix and request.subscriptions is None:
+        raise BadParameter(f"--mix {request.mix} is for subscriptions that are made; say how many, with --subscriptions")
+
+
+def _traced(request: BalanceRequest, folder: str) -> tuple[Workload, list[bytes] | None, str]:
+    from ..workload.traces import read_trace
+
+    trace = read_trace(folder)
+    workload = trace.workload
+    if request.subscriptions is not None:
+        workload = replace(workload, asked=None)
+    elif workload.asked is None:
+        raise BadParameter(f"nobody subscribed to triples in {folder}; say how many to make, with --subscriptions")
+    ids = [bytes.fromhex(peer) for peer in trace.ids] if request.peers is None else None
+    if request.seeds > 1 and ids is not None and request.subscriptions is None:
+        raise BadParameter(
+            f"--seeds {request.seeds} draw peers and subscriptions, and those of {folder} are there; say how many to make, with "
+            "--peers or --subscriptions"
+        )
+    return workload, ids, "; ".join(trace.remarks)
+
+
+def usual_distinct(tuples: int) -> tuple[int, int, int]:
+    """As many constants as so many tuples of one graph might have: a subject for four tuples, and few predicates."""
+    entities = max(1, min(1_000_000, tuples // 4))
+    return entities, max(1, min(1_000, tuples // 100)), entities
+
+
+def described(workload: Workload, mix: Mix) -> dict[str, object]:
+    """What a request came to."""
+    law = {"zipf": ",".join(f"{exponent:g}" for exponent in workload.exponents)} if isinstance(workload, Synthetic) else {}
+    return {
+        "tuples": workload.tuples,
+        **law,
+        "hours": workload.seconds / 3600,
+        "mix": str(mix),
+        "constants": {name: len(known.keys) for name, known in zip(POSITIONS, workload.constants, strict=True)},
+    }
+
+
+def _three(text: str, option: str, number: type[Number]) -> tuple[Number, Number, Number]:
+    try:
+        one, two, three = map(number, text.split(","))
+    except ValueError:
+        raise BadParameter(f"{option} {text!r}; expected three numbers between commas, for {', '.join(POSITIONS)}") from None
+    return one, two, three

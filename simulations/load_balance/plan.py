@@ -1,0 +1,240 @@
+"""What a strategy makes of a workload before the first tuple: where each subscription is posted, and the grid that each key is.
+
+A plan has everything that counting tuples needs, so it is what travels to those who count (tally.py). Decisions are those of
+:mod:`gsg.placement.rules`, over columns (kernels.py). What peers learn by asking, the facts and templates under a key, is read
+from the workload: a run shows where a strategy leads when everybody knows that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from gsg.placement.rules import NOWHERE, Anchor
+
+from ..engine import kernels
+from ..engine.kernels import Flags, Whole
+from ..engine.ownership import MAX_PEERS, Ownership
+from ..engine.randomness import Stream, Words
+from ..errors import BadParameter
+from ..workload.workload import ARITY, Subscriptions, Workload
+from .strategies import Spread, Strategy
+
+PAIRS = tuple(combinations(range(ARITY), 2))
+"""Positions that have keys together."""
+PAIR = ARITY
+"""The anchor of a subscription that is posted under two of its constants together."""
+LOST = -2
+"""The anchor of a subscription that finds no key to be posted under."""
+EXPANDED = 1 << 22
+"""Cells that are looked at together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The keys of one position, by code, and what is posted under them.
+
+    ``rows`` and ``columns`` are None where each key is one cell. A cell of column ``c`` is slot ``first_column[code] + c`` of
+    ``posted``; each row has the same.
+    """
+
+    keys: Words
+    refused: Flags | None
+    """Constants that are too popular to be keys."""
+    rows: Whole | None
+    columns: Whole | None
+    posted: Whole
+    """Distinct templates in each column of each key."""
+
+    def first(self, parts: Whole | None) -> Whole:
+        """The first slot of each code where slots are parts of codes in order."""
+        return np.arange(len(self.keys)) if parts is None else np.cumsum(parts) - parts
+
+    def column_of(self, codes: Whole, draws: Words) -> Whole:
+        """The column that each of these subscriptions is in."""
+        return np.zeros(len(codes), dtype=np.int64) if self.columns is None else kernels.share_of(draws, self.columns[codes])
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Where subscriptions are, and where tuples will go."""
+
+    strategy: Strategy
+    peers: Words
+    places: tuple[Place, ...]
+    pairs: tuple[Words, Whole]
+    """Keys of two constants under which something is posted, sorted, and how many distinct templates."""
+    everywhere: int
+    """Distinct templates without constants, which are posted at every peer and met at a tuple's first key."""
+    lost: int
+    """Subscriptions that are posted nowhere."""
+    epoch_s: float
+    subscriptions: Whole
+    """Copies of subscriptions that each peer holds."""
+    templates: Whole
+    """As ``subscriptions``, equal ones counted once."""
+    questions: int
+    """Peers that were asked about their load before a subscription was posted."""
+
+    def ownership(self) -> Ownership:
+        """The index of all ids, by which a key's owner is a peer."""
+        return Ownership(kernels.virtual_ids(self.peers, self.strategy.virtual), peers=len(self.peers))
+
+
+def peer_ids(count: int, seed: int) -> Words:
+    """The first 64 bits of so many random ids, none twice. Raises BadParameter for a number of peers that no run can have."""
+    if not 0 < count <= MAX_PEERS:
+        raise BadParameter(f"{count} peers; expected 1 to {MAX_PEERS}")
+    return Stream(seed, "peer").words(0, count)
+
+
+def check(strategy: Strategy, peers: int) -> None:
+    """Raises BadParameter for a strategy that so many peers cannot run."""
+    if strategy.replicas > peers:
+        raise BadParameter(f"{strategy.replicas} holders of a key among {peers} peers; expected no more than there are peers")
+    if strategy.virtual * peers > MAX_PEERS:
+        raise BadParameter(
+            f"{peers} peers under {strategy.virtual} ids each; expected {MAX_PEERS // strategy.virtual} peers at most, or fewer ids"
+        )
+
+
+def make_plan(strategy: Strategy, workload: Workload, subscriptions: Subscriptions, peers: Words) -> Plan:
+    """Post the subscriptions. Raises BadParameter for a strategy that so many peers cannot run."""
+    check(strategy, len(peers))
+    constants = workload.constants
+    given = subscriptions.given
+    codes = np.where(given, subscriptions.codes, 0)
+    facts = np.array([known.facts[column] for known, column in zip(constants, codes, strict=True)])
+    keys = np.array([known.keys[column] for known, column in zip(constants, codes, strict=True)]) * given
+    draws = kernels.drawn(list(keys))
+    anchors, pair = anchors_of(strategy, workload.tuples, given, facts, draws)
+    if subscriptions.rarest is not None and strategy.anchor is Anchor.RAREST and not strategy.popular and not strategy.composite:
+        anchors = subscriptions.rarest
+    firsts = subscriptions.firsts(draws, anchors)
+    mean = ARITY * workload.tuples / len(peers), len(firsts) / len(peers)
+    places = []
+    for position in range(ARITY):
+        mine = firsts[anchors[firsts] == position]
+        places.append(_place(strategy, workload, position, codes[position, mine], draws[mine], mean, len(peers)))
+    joint = np.zeros(len(subscriptions), dtype=np.uint64)
+    for number, (first, second) in enumerate(PAIRS):
+        joint[pair == number] = kernels.scattered(keys[first, pair == number], keys[second, pair == number])
+    posted = Posted(codes, draws, anchors, joint)
+    ownership = Ownership(kernels.virtual_ids(peers, strategy.virtual), peers=len(peers))
+    return Plan(
+        strategy=strategy,
+        peers=peers,
+        places=tuple(places),
+        pairs=np.unique(joint[firsts[anchors[firsts] == PAIR]], return_counts=True),
+        everywhere=int((anchors[firsts] == NOWHERE).sum()),
+        lost=int((anchors == LOST).sum()),
+        epoch_s=workload.seconds / strategy.amount,
+        subscriptions=posted.copies(places, ownership, len(peers), np.arange(len(subscriptions))),
+        templates=posted.copies(places, ownership, len(peers), firsts),
+        questions=int(given.sum()) if strategy.anchor is Anchor.RAREST else 0,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """Subscriptions under their keys; ``joint`` has the keys of those that are posted under two constants."""
+
+    codes: Whole
+    draws: Words
+    anchors: Whole
+    joint: Words
+
+    def copies(self, places: Sequence[Place], ownership: Ownership, peers: int, chosen: Whole) -> Whole:
+        """How many copies of the chosen ones each peer holds."""
+        anchors = self.anchors[chosen]
+        held = np.full(peers, (anchors == NOWHERE).sum(), dtype=np.int64)
+        held += np.bincount(ownership.owners(self.joint[chosen[anchors == PAIR]]), minlength=peers)
+        for position, place in enumerate(places):
+            mine = chosen[anchors == position]
+            codes = self.codes[position, mine]
+            columns = place.column_of(codes, self.draws[mine])
+            rows = np.ones(len(mine), dtype=np.int64) if place.rows is None else place.rows[codes]
+            for some, row in expanded(rows):
+                cells = kernels.cell_key(place.keys[codes[some]], row, columns[some])
+                held += np.bincount(ownership.owners(cells), minlength=peers)
+        return held
+
+
+def expanded(parts: Whole) -> Iterator[tuple[Whole, Whole]]:
+    """Each item as often as it has parts, and which part each time; in pieces, so that a million items of many parts fit."""
+    ends = np.cumsum(parts)
+    begin = 0
+    while begin < len(parts):
+        before = ends[begin] - parts[begin]
+        end = max(begin + 1, int(np.searchsorted(ends, before + EXPANDED, side="right")))
+        items = np.repeat(np.arange(begin, end), parts[begin:end])
+        yield items, np.arange(len(items)) + before - (ends[items] - parts[items])
+        begin = end
+
+
+def _place(
+    strategy: Strategy, workload: Workload, position: int, codes: Whole, draws: Words, mean: tuple[float, float], peers: int
+) -> Place:
+    """A position with the subscriptions that are posted there, given by the codes of their anchors."""
+    constants = workload.constants[position]
+    count = len(constants.keys)
+    templates = np.bincount(codes, minlength=count)
+    rows, columns = grids(strategy, constants.facts, templates, mean, peers)
+    refused = constants.facts > bearable_facts(strategy, workload.tuples) if strategy.popular else None
+    bare = Place(constants.keys, refused, rows, columns, templates)
+    if columns is None:
+        return bare
+    slots = bare.first(columns)[codes] + bare.column_of(codes, draws)
+    return replace(bare, posted=np.bincount(slots, minlength=int(columns.sum())))
+
+
+def anchors_of(strategy: Strategy, tuples: int, given: Flags, facts: Whole, draws: Words) -> tuple[Whole, Whole]:
+    """The position that each subscription is posted at, NOWHERE or LOST; and the number of its pair of PAIRS, or -1.
+
+    One that is posted under a pair has the anchor PAIR.
+    """
+    usable = kernels.unpopular(given, facts, bearable_facts(strategy, tuples)) if strategy.popular else given
+    if strategy.anchor is Anchor.PREDICATE:
+        anchors = kernels.predicate_anchor(usable)
+    elif strategy.anchor is Anchor.RANDOM:
+        anchors = kernels.random_anchor(usable, draws)
+    else:
+        anchors = kernels.choose_anchor(usable, facts)
+    anchors = np.where(given.any(axis=0) & ~usable.any(axis=0), LOST, anchors)
+    pair = np.full(given.shape[1], -1, dtype=np.int64)
+    if strategy.composite:
+        first, second = kernels.two_rarest(given, facts)
+        for number, positions in enumerate(PAIRS):
+            pair[(first == positions[0]) & (second == positions[1])] = number
+        anchors = np.where(pair >= 0, PAIR, anchors)
+    return anchors, pair
+
+
+def bearable_facts(strategy: Strategy, tuples: int) -> int:
+    """The facts that a constant may have and still be a key."""
+    return tuples // strategy.popular
+
+
+def bearable_loads(strategy: Strategy, mean: tuple[float, float]) -> tuple[int, int]:
+    """The facts and the templates of a cell, by the mean load of a peer."""
+    return max(1, int(strategy.amount * mean[0])), max(1, int(strategy.amount * mean[1]))
+
+
+def grids(
+    strategy: Strategy, facts: Whole, templates: Whole, mean: tuple[float, float], peers: int
+) -> tuple[Whole | None, Whole | None]:
+    """The rows and columns of each key, None where all have one; ``mean`` is the load of a peer in facts and in templates."""
+    if strategy.spread is Spread.NONE:
+        return None, None
+    if strategy.spread is Spread.HALVES:
+        return np.full(len(facts), 2, dtype=np.int64), None
+    if strategy.spread is Spread.EPOCHS:
+        return np.full(len(facts), strategy.amount, dtype=np.int64), None
+    bearable = bearable_loads(strategy, mean)
+    rows = kernels.parts_for(facts, bearable[0], peers)
+    if strategy.spread is Spread.HOT_SPLIT:
+        return rows, None
+    return rows, kernels.parts_for(templates, bearable[1], peers)

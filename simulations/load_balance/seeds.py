@@ -1,0 +1,83 @@
+"""The figures of a strategy over several seeds: each draws other peers and subscriptions, and other tuples where a law makes them.
+
+One seed is one overlay and one day: where its hottest keys fall is chance, and so is a good part of what its busiest peer carries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ..engine.intervals import Interval, flat, mean_of
+from ..engine.results import Shown
+from ..errors import BadParameter
+from .balance import Outcome
+
+MAX_SEEDS = 1_000
+
+FIGURES: dict[str, Callable[[Outcome], float]] = {
+    "copies_per_tuple": lambda outcome: int(outcome.loads.tuples.sum()) / outcome.published,
+    "copies_per_subscription": lambda outcome: int(outcome.subscriptions.sum()) / outcome.subscribed,
+    "max_over_mean": lambda outcome: outcome.spreads()["tuple_load"].max_over_mean,
+    "busiest_share_of_tuples": lambda outcome: outcome.busiest_tuples,
+    "peak_tuples": lambda outcome: float(outcome.loads.tuples.max()),
+    "peak_work": lambda outcome: float(outcome.loads.work.max()),
+}
+"""What is kept of each seed, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class OverSeeds:
+    """What one strategy came to with each seed."""
+
+    strategy: str
+    values: dict[str, tuple[float, ...]]
+
+    @classmethod
+    def of(cls, strategy: str, figures: Sequence[dict[str, float]]) -> OverSeeds:
+        """From the figures of each seed."""
+        return cls(strategy, {name: tuple(one[name] for one in figures) for name in FIGURES})
+
+    def mean(self, name: str) -> Interval:
+        """The mean of a figure."""
+        return mean_of(self.values[name])
+
+    def summary(self) -> dict[str, object]:
+        """Each figure by name: its mean with the interval, and what it was with each seed."""
+        means = flat({name: self.mean(name) for name in self.values})
+        return {**means, "values": {name: list(values) for name, values in self.values.items()}}
+
+
+def figures_of(outcome: Outcome) -> dict[str, float]:
+    """What is kept of one seed; all else of it is let go."""
+    return {name: figure(outcome) for name, figure in FIGURES.items()}
+
+
+def check_seeds(first: int, seeds: int, most: int) -> None:
+    """Raises BadParameter for a first seed and a number of seeds that no run can have."""
+    if not 0 <= first <= most:
+        raise BadParameter(f"seed {first}; expected 0 to {most}")
+    if not 0 < seeds <= MAX_SEEDS:
+        raise BadParameter(f"{seeds} seeds; expected 1 to {MAX_SEEDS}")
+    if first + seeds - 1 > most:
+        raise BadParameter(f"{seeds} seeds from {first} on; expected none above {most}")
+
+
+def shown(every: Sequence[OverSeeds]) -> Shown:
+    """A table of means with their intervals, and of the least and the most that a seed came to."""
+    return Shown.of(_COLUMNS, every)
+
+
+def _from_to(values: Sequence[float]) -> str:
+    return f"{min(values):,.1f} to {max(values):,.1f}"
+
+
+_COLUMNS: tuple[tuple[str, Callable[[OverSeeds], str]], ...] = (
+    ("strategy", lambda one: one.strategy.removeprefix("rarest+")),
+    ("seeds", lambda one: f"{len(one.values['max_over_mean'])}"),
+    ("max/mean", lambda one: str(one.mean("max_over_mean"))),
+    ("least to most", lambda one: _from_to(one.values["max_over_mean"])),
+    ("busiest gets", lambda one: one.mean("busiest_share_of_tuples").percent()),
+    ("peak load", lambda one: str(one.mean("peak_tuples"))),
+    ("peak work", lambda one: str(one.mean("peak_work"))),
+)

@@ -1,0 +1,158 @@
+"""Where tuples and subscriptions go: the strategies that are compared, by name, and which of them go together.
+
+A strategy is written as its parts joined by ``+``, such as ``rarest+hot-split-10+demand``:
+
+    predicate, random, rarest   the constant that a subscription is posted at; rarest where none is said
+    composite                   tuples also go to the keys of two constants together, and subscriptions with two to one of those
+    popular-1000                RDFPeers: constants of more than a thousandth of all tuples are no keys at all
+    halves                      a tuple goes to one of two keys for each constant, by its hash, and a subscription to both
+    epochs-24                   a key of its own for each of so many ranges of time, in all of which a subscription is posted
+    hot-split-10                keys of more than 10 times a peer's mean load are split by tuples; subscriptions are in each part
+    grid-10                     as hot-split, and split by subscriptions as well: tuples to a row, subscriptions to a column
+    demand                      tuples go only to keys under which some subscription is posted
+    virtual-8                   each peer takes part under so many ids
+    replicas-3                  tuples lie at so many holders of each key; subscriptions are posted, and meet them, at the closest
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from gsg.placement.rules import REPLICAS, Anchor
+
+from ..errors import BadParameter
+
+
+class Spread(StrEnum):
+    """How a key is spread over several."""
+
+    NONE = ""
+    HALVES = "halves"
+    EPOCHS = "epochs"
+    HOT_SPLIT = "hot-split"
+    GRID = "grid"
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """The parts of a strategy; ``amount`` is the number of epochs, or the load that is bearable in times of the mean."""
+
+    anchor: Anchor = Anchor.RAREST
+    composite: bool = False
+    spread: Spread = Spread.NONE
+    amount: int = 1
+    popular: int = 0
+    demand: bool = False
+    virtual: int = 1
+    replicas: int = 1
+
+    @property
+    def name(self) -> str:
+        """As it is written, with every number."""
+        spread = str(self.spread) if self.spread in (Spread.NONE, Spread.HALVES) else f"{self.spread}-{self.amount}"
+        parts = [
+            str(self.anchor),
+            "composite" if self.composite else "",
+            f"popular-{self.popular}" if self.popular else "",
+            spread,
+            "demand" if self.demand else "",
+            f"virtual-{self.virtual}" if self.virtual > 1 else "",
+            f"replicas-{self.replicas}" if self.replicas > 1 else "",
+        ]
+        return "+".join(part for part in parts if part)
+
+
+STANDARD = (
+    "predicate",
+    "random",
+    "rarest",
+    "popular-1000",
+    "demand",
+    "halves",
+    "composite",
+    "epochs-24",
+    "hot-split-10",
+    "grid-10+demand",
+    "virtual-8",
+    "hot-split-10+demand+virtual-8",
+)
+"""What a comparison of all has."""
+
+MAX_EPOCHS = 10_000
+MAX_VIRTUAL = 1_000
+MAX_REPLICAS = 64
+
+_NUMBERED = {"popular": 1000, "epochs": 24, "hot-split": 10, "grid": 10, "virtual": 8, "replicas": REPLICAS}
+"""Parts with a number, and the one that is meant where none is said."""
+_MOST = {
+    "popular": 1_000_000_000,
+    "epochs": MAX_EPOCHS,
+    "hot-split": 1_000_000,
+    "grid": 1_000_000,
+    "virtual": MAX_VIRTUAL,
+    "replicas": MAX_REPLICAS,
+}
+_KNOWN = [*map(str, Anchor), "composite", "halves", "demand", *_NUMBERED]
+
+
+def parse(text: str) -> Strategy:
+    """The strategy that a text names. Raises BadParameter for an unknown part, and for parts that do not go together."""
+    strategy = Strategy()
+    seen: dict[str, str] = {}
+    for part in text.split("+"):
+        name, number = _numbered(part.strip())
+        group = "anchor" if name in list(Anchor) else "spread" if name in list(Spread) else name
+        if group in seen:
+            raise BadParameter(f"strategy {text!r}: {seen[group]!r} and {part.strip()!r} cannot both hold; keep one of them")
+        seen[group] = part.strip()
+        strategy = _with(strategy, name, number)
+    for one, other, why in _CLASHES:
+        if one in seen and other in seen:
+            raise BadParameter(f"strategy {text!r}: {seen[one]!r} does not go with {seen[other]!r}: {why}")
+    if "popular" in seen and strategy.anchor is not Anchor.RAREST:
+        raise BadParameter(
+            f"strategy {text!r}: {seen['popular']!r} looks for a rare constant; expected no other anchor than 'rarest'"
+        )
+    return strategy
+
+
+_CLASHES = (
+    ("popular", "spread", "what it leaves as keys is not hot"),
+    ("popular", "composite", "no peer counts how often two constants come together"),
+    ("composite", "spread", "no peer counts how often two constants come together"),
+    ("virtual", "replicas", "two ids of one peer would count as two holders"),
+)
+
+
+def _numbered(part: str) -> tuple[str, int]:
+    name, dash, digits = part.rpartition("-")
+    if dash and name in _NUMBERED:
+        if not digits.isascii() or not digits.isdigit() or not 0 < int(digits) <= _MOST[name]:
+            raise BadParameter(f"strategy part {part!r}: expected a number from 1 to {_MOST[name]} after {name!r}")
+        return name, int(digits)
+    if part not in _KNOWN:
+        if part == "two-choices":
+            raise BadParameter(
+                f"strategy part {part!r}: no strategy here picks the less loaded of two keys; expected 'halves', which leaves it "
+                "to each tuple's hash"
+            )
+        close = difflib.get_close_matches(part, _KNOWN, 1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise BadParameter(f"unknown strategy {part!r}; expected {', '.join(_KNOWN)}, joined by '+'{hint}")
+    return part, _NUMBERED.get(part, 0)
+
+
+def _with(strategy: Strategy, name: str, number: int) -> Strategy:
+    if name in list(Anchor):
+        return replace(strategy, anchor=Anchor(name))
+    if name in list(Spread):
+        return replace(strategy, spread=Spread(name), amount=number or 1)
+    if name in ("composite", "demand"):
+        return replace(strategy, **{name: True})  # type: ignore[arg-type]  # both are flags
+    if name == "popular":
+        return replace(strategy, popular=number)
+    if name == "replicas":
+        return replace(strategy, replicas=number)
+    return replace(strategy, virtual=number)

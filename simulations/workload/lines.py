@@ -1,0 +1,134 @@
+"""What stands in a line of a file, or a row of Parquet: the fields of a tuple, and maybe when and whether it came or went.
+
+    .jsonl, .ndjson   an object with ``tuple`` (an array) or subject, predicate and object, and ``time`` and ``sign``; or the array
+    .parquet          columns of those names
+    .tsv              a triple a line, between tabs
+    .csv              columns of those names in its first line; a triple a line where that names none
+
+All that read such files read them by this, whether they want all of it (replay) or the tuple alone (load-balance).
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+import msgspec
+
+from gsg.languages.files.encoding import MARK_BYTES
+
+from .workload import ARITY, POSITIONS
+
+_NAMES = (POSITIONS, ("s", "p", "o"))
+"""Fields that hold a triple, where there is no ``tuple``."""
+TOO_DEEP = "brackets within brackets, too deep to be read"
+"""What is wrong with a line where Python's own limit of calls is met, by the text or by what is made of it."""
+_MOMENT = ("time", "sign")
+
+
+class Fields(NamedTuple):
+    """What stands in a line; None where it does not say."""
+
+    items: Sequence[object]
+    time: object = None
+    sign: object = None
+
+
+def of_tabs(line: bytes) -> Fields:
+    """A line of tab separated values. Raises ValueError where it holds no triple."""
+    if b"\0" in line:
+        raise ValueError("zero bytes, as UTF-16 has them; save it as UTF-8")
+    items = line.removeprefix(MARK_BYTES).decode().rstrip("\r\n").split("\t")
+    if len(items) != ARITY:
+        raise ValueError(f"{len(items)} fields between tabs; expected {ARITY}")
+    return Fields(items)
+
+
+def of_json(line: bytes, beside: Mapping[str, object] = MappingProxyType({})) -> Fields:
+    """A line of JSON, and the columns that its folder says. Raises ValueError where it holds no tuple."""
+    try:
+        found: object = msgspec.json.decode(line.removeprefix(MARK_BYTES))
+    except msgspec.DecodeError as error:
+        raise ValueError(str(error)) from None
+    except RecursionError:
+        raise ValueError(TOO_DEEP) from None
+    if isinstance(found, list):
+        return Fields(found)
+    if not isinstance(found, dict):
+        raise ValueError("neither an object nor an array")
+    return of_names({**beside, **found})
+
+
+_SPARKS_QUOTE = re.compile(rb'\\"[^",\r\n]')
+"""A quote after a backslash within a field, as Spark writes it: elsewhere (RFC 4180) one that is not doubled ends its field."""
+SNIFFED_BYTES = 1 << 20
+"""The beginning of a file that says which of both it is."""
+
+
+def rows_of_csv(
+    stream: io.BufferedReader[io.RawIOBase], beside: Mapping[str, object]
+) -> Iterator[tuple[int, Mapping[str, object] | list[str]]]:
+    """Each row by the number of its last line: by the names of the first one, or as it stands where that names no tuple.
+
+    ``beside`` are the columns that the folder says. The stream is closed at the end. Raises UnicodeDecodeError and csv.Error.
+    """
+    escape = "\\" if _SPARKS_QUOTE.search(stream.peek(SNIFFED_BYTES)) else None
+    with io.TextIOWrapper(stream, newline="", encoding="utf-8") as text:
+        reader = csv.reader(text, doublequote=True, escapechar=escape)
+        names: list[str] | None = None
+        for row in reader:
+            if names is None:
+                names = [name.strip() for name in row]
+                if _names_of([*names, *beside]) is not None:
+                    continue
+                names = []
+            if row:
+                # An empty field says nothing.
+                by_name = {name: field or None for name, field in zip(names, row, strict=False)}
+                yield reader.line_num, by_name if names else row
+
+
+def of_csv(row: Mapping[str, object] | list[str], beside: Mapping[str, object]) -> Fields:
+    """A row of CSV, and the columns that its folder says. Raises ValueError where it holds no tuple."""
+    if isinstance(row, list):
+        if len(row) != ARITY:
+            raise ValueError(f"{len(row)} fields between commas; expected {ARITY}, or a first line that names them")
+        return Fields(row)
+    fields = of_names({**beside, **row})
+    return fields._replace(time=_number_of(fields.time))
+
+
+def _number_of(text: object) -> object:
+    try:
+        return float(text) if isinstance(text, str) else text
+    except ValueError:
+        return text
+
+
+def _names_of(columns: Sequence[str]) -> Sequence[str] | None:
+    return next((names for names in (("tuple",), *_NAMES) if set(names) <= set(columns)), None)
+
+
+def of_names(found: Mapping[str, object]) -> Fields:
+    """An object of JSON, or a row of Parquet. Raises ValueError where it holds no tuple."""
+    items = found.get("tuple")
+    if items is None:
+        names = next((names for names in _NAMES if all(name in found for name in names)), None)
+        if names is None:
+            raise ValueError(f"neither a field tuple nor the fields {', '.join(POSITIONS)}")
+        items = [found[name] for name in names]
+    if not isinstance(items, list):
+        raise ValueError(f"a tuple that is no array but {items!r:.60}")
+    return Fields(items, *map(found.get, _MOMENT))
+
+
+def columns_of(columns: Sequence[str]) -> list[str]:
+    """Those columns of Parquet that :func:`of_names` looks at. Raises ValueError where they hold no tuple."""
+    names = _names_of(columns)
+    if names is None:
+        raise ValueError(f"its columns are {', '.join(columns)}; expected tuple, or {', '.join(POSITIONS)}")
+    return [*names, *(name for name in _MOMENT if name in columns)]

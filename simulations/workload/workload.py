@@ -1,0 +1,313 @@
+"""What is published and subscribed to: columns of constants, made by a law or read from a file (reading.py).
+
+A constant is a code, its number among the constants of its position; :class:`Constants` has the keys. Whatever made them, tuples
+come in chunks by their numbers, so that any part can be made by itself and a run is the same however it is cut into partitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Protocol, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..engine.kernels import Flags, Whole, scattered
+from ..engine.randomness import Stream, Words, fraction_of
+from ..errors import BadParameter
+from .zipf import Zipf
+
+if TYPE_CHECKING:
+    import pyarrow
+    from pyspark.sql import DataFrame, SparkSession
+
+ARITY = 3
+POSITIONS = ("subject", "predicate", "object")
+DAY_S = 86_400.0
+
+CHUNK = 1 << 20
+"""Tuples that are made and counted at once: three columns of them are 24 MB."""
+KEPT_LAWS = ARITY
+"""Laws that a process keeps, the last ones used: a worker of Spark's that counts strategy after strategy makes them once."""
+MAX_TUPLES = 1 << 40
+MAX_SUBSCRIPTIONS = 1 << 26
+"""Subscriptions are kept as columns in memory, 24 bytes each."""
+
+Times: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Constants:
+    """The constants of one position, by code: the first 64 bits of their keys, and how many tuples have each."""
+
+    keys: Words
+    facts: Whole
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Tuples: a column of codes for each position, and when each is published, in seconds from the beginning."""
+
+    codes: tuple[NDArray[np.integer], ...]
+    times: Callable[[], Times]
+
+    def __len__(self) -> int:
+        """How many tuples."""
+        return len(self.codes[0])
+
+    @property
+    def at_s(self) -> Times:
+        """When each is published; made when asked for, since few strategies want to know."""
+        return self.times()
+
+
+@dataclass(frozen=True, slots=True)
+class Subscriptions:
+    """Templates: codes of shape (positions, subscriptions), -1 where anything may stand.
+
+    Of a trace, ``kinds`` tells apart what asks for the same constants and differs in what else it asks, and ``rarest`` is the
+    anchor that was the rarest when each was posted. They are None where constants are all, and all is known before any is posted.
+    """
+
+    codes: Whole
+    kinds: Whole | None = None
+    rarest: Whole | None = None
+
+    def __len__(self) -> int:
+        """How many subscriptions."""
+        return int(self.codes.shape[1])
+
+    @property
+    def given(self) -> Flags:
+        """Where the constants are, shape as the codes'."""
+        return self.codes >= 0
+
+    def firsts(self, draws: Words, anchors: Whole) -> Whole:
+        """One of each that peers keep and match once: equal ones under one key, given their 64 bits and their anchors."""
+        if self.kinds is not None:
+            draws = scattered(scattered(draws, self.kinds.astype(np.uint64)), anchors.astype(np.uint64))
+        return np.unique(draws, return_index=True)[1]
+
+
+class Workload(Protocol):
+    """Tuples by number, and subscriptions that go with them."""
+
+    @property
+    def tuples(self) -> int:
+        """How many tuples there are."""
+        ...
+
+    @property
+    def seconds(self) -> float:
+        """For how long they are published."""
+        ...
+
+    @property
+    def constants(self) -> tuple[Constants, ...]:
+        """The constants of each position."""
+        ...
+
+    def chunk(self, begin: int, count: int) -> Chunk:
+        """Tuples ``begin`` to ``begin + count``."""
+        ...
+
+    def at(self, numbers: Whole) -> Chunk:
+        """The tuples of these numbers."""
+        ...
+
+    def subscriptions(self, count: int, mix: Mix, seed: int) -> Subscriptions:
+        """So many subscriptions to such tuples."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Mix:
+    """Which constants subscriptions give, and how often each pattern comes; shares add up to 1."""
+
+    shares: tuple[tuple[str, float], ...]
+
+    def __str__(self) -> str:
+        """As it is written."""
+        return ",".join(f"{pattern}={share * 100:g}" for pattern, share in self.shares)
+
+    def given(self, count: int, seed: int) -> Flags:
+        """Where so many subscriptions have constants, shape (positions, count)."""
+        limits = np.cumsum([share for _, share in self.shares])
+        limits[-1] = 1.0
+        which = np.searchsorted(limits, Stream(seed, "pattern").uniform(0, count), side="right")
+        patterns = np.array([[sign != "?" for sign in pattern] for pattern, _ in self.shares])
+        return np.ascontiguousarray(patterns[which].T)
+
+
+def parse_mix(text: str) -> Mix:
+    """The mix that a text says, such as ``?po=50,sp?=30,?p?=20``; the numbers are weights. Raises BadParameter."""
+    weights: dict[str, float] = {}
+    for part in text.split(","):
+        pattern, _, weight = part.strip().partition("=")
+        if len(pattern) != ARITY or any(sign not in (letter, "?") for sign, letter in zip(pattern, "spo", strict=True)):
+            raise BadParameter(f"pattern {pattern!r} of the mix {text!r}: expected three signs such as ?po, s?? or spo")
+        if pattern in weights:
+            raise BadParameter(f"pattern {pattern!r} is twice in the mix {text!r}; expected each once")
+        try:
+            weights[pattern] = float(weight)
+        except ValueError:
+            weights[pattern] = -1.0
+        if not 0 < weights[pattern] < 1e9:
+            raise BadParameter(f"weight {weight!r} of {pattern!r} in the mix {text!r}: expected a number above 0, as in ?po=50")
+    total = sum(weights.values())
+    return Mix(tuple((pattern, weight / total) for pattern, weight in weights.items()))
+
+
+COMMON_MIX = parse_mix("?po=40,sp?=25,?p?=15,s??=10,??o=5,s?o=5")
+"""Look-ups by attribute and value, of an entity's attribute, of all of an attribute, and of whatever is known of an entity."""
+
+
+@lru_cache(maxsize=KEPT_LAWS)
+def _law(ranks: int, exponent: float) -> Zipf:
+    return Zipf(ranks, exponent)
+
+
+@dataclass(frozen=True)
+class Synthetic:
+    """Tuples whose constants follow Zipf's law in each position, published as a Poisson process.
+
+    The constants of subscriptions follow the same laws: people ask for what is common. Facts under a constant are those expected.
+    Raises BadParameter for numbers that no workload can have.
+    """
+
+    tuples: int
+    distinct: tuple[int, int, int] = (1_000_000, 1_000, 1_000_000)
+    exponents: tuple[float, float, float] = (0.5, 1.0, 1.0)
+    seed: int = 1
+    seconds: float = DAY_S
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be, before anything is made."""
+        if not 0 < self.tuples <= MAX_TUPLES:
+            raise BadParameter(f"{self.tuples} tuples; expected 1 to {MAX_TUPLES}")
+        if not 0 < self.seconds < float("inf"):
+            raise BadParameter(f"tuples within {self.seconds:g} s; expected more than 0")
+
+    def __reduce__(self) -> tuple[type[Synthetic], tuple[object, ...]]:
+        """Whoever gets a copy makes the tables again, which is quicker than to carry them."""
+        return Synthetic, (self.tuples, self.distinct, self.exponents, self.seed, self.seconds)
+
+    @cached_property
+    def laws(self) -> tuple[Zipf, ...]:
+        """The law of each position."""
+        return tuple(_law(ranks, exponent) for ranks, exponent in zip(self.distinct, self.exponents, strict=True))
+
+    @cached_property
+    def constants(self) -> tuple[Constants, ...]:
+        """Each rank's key is a hash of its position and rank."""
+        return tuple(
+            Constants(
+                scattered(np.arange(law.ranks, dtype=np.uint64), position), np.rint(law.chance * self.tuples).astype(np.int64)
+            )
+            for position, law in enumerate(self.laws)
+        )
+
+    def chunk(self, begin: int, count: int) -> Chunk:
+        """Tuples ``begin`` to ``begin + count``, in no order of time: a Poisson process of known count is so many uniform times."""
+        count = max(0, min(count, self.tuples - begin))
+        codes = tuple(law.draw(Stream(self.seed, name), begin, count) for name, law in zip(POSITIONS, self.laws, strict=True))
+        return Chunk(codes, lambda: Stream(self.seed, "time").uniform(begin, count) * self.seconds)
+
+    def at(self, numbers: Whole) -> Chunk:
+        """The tuples of these numbers."""
+        counters = numbers.astype(np.uint64)
+        codes = tuple(law.at(Stream(self.seed, name), counters) for name, law in zip(POSITIONS, self.laws, strict=True))
+        return Chunk(codes, lambda: fraction_of(Stream(self.seed, "time").at(counters)) * self.seconds)
+
+    def subscriptions(self, count: int, mix: Mix, seed: int) -> Subscriptions:
+        """Constants by the laws, where the mix says."""
+        check_subscriptions(count)
+        drawn = [law.draw(Stream(seed, "interest", name), 0, count) for name, law in zip(POSITIONS, self.laws, strict=True)]
+        return Subscriptions(np.where(mix.given(count, seed), np.array(drawn).reshape(ARITY, count), -1))
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Tuples that were read from somewhere, published evenly in their order."""
+
+    codes: tuple[NDArray[np.int32], ...]
+    constants: tuple[Constants, ...]
+    seconds: float = DAY_S
+
+    @property
+    def tuples(self) -> int:
+        """How many tuples there are."""
+        return len(self.codes[0])
+
+    def chunk(self, begin: int, count: int) -> Chunk:
+        """Tuples ``begin`` to ``begin + count``."""
+        end = min(self.tuples, begin + count)
+        return Chunk(tuple(column[begin:end] for column in self.codes), lambda: self.published_s(np.arange(begin, end)))
+
+    def at(self, numbers: Whole) -> Chunk:
+        """The tuples of these numbers."""
+        return Chunk(tuple(column[numbers] for column in self.codes), lambda: self.published_s(numbers))
+
+    def thinned(self, tuples: int) -> Self:
+        """So many of its tuples, evenly from all of it: what comes first in a file is often of one kind. Codes stay."""
+        return self.only(np.arange(tuples) * self.tuples // tuples)
+
+    def only(self, numbers: Whole) -> Self:
+        """The tuples of these numbers, under the same codes."""
+        codes = tuple(column[numbers] for column in self.codes)
+        facts = (np.bincount(column, minlength=len(of.keys)) for column, of in zip(codes, self.constants, strict=True))
+        constants = tuple(Constants(of.keys, count) for of, count in zip(self.constants, facts, strict=True))
+        return replace(self, codes=codes, constants=constants)
+
+    def published_s(self, numbers: Whole) -> Times:
+        """When the tuples of these numbers are published."""
+        return numbers * np.float64(self.seconds / self.tuples)
+
+    def subscriptions(self, count: int, mix: Mix, seed: int) -> Subscriptions:
+        """Constants of tuples chosen at random, where the mix says, so that each is answered by one at the least."""
+        check_subscriptions(count)
+        chosen = Stream(seed, "interest").below(self.tuples, 0, count)
+        codes = np.array([column[chosen] for column in self.codes], dtype=np.int64)
+        return Subscriptions(np.where(mix.given(count, seed), codes, -1))
+
+
+def check_subscriptions(count: int) -> None:
+    """Refuse a number of subscriptions that no run can have."""
+    if not 0 < count <= MAX_SUBSCRIPTIONS:
+        raise BadParameter(f"{count} subscriptions; expected 1 to {MAX_SUBSCRIPTIONS}")
+
+
+def chunks_of(tuples: int, *, parts: int = 1) -> Iterator[tuple[int, int]]:
+    """Where each chunk begins, and how many tuples it has: CHUNK at most, and as many chunks as ``parts`` at least.
+
+    A multiple of ``parts``, all of a size, so that each part has the same work. Fewer tuples than parts are a chunk each.
+    """
+    number = parts * -(-tuples // (parts * CHUNK))
+    for place in range(min(number, tuples)):
+        begin, end = (tuples * edge // min(number, tuples) for edge in (place, place + 1))
+        yield begin, end - begin
+
+
+def frame(
+    spark: SparkSession, workload: Workload, *, partitions: int | None = None, columns: Sequence[str] = POSITIONS
+) -> DataFrame:
+    """The tuples as a DataFrame of codes and times, made where they are needed; the same ones for any number of partitions."""
+    shared = spark.sparkContext.broadcast(workload)
+
+    def made(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+        import pyarrow
+
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                chunk = shared.value.chunk(number * FRAME_CHUNK, FRAME_CHUNK)
+                held = [pyarrow.array(column.astype(np.int64)) for column in chunk.codes]
+                yield pyarrow.RecordBatch.from_arrays([*held, pyarrow.array(chunk.at_s)], names=[*columns, "at_s"])
+
+    schema = ", ".join([*(f"{name} long" for name in columns), "at_s double"])
+    return spark.range(0, -(-workload.tuples // FRAME_CHUNK), 1, partitions).mapInArrow(made, schema)
+
+
+FRAME_CHUNK = 1 << 16
+"""Tuples of a DataFrame that travel from Python to Spark together."""

@@ -1,0 +1,65 @@
+"""The routing table: what it says of its contacts is what its buckets hold, whatever came and went."""
+
+from __future__ import annotations
+
+import asyncio
+from random import Random
+from typing import Any, cast
+
+import pytest
+from kademlia.node import Node
+
+from dht import Contact, distance, random_id
+from dht.datagrams.datagrams import Queries, Table
+
+
+class Silent:
+    """A protocol that asks nobody."""
+
+    def call_ping(self, node: Node) -> asyncio.Future[None]:
+        """The oldest contact of a full bucket stays."""
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        done.set_result(None)
+        return done
+
+
+def held(table: Table) -> dict[bytes, Contact]:
+    """What the buckets hold."""
+    nodes: list[Any] = [
+        node for bucket in table.buckets for part in (bucket.nodes, bucket.replacement_nodes) for node in part.values()
+    ]
+    return {node.id: Contact(node.id, node.ip, node.port) for node in nodes}
+
+
+@pytest.mark.parametrize(("k", "hosts"), [(20, "10.0.0.{}"), (2, "10.0.0.{}"), (2, "8.8.{}.8")], ids=["roomy", "narrow", "public"])
+async def test_contacts_are_those_in_the_buckets(k: int, hosts: str) -> None:
+    rng = Random(k)
+    own = random_id(rng)
+    table = Table(cast(Queries, Silent()), k, Node(own), 2)
+    ids = [random_id(rng) for _ in range(300)]
+    target = random_id(rng)
+
+    for _ in range(2_000):
+        peer = rng.choice(ids)
+        if rng.random() < 0.3:
+            table.remove(peer)
+        else:
+            table.add(Contact(peer, hosts.format(rng.randrange(256)), rng.choice([1, 2])))
+
+        assert table.all() == held(table)
+    assert [each.id for each in table.nearest(target, 8)] == sorted(held(table), key=lambda each: distance(each, target))[:8]
+
+
+async def test_a_contact_that_waits_for_a_place_and_answers_again_changes_nothing() -> None:
+    rng = Random(1)
+    table = Table(cast(Queries, Silent()), 2, Node(bytes(20)), 2)
+    contacts = [Contact(b"\xff" + random_id(rng)[1:], "10.0.0.1", 7400 + number) for number in range(8)]
+    for contact in contacts:
+        table.add(contact)
+    before = table.all()
+
+    for contact in contacts:
+        table.add(contact)
+
+    assert table.all() is before
+    assert set(before) == {each.id for each in contacts}

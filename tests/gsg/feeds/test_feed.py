@@ -1,0 +1,179 @@
+"""The subscriber's side of a feed."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gsg.feeds import feed as feeds
+from gsg.feeds.feed import AlphaFeed, Differences, FeedState, RecentEvents, SequenceHole
+from gsg.tuples.terms import Tuple
+from gsg.wire.messages import Deltas, Snapshot
+
+A, B, C = ("a",), ("b",), ("c",)
+
+
+def snapshot(*facts: Tuple, first: bool = True, last: bool = True, sequence: int = 0) -> Snapshot:
+    return Snapshot(1, list(facts), first, last, sequence)
+
+
+def deltas(sequence: int, *changes: tuple[Tuple, int]) -> Deltas:
+    return Deltas(1, sequence, [fact for fact, _ in changes], [sign for _, sign in changes])
+
+
+def live(*facts: Tuple) -> AlphaFeed:
+    feed = AlphaFeed(1)
+    feed.snapshot(snapshot(*facts))
+    return feed
+
+
+def told(feed: AlphaFeed, message: Deltas) -> Differences:
+    return feed.apply(message) if feed.takes(message) else []
+
+
+def test_a_feed_waits_until_its_snapshot_is_whole() -> None:
+    feed = AlphaFeed(1)
+    assert feed.state is FeedState.WAITING
+
+    assert feed.snapshot(snapshot(A, last=False)) is None
+    assert (feed.state, list(feed.facts)) == (FeedState.LOADING, [])
+    assert feed.snapshot(snapshot(B, first=False, last=False)) is None
+    assert feed.snapshot(snapshot(C, first=False)) == [(A, 1), (B, 1), (C, 1)]
+    assert (feed.state, list(feed.facts)) == (FeedState.LIVE, [A, B, C])
+
+
+def test_deltas_change_the_facts() -> None:
+    feed = live(A)
+
+    assert told(feed, deltas(0, (B, 1), (A, -1))) == [(B, 1), (A, -1)]
+    assert told(feed, deltas(1, (A, 1))) == [(A, 1)]
+    assert list(feed.facts) == [B, A]
+
+
+def test_deltas_count_from_the_snapshot_on() -> None:
+    feed = AlphaFeed(1)
+    feed.snapshot(snapshot(sequence=7))
+
+    assert told(feed, deltas(6, (A, 1))) == []
+    assert told(feed, deltas(7, (B, 1))) == [(B, 1)]
+
+
+def test_deltas_of_the_past_are_not_looked_at_twice() -> None:
+    feed = live()
+    told(feed, deltas(0, (A, 1)))
+
+    assert told(feed, deltas(0, (A, -1))) == []
+    assert list(feed.facts) == [A]
+
+
+def test_a_fact_that_comes_or_goes_twice_counts_once() -> None:
+    feed = live(A)
+
+    assert told(feed, deltas(0, (A, 1), (B, -1), (B, 1), (B, 1), (A, -1), (A, -1))) == [(B, 1), (A, -1)]
+
+
+def test_a_delta_that_neither_adds_nor_takes_is_nothing() -> None:
+    assert told(live(A), deltas(0, (A, 0), (B, 0))) == []
+
+
+def test_a_hole_in_the_sequence_is_noticed_and_a_snapshot_awaited() -> None:
+    feed = live(A)
+
+    with pytest.raises(SequenceHole):
+        told(feed, deltas(1, (B, 1)))
+
+    assert feed.state is FeedState.WAITING
+    assert told(feed, deltas(2, (C, 1))) == []
+    assert list(feed.facts) == [A]
+
+
+def test_a_fresh_snapshot_is_told_as_differences() -> None:
+    feed = live(A, B)
+    with pytest.raises(SequenceHole):
+        told(feed, deltas(1))
+
+    assert feed.snapshot(snapshot(B, last=False, sequence=5)) is None
+    assert told(feed, deltas(5, (A, -1))) == []
+    assert feed.snapshot(snapshot(C, first=False, sequence=5)) == [(A, -1), (C, 1)]
+    assert told(feed, deltas(5, (A, 1))) == [(A, 1)]
+
+
+def test_a_snapshot_that_begins_again_forgets_its_parts() -> None:
+    feed = AlphaFeed(1)
+    feed.snapshot(snapshot(A, last=False))
+
+    assert feed.snapshot(snapshot(B)) == [(B, 1)]
+
+
+def test_a_part_without_its_beginning_is_not_looked_at() -> None:
+    feed = live(A)
+
+    assert feed.snapshot(snapshot(B, first=False)) is None
+    assert list(feed.facts) == [A]
+
+
+def test_a_feed_in_the_place_of_another_tells_the_difference_to_it() -> None:
+    feed = AlphaFeed(2, {A: None, B: None})
+
+    assert feed.snapshot(snapshot(B, C)) == [(A, -1), (C, 1)]
+
+
+def test_an_event_is_new_once() -> None:
+    recent = RecentEvents()
+
+    assert [recent.is_new(b"p", 1), recent.is_new(b"p", 2), recent.is_new(b"q", 1)] == [True, True, True]
+    assert [recent.is_new(b"p", 1), recent.is_new(b"p", 2), recent.is_new(b"q", 1)] == [False, False, False]
+
+
+def test_events_that_come_again_long_after_them_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feeds, "RECENT_RUNS", 2)
+    recent = RecentEvents()
+
+    assert all(recent.is_new(b"p", number) for number in range(1_000))
+    assert not any(recent.is_new(b"p", number) for number in range(1_000))
+
+
+@given(st.lists(st.integers(0, 30)))
+def test_an_event_is_new_where_its_number_was_not_there_in_whatever_order_they_come(numbers: list[int]) -> None:
+    recent = RecentEvents()
+    seen: set[int] = set()
+
+    for number in numbers:
+        assert recent.is_new(b"p", number) == (number not in seen)
+        seen.add(number)
+
+
+def test_the_least_numbers_of_a_publisher_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feeds, "RECENT_RUNS", 2)
+    recent = RecentEvents()
+
+    for number in (1, 3, 5):
+        recent.is_new(b"p", number)
+
+    assert [recent.is_new(b"p", 5), recent.is_new(b"p", 3), recent.is_new(b"p", 1)] == [False, False, True]
+
+
+def test_the_publisher_unheard_of_for_the_longest_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feeds, "RECENT_PUBLISHERS", 2)
+    recent = RecentEvents()
+    for publisher in (b"p", b"q", b"p", b"r"):
+        recent.is_new(publisher, 1)
+
+    assert [recent.is_new(b"p", 1), recent.is_new(b"r", 1), recent.is_new(b"q", 1)] == [False, False, True]
+
+
+def test_of_all_publishers_together_so_many_runs_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feeds, "RECENT_RUNS_OF_ALL", 5)
+    monkeypatch.setattr(feeds, "RECENT_RUNS", 7)
+    recent = RecentEvents()
+    for publisher in (b"p", b"q"):
+        for number in (1, 3, 5):
+            recent.is_new(publisher, number)
+
+    beyond = [recent.is_new(b"q", number) for number in (1, 3, 5)], recent.is_new(b"p", 1)
+    for number in range(10, 100, 2):
+        recent.is_new(b"q", number)
+
+    assert beyond == ([False] * 3, True), "whoever was unheard of for the longest is forgotten"
+    assert not recent.is_new(b"q", 98), "one alone has its own limit"

@@ -1,0 +1,168 @@
+"""Looking inside peers: anchors with their loads, reasons over what feeds have brought, pictures; all of it through a client."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import AsyncIterator
+from xml.etree import ElementTree
+
+import pytest
+from peers import quiet, simulate
+
+import gsg
+from dht import distance
+from dht.simnet import SimNet
+from gsg import LocalError, Peer, Row, Symbol
+from gsg.cli.row_text import read_row
+from gsg.explain.explanations import HeldKey
+from gsg.http.door import HttpDoor
+from gsg.tuples.features import key
+
+BLOCKS = """
+INSERT {
+    (B1, ^on, B2), (B1, ^on, B3), (B4, ^on, B2),
+    (B2, ^left-of, B3), (B2, ^left-of, B5),
+    (B3, ^color, red), (B5, ^color, green), (B6, ^color, green)
+}
+"""
+QUERY = "(?x, ^on, ?y), (?y, ^left-of, ?z), NOT { (?z, ^color, red) }"
+
+
+def test_any_peer_says_who_holds_a_key_and_each_what_it_has() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        place, missing = (3, 1, Symbol("on")), (3, 1, Symbol("under"))
+        closest = sorted((peer.contact for peer in peers), key=lambda each: distance(each.id, key(*place)))[:3]
+        await peers[0].insert([("a", Symbol("on"), "b"), ("b", Symbol("on"), "c")])
+
+        for peer in peers:
+            held, nothing = await peer.inside.keys([place, missing], find=True)
+            assert held.holders == tuple(closest)
+            assert held.facts == (2 if peer.contact in closest else 0)
+            assert (nothing.facts, len(nothing.holders)) == (0, 3)
+            assert await peer.inside.keys([place]) == [HeldKey(held.facts)]
+
+    simulate(work, seed=20, size=6)
+
+
+def test_a_plan_over_peers_has_anchors_with_the_loads_that_rendezvous_report() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        await peers[0].run(BLOCKS)
+
+        plan = await peers[1].inside.explain(QUERY)
+        await peers[2].subscribe(QUERY)
+        again = await peers[1].inside.explain(QUERY)
+
+        left, on, negated = plan.steps
+        assert [(step.text, step.facts, step.on) for step in (left, on)] == [
+            ("(?y, left-of, ?z)", 2, ()),
+            ("(?x, on, ?y)", 3, ("y",)),
+        ]
+        red, color = negated.steps[0].candidates
+        assert (red.constant, red.position, red.facts, red.chosen) == ("red", 2, 1, True)
+        assert (color.constant, color.position, color.facts, color.chosen) == ("color", 1, 3, False)
+        assert not red.posted
+        assert [step.candidates[0].posted for step in again.steps[:2]] == [True, True]
+        assert "anchor red at position 2, " in str(plan)
+
+    simulate(work, seed=21)
+
+
+def test_a_condition_without_constants_is_said_to_be_posted_everywhere() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        plan = await peers[1].inside.explain("(?x, ?p, ?y)")
+
+        assert plan.steps[0].everywhere
+        assert "it is posted at every peer" in str(plan)
+
+    simulate(work, seed=22)
+
+
+def test_a_peer_says_why_and_why_not_for_its_subscriptions() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        subscription = await peers[1].subscribe(QUERY)
+        await peers[0].run(BLOCKS)
+        await quiet()
+
+        inside = peers[1].inside
+        why = inside.why(subscription.number, read_row("?x=B1"))
+        refused = inside.why_not(subscription.number, read_row("?x=B1 ?z=B3"))
+
+        assert [reason.fact for reason in why.derivations[0]] == ["(B1, on, B2)", "(B2, left-of, B5)", None]
+        assert refused.because == ("NOT has a solution: (B3, color, red)",)
+        (held,) = inside.subscriptions()
+        assert (held.number, held.text, held.rows, held.client) == (subscription.number, QUERY, 2, "")
+        assert held.tokens == held.own_tokens > 0
+        for ask in (inside.why, inside.why_not):
+            with pytest.raises(LocalError, match="no subscription 99 at this peer"):
+                ask(99, read_row("?x=B1"))
+        await subscription.close()
+        assert inside.subscriptions() == []
+
+    simulate(work, seed=23)
+
+
+def test_filters_at_the_rendezvous_are_noted_where_a_row_is_refused() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        await peers[0].insert([("a", Symbol("age"), 17), ("b", Symbol("age"), 20)])
+        subscription = await peers[1].subscribe("(?p, ^age, ?n), FILTER (?n > 18)")
+
+        refused = peers[1].inside.why_not(subscription.number, Row({"p": "a"}))
+
+        assert refused.because == ("of 1 tuple that match (?p, age, ?n) none has the values of the row",)
+        assert refused.notes == ("of (*, age, *) with ?n > 18 only tuples that pass come to this peer, and are counted here",)
+
+    simulate(work, seed=24)
+
+
+def test_queries_of_one_template_are_said_to_share() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        for at in range(40):
+            await peers[1].subscribe(f"(?x, ^on, b{at}), (?x, ^color, ?c)")
+
+        sharing = Counter(held.sharing for held in peers[1].inside.subscriptions())
+
+        (together,) = (number for number in sharing if number > 1)
+        assert sharing == {1: 40 - together, together: together}
+
+    simulate(work, seed=25)
+
+
+def test_the_picture_of_all_says_which_subscription_has_which_rows() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        first = await peers[1].subscribe("SUBSCRIBE ?y, COUNT(?x) AS ?n { (?x, ^on, ?y) } HAVING COUNT(?x) > 2")
+        alike = [await peers[1].subscribe(f"(?x, ^on, b{at}), (?x, ^color, ?c)") for at in range(40)]
+
+        drawn = peers[1].inside.drawing()
+
+        assert "COUNT(?x) &gt; 2" in drawn
+        assert f">subscription {first.number}<" in drawn
+        assert f">subscription {alike[0].number}<" in drawn
+        # Those that share a network are named in one box, the first of them at least.
+        assert re.search(r">subscriptions (\d+, ){6}…<", drawn)
+
+    simulate(work, seed=26)
+
+
+@pytest.fixture
+async def door() -> AsyncIterator[HttpDoor]:
+    async with Peer() as peer, HttpDoor(peer, port=0) as made:
+        yield made
+
+
+async def test_a_client_looks_inside_its_peer(door: HttpDoor) -> None:
+    async with gsg.connect(door.url) as client:
+        await client.run(BLOCKS)
+        subscription = await client.subscribe(QUERY)
+        number = subscription.number
+
+        (held,) = await client.subscriptions()
+        assert (held.number, held.rows) == (number, 2)
+        assert held.client.startswith("127.0.0.1:")
+        assert [step.text for step in (await client.explain(QUERY)).steps] == ["(?y, left-of, ?z)", "(?x, on, ?y)", "NOT"]
+        assert (await client.why(number, {"x": Symbol("B1")})).total == 1
+        assert (await client.why_not(number, {"x": Symbol("B7")})).because
+        for svg in (await client.drawing(), await client.drawing(number)):
+            assert ElementTree.fromstring(svg).tag.endswith("svg")
+        with pytest.raises(LocalError, match="no subscription 99 at this peer"):
+            await client.drawing(99)

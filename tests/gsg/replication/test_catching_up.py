@@ -1,0 +1,120 @@
+"""A holder that has missed something and becomes the primary asks the others before it answers who subscribes."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from key_holders import holders
+from peers import others, quiet, simulate, unread
+
+from dht.overlay.lookup import K
+from dht.overlay.owner_cache import Regions
+from dht.simnet import SimNet
+from gsg import Peer, Refused, Symbol
+from gsg.replication.catching_up import ASKED_KEYS, WAIT_S
+from gsg.tuples.features import Key
+from gsg.wire.exchange import answer_of
+from gsg.wire.holder_messages import AskFacts
+from gsg.wire.messages import Done
+
+ON = Symbol("on")
+PLACE: Key = (3, 1, ON)
+FACTS = [(f"s{number}", ON, number) for number in range(5)]
+NOTICED_S = 30.0
+
+
+def fail() -> None:
+    """Nothing can be kept."""
+    raise Refused("its disk failed")
+
+
+@pytest.mark.parametrize("trouble", ["none", "another hangs", "its disk fails"])
+def test_a_primary_that_was_behind_does_not_answer_with_less(trouble: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        primary, second, third = holders(peers, PLACE)
+        heir = holders(others(peers, primary), PLACE)[2]
+        reader = others(peers, primary, second, third, heir)[0]
+        subscription = await reader.subscribe("(?x, on, ?y)")
+        await reader.insert(FACTS)
+        await unread(subscription)
+        # As if it had been deaf while they were published.
+        second._rendezvous.held.drop(PLACE)
+        if trouble == "its disk fails":
+            monkeypatch.setattr(second._keeping, "check", fail)
+        if trouble == "another hangs":
+            heir._handover.catching_up.asked = lambda channel, message: None  # type: ignore[method-assign]  # a busy peer
+        net.crash(primary.contact.host, quietly=True)
+
+        await asyncio.sleep(NOTICED_S)
+
+        assert await unread(subscription) == []
+        assert len(second._rendezvous.held.under(PLACE)) == len(FACTS)
+        assert (await others(peers, primary)[-1].subscribe("(?x, on, ?y)")).rows() == subscription.rows()
+        await primary.__aexit__(ConnectionError, None, None)
+
+    simulate(work, seed=21, size=8)
+
+
+def test_who_answers_nothing_keeps_a_subscriber_waiting_for_a_moment_only() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        await peers[0].insert(FACTS)
+        for peer in peers:
+            peer._handover.catching_up.asked = lambda channel, message: None  # type: ignore[method-assign]  # busy peers
+        began_s = net.loop.time()
+
+        subscription = await peers[0].subscribe("(?x, on, ?y)")
+
+        assert subscription.rows().total() == len(FACTS)
+        assert net.loop.time() - began_s < 2 * WAIT_S
+
+    simulate(work, seed=22, size=5)
+
+
+def test_what_is_known_is_told_to_holders_alone() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        await peers[0].insert(FACTS, audience=[peers[0].contact.id])
+        await quiet()
+        primary, second, _ = holders(peers, PLACE)
+        stranger = others(peers, *holders(peers, PLACE))[0]
+        second._rendezvous.held.drop(PLACE)
+        stranger._rendezvous.held.drop(PLACE)
+
+        for peer in (second, stranger):
+            await peer._exchange.ask(primary.contact, lambda request: AskFacts(request, [PLACE], [0]), Done)
+
+        assert len(second._rendezvous.held.under(PLACE)) == len(FACTS)
+        assert not stranger._rendezvous.held.under(PLACE)
+
+    simulate(work, seed=23, size=6)
+
+
+@pytest.mark.parametrize("is_asked", [False, True], ids=["it asks", "it is asked"])
+def test_who_has_just_come_back_finds_out_first_who_the_other_holders_are(is_asked: bool) -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        await peers[0].insert(FACTS)
+        back, other, _ = holders(peers, PLACE)
+        behind = other if is_asked else back
+        behind._rendezvous.held.drop(PLACE)
+        back._endpoint.overlay.regions = Regions(K)
+        back._holders.forget("as if it had just come back")
+
+        if is_asked:
+            await other._exchange.ask(back.contact, lambda request: AskFacts(request, [PLACE], [0]), Done)
+        else:
+            await back._handover.catching_up._comparing(PLACE)
+
+        assert len(behind._rendezvous.held.under(PLACE)) == len(FACTS)
+
+    simulate(work, seed=25, size=6)
+
+
+def test_more_keys_than_one_question_may_have_are_refused() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        channel = await peers[0]._exchange.channel(peers[1].contact)
+        for keys, digests in ((ASKED_KEYS + 1, ASKED_KEYS + 1), (1, 2)):
+            answer = channel.ask(lambda request, k=keys, d=digests: AskFacts(request, [PLACE] * k, [0] * d))  # type: ignore[misc]  # bound now
+            with pytest.raises(Refused, match=rf"{keys} keys with {digests} digests; expected as many, and at most {ASKED_KEYS}"):
+                await answer_of(channel, answer, Done)
+
+    simulate(work, seed=24, size=2)

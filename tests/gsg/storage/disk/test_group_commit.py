@@ -1,0 +1,70 @@
+"""Group commit: whoever waits for the disk is told, whatever goes wrong."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+import dht
+import gsg.storage.disk.group_commit
+from gsg.errors import Refused
+from gsg.storage.clock import Versions
+from gsg.storage.disk.data_directory import Disk
+from gsg.storage.disk.group_commit import Keeping
+from gsg.storage.disk.journal import Group, Journal
+from gsg.storage.facts_by_key import Entries
+
+FACT = ("a",)
+
+
+@pytest.mark.parametrize(("owner", "name"), [(Disk, "commit"), (Journal, "take")], ids=["writing", "choosing what to write"])
+async def test_a_defect_is_told_to_whoever_waits_and_the_change_is_written_later(
+    owner: type, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gsg.storage.disk.group_commit, "RETRY_S", 0.0)
+    failures = [TypeError("a defect")]
+    work = getattr(owner, name)
+
+    def fail_once(self: Disk | Journal, *group: Group) -> object:
+        if failures:
+            raise failures.pop()
+        return work(self, *group)
+
+    keeping, entries = Keeping(tmp_path / "data"), Entries()
+    await keeping.open(None, lambda: dht.Identity(bytes(32)))
+    await keeping.resume(entries, Versions(lambda: 1))
+    monkeypatch.setattr(owner, name, fail_once)
+    running = asyncio.create_task(keeping.run())
+    async with asyncio.timeout(30):
+        entries.enter((1, 0, "a"), FACT, 1)
+        refused, kept = keeping.kept(), None
+        assert refused is not None
+        with pytest.raises(
+            Refused,
+            match=r"^it failed itself while it wrote to its disk \(TypeError: a defect\), of which its log says more; nothing is ",
+        ):
+            await refused()
+
+        kept = keeping.kept()
+        assert kept is not None
+        await kept()
+
+    running.cancel()
+    await asyncio.wait([running])
+    await keeping.close()
+    assert running.cancelled()
+
+
+async def test_a_life_that_ends_at_once_keeps_the_next_one_from_repeating_its_numbers(tmp_path: Path) -> None:
+    begun_at = []
+    for _ in range(3):
+        keeping, versions = Keeping(tmp_path / "data"), Versions(lambda: 1)  # a clock that stands, far behind what others have told
+        identity = await keeping.open(None, lambda: dht.Identity(bytes(32)))
+        await keeping.resume(Entries(), versions)
+        await keeping.begin(identity.id, 1)
+        begun_at.append(versions.latest)
+        keeping.abandon()
+
+    assert begun_at[0] < begun_at[1] < begun_at[2]

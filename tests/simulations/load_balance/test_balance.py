@@ -1,0 +1,301 @@
+"""Loads of peers: exact against counting one tuple at a time, and the same however it is run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulations.engine.ownership import Ownership
+from simulations.errors import BadParameter, JobFailed
+from simulations.load_balance import plan as plan_module
+from simulations.load_balance.balance import in_one_thread, on_spark, packed, run, save, unpacked, usual_cut
+from simulations.load_balance.counted_loads import Loads, SortedKeys, Tally
+from simulations.load_balance.meets_one_by_one import OneByOne, check, matching
+from simulations.load_balance.plan import Plan, expanded, make_plan, peer_ids
+from simulations.load_balance.strategies import STANDARD, parse
+from simulations.workload.workload import COMMON_MIX, Subscriptions, Synthetic, parse_mix
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TUPLES = Synthetic(1_500, (90, 6, 60), (0.5, 1.0, 1.2), seed=2, seconds=1_000.0)
+SUBSCRIPTIONS = TUPLES.subscriptions(250, COMMON_MIX, 3)
+PEERS = peer_ids(40, 5)
+ALL = (
+    *STANDARD,
+    "popular-20",
+    "hot-split-1",
+    "grid-1",
+    "grid-1+virtual-3+random",
+    "composite+demand",
+    "epochs-5+predicate",
+    "halves+demand",
+    "rarest+replicas-3",
+    "composite+demand+replicas-2",
+    "epochs-5+replicas-4",
+)
+
+
+def one_by_one(plan: Plan, subscriptions: Subscriptions) -> tuple[list[int], list[int], list[int], int]:
+    """Copies of tuples and of subscriptions at each peer, pairs that met there, and lost subscriptions: by single decisions."""
+    single = OneByOne(plan, TUPLES, subscriptions)
+    peers = len(plan.peers)
+    ownership = Ownership(plan_module.kernels.virtual_ids(plan.peers, plan.strategy.virtual))
+
+    def owner(key: bytes) -> int:
+        return int(ownership.owners(np.array([int.from_bytes(key, "big")], dtype=np.uint64))[0]) % peers
+
+    def holders(key: bytes) -> list[int]:
+        if plan.strategy.replicas == 1:
+            return [owner(key)]
+        by_distance = sorted(range(peers), key=lambda peer: int(plan.peers[peer]) ^ int.from_bytes(key, "big"))
+        return by_distance[: plan.strategy.replicas]
+
+    posted: dict[bytes, set[tuple[int, ...]]] = {}
+    copies, lost = [0] * peers, 0
+    for number in range(len(subscriptions)):
+        keys = single.of_subscription(number)
+        lost += keys is None
+        for key in keys or ():
+            posted.setdefault(key, set()).add(tuple(subscriptions.codes[:, number].tolist()))
+            copies[owner(key)] += 1
+    tuples, work = [0] * peers, [0] * peers
+    chunk = TUPLES.chunk(0, TUPLES.tuples)
+    for *codes, at_s in zip(*chunk.codes, chunk.at_s, strict=True):
+        for key in single.of_tuple(tuple(map(int, codes)), float(at_s)):
+            for holder in holders(key):
+                tuples[holder] += 1
+            work[owner(key)] += len(posted.get(key, ()))
+    return tuples, copies, work, lost
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_loads_are_those_of_single_decisions(name: str) -> None:
+    plan = make_plan(parse(name), TUPLES, SUBSCRIPTIONS, PEERS)
+
+    loads = in_one_thread()(plan, TUPLES)
+
+    tuples, copies, work, lost = one_by_one(plan, SUBSCRIPTIONS)
+    assert (plan.subscriptions.tolist(), plan.lost) == (copies, lost)
+    assert loads.tuples.tolist() == tuples
+    assert loads.work.tolist() == work
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_matching_pair_meets_once_or_is_lost(name: str) -> None:
+    plan = make_plan(parse(name), TUPLES, SUBSCRIPTIONS, PEERS)
+    single = OneByOne(plan, TUPLES, SUBSCRIPTIONS)
+    chunk = TUPLES.chunk(0, 60)
+
+    met, lost = set(), 0
+    for number, subscription in zip(*matching(chunk, SUBSCRIPTIONS, TUPLES), strict=True):
+        goes_to = single.of_tuple(tuple(int(column[number]) for column in chunk.codes), float(chunk.at_s[number]))
+        posted = single.of_subscription(int(subscription))
+        lost += posted is None
+        met.add(1 if posted is None else len(set(goes_to) & set(posted)))
+
+    assert met == {1}
+    assert (lost > 0) == (plan.lost > 0)
+
+
+def test_pairs_that_match_are_all_found() -> None:
+    chunk = TUPLES.chunk(0, 50)
+
+    found = set(zip(*(column.tolist() for column in matching(chunk, SUBSCRIPTIONS, TUPLES)), strict=True))
+
+    rows = list(zip(*(column.tolist() for column in chunk.codes), strict=True))
+    expected = {
+        (number, subscription)
+        for number, row in enumerate(rows)
+        for subscription, wanted in enumerate(SUBSCRIPTIONS.codes.T.tolist())
+        if all(code in (-1, there) for code, there in zip(wanted, row, strict=True))
+    }
+    assert found == expected
+
+
+def test_a_subscription_without_constants_is_everywhere_and_met_once() -> None:
+    with_all = Subscriptions(np.append(SUBSCRIPTIONS.codes, [[-1], [-1], [-1]], axis=1))
+    without = make_plan(parse("rarest+demand"), TUPLES, SUBSCRIPTIONS, PEERS)
+    plan = make_plan(parse("rarest+demand"), TUPLES, with_all, PEERS)
+
+    more = in_one_thread()(plan, TUPLES).work.sum() - in_one_thread()(without, TUPLES).work.sum()
+
+    assert (plan.templates - without.templates).tolist() == [1] * len(PEERS)
+    assert more == TUPLES.tuples
+    assert check(plan, TUPLES, with_all).missed == 0
+
+
+def test_equal_templates_are_counted_once() -> None:
+    twice = Subscriptions(np.concatenate((SUBSCRIPTIONS.codes, SUBSCRIPTIONS.codes), axis=1))
+    once, both = (make_plan(parse("hot-split-1"), TUPLES, some, PEERS) for some in (SUBSCRIPTIONS, twice))
+
+    assert both.templates.tolist() == once.templates.tolist()
+    assert both.subscriptions.tolist() == (2 * once.subscriptions).tolist()
+
+
+def test_pieces_of_cells_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan_module, "EXPANDED", 5)
+    parts = np.array([2, 9, 1, 1, 3])
+
+    pieces = [(item, part) for items, parts_ in expanded(parts) for item, part in zip(items.tolist(), parts_.tolist(), strict=True)]
+
+    assert pieces == [(item, part) for item, count in enumerate(parts.tolist()) for part in range(count)]
+
+
+@given(st.lists(st.integers(0, 40), unique=True, max_size=30), st.integers(0, 58), st.lists(st.integers(0, 41), min_size=1))
+def test_keys_that_crowd_one_corner_are_found(corner: list[int], shift: int, asked: list[int]) -> None:
+    keys = sorted(number << shift for number in corner)
+    wanted = [number << shift for number in asked]
+
+    found = SortedKeys(np.array(keys, dtype=np.uint64)).find(np.array(wanted, dtype=np.uint64)).tolist()
+
+    assert found == [keys.index(key) if key in keys else -1 for key in wanted]
+
+
+def test_sorted_keys_are_found_and_others_are_not() -> None:
+    keys = np.unique(np.array([0, 1, 5, 2**63, 2**63 + 1, 2**64 - 1], dtype=np.uint64))
+    asked = np.array([5, 6, 2**64 - 1, 2**63 + 1, 2, 0], dtype=np.uint64)
+
+    assert SortedKeys(keys).find(asked).tolist() == [2, -1, 5, 4, -1, 0]
+    assert SortedKeys(keys[:0]).find(asked).tolist() == [-1] * 6
+
+
+@pytest.mark.parametrize(
+    ("load", "width"),
+    [([1, 0, 255], 1), ([256, 3, 0], 2), ([65_535], 2), ([65_536, 1], 4), ([2**32 - 1], 4), ([0, 2**32], 8), ([2**62, 5], 8)],
+)
+def test_a_block_travels_in_few_bytes_and_arrives_whole(load: list[int], width: int) -> None:
+    part = packed(np.array(load, dtype=np.int64))
+
+    assert len(part) == 1 + width * len(load)
+    assert unpacked(part).tolist() == load
+
+
+def test_a_block_of_nothing_takes_no_bytes_and_adds_nothing() -> None:
+    nothing = np.zeros(4, dtype=np.int64)
+
+    part = packed(nothing)
+
+    assert part == b""
+    assert (nothing + unpacked(part)).tolist() == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("name", ["rarest", "grid-1+demand", "composite"])
+def test_spark_counts_the_same_in_any_number_of_partitions(spark: SparkSession, name: str) -> None:
+    plan = make_plan(parse(name), TUPLES, SUBSCRIPTIONS, PEERS)
+    alone = in_one_thread()(plan, TUPLES)
+
+    by_partitions = [on_spark(spark, partitions=partitions)(plan, TUPLES) for partitions in (1, 3, 16)]
+
+    for loads in by_partitions:
+        assert loads.tuples.tolist() == alone.tuples.tolist()
+        assert loads.work.tolist() == alone.work.tolist()
+
+
+def test_spark_says_how_far_it_is(spark: SparkSession) -> None:
+    said: list[tuple[int, int]] = []
+
+    on_spark(spark, progress=lambda done, of: said.append((done, of)))(
+        make_plan(parse("rarest"), TUPLES, SUBSCRIPTIONS, PEERS), TUPLES
+    )
+
+    assert said[-1] == (1, 1)
+
+
+def test_a_job_that_fails_is_one_clear_line(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A chunk that no workload has: the workers get the list of chunks as it is here.
+    monkeypatch.setattr("simulations.load_balance.balance.chunks_of", lambda tuples, parts: [(0, "all")])
+
+    with pytest.raises(JobFailed, match=r"^the job failed on Spark: .+$"):
+        on_spark(spark)(make_plan(parse("rarest"), TUPLES, SUBSCRIPTIONS, PEERS), TUPLES)
+
+
+@pytest.mark.parametrize("partitions", [0, -1, 100_001])
+def test_impossible_numbers_of_partitions_are_refused(spark: SparkSession, partitions: int) -> None:
+    with pytest.raises(BadParameter, match=f"{partitions} partitions; expected 1 to 100000"):
+        on_spark(spark, partitions=partitions)
+
+
+def test_as_many_tasks_count_as_partitions_were_asked_for(spark: SparkSession) -> None:
+    said: list[tuple[int, int]] = []
+
+    on_spark(spark, partitions=5, progress=lambda done, of: said.append((done, of)))(
+        make_plan(parse("rarest"), TUPLES, SUBSCRIPTIONS, PEERS), TUPLES
+    )
+
+    assert said[-1] == (5, 5)
+
+
+@pytest.mark.parametrize(
+    ("tuples", "cores", "parts"), [(1, 8, 1), (16_385, 8, 2), (1_000_000, 2, 2), (1_000_000, 16, 16), (10**9, 2, 10)]
+)
+def test_each_core_has_a_part_unless_tuples_are_few(tuples: int, cores: int, parts: int) -> None:
+    assert usual_cut(tuples, cores) == parts
+
+
+@pytest.mark.parametrize("peers", [0, -3, 1 << 27])
+def test_impossible_numbers_of_peers_are_refused(peers: int) -> None:
+    with pytest.raises(BadParameter, match=f"{peers} peers; expected 1 to"):
+        peer_ids(peers, 1)
+
+
+def test_a_run_leaves_what_each_peer_has_and_how_it_was_made(tmp_path: Path) -> None:
+    from pyarrow import parquet
+
+    outcome = run(parse("popular-20"), TUPLES, SUBSCRIPTIONS, PEERS, in_one_thread())
+    save(tmp_path / "out", [outcome], {"seed": 2}, [f"{peer:016x}" for peer in PEERS.tolist()])
+
+    table = parquet.read_table(tmp_path / "out" / "rarest+popular-20.parquet")
+    (summary,) = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert table.column("tuples").to_pylist() == outcome.loads.tuples.tolist()
+    assert table.column_names == ["peer", "id", "tuples", "subscriptions", "templates", "work"]
+    assert [int(peer, 16) for peer in table.column("id").to_pylist()] == PEERS.tolist()
+    assert json.loads((tmp_path / "out" / "configuration.json").read_text()) == {
+        "seed": 2,
+        "files": ["rarest+popular-20.parquet", "summary.json", "report.html"],
+    }
+    assert summary["copies_per_tuple"] < 3
+    assert summary["lost_subscriptions"] == outcome.lost > 0
+    assert summary["messages"] == outcome.loads.tuples.sum() + outcome.subscriptions.sum() + 2 * SUBSCRIPTIONS.given.sum()
+
+
+def test_a_folder_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(BadParameter, match=r"cannot write to .*file"):
+        save(tmp_path / "file", [], {}, [])
+
+
+def test_date_ranges_show_what_peers_carry_at_one_time() -> None:
+    outcome = run(parse("epochs-5"), TUPLES, SUBSCRIPTIONS, PEERS, in_one_thread())
+
+    now = TUPLES.chunk(0, TUPLES.tuples).at_s < TUPLES.seconds / 5
+    assert outcome.loads.first_epoch.sum() == 3 * now.sum()
+    assert "first_epoch_tuple_load" in outcome.summary()
+
+
+def test_work_is_spread_where_the_mix_asks_for_common_constants() -> None:
+    subscriptions = TUPLES.subscriptions(250, parse_mix("?p?=1"), 1)
+
+    plain, split = (run(parse(name), TUPLES, subscriptions, PEERS, in_one_thread()) for name in ("rarest", "hot-split-1"))
+
+    assert split.loads.tuples.max() < plain.loads.tuples.max()
+    assert split.loads.work.sum() == plain.loads.work.sum()
+
+
+def test_a_tally_that_saw_nothing_has_nothing() -> None:
+    loads = Tally(make_plan(parse("rarest"), TUPLES, SUBSCRIPTIONS, PEERS)).loads()
+
+    assert isinstance(loads, Loads)
+    assert not loads.tuples.any()
+
+
+def test_more_holders_than_peers_are_refused() -> None:
+    with pytest.raises(BadParameter, match="3 holders of a key among 2 peers; expected no more than there are peers"):
+        make_plan(parse("rarest+replicas-3"), TUPLES, SUBSCRIPTIONS, PEERS[:2])

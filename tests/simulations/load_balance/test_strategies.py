@@ -1,0 +1,49 @@
+"""Strategies by name."""
+
+from __future__ import annotations
+
+import pytest
+
+from gsg.placement.rules import Anchor
+from simulations.errors import BadParameter
+from simulations.load_balance.strategies import STANDARD, Spread, Strategy, parse
+
+
+def test_parts_go_together_in_any_order() -> None:
+    assert parse("demand+grid-5+random+virtual") == Strategy(Anchor.RANDOM, False, Spread.GRID, 5, 0, True, 8)
+
+
+@pytest.mark.parametrize("text", [*STANDARD, "rarest+replicas-3"])
+def test_a_name_leads_back_to_its_strategy(text: str) -> None:
+    strategy = parse(text)
+
+    assert parse(strategy.name) == strategy
+
+
+def test_all_of_a_comparison_are_different() -> None:
+    assert len({parse(text) for text in STANDARD}) == len(STANDARD)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("rarset", r"unknown strategy 'rarset'; expected predicate, .*; did you mean 'rarest'\?"),
+        (
+            "two-choices",
+            "no strategy here picks the less loaded of two keys; expected 'halves', which leaves it to each tuple's hash",
+        ),
+        ("", "unknown strategy ''; expected predicate"),
+        ("rarest+random", "'rarest' and 'random' cannot both hold; keep one of them"),
+        ("grid+epochs", "'grid' and 'epochs' cannot both hold"),
+        ("epochs-0", "'epochs-0': expected a number from 1 to 10000 after 'epochs'"),
+        ("virtual-many", "'virtual-many': expected a number from 1 to 1000"),
+        ("popular+hot-split", "'popular' does not go with 'hot-split': what it leaves as keys is not hot"),
+        ("composite+grid", "'composite' does not go with 'grid': no peer counts"),
+        ("virtual+replicas", "'virtual' does not go with 'replicas': two ids of one peer would count as two holders"),
+        ("replicas-65", "'replicas-65': expected a number from 1 to 64"),
+        ("predicate+popular", "'popular' looks for a rare constant; expected no other anchor than 'rarest'"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(text: str, complaint: str) -> None:
+    with pytest.raises(BadParameter, match=complaint):
+        parse(text)

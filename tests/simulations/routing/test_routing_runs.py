@@ -1,0 +1,121 @@
+"""The experiment on routing: what theory says of it, and the same on either engine."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from simulations.engine.sweep import Sweep, frame, in_one_thread, on_spark
+from simulations.errors import BadParameter
+from simulations.routing.routing_runs import RoutingRequest, Ways, cases_of, means_of, play, run
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SMALL = RoutingRequest(peers=2_000, lookups=1_500, k=(2, 8), dead=(0.0, 0.3, 0.6))
+
+
+@pytest.fixture(scope="module")
+def ways() -> dict[tuple[int, int, float], Ways]:
+    found = in_one_thread()(Sweep(Ways, cases_of(replace(SMALL, runs=1)), play))
+    return {(way.peers, way.k, way.dead): way for way in found}
+
+
+def test_every_overlay_that_was_asked_for_is_looked_at(ways: dict[tuple[int, int, float], Ways]) -> None:
+    whole = {(2_000, k, dead) for k in (2, 8) for dead in (0.0, 0.3, 0.6)}
+    smaller = {(peers, k, 0.0) for peers in (10, 100, 1_000) for k in (2, 8)}
+
+    assert set(ways) == whole | smaller
+
+
+def test_success_falls_as_whole_buckets_die(ways: dict[tuple[int, int, float], Ways]) -> None:
+    for (_, k, dead), way in ways.items():
+        # At each hop a bucket of k contacts is dead with the k-th power of the share; the last ones are smaller, and known whole.
+        assert way.success >= (1 - dead**k) ** (way.mean_hops + 1) - 0.03
+        assert way.success == pytest.approx((1 - dead**k) ** way.mean_hops, abs=0.15)
+    assert ways[2_000, 8, 0.3].success > 0.999
+
+
+def test_ways_are_counted_whole(ways: dict[tuple[int, int, float], Ways]) -> None:
+    for way in ways.values():
+        assert sum(way.by_hops) == way.found
+        assert way.mean_hops == pytest.approx(sum(hops * count for hops, count in enumerate(way.by_hops)) / way.found)
+        assert sum(way.by_hops[: way.p99_hops + 1]) >= 0.99 * way.found > sum(way.by_hops[: way.p99_hops])
+
+
+def test_ways_of_ten_thousand_peers_are_as_long_as_is_known() -> None:
+    # 3.08 hops in the mean at 10^4 peers with buckets of 8, by 1,500 lookups among samples of Python's, one by one.
+    (way,) = play(cases_of(RoutingRequest(peers=10_000, lookups=5_000, k=(8,), dead=(0.0,)))[0])
+
+    assert way.mean_hops == pytest.approx(3.08, abs=0.1)
+
+
+def test_a_mean_is_that_of_overlays_and_says_how_far_they_are_apart() -> None:
+    ways = in_one_thread()(Sweep(Ways, cases_of(replace(SMALL, k=(2,), dead=(0.3,), runs=6)), play))
+
+    (mean,) = [mean for mean in means_of(ways) if (mean.peers, mean.dead) == (2_000, 0.3)]
+
+    some = [way for way in ways if (way.peers, way.dead) == (2_000, 0.3)]
+    assert (mean.runs, mean.lookups, mean.found) == (6, 9_000, sum(way.found for way in some))
+    assert mean.success.value == pytest.approx(mean.found / mean.lookups)
+    assert mean.success.low is not None
+    assert mean.success.high is not None
+    assert min(way.success for way in some) < mean.success.low < mean.success.value < mean.success.high
+    assert sum(mean.by_hops) == mean.found
+    assert len({way.success for way in some}) > 1
+
+
+def test_lookups_are_the_same_however_many_go_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = cases_of(SMALL)[1]
+    (together,) = play(case)
+    monkeypatch.setattr("simulations.routing.routing_runs.CHUNK", 400)
+
+    assert list(play(case)) == [together]
+
+
+def test_spark_finds_the_same_in_any_number_of_partitions(spark: SparkSession) -> None:
+    from pyspark.testing import assertDataFrameEqual
+
+    sweep = Sweep(Ways, cases_of(replace(SMALL, lookups=300, k=(2,), runs=2)), play)
+
+    assert on_spark(spark, partitions=3)(sweep) == in_one_thread()(sweep)
+    assertDataFrameEqual(frame(spark, sweep, 1), frame(spark, sweep, 16))
+
+
+def test_a_run_leaves_numbers_and_a_report_with_all_plots(tmp_path: Path) -> None:
+    findings = run(replace(SMALL, lookups=200), in_one_thread, tmp_path)
+
+    text = (tmp_path / "report.html").read_text()
+    assert text.count("<figure>") == len(findings.figures) == 7
+    assert "200 lookups in each of 5 overlays of up to 2,000 peers" in text
+    assert len(findings.tables[0].cells) == 6
+    assert json.loads((tmp_path / "summary.json").read_text())[0]["found"] == findings.summary[0]["found"]
+    assert {path.name for path in tmp_path.iterdir()} == {"configuration.json", "lookups.parquet", "report.html", "summary.json"}
+
+
+def test_overlays_in_which_no_lookup_succeeds_are_shown_as_well(tmp_path: Path) -> None:
+    findings = run(RoutingRequest(peers=3_000, lookups=3, k=(1,), dead=(0.97,)), in_one_thread, tmp_path)
+
+    assert findings.tables[0].cells[1][2:6] == ("0 of 15, below 19%", "", "", "")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "problem"),
+    [
+        ({"peers": 1}, "1 peers; expected 2 to"),
+        ({"lookups": 0}, "0 lookups; expected 1 to 100000000"),
+        ({"k": (0, 2)}, "buckets of 0; expected 1 to 1024"),
+        ({"dead": (0.5, 1.0)}, "a share of 1 dead peers; expected 0 or more"),
+        ({"runs": 0}, "0 runs; expected 1 to 1000"),
+        ({"seed": -1}, "seed -1; expected 0"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_anything_is_made(wrong: dict[str, object], problem: str, tmp_path: Path) -> None:
+    with pytest.raises(BadParameter, match=problem):
+        run(replace(SMALL, **wrong), in_one_thread, tmp_path / "out")  # type: ignore[arg-type]  # one field each
+
+    assert not (tmp_path / "out").exists()

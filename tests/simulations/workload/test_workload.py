@@ -1,0 +1,146 @@
+"""Synthetic workloads, and mixes of patterns."""
+
+from __future__ import annotations
+
+import pickle
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from simulations.errors import BadParameter
+from simulations.workload.workload import CHUNK, COMMON_MIX, FRAME_CHUNK, Recorded, Synthetic, chunks_of, frame, parse_mix
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SMALL = Synthetic(5_000, (300, 7, 200), (0.5, 1.0, 1.2), seed=4, seconds=100.0)
+
+
+@pytest.mark.parametrize(("tuples", "parts"), [(1, 1), (1_000_000, 1), (1_000_000, 8), (3_000_001, 2), (10, 16), (1 << 22, 3)])
+def test_chunks_are_all_tuples_once_and_as_many_for_each_part(tuples: int, parts: int) -> None:
+    chunks = list(chunks_of(tuples, parts=parts))
+
+    sizes = [size for _, size in chunks]
+    assert [begin for begin, _ in chunks] == [sum(sizes[:number]) for number in range(len(sizes))]
+    assert sum(sizes) == tuples
+    assert max(sizes) <= CHUNK
+    assert max(sizes) - min(sizes) <= 1
+    assert len(chunks) % parts == 0 or len(chunks) == tuples < parts
+
+
+def test_tuples_are_the_same_however_they_are_cut() -> None:
+    whole = SMALL.chunk(0, 5_000)
+
+    parts = [SMALL.chunk(begin, size) for begin, size in chunks_of(5_000, parts=7)]
+
+    for position in range(3):
+        assert np.concatenate([part.codes[position] for part in parts]).tolist() == whole.codes[position].tolist()
+    assert np.concatenate([part.at_s for part in parts]).tolist() == whole.at_s.tolist()
+    assert sum(map(len, parts)) == len(whole) == 5_000
+
+
+@pytest.mark.parametrize(
+    "workload",
+    [SMALL, Synthetic(5_000, (9, 3, 9), (0.0, 1.0, 0.5)), Recorded((np.arange(5_000, dtype=np.int32),) * 3, (), seconds=7.0)],
+    ids=["by laws", "evenly", "recorded"],
+)
+def test_tuples_are_the_same_by_their_numbers(workload: Synthetic | Recorded) -> None:
+    numbers = np.array([4_999, 0, 17, 17, 2_500])
+
+    some, whole = workload.at(numbers), workload.chunk(0, 5_000)
+
+    assert [column.tolist() for column in some.codes] == [column[numbers].tolist() for column in whole.codes]
+    assert some.at_s.tolist() == whole.at_s[numbers].tolist()
+
+
+def test_a_copy_makes_the_same_tuples() -> None:
+    copy = pickle.loads(pickle.dumps(SMALL))
+
+    assert copy == SMALL
+    assert copy.chunk(10, 5).codes[2].tolist() == SMALL.chunk(10, 5).codes[2].tolist()
+
+
+def test_another_seed_makes_others() -> None:
+    other = Synthetic(5_000, SMALL.distinct, SMALL.exponents, seed=5)
+
+    assert other.chunk(0, 50).codes[0].tolist() != SMALL.chunk(0, 50).codes[0].tolist()
+
+
+def test_expected_facts_are_what_comes() -> None:
+    many = Synthetic(200_000, (50, 5, 50), (0.5, 1.0, 1.0))
+
+    seen = np.bincount(many.chunk(0, many.tuples).codes[1], minlength=5)
+
+    assert np.allclose(seen, many.constants[1].facts, rtol=0.05)
+
+
+def test_times_fill_the_day() -> None:
+    times = SMALL.chunk(0, 5_000).at_s
+
+    assert 0 <= times.min() < 1
+    assert 99 < times.max() < 100
+
+
+def test_no_two_constants_share_a_key() -> None:
+    keys = np.concatenate([known.keys for known in SMALL.constants])
+
+    assert len(np.unique(keys)) == len(keys)
+
+
+def test_subscriptions_have_constants_where_the_mix_says() -> None:
+    subscriptions = SMALL.subscriptions(2_000, parse_mix("?po=3,s??=1"), 1)
+
+    shapes = [tuple(row) for row in subscriptions.given.T.tolist()]
+    assert set(shapes) == {(False, True, True), (True, False, False)}
+    assert abs(shapes.count((False, True, True)) / 2_000 - 0.75) < 0.05
+    assert (subscriptions.codes.max(axis=1) < SMALL.distinct).all()
+
+
+def test_a_mix_is_written_as_it_is_read() -> None:
+    assert parse_mix(str(COMMON_MIX)) == COMMON_MIX
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("?po", "weight '' of '\\?po'"),
+        ("pso=1", "pattern 'pso' of the mix 'pso=1': expected three signs"),
+        ("sp=1", "pattern 'sp'"),
+        ("?po=0", "weight '0' of '\\?po'.*: expected a number above 0"),
+        ("?po=1,?po=2", "'\\?po' is twice"),
+        ("?po=nan", "weight 'nan'"),
+    ],
+)
+def test_a_mix_that_says_nothing_is_refused(text: str, complaint: str) -> None:
+    with pytest.raises(BadParameter, match=complaint):
+        parse_mix(text)
+
+
+@pytest.mark.parametrize("tuples", [0, -1, 1 << 41])
+def test_impossible_numbers_of_tuples_are_refused(tuples: int) -> None:
+    with pytest.raises(BadParameter, match=f"{tuples} tuples; expected 1 to"):
+        Synthetic(tuples)
+
+
+def test_impossible_times_and_subscriptions_are_refused() -> None:
+    with pytest.raises(BadParameter, match="tuples within 0 s"):
+        Synthetic(1, seconds=0)
+    with pytest.raises(BadParameter, match="0 subscriptions; expected 1 to"):
+        SMALL.subscriptions(0, COMMON_MIX, 1)
+
+
+def test_a_dataframe_has_the_same_tuples_for_any_number_of_partitions(spark: SparkSession) -> None:
+    from pyspark.testing import assertDataFrameEqual
+
+    some = Synthetic(FRAME_CHUNK + 100, (300, 7, 200))
+    one, three = frame(spark, some, partitions=1), frame(spark, some, partitions=3)
+    sums = ["count(*) as n", "sum(subject) as s", "sum(predicate * object) as po", "max(at_s) as at_s"]
+
+    chunk = some.chunk(0, some.tuples)
+    s, p, o = chunk.codes
+    expected = spark.createDataFrame(
+        [(some.tuples, int(s.sum()), int((p * o).sum()), float(chunk.at_s.max()))], "n long, s long, po long, at_s double"
+    )
+    assertDataFrameEqual(one.selectExpr(*sums), expected)
+    assertDataFrameEqual(three.selectExpr(*sums), expected)
