@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
 import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
-from pathlib import Path
-from typing import NamedTuple
 
+import networkx
 import pytest
-
-ROOT = Path(__file__).resolve().parents[1]
+from import_graph import ROOT, Import, arrows, files, imports, room_of, table
 
 MAY_IMPORT = {
     "rete": set[str](),
@@ -24,6 +20,56 @@ MAY_IMPORT = {
     "simulations": {"gsg", "rete", "dht", "pedro_compat"},
 }
 """HOUSE_STYLE section 1. ``gsg/cli`` may also import doors and the simulation, inside functions."""
+
+ROOMS: dict[str, set[str]] = {
+    "rete/operators": set(),
+    "rete/compile": {"rete/operators"},
+    "rete/explain": {"rete/operators", "rete/compile"},
+    "dht/identity": set(),
+    "dht/datagrams": {"dht/identity"},
+    "dht/liveness": {"dht/identity", "dht/datagrams"},
+    "dht/overlay": {"dht/identity", "dht/datagrams", "dht/liveness"},
+    "dht/links": {"dht/identity", "dht/datagrams", "dht/liveness", "dht/overlay"},
+    "dht/simnet": set(),
+    "gsg/tuples": set(),
+    "gsg/wire": {"gsg/tuples"},
+    "gsg/languages": {"gsg/tuples"},
+    "gsg/placement": {"gsg/tuples", "gsg/wire"},
+    "gsg/storage": {"gsg/tuples", "gsg/wire"},
+    "gsg/rendezvous": {"gsg/tuples", "gsg/wire", "gsg/languages", "gsg/placement", "gsg/storage"},
+    "gsg/feeds": {"gsg/tuples", "gsg/wire", "gsg/languages", "gsg/placement", "gsg/rendezvous"},
+    "gsg/publisher": {"gsg/tuples", "gsg/wire", "gsg/placement", "gsg/storage", "gsg/rendezvous"},
+    "gsg/replication": {"gsg/tuples", "gsg/wire", "gsg/placement", "gsg/storage", "gsg/rendezvous"},
+    "gsg/churn": {"gsg/tuples", "gsg/wire", "gsg/placement", "gsg/storage", "gsg/rendezvous", "gsg/publisher", "gsg/replication"},
+    "gsg/explain": {"gsg/tuples", "gsg/languages"},
+    "gsg/subscriptions": {"gsg/tuples", "gsg/wire", "gsg/languages", "gsg/placement", "gsg/rendezvous", "gsg/feeds", "gsg/explain"},
+    "gsg/monitoring": {
+        "gsg/tuples",
+        "gsg/wire",
+        "gsg/languages",
+        "gsg/placement",
+        "gsg/storage",
+        "gsg/rendezvous",
+        "gsg/feeds",
+        "gsg/publisher",
+        "gsg/explain",
+        "gsg/subscriptions",
+    },
+    "gsg/http": {"gsg/tuples", "gsg/wire", "gsg/languages", "gsg/explain", "gsg/subscriptions"},
+    "gsg/cli": {"gsg/tuples", "gsg/wire", "gsg/languages", "gsg/explain", "gsg/http"},
+    "pedro_compat/terms": set(),
+    "pedro_compat/goals": {"pedro_compat/terms"},
+    "pedro_compat/door": {"pedro_compat/terms", "pedro_compat/goals"},
+    "pedro_compat/client": {"pedro_compat/terms", "pedro_compat/goals", "pedro_compat/door"},
+    "simulations/engine": set(),
+    "simulations/workload": {"simulations/engine"},
+    "simulations/load_balance": {"simulations/engine", "simulations/workload"},
+    "simulations/churn": {"simulations/engine", "simulations/workload", "simulations/load_balance"},
+    "simulations/routing": {"simulations/engine"},
+    "simulations/dissemination": {"simulations/engine"},
+    "simulations/replay": {"simulations/engine", "simulations/workload"},
+}
+"""The rooms of each package, and which others of it each may import; files beside the rooms put them together."""
 
 HEAVY = (
     "rdflib",
@@ -41,75 +87,60 @@ HEAVY = (
 )
 
 
-class Import(NamedTuple):
-    path: Path
-    line: int
-    package: str
-    inside_function: bool
-
-
-def modules(package: str) -> list[Path]:
-    return sorted((ROOT / package).rglob("*.py"))
-
-
-def imports(path: Path) -> Iterator[Import]:
-    """Every absolute import of a module, wherever it stands."""
-
-    def walk(node: ast.AST, inside_function: bool) -> Iterator[Import]:
-        names: list[str] = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            names = [node.module]
-        for name in names:
-            yield Import(path, node.lineno, name.partition(".")[0], inside_function)  # type: ignore[attr-defined]  # a statement
-        # What stands under TYPE_CHECKING is imported as little as what stands in a function that is not called.
-        for_types = isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-        inside_function = inside_function or for_types or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        for child in ast.iter_child_nodes(node):
-            yield from walk(child, inside_function)
-
-    return walk(ast.parse(path.read_text("utf-8")), False)
-
-
 def forbidden(found: Import) -> bool:
-    importer = found.path.relative_to(ROOT).parts
-    if found.package not in MAY_IMPORT or found.package == importer[0] or found.package in MAY_IMPORT[importer[0]]:
+    """Whether an import leads where MAY_IMPORT has no arrow."""
+    importer, imported = found.importer.partition(".")[0], found.imported.partition(".")[0]
+    if imported == importer or imported in MAY_IMPORT[importer]:
         return False
-    puts_doors_together = importer[:2] == ("gsg", "cli") and found.package in ("pedro_compat", "simulations")
-    return not (puts_doors_together and found.inside_function)
+    puts_doors_together = found.importer.startswith("gsg.cli") and imported in ("pedro_compat", "simulations")
+    return not (puts_doors_together and found.later)
 
 
-def levels(path: Path) -> list[int]:
-    """Of each relative import how many folders up it goes, and 0 of each other one."""
-    return [node.level for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.ImportFrom)]
+def said(found: Import) -> str:
+    return f"{files()[found.importer].relative_to(ROOT)}:{found.line} imports {found.imported}"
 
 
-@pytest.mark.parametrize("package", MAY_IMPORT)
-def test_imports_follow_the_arrows(package: str) -> None:
-    every = [found for path in modules(package) for found in imports(path)]
-
-    assert every
-    assert [f"{found.path.relative_to(ROOT)}:{found.line} imports {found.package}" for found in every if forbidden(found)] == []
-
-
-@pytest.mark.parametrize("package", MAY_IMPORT)
-def test_relative_imports_stay_inside_their_package(package: str) -> None:
-    depths = {path.relative_to(ROOT): max(levels(path), default=0) for path in modules(package)}
-
-    assert [str(path) for path, depth in depths.items() if depth > len(path.parts) - 1] == []
+def test_packages_import_along_the_arrows() -> None:
+    assert imports()
+    assert [said(found) for found in imports() if forbidden(found)] == []
 
 
 def test_a_forbidden_import_is_noticed() -> None:
-    cli, peer, chain = ROOT / "gsg" / "cli" / "peer.py", ROOT / "gsg" / "peer.py", ROOT / "rete" / "chain.py"
+    assert forbidden(Import("rete.chain", 1, "gsg", False))
+    assert forbidden(Import("gsg.peer", 1, "pedro_compat", True))
+    assert forbidden(Import("gsg.peer", 1, "simulations", False))
+    assert forbidden(Import("gsg.cli.peer", 1, "pedro_compat", False))
+    assert not forbidden(Import("gsg.cli.peer", 1, "pedro_compat", True))
+    assert not forbidden(Import("gsg.cli.peer", 1, "simulations", True))
+    assert not forbidden(Import("gsg.peer", 1, "dht", False))
 
-    assert forbidden(Import(chain, 1, "gsg", False))
-    assert forbidden(Import(peer, 1, "pedro_compat", True))
-    assert forbidden(Import(peer, 1, "simulations", False))
-    assert forbidden(Import(cli, 1, "pedro_compat", False))
-    assert not forbidden(Import(cli, 1, "pedro_compat", True))
-    assert not forbidden(Import(cli, 1, "simulations", True))
-    assert not forbidden(Import(peer, 1, "asyncio", False))
+
+def test_rooms_import_along_the_arrows() -> None:
+    wrong = [
+        said(found)
+        for room, leads in arrows().items()
+        for to, every in leads.items()
+        if room in ROOMS and to.partition("/")[0] == room.partition("/")[0] and to in ROOMS and to not in ROOMS[room]
+        for found in every
+    ]
+
+    assert wrong == []
+
+
+def test_every_room_is_in_the_table() -> None:
+    rooms = {room_of(name) for name in files()}
+
+    assert {room for room in rooms if "/" in room} == set(ROOMS)
+
+
+def test_the_table_has_no_circle() -> None:
+    assert list(networkx.simple_cycles(networkx.DiGraph(ROOMS))) == []
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    graph = networkx.DiGraph((found.importer, found.imported) for found in imports())
+
+    assert [sorted(circle) for circle in networkx.strongly_connected_components(graph) if len(circle) > 1] == []
 
 
 @pytest.mark.parametrize("package", list(MAY_IMPORT))
@@ -147,3 +178,7 @@ def test_every_dependency_has_its_sentence() -> None:
     page = (ROOT / "docs" / "dependencies.md").read_text("utf-8")
 
     assert sorted(re.findall(r"^- \*\*([\w-]+)\*\*: \w", page, re.MULTILINE)) == dependencies()
+
+
+if __name__ == "__main__":
+    print(table())
