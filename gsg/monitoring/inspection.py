@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 
 import rete
 from rete.inspect import graph
@@ -11,7 +12,7 @@ from rete.inspect import graph
 from ..explain.drawing import Shown, draw
 from ..explain.explain import explain_plan, explain_why, explain_why_not, holding_of, tests_elsewhere, tree_of
 from ..explain.explanations import Candidate, HeldKey, Holding, Plan, Why, WhyNot
-from ..languages import read_query
+from ..languages import as_long_as, read_query
 from ..languages.notation import query_text
 from ..languages.query import alphas
 from ..languages.rows import Row
@@ -50,7 +51,7 @@ class Inspection:
         Raises BadText, BadQuery or Unsupported for a text that is no query.
         """
         query = await read_query(text, language)
-        specs = alphas(query)
+        specs = await as_long_as(text, partial(alphas, query))
         templates = list(dict.fromkeys(spec.template for spec in specs))
         found = dict(zip(templates, await asyncio.gather(*map(self._anchors.places, templates)), strict=True))
         counts: dict[rete.AlphaSpec, int] = {}
@@ -59,16 +60,24 @@ class Inspection:
             loads = [place.load.facts for place in found[spec.template] if place.load is not None]
             if spec.window is None and (known is not None or loads):
                 counts[spec] = known if known is not None else min(loads)
-        return explain_plan(
+        explain = partial(
+            explain_plan,
             query,
             language,
             counts=counts,
             candidates={spec: self._candidates(spec.template, found[spec.template]) for spec in specs},
             counted=f"the rendezvous of each condition, as they told {self._address}; at most so many",
         )
+        return await as_long_as(text, explain)
+
+    async def until_free(self) -> None:
+        """Wait until what subscriptions hold can be looked at without keeping others waiting: no query is being entered then, until
+        the loop goes on."""
+        await self._subscriber.until_free()
 
     def subscriptions(self) -> list[Holding]:
         """What each subscription of this peer's users holds here, the oldest first."""
+        self._subscriber.networks()
         return [self._holding(made) for made in self._subscriptions]
 
     async def keys(self, keys: Sequence[Key], *, find: bool = False) -> list[HeldKey]:
@@ -90,7 +99,7 @@ class Inspection:
         """The network of one subscription, or of all, as SVG. Raises LocalError for a number that there is not, or for too many
         nodes."""
         made = list(self._subscriptions) if number is None else [self._subscriptions[number]]
-        drawn = graph(self._subscriber.network, None if number is None else [one.production for one in made])
+        drawn = graph(self._subscriber.networks(), None if number is None else [one.production for one in made])
         return draw(drawn, shown=(Shown(one.production, one.number, _text(one.asked), tree_of(one.asked.query)) for one in made))
 
     @staticmethod
