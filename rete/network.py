@@ -143,8 +143,7 @@ class Network:
         return production
 
     def abandon(self) -> None:
-        """Leave the query that another thread is entering, soon: there it raises TakesLong, and nothing of it is left. Nothing else
-        may be asked of a network while a thread is at it."""
+        """Leave the query that another thread is entering, soon: there it raises TakesLong. Meanwhile nothing else may be asked."""
         self._meter.effort.abandon()
 
     def _admit(self, production: ChainEnd, max_tokens: int) -> None:
@@ -275,6 +274,10 @@ class Network:
         for fact, sign in changes:
             self._activate(memories, fact, sign)
         self._settle()
+
+    def is_fed(self, alpha: AlphaSpec) -> bool:
+        """Whether :meth:`change_memory` concerns anybody."""
+        return bool(self._memories.fed_by(alpha))
 
     def notify(self, event: Fact, now: float) -> list[tuple[Production, list[tuple[Row, int]]]]:
         """An event: it enters the windows that ask for it, and joins with the facts of this moment without a trace.

@@ -100,7 +100,9 @@ class Subscriber:
         self._entrance = Entrance(self._network)
         self._full_windows = FullWindows(self._network)
         self._long = LongQueries(lambda alpha: self.intake.facts(alpha), self._too_large)
-        self.intake = Intake(holders, exchange, on_change=self._change, start_task=start_task, rule=rule)
+        self.intake = Intake(
+            holders, exchange, on_change=self._change, is_fed=self._network.is_fed, start_task=start_task, rule=rule
+        )
         self.intake.staleness.on_stale = self._stale
         self.inorder = self.intake.inorder
         self.inorder.on_happened = self.happened_all

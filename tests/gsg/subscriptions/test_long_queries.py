@@ -14,6 +14,7 @@ import pytest
 import gsg
 import rete
 from gsg import LiveSubscription, Peer, Symbol, TooManyTokens
+from gsg.feeds.alpha_memories import Memory
 from gsg.languages import parse_query
 from gsg.languages.query import alphas, enter
 from gsg.subscriptions import long_queries, subscriber
@@ -411,5 +412,20 @@ def test_at_a_peer_a_thread_enters_what_takes_long(monkeypatch: pytest.MonkeyPat
             await peer.retract([(0, P, 0)])
 
             assert [sum(product.rows().values()) for product in products] == [59 * 60] * 3
+
+    asyncio.run(work())
+
+
+def test_what_nobody_uses_any_more_goes_without_a_look_at_its_facts(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work() -> None:
+        async with Peer(("127.0.0.1", 0)) as peer:
+            await peer.insert([(n, P, n) for n in range(40)])
+            one, other = await peer.subscribe("(?x, p, ?y)"), await peer.subscribe("(?x, p, ?y)")
+            monkeypatch.setattr(Memory, "without", _no_thread)
+
+            await one.close()
+            await other.close()
+
+            assert not peer._subscriber.intake._sources
 
     asyncio.run(work())
