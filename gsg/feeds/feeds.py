@@ -228,7 +228,9 @@ class Intake:
         self._silences.heard(channel)
         source.check_snapshot(part)
         before, union = source.facts, source.memory.union
-        differences = source.feed.snapshot(part)
+        memory = source.memory
+        is_alone = union is None and len(memory.sources) == 1 and not source.following
+        differences = source.feed.snapshot(part, is_heard=not is_alone or self._is_fed(memory.alpha))
         if differences is not None:
             if union is None:
                 self._change(source, differences)

@@ -100,9 +100,7 @@ class Subscriber:
         self._entrance = Entrance(self._network)
         self._full_windows = FullWindows(self._network)
         self._long = LongQueries(lambda alpha: self.intake.facts(alpha), self._too_large)
-        self.intake = Intake(
-            holders, exchange, on_change=self._change, is_fed=self._network.is_fed, start_task=start_task, rule=rule
-        )
+        self.intake = Intake(holders, exchange, on_change=self._change, is_fed=self._is_fed, start_task=start_task, rule=rule)
         self.intake.staleness.on_stale = self._stale
         self.inorder = self.intake.inorder
         self.inorder.on_happened = self.happened_all
@@ -174,6 +172,9 @@ class Subscriber:
                 entered = self._entrance.enter(query, on_rows, max_tokens, rete.UNLIMITED if waits else AT_ONCE)
                 return *entered, None
         return *await self._long.enter(query, [memory.alpha for memory in memories], on_rows, max_tokens), self._long
+
+    def _is_fed(self, alpha: rete.AlphaSpec) -> bool:
+        return alpha in self._long.alphas or self._network.is_fed(alpha)
 
     def _change(self, alpha: rete.AlphaSpec, differences: Differences) -> None:
         self._network.change_memory(alpha, differences)
