@@ -132,7 +132,7 @@ class Intake:
         memory = self._memories.get(alpha)
         return memory.size() if memory is not None and memory.ready is True else None
 
-    def like(self, condition: rete.Condition) -> list[Tuple]:
+    def like(self, condition: rete.Condition | rete.AlphaSpec) -> list[Tuple]:
         """The facts of all memories of a condition, whatever tests they make."""
         alike = [memory for alpha, memory in self._memories.items() if alpha.template == condition.template and not alpha.window]
         alike.sort(key=lambda memory: len(memory.alpha.tests))

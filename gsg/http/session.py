@@ -205,8 +205,8 @@ class Session:
                     raise LocalError(f"{len(request.names)} names for {len(request.values)} values; expected one for each")
                 row, inside = Row.of(request.names, tuple(map(term, request.values))), self._peer.inside
                 if request.refused:
-                    return Reasons(number, why_not=inside.why_not(request.subscription, row))
-                return Reasons(number, why=inside.why(request.subscription, row))
+                    return Reasons(number, why_not=await inside.why_not_beside(request.subscription, row))
+                return Reasons(number, why=await inside.why_beside(request.subscription, row))
             case AskDrawing():
                 await self._peer.inside.until_free()
                 return Drawing(number, self._peer.inside.drawing(request.subscription))

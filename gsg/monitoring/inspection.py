@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import rete
@@ -12,6 +12,7 @@ from rete.inspect import graph
 from ..explain.drawing import Shown, draw
 from ..explain.explain import explain_plan, explain_why, explain_why_not, holding_of, tests_elsewhere, tree_of
 from ..explain.explanations import Candidate, HeldKey, Holding, Plan, Why, WhyNot
+from ..interleaving import in_thread
 from ..languages import as_long_as, read_query
 from ..languages.notation import query_text
 from ..languages.query import alphas
@@ -22,7 +23,7 @@ from ..rendezvous.rendezvous import Rendezvous
 from ..subscriptions.registry import Asked, Subscribed, Subscriptions
 from ..subscriptions.subscriber import Subscriber
 from ..tuples.features import Key, Template
-from ..tuples.terms import n3
+from ..tuples.terms import Tuple, n3
 from ..wire.exchange import show
 
 
@@ -94,6 +95,24 @@ class Inspection:
         """Which part of a subscription's query leaves nothing of a row. Raises LocalError like :meth:`why`."""
         query = self._subscriptions[number].asked.query
         return explain_why_not(query, row, self._subscriber.facts_of, notes=tests_elsewhere(query))
+
+    async def why_beside(self, number: int, row: Row) -> Why:
+        """As :meth:`why`, of the facts as they are now, while others have their turn."""
+        made = self._subscriptions[number]
+        return await in_thread(explain_why, made.asked.query, row, self._facts_now(made))
+
+    async def why_not_beside(self, number: int, row: Row) -> WhyNot:
+        """As :meth:`why_not`, of the facts as they are now, while others have their turn."""
+        made = self._subscriptions[number]
+        query = made.asked.query
+        return await in_thread(explain_why_not, query, row, self._facts_now(made), notes=tests_elsewhere(query))
+
+    def _facts_now(self, made: Subscribed) -> Callable[[rete.Condition], list[Tuple]]:
+        assert made.standing is not None, "only subscriptions that stand are listed"
+        facts_of = self._subscriber.facts_of
+        alphas = [memory.alpha for memory in made.standing.memories]
+        facts = {(alpha.template, alpha.window): list(facts_of(alpha)) for alpha in alphas}
+        return lambda condition: facts.get((condition.template, condition.window), [])
 
     def drawing(self, number: int | None = None) -> str:
         """The network of one subscription, or of all, as SVG. Raises LocalError for a number that there is not, or for too many

@@ -195,7 +195,7 @@ class Subscriber:
         """Wait until the matchers can be looked into at once, which they can until the loop goes on."""
         await self._long.until_free()
 
-    def facts_of(self, condition: rete.Condition) -> Iterable[Tuple]:
+    def facts_of(self, condition: rete.Condition | rete.AlphaSpec) -> Iterable[Tuple]:
         """What a condition may match now: the facts that came here for it, or the events of its window."""
         return self.intake.like(condition) if condition.window is None else windowed(self._network, condition)
 
