@@ -237,7 +237,7 @@ class Reception:
                     if known is not None:
                         self._outgoing.resume(channel, known)
                 case Died():
-                    self._handover.notices.heard(channel, message)
+                    pass  # facts are looked for under all of their keys whoever died (gsg/replication/restoring.py)
                 case AskInterest():
                     self._told.answer(channel, is_sure=not self._unplaced.is_strange(channel))
                 case Interest():

@@ -191,12 +191,9 @@ class Peer:
             self.contact,
             self._holders,
             responsibility,
-            self._exchange,
             self._rendezvous,
             copying,
-            start_task=self._start_task,
             flush=self._outgoing.flush,
-            rng=self._rng,
         )
         self._interests = Interests(self._holders, self._exchange, self._rendezvous, responsibility, self._start_task)
         self._publisher = self._tracing.publisher(self.contact.id, self._holders, self._exchange, self._interests, self._versions)
@@ -243,6 +240,7 @@ class Peer:
         try:
             await self._keeping.begin(self._membership.id, life)
             self._start_task(self._keeping.run())
+            self._start_task(self._handover.run())
             self._tracing.start()
             self._endpoint.links.begin()
             await self._enter_overlay()

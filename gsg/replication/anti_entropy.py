@@ -21,7 +21,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
 from itertools import islice
 
 import dht
@@ -34,8 +33,9 @@ from ..storage.clock import Versions
 from ..tuples.features import Key
 from ..wire.exchange import Channel, Exchange, show
 from ..wire.holder_messages import AskKeys, AskRanges, Differ
-from .copying import Copying
+from .copying import ASKED_KEYS, Copying
 from .digests import RANGES, Digests
+from .restoring import Restoring
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +45,6 @@ KEYS_PER_TURN = 500
 """Keys that are looked at before others get their turn."""
 FACTS_PER_TURN = 10_000
 """Facts under one key that are summed up before others get their turn."""
-CHUNK_KEYS = 1_000
 FOUND_PER_ROUND = 20
 """Keys whose holders are not known, and are asked for after each look; mostly one lookup answers for many of them."""
 PATIENCE = 3
@@ -81,6 +80,7 @@ class Repair:
         self._responsibility = responsibility
         self._copying = copying
         self._on_strays = on_strays
+        self._restoring = Restoring(own, holders, rendezvous.held, copying)
         self._versions = versions
         self._digests = self._none_yet()
         self._version = -1
@@ -103,6 +103,7 @@ class Repair:
             elif not self._responsibility.leaving:
                 try:
                     await self.round()
+                    await self._restoring.look(self._until)
                 except Exception:
                     # A defect that one round brings out is no reason for there to be no more rounds.
                     log.exception("a round of repair was not finished")
@@ -199,12 +200,8 @@ class Repair:
     async def _mend(self, contact: dht.Contact, all_keys: list[Key], since: int, until: int = 0) -> int:
         """Compare keys with a holder, as they are or were at a moment, and send what differs: how many facts that were."""
         sent = 0
-        for keys in _chunks(all_keys, CHUNK_KEYS):
-            ours = [self._held.digest_of_all(each, since, until) for each in keys]
-            ask = partial(_ask_keys, keys, ours, until, since)
-            answer = await self._exchange.ask(contact, ask, Differ)
-            wanted = [keys[number] for number in dict.fromkeys(answer.numbers) if 0 <= number < len(keys)]
-            if wanted:
+        for keys in _chunks(all_keys, ASKED_KEYS):
+            if wanted := await self._copying.differing(contact, keys, since, until):
                 sent += sum(len(self._held.under(each)) for each in wanted)
                 await self._copying.copy_keys(contact, wanted)
                 self.mended += len(wanted)
@@ -224,8 +221,8 @@ class Repair:
 
     def keys_differ(self, asked: AskKeys) -> Differ:
         """Which keys do not have the same facts here, unless they are just changing. Raises Refused."""
-        if len(asked.keys) != len(asked.digests) or len(asked.keys) > CHUNK_KEYS:
-            raise Refused(f"{len(asked.keys)} keys with {len(asked.digests)} digests; expected as many, and at most {CHUNK_KEYS}")
+        if len(asked.keys) != len(asked.digests) or len(asked.keys) > ASKED_KEYS:
+            raise Refused(f"{len(asked.keys)} keys with {len(asked.digests)} digests; expected as many, and at most {ASKED_KEYS}")
         differ = []
         for number, (each, digest) in enumerate(zip(asked.keys, asked.digests, strict=True)):
             ours = self._held.digest_of_all(each, asked.since, asked.until)
@@ -238,7 +235,3 @@ def _chunks(keys: Iterable[Key], size: int) -> Iterator[list[Key]]:
     rest = iter(keys)
     while chunk := list(islice(rest, size)):
         yield chunk
-
-
-def _ask_keys(keys: list[Key], digests: list[int], until: int, since: int, request: int) -> AskKeys:
-    return AskKeys(request, keys, digests, until, since)

@@ -41,7 +41,7 @@ from ..storage.clock import Versions
 from ..storage.disk.group_commit import Unkept
 from ..tuples.audiences import audiences_of
 from ..tuples.features import Key
-from ..tuples.long_constants import Remains
+from ..tuples.long_constants import Remains, short
 from ..tuples.sizes import parts
 from ..tuples.terms import Tuple
 from ..wire.exchange import ANSWER_TIMEOUT_S, Answer, Channel, Exchange, Leaving, LinkBroke, show
@@ -195,15 +195,22 @@ class Replication:
         return self._rendezvous.held.behind(sign, facts, places, stamp)
 
     def not_held_by(self, peer: bytes, message: Replicate | Buried) -> int:
-        """How many of the facts a peer tells of lie, in part, under keys whose holder it is not, as far as this peer knows."""
+        """How many of the facts a peer tells of lie, in part, under keys whose holder it is not, as far as this peer knows.
+
+        What is known here already does not count: whoever looks after a fact under another key tells of it now and then.
+        """
         each = self._holders.all_of_each(_keys(message.facts, message.places))
         # Most keys of a message have one of few sets of holders.
         sets = {id(holders): holders for holders in each}
         strange = {at for at, holders in sets.items() if not any(holder.id == peer for holder in holders)}
         if not strange:
             return 0
-        known = iter(map(id, each))
-        return sum(not strange.isdisjoint(list(islice(known, len(there)))) for there in message.places)
+        known, stamp_of = iter(map(id, each)), self._rendezvous.held.stamp_of
+        count = 0
+        for fact, there, stamp in zip(message.entries, message.places, message.stamps, strict=True):
+            if not strange.isdisjoint(list(islice(known, len(there)))):
+                count += any(stamp_of((len(fact), at, short(fact[at])), fact) < stamp for at in there)  # type: ignore[arg-type]  # of what remains, when it went
+        return count
 
     def take(self, message: Replicate | Buried) -> Held:
         """Another holder tells of changes. Raises Refused; where the disk fails they are known here all the same."""

@@ -98,7 +98,7 @@ def test_who_dies_while_keys_take_long_to_be_handed_over_is_looked_at_too(monkey
     looked_at: list[set[bytes]] = []
 
     async def slow(self: Handover) -> None:
-        looked_at.append(set(self._restoring.dead()))
+        looked_at.append(set(self._died_s))
         await asyncio.sleep(2 * MENDING_S)
 
     async def work(net: SimNet, peers: list[Peer]) -> None:
@@ -112,7 +112,7 @@ def test_who_dies_while_keys_take_long_to_be_handed_over_is_looked_at_too(monkey
         await asyncio.sleep(6 * MENDING_S)
 
         assert looked_at == [{b"a" * 20}, {b"a" * 20, b"b" * 20}]
-        assert not host._handover._working
+        assert not host._handover._again.is_set()
 
     simulate(work, seed=46, size=1)
 
@@ -134,7 +134,7 @@ def test_what_nobody_confirms_is_sent_again_for_a_while(monkeypatch: pytest.Monk
         await asyncio.sleep(2 * TRYING_S)
 
         assert TRYING_S < copied_s[-1] - copied_s[0] < TRYING_S + MENDING_S + 2 * SWEEP_S
-        assert not host._handover._working
+        assert not host._handover._again.is_set()
 
     simulate(work, seed=47, size=2)
 
@@ -147,7 +147,7 @@ def test_a_peer_that_is_back_does_not_count_as_dead() -> None:
 
             returns(other.contact)
 
-            assert not host._handover._restoring.dead()
+            assert not host._handover._died_s
 
     simulate(work, seed=44, size=2)
 
