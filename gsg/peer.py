@@ -53,6 +53,7 @@ from .replication.anti_entropy import Repair
 from .replication.catching_up import CatchingUp
 from .replication.changes import Replication
 from .replication.copying import Copying
+from .replication.deaf_holders import DeafHolders
 from .storage.clock import Versions
 from .storage.disk.group_commit import Keeping, Unkept
 from .subscriptions.backlog import LIMIT, Overflow, overflow_of
@@ -176,8 +177,7 @@ class Peer:
             self._rendezvous,
             self._versions,
             self._keeping,
-            lambda peer: self._handover.missed(peer),
-            self._start_task,
+            DeafHolders(self._holders, self._exchange, lambda peer: self._handover.missed(peer), self._start_task),
         )
         self._responsibility = responsibility = Responsibility(self.contact, self._holders)
         copying = Copying(
