@@ -232,7 +232,7 @@ NODES = {
 """What each kind of node is called."""
 
 
-def node_text(node: Node) -> str:
+def node_text(node: object) -> str:
     """A node of the network in words."""
     if isinstance(node, Join):
         return f"the join with {alpha_text(node.spec.alpha)}"
