@@ -31,10 +31,10 @@ from ipaddress import ip_address
 from random import Random
 from struct import Struct
 
-from ..errors import Address, BadSeal
+from ..errors import Address, BadSeal, Refusal
 from ..identity.ids import ID_BYTES, PeerId
 from ..identity.key_pair import PUBLIC_BYTES, SEED_BYTES, SIGNATURE_BYTES, Agreement, id_of, verified
-from ..identity.membership import CHECK_BYTES, Membership, Refusal
+from ..identity.membership import CHECK_BYTES, Membership
 from .gossip import MAX_INCARNATION
 
 MAX_SESSIONS = 4096

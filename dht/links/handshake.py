@@ -18,9 +18,10 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Protocol
 
+from ..errors import Refusal
 from ..identity.ids import ID_BYTES, PeerId
 from ..identity.key_pair import PUBLIC_BYTES, SIGNATURE_BYTES, id_of, verified
-from ..identity.membership import CHECK_BYTES, Membership, Refusal
+from ..identity.membership import CHECK_BYTES, Membership
 from .frames import HEADER_BYTES, frame
 
 NONCE_BYTES = 16

@@ -19,20 +19,17 @@ The rules:
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from enum import Enum
-from typing import TYPE_CHECKING, cast
+from typing import Protocol, cast
 
-from ..errors import FrameTooLarge, LinkLost
+from ..errors import FrameTooLarge, LinkLost, Refusal
 from ..identity.contacts import Contact
 from ..identity.ids import ID_BYTES
-from ..identity.membership import Refusal
 from .closing import close_in_time
 from .frames import HEADER_BYTES, Framer, header
 from .handshake import OTHER_PROTOCOL, WRONG_PEER, Greeting, GreetingFailed, RefusalReader, refusing
-from .tls import HANDSHAKE, Cipher, CipherFailed
-
-if TYPE_CHECKING:
-    from .links import Links
+from .tls import HANDSHAKE, Cipher, CipherFailed, Ciphers
 
 HIGH_WATER_BYTES = 1024 * 1024
 """Unsent bytes from which a link is congested: stop producing for it."""
@@ -60,10 +57,46 @@ class LinkState(Enum):
     CLOSED = "closed"
 
 
+class LinkOwner(Protocol):
+    """What a link asks of, and reports to, whoever holds it: :class:`dht.links.links.Links`."""
+
+    ciphers: Ciphers | None
+    """The TLS of this peer's links; None where they are plain."""
+    waits: bool
+    """Whether nothing is to be read yet."""
+    read_s: float
+    """When anything came last by any link: each sets it."""
+    counts: Counter[str]
+
+    def greeting(self, expected: Contact | None) -> Greeting:
+        """This side's part in the beginning of a link, to the peer that was dialled or from whoever dials."""
+
+    def refused(self, refusal: Refusal) -> None:
+        """Somebody was not let in."""
+
+    def connected(self, link: Link) -> None:
+        """A connection stands; the hellos are awaited."""
+
+    def opened(self, link: Link) -> None:
+        """The hellos are exchanged."""
+
+    def received(self, link: Link, payloads: list[bytes]) -> None:
+        """Frames came."""
+
+    def congested(self, link: Link) -> None:
+        """A link holds more than it should."""
+
+    def drained(self, link: Link) -> None:
+        """A link may take more again."""
+
+    def ended(self, link: Link, *, was_open: bool) -> None:
+        """A connection is gone."""
+
+
 class Link(asyncio.Protocol):
     """One stream to one peer. Made by :class:`dht.links.links.Links`; ``peer`` is right once the link is open."""
 
-    def __init__(self, links: Links, expected: Contact | None) -> None:
+    def __init__(self, links: LinkOwner, expected: Contact | None) -> None:
         self.state = LinkState.SHAKING_HANDS
         self.dialled = expected is not None
         """Whether this side opened the connection."""

@@ -21,10 +21,10 @@ from random import Random
 from types import TracebackType
 from typing import Self
 
-from ..errors import Address, AddressInUse, BadContact, DialBroke, NotOpen, PeerUnreachable, WrongPeer
+from ..errors import Address, AddressInUse, BadContact, DialBroke, NotOpen, PeerUnreachable, Refusal, WrongPeer
 from ..identity.contacts import Contact, is_reachable_literal
 from ..identity.ids import PeerId
-from ..identity.membership import Membership, Refusal
+from ..identity.membership import Membership
 from ..liveness.late_timers import Timer, late_s
 from ..log_rate import LogRate
 from .closing import CLOSE_S

@@ -11,10 +11,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from ..errors import REFUSED, Address, BadBook, JoinFailed, show
+from ..errors import REFUSED, Address, BadBook, JoinFailed, Refusal, show
 from ..identity.contacts import Contact
 from ..identity.ids import PeerId
-from ..identity.membership import Refusal
 from ..resolving import resolve
 from .address_book import MAX_ADDRESSES, AddressBook
 from .address_book_file import read_book, write_book

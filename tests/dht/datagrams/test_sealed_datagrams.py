@@ -18,7 +18,7 @@ from dht.datagrams.sealed_datagrams import (
     Budget,
     Seals,
 )
-from dht.identity.membership import Refusal
+from dht.errors import Refusal
 
 HERE, THERE, ELSEWHERE = ("10.0.0.1", 7400), ("10.0.0.2", 7400), ("10.0.0.3", 7400)
 A, B, C = (Identity(name * 32) for name in (b"a", b"b", b"c"))

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from dht import Identity, Membership
-from dht.identity.membership import Refusal
+from dht.errors import Refusal
 from dht.links.frames import frame
 from dht.links.handshake import MAX_GREETING_BYTES, GreetingFailed, Proved, RefusalReader, refusing
 

@@ -25,7 +25,7 @@ from dht import (
     random_id,
 )
 from dht.datagrams.sealed_datagrams import INTRODUCTION
-from dht.identity.membership import Refusal
+from dht.errors import Refusal
 from dht.links.tls import CipherFailed, Ciphers
 from dht.simnet import SimNet, run
 
