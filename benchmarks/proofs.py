@@ -19,7 +19,7 @@ import click
 
 from benchmarks.machine import machine
 from dht import Contact, Identity, Link, Links, Membership
-from dht.datagrams.sealed_datagrams import Seals
+from dht.datagrams.sealed_datagrams import SealedDatagrams
 
 BODY = bytes(200)
 PAYLOAD = bytes(100)
@@ -38,7 +38,7 @@ def each_us(work: Callable[[], object], times: int) -> float:
 
 def datagrams(times: int) -> list[tuple[str, float]]:
     """The cost of each step."""
-    a, b = (Seals(Membership(Identity(name * 32)), life=1, rng=Random(1)) for name in (b"a", b"b"))
+    a, b = (SealedDatagrams(Membership(Identity(name * 32)), life=1, rng=Random(1)) for name in (b"a", b"b"))
     a.at(HERE)
     b.at(THERE)
     said = [a.seal(BODY, THERE, again=True) for _ in range(times)]

@@ -53,7 +53,7 @@ from .identity.ids import ID_BITS, ID_BYTES, PeerId, common_prefix_length, dista
 from .identity.membership import Membership, allowed_from, check_secret
 from .links.frames import MAX_FRAME_BYTES, Framer, frame
 from .liveness.neighbourhood import NEIGHBOURS, NeighbourhoodChanged
-from .liveness.swim import PeerDied, PeerReturned
+from .liveness.orders import PeerDied, PeerReturned
 from .overlay.lookup import Found, K, Lookup, Send
 from .overlay.owner_cache import Regions
 

@@ -28,9 +28,10 @@ Every message says what happened, the value, what was expected and the next step
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from typing import TypeAlias
 
@@ -95,6 +96,17 @@ class AddressInUse(LocalError):
         elif number == errno.EACCES:
             advice = "choose a port from 1024 on, or give port 0 to take a free one"
         super().__init__(f"cannot listen on {show(host, port)}: {os.strerror(number).lower()}; {advice}")
+
+
+@contextlib.contextmanager
+def telling_address_in_use(host: str, port: int) -> Iterator[None]:
+    """Raise AddressInUse for the errors of the block that say so."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.EADDRINUSE, errno.EACCES, errno.EADDRNOTAVAIL):
+            raise AddressInUse(host, port, error.errno) from None
+        raise
 
 
 class BadContact(LocalError):

@@ -220,7 +220,7 @@ class Peer:
             await self._keeping.begin(self._membership.id, life)
             self._start_task(self._keeping.run())
             self._tracing.start()
-            self._endpoint.links.begin()
+            self._endpoint.links.begin_reading()
             await self._enter_overlay()
             # Nobody waits for it: what is acknowledged from now on is written later.
             self._start_task(self._keeping.entered(self.contact.port, alone=self._holders.alone))

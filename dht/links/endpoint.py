@@ -2,7 +2,7 @@
 
 async with Endpoint(id, "127.0.0.1", 0, rng=rng, on_frames=...) as endpoint:
     await endpoint.overlay.join([("seed.example.org", 7400)])
-    link = await endpoint.links.to((await endpoint.overlay.owners(key))[0])
+    link = await endpoint.links.connect((await endpoint.overlay.owners(key))[0])
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Endpoint:
                 on_lost=self._lost_peer,
                 on_event=on_event,
                 heard_s=lambda peer: self.links.heard_s(peer),
-                depends_on=lambda: dict.fromkeys(link.peer.id for link in self.links.all()),
+                depends_on=lambda: dict.fromkeys(link.peer.id for link in self.links.open_links()),
                 book=book,
                 incarnation=incarnation,
                 membership=membership,
@@ -113,7 +113,7 @@ class Endpoint:
             if self._on_lost_peer is not None:
                 self._on_lost_peer(contact)
         finally:
-            for link in [each for each in self.links.all() if each.peer.id == contact.id]:
+            for link in [each for each in self.links.open_links() if each.peer.id == contact.id]:
                 link.abort("the peer does not answer any more")
 
     @property

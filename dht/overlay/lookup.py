@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 
-from ..datagrams.address_blocks import PER_BLOCK, Shares, spread
+from ..datagrams.address_blocks import PER_BLOCK, BlockShares, limit_per_block
 from ..identity.contacts import Contact
 from ..identity.ids import PeerId, as_int
 
@@ -163,9 +163,9 @@ class Lookup:
         sends = []
         waiting = False
         alive = lively = 0
-        shares = Shares(self._per_block)
+        shares = BlockShares(self._per_block)
         for candidate in self._ordered:
-            if candidate.state is _State.FAILED or not shares.takes(candidate.contact.host):
+            if candidate.state is _State.FAILED or not shares.count_peer(candidate.contact.host):
                 continue
             if candidate.state is _State.HEARD:
                 if self._asked >= self._max_asked:
@@ -181,6 +181,8 @@ class Lookup:
             if lively == self.k:
                 break
         if not waiting:
-            answered = list(spread((each.contact for each in self._ordered if each.state is _State.ANSWERED), self._per_block))
+            answered = list(
+                limit_per_block((each.contact for each in self._ordered if each.state is _State.ANSWERED), self._per_block)
+            )
             self.result = Found(tuple(answered[: self.k]), self._asked < self._max_asked, self._asked)
         return sends

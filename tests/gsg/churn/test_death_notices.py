@@ -114,7 +114,7 @@ def test_notices_of_one_moment_go_together_and_always_to_the_same_peers(monkeypa
         assert len(set(told)) == FANOUT
         assert sent == [(contact, dead[:2]) for contact in told] + [(contact, dead[2:3]) for contact in told]
 
-        peers[0]._endpoint.overlay.lost(told[0].id)
+        peers[0]._endpoint.overlay.report_dead(told[0].id)
         notices._tell(dead[3:])
         await asyncio.sleep(2 * GATHERING_S)
 
