@@ -77,7 +77,7 @@ async def links(*, proved: bool, tls: bool, turns: int, opened: int) -> tuple[fl
 
     async with make(1) as near, make(2) as far:
         contact = Contact(far.id, "127.0.0.1", far.port)
-        link = await near.to(contact)
+        link = await near.connect(contact)
         began_s = time.process_time()
         for _ in range(turns):
             for _ in range(A_TURN):
@@ -92,7 +92,7 @@ async def links(*, proved: bool, tls: bool, turns: int, opened: int) -> tuple[fl
         for _ in range(opened):
             link.close()
             await link.ended()
-            link = await near.to(contact)
+            link = await near.connect(contact)
         return payload_us, (time.process_time() - began_s) / opened * 1e3
 
 

@@ -110,7 +110,7 @@ def test_a_peer_outlives_members_that_say_what_they_like(seed: int) -> None:
         before = (target._rendezvous.templates(), target._rendezvous.held.distinct(), len(target._running))
         async with stranger_of(net) as stranger:
             for _ in range(40):
-                link = await stranger.to(target.contact)
+                link = await stranger.connect(target.contact)
                 for _ in range(5):
                     if link.state is dht.LinkState.OPEN:
                         link.send(mutated(rng, rng.choice(GOOD)))
