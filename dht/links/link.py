@@ -92,12 +92,6 @@ class LinkOwner(Protocol):
     def frames_received(self, link: Link, payloads: list[bytes]) -> None:
         """Frames came."""
 
-    def link_congested(self, link: Link) -> None:
-        """A link holds more than it should."""
-
-    def link_drained(self, link: Link) -> None:
-        """A link may take more again."""
-
     def link_ended(self, link: Link, *, was_open: bool) -> None:
         """A connection is gone."""
 
@@ -139,7 +133,6 @@ class Link(asyncio.Protocol):
         self._unsent: list[bytes] = []
         self._unsent_bytes = 0
         self._flushing = False
-        self._blocked = False
         self._drained = asyncio.Event()
         self._drained.set()
         self._opened: asyncio.Future[None] = self._loop.create_future()
@@ -162,7 +155,7 @@ class Link(asyncio.Protocol):
         unsent.append(header(payload))
         unsent.append(payload)
         self._unsent_bytes += HEADER_BYTES + len(payload)
-        if self._blocked:
+        if self.congested:
             if self._unsent_bytes > HARD_LIMIT_BYTES:
                 self._fail(f"the other side left more than {HARD_LIMIT_BYTES} bytes unread")
         elif self._unsent_bytes >= WRITE_BYTES:
@@ -184,7 +177,7 @@ class Link(asyncio.Protocol):
 
     def _flush(self) -> None:
         self._flushing = False
-        if self._unsent and not self._blocked and self.state is LinkState.OPEN:
+        if self._unsent and not self.congested and self.state is LinkState.OPEN:
             self._write()
 
     def _write(self) -> None:
@@ -196,21 +189,17 @@ class Link(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         """The transport holds HIGH_WATER_BYTES: keep the rest here."""
-        self._blocked = True
-        if not self.congested and self.state is LinkState.OPEN:
+        if self.state is LinkState.OPEN:
             self.congested = True
             self._drained.clear()
-            self._links.link_congested(self)
 
     def resume_writing(self) -> None:
         """The transport is down to LOW_WATER_BYTES."""
-        self._blocked = False
+        self.congested = False
         if self.state is LinkState.OPEN and self._unsent:
             self._write()
-        if not self._blocked and self.congested:
-            self.congested = False
+        if not self.congested:  # the write may have filled the transport again
             self._drained.set()
-            self._links.link_drained(self)
 
     # Receiving
 

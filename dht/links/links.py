@@ -55,9 +55,8 @@ class Links:
 
     ``host`` is an IP literal to listen at, ``port`` TCP's, 0 takes a free one; ``rng`` draws the number of this start.
     ``on_frames(link, payloads)`` is called once per read with all the payloads complete in it; ``on_lost(link, reason)`` when a
-    link that had opened has ended; ``on_opened(link)`` when either side's dial succeeded; ``on_congested(link)`` and
-    ``on_drained(link)`` when the caller should stop producing for a link and may go on. Callbacks must not block. When
-    ``on_frames`` raises, its frames count as lost: that is logged, counted in ``counts``, and the link is closed with the reason.
+    link that had opened has ended. Callbacks must not block. When ``on_frames`` raises, its frames count as lost: that is logged,
+    counted in ``counts``, and the link is closed with the reason.
 
     ``membership``, whose id is to be ``id``, proves who this peer is and demands the same of others; with ``tls``, inside TLS. Both
     ends of a link have the same of both. Without it ids are claims. Where it ``waits``, nothing is read before
@@ -73,9 +72,6 @@ class Links:
         rng: Random,
         on_frames: Callable[[Link, list[bytes]], None],
         on_lost: Callable[[Link, str], None] | None = None,
-        on_opened: Callable[[Link], None] | None = None,
-        on_congested: Callable[[Link], None] | None = None,
-        on_drained: Callable[[Link], None] | None = None,
         handshake_s: float = 5.0,
         max_links: int = MAX_LINKS,
         membership: Membership | None = None,
@@ -97,9 +93,6 @@ class Links:
         self._wants_tls = tls
         self._on_frames = on_frames
         self._on_lost = on_lost
-        self._on_opened = on_opened
-        self._on_congested = on_congested
-        self._on_drained = on_drained
         self._handshake_s = handshake_s
         self._max_links = max_links
         self._server: asyncio.Server | None = None
@@ -294,7 +287,6 @@ class Links:
             links.remove(silent)
             silent.abort("the peer opened more links than it needs")
         links.append(link)
-        self._tell("on_opened", self._on_opened, link)
 
     def frames_received(self, link: Link, payloads: list[bytes]) -> None:
         """Frames came."""
@@ -305,14 +297,6 @@ class Links:
             logging.getLogger(__name__).exception("on_frames failed for %r, which is closed", link)
             link.abort("this side failed to take a frame")
 
-    def link_congested(self, link: Link) -> None:
-        """A link holds more than it should."""
-        self._tell("on_congested", self._on_congested, link)
-
-    def link_drained(self, link: Link) -> None:
-        """A link may take more again."""
-        self._tell("on_drained", self._on_drained, link)
-
     def link_ended(self, link: Link, *, was_open: bool) -> None:
         """A connection is gone."""
         self._connections.pop(link).cancel()
@@ -321,18 +305,13 @@ class Links:
             links.remove(link)
         if not links:
             self._by_peer.pop(link.peer.id, None)
-        if was_open:
-            self._tell("on_lost", self._on_lost, link, link.reason)
+        if was_open and self._on_lost is not None:
+            try:
+                self._on_lost(link, link.reason)
+            except Exception:
+                self.counts["callbacks failed"] += 1
+                logging.getLogger(__name__).exception("on_lost failed for %r", link)
 
     def _give_up(self, link: Link) -> None:
         self.counts["hello: none in time"] += 1
         link.abort(f"no hello within {self._handshake_s:g} s")
-
-    def _tell(self, name: str, callback: Callable[..., None] | None, *arguments: object) -> None:
-        if callback is None:
-            return
-        try:
-            callback(*arguments)
-        except Exception:
-            self.counts["callbacks failed"] += 1
-            logging.getLogger(__name__).exception("%s failed for %r", name, arguments[0])

@@ -5,7 +5,7 @@
         overlay.owners_now(key, r=3) or await overlay.owners(key, r=3)
 
 A thin shell that puts the parts together: datagrams (dht/datagrams), lookups (lookup.py, lookups.py), the owner cache
-(owner_cache.py), who lives (dht/liveness), the way in and back (joining.py). Every ``refresh_s`` it looks up its own id, points of
+(owner_cache.py), who lives (dht/liveness), the way in and back (joining.py). Every REFRESH_S it looks up its own id, points of
 the buckets looked at longest ago, and the regions learned longest ago.
 
 A peer counts as known only after it answered, and at the address that answered last. Keys and ids are points of one space, 20
@@ -46,6 +46,9 @@ from .owner_cache import Regions
 MAX_CHECKS = 64
 """Unknown peers called back at once to see whether they live; further ones are passed over and counted, and will be heard of
 again."""
+
+REFRESH_S = 30.0
+"""How often the overlay is looked at anew, in seconds."""
 
 STALE_REGIONS = 4
 """Regions looked up again in one refresh."""
@@ -89,9 +92,7 @@ class Overlay:
         port: int,
         *,
         rng: Random,
-        k: int = K,
         probe_s: float = 1.0,
-        refresh_s: float = 30.0,
         on_discovered: Callable[[Contact], None] | None = None,
         on_lost: Callable[[Contact], None] | None = None,
         on_event: Callable[[OverlayEvent], None] | None = None,
@@ -112,13 +113,11 @@ class Overlay:
         self.on_discovered = on_discovered
         self.on_lost = on_lost
         self.on_event = on_event
-        self.regions = Regions(k, per_block)
-        self._k = k
+        self.regions = Regions(K, per_block)
         self._per_block = per_block
         self._passed_over = PassedOver(per_block)
         self._duplicate_ids = DuplicateIds(id)
         self._rng = rng
-        self._refresh_s = refresh_s
         self._entered = asyncio.Event()
         # Where unknown peers are called. Limit: MAX_CHECKS; each leaves when its task ends, answered, after its last timeout or
         # as this overlay is left.
@@ -138,7 +137,7 @@ class Overlay:
         )
         self._datagrams = Datagrams(
             id,
-            k,
+            K,
             rng=rng,
             on_asked=self._check,
             on_doubtful=lambda contact: self._tasks.start(self._make_sure(contact)),
@@ -233,7 +232,7 @@ class Overlay:
     async def owners(self, key: bytes, r: int = 1, *, anew: bool = False) -> tuple[Contact, ...]:
         """The ``r`` living peers closest to the key, closest first, ourselves included; fewer when the network has fewer.
 
-        Answers from memory where it can; else one lookup answers for all who wait for keys of the same region. ``r`` is at most k.
+        Answers from memory where it can; else one lookup answers for all who wait for keys of the same region. ``r`` is at most K.
         ``anew``: always by a lookup of its own.
         """
         if anew:
@@ -291,7 +290,7 @@ class Overlay:
     async def refresh(self) -> None:
         """Look up our own id, points of the buckets looked at longest ago, and the regions learned longest ago."""
         near = await self.lookup(self.contact.id)
-        stale_s = self._now() - self._refresh_s
+        stale_s = self._now() - REFRESH_S
         searches = [self._lookups.start(target) for target in self.regions.stale(stale_s, STALE_REGIONS)]
         buckets = sorted(self._buckets(near), key=self._lookups.bucket_searched_s)[:STALE_BUCKETS]
         searches += [self._search_bucket(bucket) for bucket in buckets if self._lookups.bucket_searched_s(bucket) < stale_s]
@@ -300,7 +299,7 @@ class Overlay:
 
     def _buckets(self, near: tuple[Contact, ...]) -> range:
         """The buckets up to our nearest neighbour's: those that may hold peers whom the lookup of our own id did not meet."""
-        return range(common_prefix_length(self.contact.id, near[0].id) + 1 if len(near) >= self._k else 0)
+        return range(common_prefix_length(self.contact.id, near[0].id) + 1 if len(near) >= K else 0)
 
     def _search_bucket(self, bucket: int) -> asyncio.Task[Found | None]:
         # For the sake of the table; nobody asked for a key there, so its region is not worth keeping fresh.
@@ -338,7 +337,7 @@ class Overlay:
 
     def _learn_region(self, target: bytes, contacts: tuple[Contact, ...], useless: Collection[PeerId] = ()) -> None:
         # Whoever was silent or is suspected stays an owner until it is dead: else peers that asked at other moments would disagree.
-        near = [each for each in self._table.closest(target, self._k) if each.id not in useless]
+        near = [each for each in self._table.closest(target, K) if each.id not in useless]
         known = {each.id: each for each in (*near, *contacts)}
         if not known and not self.has_entered:
             return
@@ -348,7 +347,7 @@ class Overlay:
         goal = as_int(target)
         ordered = sorted((self.contact, *contacts), key=lambda each: as_int(each.id) ^ goal)
         # Where others of our own block are closer we do not count either: everybody else leaves us out there.
-        return tuple(limit_per_block(ordered, self._per_block))[: self._k]
+        return tuple(limit_per_block(ordered, self._per_block))[:K]
 
     # Who lives: what the failure detector and lookups report
 
@@ -450,7 +449,7 @@ class Overlay:
 
     async def _refresh_often(self) -> None:
         while True:
-            await asyncio.sleep(self._refresh_s)
+            await asyncio.sleep(REFRESH_S)
             try:
                 await self.refresh()
                 await self._joining.file.save()
