@@ -95,7 +95,7 @@ class Datagrams(asyncio.DatagramProtocol):
         *,
         rng: Random,
         on_asked: Callable[[Contact], None],
-        on_doubtful: Callable[[Contact], Awaitable[None]],
+        on_doubtful: Callable[[Contact], Awaitable[object]],
         sealing: PlainDatagrams,
         per_block: int,
     ) -> None:
@@ -185,15 +185,6 @@ class Datagrams(asyncio.DatagramProtocol):
                     if len(self._given_up) > MAX_GIVEN_UP:
                         del self._given_up[next(iter(self._given_up))]
 
-    async def ask_id(self, address: Address) -> PeerId | None:
-        """The id of whoever listens at an address; None when nobody answers with one."""
-        return self._id_from(await self.ask(address, "ping", self.id))
-
-    def _id_from(self, found: object) -> PeerId | None:
-        with contextlib.suppress(BadAnswer), self._counting_malformed():
-            return None if found is None else _point(found)
-        return None
-
     async def call(self, address: Address) -> Contact | None:
         """Whoever listens at an address, at the address that it answers from; None when nobody answers.
 
@@ -202,8 +193,10 @@ class Datagrams(asyncio.DatagramProtocol):
         found = await self.ask(address, "ping", self.id, any_address=True)
         if isinstance(found, _Elsewhere):
             address = found.address
-        peer = await self.ask_id(address) if isinstance(found, _Elsewhere) else self._id_from(found)
-        return None if peer is None else Contact(peer, *address)
+            found = await self.ask(address, "ping", self.id)
+        with contextlib.suppress(BadAnswer), self._counting_malformed():
+            return None if found is None else Contact(_point(found), *address)
+        return None
 
     async def ask_closest(
         self, address: Address, target: bytes, *, waits: Sequence[float] = FOR_LOOKUP, on_slow: Callable[[], None] | None = None

@@ -25,7 +25,7 @@ class RoutingTable(kademlia.routing.RoutingTable):  # type: ignore[misc]  # the 
     place.
     """
 
-    def __init__(self, own: PeerId, k: int, per_block: int, on_doubtful: Callable[[Contact], Awaitable[None]]) -> None:
+    def __init__(self, own: PeerId, k: int, per_block: int, on_doubtful: Callable[[Contact], Awaitable[object]]) -> None:
         super().__init__(self, k, Node(own))
         self._per_block = per_block
         self._on_doubtful = on_doubtful
@@ -79,7 +79,7 @@ class RoutingTable(kademlia.routing.RoutingTable):  # type: ignore[misc]  # the 
         """The index of the bucket whose range holds the node. (The package's own is off by one at the upper end of a range.)"""
         return next(index for index, bucket in enumerate(self.buckets) if bucket.has_in_range(node))
 
-    def call_ping(self, node: Node) -> Awaitable[None]:
+    def call_ping(self, node: Node) -> Awaitable[object]:
         """The package asks whether the oldest contact of a full bucket lives; whoever gave ``on_doubtful`` owns the task."""
         return self._on_doubtful(Contact(node.id, node.ip, node.port))
 

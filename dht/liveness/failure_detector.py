@@ -107,7 +107,7 @@ class FailureDetector:
         for order in orders if self._tasks.is_open else ():
             match order:
                 case Probe(contact, look_around):
-                    self._tasks.start(self._look_around(contact) if look_around else self._probe(contact))
+                    self._tasks.start(self._look_around(contact) if look_around else self.probe(contact))
                 case ProbeVia():
                     self._tasks.start(self._ask_helpers(order))
                 case PeerDied(contact):
@@ -144,7 +144,7 @@ class FailureDetector:
         now = self._now()
         return [each for each in contacts if not swim.avoids(each, now)]
 
-    async def _probe(self, contact: Contact) -> int | None:
+    async def probe(self, contact: Contact) -> int | None:
         """Ask a peer whether it lives; its incarnation if so."""
         try:
             answer = await self._datagrams.ask_probe(contact)
@@ -204,7 +204,7 @@ class FailureDetector:
 
     async def _vouch(self, contact: Contact) -> None:
         try:
-            incarnation = await self._probe(contact)
+            incarnation = await self.probe(contact)
         finally:
             waiting = self._vouching.pop(contact)
         for answer in waiting.values():

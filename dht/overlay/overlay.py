@@ -139,8 +139,8 @@ class Overlay:
             id,
             K,
             rng=rng,
-            on_asked=self._check,
-            on_doubtful=lambda contact: self._tasks.start(self._make_sure(contact)),
+            on_asked=self.heard_of,
+            on_doubtful=lambda contact: self._tasks.start(self._detector.probe(contact)),
             sealing=self._sealing,
             per_block=per_block,
         )
@@ -324,8 +324,15 @@ class Overlay:
 
     def heard_of(self, contact: Contact) -> None:
         """Somebody says that a peer is at this address: it becomes known if it answers there. Limit: MAX_CHECKS at once."""
-        if contact.id != self.contact.id and self._table.contacts().get(contact.id) != contact:
-            self._check(contact)
+        if contact.id == self.contact.id or self._table.contacts().get(contact.id) == contact:
+            return
+        if not self._tasks.is_open or contact.address in self._checking:
+            return
+        if len(self._checking) >= MAX_CHECKS:
+            self.counts["unknown peers passed over"] += 1
+            return
+        self._checking.add(contact.address)
+        self._tasks.start(self._call(contact.address)).add_done_callback(lambda _: self._checking.discard(contact.address))
 
     # Lookups
 
@@ -413,30 +420,12 @@ class Overlay:
             self.counts["callbacks failed"] += 1
             logging.getLogger(__name__).exception("the overlay's callback %r failed for %s", callback, news)
 
-    def _check(self, contact: Contact) -> None:
-        """Call a peer at an address, unless that is being done."""
-        if not self._tasks.is_open or contact.address in self._checking:
-            return
-        if len(self._checking) >= MAX_CHECKS:
-            self.counts["unknown peers passed over"] += 1
-            return
-        self._checking.add(contact.address)
-        self._tasks.start(self._call(contact.address)).add_done_callback(lambda _: self._checking.discard(contact.address))
-
     async def _call(self, address: Address) -> Contact | None:
         """Call whoever listens at an address: it becomes known if it answers."""
         found = await self._datagrams.call(address)
         if found is not None:
             self.peer_answered(found)
         return found
-
-    async def _make_sure(self, contact: Contact) -> None:
-        """Whether a contact that we know still lives."""
-        found = await self._datagrams.ask_id(contact.address)
-        if found == contact.id:
-            self.peer_answered(contact)
-        else:
-            self._detector.report_absent(contact, found)
 
     async def _learn_own_host(self, address: Address) -> None:
         """We listen everywhere: ask how we look from outside, since others will be told to reach us there."""

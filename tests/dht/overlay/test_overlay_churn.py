@@ -337,7 +337,7 @@ def test_peers_that_stop_at_one_moment_start_nothing_more_at_each_others_farewel
             peers[1]._tasks.cancel_all()
             await first.aclose()
             await asyncio.sleep(2)
-            return len([task for task in peers[1]._tasks._running if "_probe" in repr(task)])
+            return len([task for task in peers[1]._tasks._running if "probe" in repr(task)])
 
     assert run(main, seed=33) == 0
 
