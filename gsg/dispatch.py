@@ -11,12 +11,14 @@ import dht
 
 from .background import DEFECT, StartTask
 from .churn.forward_events import Spreading
+from .churn.forward_facts import Forwarding
 from .churn.handover import Handover
 from .churn.heartbeats import Heartbeats
 from .churn.unknown_holders import Unplaced
 from .errors import PeerMisbehaved, PeerUnreachable, Refused
 from .monitoring.status import Status
 from .placement.holders import Holders
+from .placement.responsibility import Responsibility
 from .placement.rules import REPLICAS
 from .publisher.quenching import Interests, Told
 from .quotas import Quotas
@@ -26,6 +28,7 @@ from .rendezvous.postings import AnyFeed, Feed
 from .rendezvous.rendezvous import Rendezvous
 from .rendezvous.time_slices import Transit
 from .replication.anti_entropy import Repair
+from .replication.catching_up import CatchingUp
 from .replication.changes import Replication
 from .subscriptions.subscriber import Subscriber
 from .wire import admission
@@ -72,6 +75,8 @@ class Reception:
         exchange: Exchange,
         rendezvous: Rendezvous,
         replication: Replication,
+        responsibility: Responsibility,
+        catching_up: CatchingUp,
         handover: Handover,
         repair: Repair,
         outgoing: Outgoing,
@@ -88,6 +93,8 @@ class Reception:
         self._exchange = exchange
         self._rendezvous = rendezvous
         self._replication = replication
+        self._responsibility = responsibility
+        self._catching_up = catching_up
         self._handover = handover
         self._repair = repair
         self._outgoing = outgoing
@@ -98,8 +105,9 @@ class Reception:
         self._status = status
         self._quotas = quotas
         self._transit = Transit(rendezvous, outgoing, self._carry_out, self._refuse)
+        self._forwarding = Forwarding(holders, exchange, rendezvous, replication, responsibility, start_task, outgoing.flush)
         self._spreading = Spreading(
-            handover,
+            responsibility,
             holders,
             exchange,
             rendezvous,
@@ -111,7 +119,7 @@ class Reception:
         self._unplaced = Unplaced(
             holders,
             exchange.own,
-            handover,
+            responsibility,
             start_task,
             on_message=self._carry_out,
             refuse=self._refuse,
@@ -160,7 +168,7 @@ class Reception:
 
     def _carry_out(self, channel: Channel, message: Message) -> None:
         try:
-            if self._handover.leaving and (isinstance(message, (Replicate, Buried)) or getattr(message, "forwarded", False)):
+            if self._responsibility.leaving and (isinstance(message, (Replicate, Buried)) or getattr(message, "forwarded", False)):
                 channel.send(NotHere(message.request, self._contact, leaves=True))  # type: ignore[union-attr]  # all three have it
                 return
             if isinstance(message, (Flash, Publish)) and (
@@ -169,8 +177,8 @@ class Reception:
                 return
             match message:
                 case Publish():
-                    if not message.forwarded and (message.unsure or self._handover.settling):
-                        held = self._handover.forwarding.publish(channel, message)
+                    if not message.forwarded and (message.unsure or self._responsibility.settling):
+                        held = self._forwarding.publish(channel, message)
                         if held is not None:
                             self._outgoing.answer_when_held(channel, message.request, held)
                     else:
@@ -192,7 +200,7 @@ class Reception:
                 case Replicate() | Buried():
                     self._outgoing.answer_when_held(channel, message.request, self._replication.take(message))
                 case Flash():
-                    if not message.forwarded and (message.unsure or self._handover.settling):
+                    if not message.forwarded and (message.unsure or self._responsibility.settling):
                         self._spreading.flash(channel, message)
                     else:
                         self._transit.flash(channel, message, partial(self._outgoing.answer, channel, Done(message.request)))
@@ -201,7 +209,7 @@ class Reception:
                 case AskKeys():
                     channel.send(self._repair.keys_differ(message))
                 case AskFacts():
-                    self._handover.catching_up.asked(channel, message)
+                    self._catching_up.asked(channel, message)
                 case Deltas() | Happened() | Snapshot() | Gap() | Missed() | Moved() | Passed():
                     self._subscriber.received(channel, message)
                 case AskLoads():
@@ -209,7 +217,7 @@ class Reception:
                 case InsertCondition():
                     self._outgoing.check_again(message.again)
                     # Always, not only while settling: whoever asks may have lost sight of the holder alone.
-                    not_here = None if message.standby else self._handover.not_here(message)
+                    not_here = None if message.standby else self._responsibility.not_here(message)
                     if not_here is not None:
                         channel.send(not_here)
                         return
@@ -219,7 +227,7 @@ class Reception:
                     if message.again:
                         self._outgoing.tell_again(channel, message.again, message.feed)
                     posted = partial(self._posted, channel, message.request, feed)
-                    self._told.then(partial(self._handover.catching_up.then, feed, posted))
+                    self._told.then(partial(self._catching_up.then, feed, posted))
                 case RemoveCondition():
                     self._rendezvous.remove_condition(channel, message.feed)
                 case Arrived():
@@ -229,7 +237,7 @@ class Reception:
                     if known is not None:
                         self._outgoing.resume(channel, known)
                 case Died():
-                    self._handover.notices.heard(channel, message)
+                    pass  # facts are looked for under all of their keys whoever died (gsg/replication/restoring.py)
                 case AskInterest():
                     self._told.answer(channel, is_sure=not self._unplaced.is_strange(channel))
                 case Interest():

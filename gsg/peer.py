@@ -39,6 +39,7 @@ from .monitoring.tracing import Tracing, Untraced
 from .network import EVERYBODY, Network, counts_of_refused
 from .placement.anchors import rule_of
 from .placement.holders import Holders
+from .placement.responsibility import Responsibility
 from .placement.rules import Anchor
 from .publisher.caller import Caller
 from .publisher.publisher import Publisher
@@ -49,7 +50,10 @@ from .rendezvous.matching import Passage
 from .rendezvous.predicates import compile_test
 from .rendezvous.rendezvous import Rendezvous
 from .replication.anti_entropy import Repair
+from .replication.catching_up import CatchingUp
 from .replication.changes import Replication
+from .replication.copying import Copying
+from .replication.deaf_holders import DeafHolders
 from .storage.clock import Versions
 from .storage.disk.group_commit import Keeping, Unkept
 from .subscriptions.backlog import LIMIT, Overflow, overflow_of
@@ -127,6 +131,7 @@ class Peer:
         self._publisher: Publisher
         self._subscriber: Subscriber
         self._replication: Replication
+        self._responsibility: Responsibility
         self._handover: Handover
         self._repair: Repair
         self._outgoing: Outgoing
@@ -172,25 +177,39 @@ class Peer:
             self._rendezvous,
             self._versions,
             self._keeping,
-            lambda peer: self._handover.missed(peer),
+            DeafHolders(self._holders, self._exchange, lambda peer: self._handover.missed(peer), self._start_task),
+        )
+        self._responsibility = responsibility = Responsibility(self.contact, self._holders)
+        copying = Copying(
+            self._holders,
+            self._exchange,
+            self._rendezvous.held,
             self._start_task,
+            lambda: self._handover.look_again_in_time(),
         )
         self._handover = Handover(
             self.contact,
             self._holders,
+            responsibility,
+            self._rendezvous,
+            copying,
+            flush=self._outgoing.flush,
+        )
+        self._interests = Interests(self._holders, self._exchange, self._rendezvous, responsibility, self._start_task)
+        self._publisher = self._tracing.publisher(self.contact.id, self._holders, self._exchange, self._interests, self._versions)
+        self._repair = Repair(
+            self.contact,
+            self._holders,
             self._exchange,
             self._rendezvous,
-            self._replication,
-            start_task=self._start_task,
-            flush=self._outgoing.flush,
-            rng=self._rng,
+            responsibility,
+            copying,
+            self._versions,
+            self._handover.strays,
         )
-        self._interests = Interests(self._holders, self._exchange, self._rendezvous, self._handover, self._start_task)
-        self._publisher = self._tracing.publisher(self.contact.id, self._holders, self._exchange, self._interests, self._versions)
-        self._repair = Repair(self.contact, self._holders, self._exchange, self._rendezvous, self._handover, self._versions)
-        self._told = Told(self._rendezvous, self._handover, self._start_task)
+        self._told = Told(self._rendezvous, responsibility, self._start_task)
         own, send = self._exchange.own, self._outgoing.send
-        self._nearby = Nearby(self._interests, own, self._publisher, self._rendezvous, self._subscriber, self._handover, send)
+        self._nearby = Nearby(self._interests, own, self._publisher, self._rendezvous, self._subscriber, responsibility, send)
         self._heartbeats = Heartbeats(self._holders, self._exchange, self._versions, self._subscriber.intake.channels, self._rng)
         pauses = Pauses(self._holders, self._interests, self._told, self._handover, self._subscriber.was_away)
         self._reception = Reception(
@@ -198,6 +217,8 @@ class Peer:
             self._exchange,
             self._rendezvous,
             self._replication,
+            responsibility,
+            CatchingUp(self.contact, self._holders, self._exchange, self._rendezvous, responsibility, copying, self._start_task),
             self._handover,
             self._repair,
             self._outgoing,
@@ -219,6 +240,7 @@ class Peer:
         try:
             await self._keeping.begin(self._membership.id, life)
             self._start_task(self._keeping.run())
+            self._start_task(self._handover.run())
             self._tracing.start()
             self._endpoint.links.begin_reading()
             await self._enter_overlay()

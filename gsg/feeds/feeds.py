@@ -51,8 +51,8 @@ NEXT_S = 1.0
 class Intake:
     """The alpha memories of one peer.
 
-    ``on_change(alpha, differences)`` hears of facts that came and went; ``start_task`` runs a coroutine while the peer lives;
-    ``rule`` chooses anchors.
+    ``on_change(alpha, differences)`` hears of facts that came and went, also where ``is_fed(alpha)`` though nobody uses them any
+    more; ``start_task`` runs a coroutine while the peer lives; ``rule`` chooses anchors.
     """
 
     def __init__(
@@ -61,6 +61,7 @@ class Intake:
         exchange: Exchange,
         *,
         on_change: Callable[[rete.AlphaSpec, Differences], None],
+        is_fed: Callable[[rete.AlphaSpec], bool],
         start_task: StartTask,
         rule: Anchor = Anchor.RAREST,
     ) -> None:
@@ -68,6 +69,7 @@ class Intake:
         self._exchange = exchange
         self.anchors = Anchors(holders, exchange, rule)
         self._on_change = on_change
+        self._is_fed = is_fed
         self._start_task = start_task
         self._memories: dict[rete.AlphaSpec, Memory] = {}
         """Those of queries; each goes with its last user. Not bounded by number: as many as users of this peer ask for."""
@@ -130,7 +132,7 @@ class Intake:
         memory = self._memories.get(alpha)
         return memory.size() if memory is not None and memory.ready is True else None
 
-    def like(self, condition: rete.Condition) -> list[Tuple]:
+    def like(self, condition: rete.Condition | rete.AlphaSpec) -> list[Tuple]:
         """The facts of all memories of a condition, whatever tests they make."""
         alike = [memory for alpha, memory in self._memories.items() if alpha.template == condition.template and not alpha.window]
         alike.sort(key=lambda memory: len(memory.alpha.tests))
@@ -226,7 +228,9 @@ class Intake:
         self._silences.heard(channel)
         source.check_snapshot(part)
         before, union = source.facts, source.memory.union
-        differences = source.feed.snapshot(part)
+        memory = source.memory
+        is_alone = union is None and len(memory.sources) == 1 and not source.following
+        differences = source.feed.snapshot(part, is_heard=not is_alone or self._is_fed(memory.alpha))
         if differences is not None:
             if union is None:
                 self._change(source, differences)
@@ -425,7 +429,10 @@ class Intake:
         memory = source.memory
         if memory.union is None:
             # Where nobody uses the memory any more, one of a template with parameters may have its facts still.
-            self._tell(memory, memory.without(source))
+            if memory.users or self._is_fed(memory.alpha):
+                self._tell(memory, memory.without(source))
+            else:
+                memory.drop(source)
         else:
             memory.drop(source)
             self._everywhere.changed(memory, source.facts, source.facts)

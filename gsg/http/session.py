@@ -10,6 +10,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from dht.log_rate import LogRate
 
 from ..errors import BadQuery, GsgError, LocalError, RemoteError
+from ..interleaving import in_thread
 from ..languages import is_prepared, prepare
 from ..languages.rows import Row
 from ..peer import Peer
@@ -197,15 +198,17 @@ class Session:
                 _check_length(request.text)
                 return Explained(number, await self._peer.inside.explain(request.text, request.language))
             case AskHoldings():
+                await self._peer.inside.until_free()
                 return Holdings(number, self._peer.inside.subscriptions())
             case AskWhy():
                 if len(request.names) != len(request.values):
                     raise LocalError(f"{len(request.names)} names for {len(request.values)} values; expected one for each")
                 row, inside = Row.of(request.names, tuple(map(term, request.values))), self._peer.inside
                 if request.refused:
-                    return Reasons(number, why_not=inside.why_not(request.subscription, row))
-                return Reasons(number, why=inside.why(request.subscription, row))
+                    return Reasons(number, why_not=await inside.why_not_beside(request.subscription, row))
+                return Reasons(number, why=await inside.why_beside(request.subscription, row))
             case AskDrawing():
+                await self._peer.inside.until_free()
                 return Drawing(number, self._peer.inside.drawing(request.subscription))
             case AskKeys():
                 most = MAX_KEYS_FOUND if request.find else MAX_KEYS
@@ -226,7 +229,7 @@ class Session:
         try:
             if not is_prepared(request.language):
                 # What a peer does at a stretch keeps it from answering probes: on a busy machine it would be taken for dead.
-                await asyncio.to_thread(prepare, request.language)
+                await in_thread(prepare, request.language)
             subscription = await self._peer.subscribe(
                 request.text,
                 request.language,

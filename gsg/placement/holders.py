@@ -182,14 +182,6 @@ class Holders:
                     self._news.clear()
                     await self._news.wait()
 
-    def neighbours(self) -> tuple[dht.Contact, ...]:
-        """The living peers whose ids are nearest to our own."""
-        return self._overlay.neighbours()
-
-    def closest_known(self, feature: Key) -> tuple[dht.Contact, ...]:
-        """The peers closest to a feature's key of those that we know, as many as hold it; nearer ones may live that we do not."""
-        return self._overlay.closest_known(key(*feature), REPLICAS)
-
     async def of(self, features: Iterable[Key]) -> dict[Key, dht.Contact]:
         """The holder of each feature. Raises PeerUnreachable when the overlay cannot say."""
         wanted = list(features)

@@ -49,9 +49,9 @@ class Served:
         self.own, self.link = Line("own"), Line("another")
         self.link.contact, self.link.frame_bytes = ANOTHER, 100
         self.unplaced = Unplaced(
-            self,
+            self,  # type: ignore[arg-type]  # all that is asked of Holders
             self.own,
-            self,
+            self,  # type: ignore[arg-type]  # all that is asked of Responsibility
             lambda work: self._start(group, work),
             on_message=self._delivered,
             refuse=lambda channel, message, why: self.refused.append(why),

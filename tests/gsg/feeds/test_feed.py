@@ -43,6 +43,15 @@ def test_a_feed_waits_until_its_snapshot_is_whole() -> None:
     assert (feed.state, list(feed.facts)) == (FeedState.LIVE, [A, B, C])
 
 
+def test_differences_of_which_nobody_hears_are_left_out() -> None:
+    feed = AlphaFeed(1)
+
+    assert feed.snapshot(snapshot(A, last=False), is_heard=False) is None
+    assert feed.snapshot(snapshot(B, first=False), is_heard=False) == []
+    assert list(feed.facts) == [A, B]
+    assert feed.snapshot(snapshot(B)) == [(A, -1)]
+
+
 def test_deltas_change_the_facts() -> None:
     feed = live(A)
 

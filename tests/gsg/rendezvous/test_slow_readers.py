@@ -184,7 +184,7 @@ def test_a_subscription_that_nobody_reads_ends_with_an_error_where_it_asks_for_t
         assert len(await strict.batch(100)) == 10
         with pytest.raises(Overrun, match="has ended because 10 differences were waiting to be read, as overflow='error' asks"):
             await strict.batch(1)
-        assert subscriber._subscriber.network.is_empty
+        assert all(network.is_empty for network in subscriber._subscriber.networks())
         assert counts(subscriber)["subscriptions_ended_unread"] == 1
         assert counts(subscriber)["subscriptions_differences_dropped"] == 10
 

@@ -9,18 +9,20 @@ import pytest
 from key_holders import holders
 from peers import Reader, guest_of, others, simulate
 
-from dht import Contact, Identity, PeerId, distance
+import dht
+import gsg.replication.restoring
+from dht import Identity, PeerId, distance
 from dht.overlay.owner_cache import Regions
 from dht.simnet import SimNet
 from gsg import Peer, PeerUnreachable, Symbol
-from gsg.churn.handover import Handover
-from gsg.churn.restoring import FACTS_PER_TURN, was_lost
-from gsg.placement.holders import Holders
+from gsg.replication.copying import EVER, Copy
+from gsg.replication.restoring import STEPS_PER_TURN
 from gsg.tuples.features import Key, key
-from gsg.wire.exchange import LinkBroke
+from gsg.wire.holder_messages import Replicate
 
 ON = Symbol("on")
-NOTICED_S = 30.0
+NOTICED_S = 60.0
+"""Until deaths are noticed, facts were told to the primary of their next key, and compared by its other holders."""
 
 
 def fact_of_others(peers: Sequence[Peer], count: int = 3, near: PeerId | None = None) -> tuple[str, Symbol, int]:
@@ -37,15 +39,6 @@ def fact_of_others(peers: Sequence[Peer], count: int = 3, near: PeerId | None = 
         and not set(holders(peers, (3, 0, f"s{number}"), count))
         & {*holders(peers, (3, 1, ON)), *holders(peers, (3, 2, number)), peers[0], peers[1]}
     )
-
-
-@pytest.mark.parametrize(
-    ("dead", "lost"),
-    [([1, 2, 3], True), ([1, 2], False), ([1, 2, 5], False), ([1, 2, 3, 9], True), ([], False)],
-    ids=["all", "two", "one further away", "all and another", "nobody"],
-)
-def test_a_key_is_lost_when_all_that_were_closer_than_the_living_are_dead(dead: list[int], lost: bool) -> None:
-    assert was_lost(bytes(20), (4).to_bytes(20, "big"), dead) is lost
 
 
 def test_facts_come_back_from_their_other_keys_and_to_their_subscribers() -> None:
@@ -138,10 +131,14 @@ def test_facts_come_back_also_where_a_peer_comes_that_is_closer_to_their_key_tha
     simulate(work, seed=70, size=12)
 
 
-def test_others_have_their_turn_while_many_keys_are_looked_at() -> None:
+def test_others_have_their_turn_while_many_keys_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gsg.replication.restoring, "STEPS_PER_ROUND", 10 * STEPS_PER_TURN)
+
     async def work(net: SimNet, peers: list[Peer]) -> None:
-        [host] = peers
-        await host.insert([(number, ON, "x") for number in range(10 * FACTS_PER_TURN)])
+        host, _ = peers
+        await host.insert([(number, ON, "x") for number in range(10 * STEPS_PER_TURN)])
+        looking = host._repair._restoring
+        await looking.look(EVER)
         turns = 0
 
         async def count() -> None:
@@ -151,32 +148,52 @@ def test_others_have_their_turn_while_many_keys_are_looked_at() -> None:
                 await asyncio.sleep(0)
 
         counting = asyncio.create_task(count())
-        await host._handover._restore([(3, 0, number) for number in range(10 * FACTS_PER_TURN)])
+        await looking.look(EVER)
         counting.cancel()
 
         assert turns >= 10
 
-    simulate(work, seed=68, size=1)
+    simulate(work, seed=68, size=2)
 
 
-def test_facts_come_back_though_what_else_changes_hands_is_not_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def breaking(self: Handover, holder: Contact, keys: list[Key]) -> None:
-        raise LinkBroke("as where a holder takes nothing")
+def test_what_is_known_under_its_next_key_or_has_just_come_is_not_told() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        await peers[0].insert([(f"s{number}", ON, number) for number in range(50)])
+        told: list[Copy] = []
 
+        async def counting(holder: dht.Contact, copy: Copy) -> None:
+            told.append(copy)
+
+        for peer in peers:
+            peer._repair._copying.replicate = counting  # type: ignore[method-assign]  # to see what is told
+            for until in (1, 1, EVER):
+                await peer._repair._restoring.look(until)
+            if len(peers) == 3:
+                assert not told
+
+        assert len(told) <= len(peers) ** 2
+        assert all(len(copy) > 0 for copy in told)
+
+    simulate(work, seed=71, size=3)
+    simulate(work, seed=71, size=8)
+
+
+def test_what_is_told_again_does_not_count_as_published() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         fact = fact_of_others(peers)
         place = (3, 0, fact[0])
-        await peers[0].insert([fact, *((f"other {number}", ON, f"value {number}") for number in range(60))])
-        monkeypatch.setattr(Handover, "copy", breaking)
-        dying = holders(peers, place)
+        await peers[0].insert([fact])
+        primary, stranger = holders(peers, place)[0], holders(peers, (3, 2, fact[2]))[0]
+        stamp = primary._rendezvous.held.under(place)[fact]
 
-        for peer in dying:
-            net.crash(peer.contact.host, quietly=True)
-        await asyncio.sleep(NOTICED_S)
+        counts = [
+            primary._replication.not_held_by(stranger.contact.id, Replicate(1, [1], [fact], [b"\0"], [at]))
+            for at in (stamp, stamp + 1)
+        ]
 
-        assert [list(peer._rendezvous.held.under(place)) for peer in holders(others(peers, *dying), place)] == [[fact]] * 3
+        assert counts == [0, 1]
 
-    simulate(work, seed=66, size=8)
+    simulate(work, seed=72, size=12)
 
 
 def test_facts_come_back_where_those_who_lived_do_not_know_any_more_who_holds_their_keys() -> None:
@@ -192,51 +209,55 @@ def test_facts_come_back_where_those_who_lived_do_not_know_any_more_who_holds_th
         for peer in living:
             regions = peer._endpoint.overlay.regions
             peer._endpoint.overlay.on_lost = clearing(regions, peer._endpoint.overlay.on_lost)
-        await asyncio.sleep(NOTICED_S / 2)
+        await asyncio.sleep(NOTICED_S)
 
         assert [list(peer._rendezvous.held.under(place)) for peer in holders(living, place)] == [[fact]] * 3
 
     simulate(work, seed=65, size=12)
 
 
-@pytest.mark.parametrize("fails", [True, False], ids=["the lookup fails", "what was found is forgotten again"])
-def test_facts_come_back_though_at_first_nobody_can_say_who_holds_their_key(fails: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    failed: list[Key] = []
+def test_keys_whose_holders_are_not_known_are_looked_up_and_told_of_next_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_up: list[Key] = []
+    told: list[dht.Contact] = []
 
     async def work(net: SimNet, peers: list[Peer]) -> None:
         fact = fact_of_others(peers)
-        place = (3, 0, fact[0])
         await peers[0].insert([fact])
-        dying = holders(peers, place)
-        living = others(peers, *dying)
-        look_up = Holders.look_up
+        primary, heirs = holders(peers, (3, 2, fact[2]))[0], holders(peers, (3, 0, fact[0]))
+        all_of, look_up = primary._holders.all_of, primary._holders.look_up
 
-        async def failing(self: Holders, features: Iterable[Key]) -> None:
-            wanted = list(features)
-            if wanted == [place] and failed.count(place) < len(holders(living, (3, 1, ON))) * 2:
-                failed.append(place)
-                if fails:
-                    raise PeerUnreachable("as where a lookup is ended by a defect")
-                self._overlay.regions.clear()
-                return
-            await look_up(self, wanted)
+        async def failing(features: Iterable[Key]) -> None:
+            looked_up.extend(features)
+            if len(looked_up) == 1:
+                raise PeerUnreachable("as where a lookup is ended by a defect")
+            await look_up(features)
 
-        monkeypatch.setattr(Holders, "look_up", failing)
+        async def counting(holder: dht.Contact, copy: Copy) -> None:
+            told.append(holder)
 
-        for peer in dying:
-            net.crash(peer.contact.host, quietly=True)
-        await asyncio.sleep(NOTICED_S)
+        monkeypatch.setattr(primary._holders, "look_up", failing)
+        monkeypatch.setattr(
+            primary._holders, "all_of", lambda key: () if key == (3, 0, fact[0]) and len(looked_up) < 2 else all_of(key)
+        )
+        looking = primary._repair._restoring
+        looking._copying.replicate = counting  # type: ignore[method-assign]  # to see what is told
 
-        assert failed
-        assert [list(peer._rendezvous.held.under(place)) for peer in holders(living, place)] == [[fact]] * 3
+        await looking.look(EVER)
+        for _ in range(2):
+            await looking.look(EVER)
+            assert not told
+        await looking.look(EVER)
+
+        assert looked_up == [(3, 0, fact[0])] * 2
+        assert told == [heirs[0].contact]
 
     simulate(work, seed=69, size=12)
 
 
-def clearing(regions: Regions, on_lost: Callable[[Contact], None] | None) -> Callable[[Contact], None]:
+def clearing(regions: Regions, on_lost: Callable[[dht.Contact], None] | None) -> Callable[[dht.Contact], None]:
     """As where too few are left of what was known of a region."""
 
-    def lost(contact: Contact) -> None:
+    def lost(contact: dht.Contact) -> None:
         regions.clear()
         assert on_lost is not None
         on_lost(contact)
