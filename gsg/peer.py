@@ -242,7 +242,7 @@ class Peer:
             self._start_task(self._keeping.run())
             self._start_task(self._handover.run())
             self._tracing.start()
-            self._endpoint.links.begin()
+            self._endpoint.links.begin_reading()
             await self._enter_overlay()
             # Nobody waits for it: what is acknowledged from now on is written later.
             self._start_task(self._keeping.entered(self.contact.port, alone=self._holders.alone))

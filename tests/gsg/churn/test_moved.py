@@ -16,7 +16,7 @@ from gsg.wire.messages import Deltas, Moved
 
 def links_to(reader: Peer, peer: Peer) -> list[dht.Link]:
     """Those by which one peer feeds another."""
-    return [link for link in reader._endpoint.links.all() if link.peer == peer.contact]
+    return [link for link in reader._endpoint.links.open_links() if link.peer == peer.contact]
 
 
 def test_who_names_ever_more_peers_starts_a_bounded_search_and_rows_go_on() -> None:

@@ -350,6 +350,6 @@ def test_who_feeds_nothing_says_nothing_of_what_was_published() -> None:
             assert await unread(subscription) == ['!?x="true" ?y=1']
             await member.say(reader, Happened(speaker.contact.id, [said], [], []))
             await quiet()
-            assert member.links.linked(reader.contact.id) is None
+            assert member.links.link_to(reader.contact.id) is None
 
     simulate(work, seed=61)

@@ -35,7 +35,7 @@ def fact_at(peers: Sequence[Peer], holders: Sequence[Peer]) -> Tuple:
 def links_to(reader: Peer, peers: Iterable[Peer]) -> list[dht.Link]:
     """Those by which some peers feed one."""
     contacts = {peer.contact for peer in peers}
-    return [link for link in reader._endpoint.links.all() if link.peer in contacts]
+    return [link for link in reader._endpoint.links.open_links() if link.peer in contacts]
 
 
 async def fed_by_one(reader: Peer, first: Peer, rest: Sequence[Peer]) -> tuple[LiveSubscription, Tuple, list[dht.Link]]:

@@ -24,7 +24,7 @@ TEXT = "x" * 1_000
 
 def links_from(slow: Peer, host: Peer) -> list[object]:
     """Those by which a peer is fed by another."""
-    return [link for link in slow._endpoint.links.all() if link.peer == host.contact]
+    return [link for link in slow._endpoint.links.open_links() if link.peer == host.contact]
 
 
 async def read_all(subscription: LiveSubscription) -> tuple[int, int]:

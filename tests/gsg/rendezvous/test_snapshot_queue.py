@@ -51,13 +51,13 @@ def test_a_link_bears_that_all_its_feeds_ask_for_their_snapshots_at_once(monkeyp
 
     async def work(net: SimNet, peers: list[Peer]) -> None:
         host, reader, constants = await stored(peers)
-        links = reader._endpoint.links.all()
+        links = reader._endpoint.links.open_links()
 
         subscriptions = await ask_all(reader, constants)
 
         assert len(constants) == MANY
         assert [len(subscription.rows()) for subscription in subscriptions] == [50] * MANY
-        assert reader._endpoint.links.all() == links
+        assert reader._endpoint.links.open_links() == links
         assert not host._outgoing._snapshots._lines
 
     simulate(work, seed=31, size=2)
