@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 from dht.liveness.late_timers import late_s
 
@@ -17,7 +17,7 @@ from ..background import StartTask
 from ..errors import PeerUnreachable
 from ..wire.exchange import ANSWER_TIMEOUT_S, Channel, show
 from ..wire.messages import Resume
-from .alpha_memory import Source
+from .alpha_memories import Source
 from .feed import FeedState
 from .ordered_delivery import OrderedDelivery
 
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 class Resync:
     """The snapshots of one peer. ``replace(source)`` sets a feed up anew at whoever is to feed it."""
 
-    def __init__(self, order: OrderedDelivery, start_task: StartTask, replace: Callable[[Source], Awaitable[None]]) -> None:
+    def __init__(self, order: OrderedDelivery, start_task: StartTask, replace: Callable[[Source], None]) -> None:
         self._order = order
         self._start_task = start_task
         self._replace = replace
@@ -95,5 +95,4 @@ class Resync:
             # Its rendezvous may know nothing of the feed, or be unable to send what it has.
             log.warning("feed %d from %s is set up anew: %s", source.number, show(source.holder), error)
             self._asked.pop(source, None)
-            if source.begin_replacing():
-                await self._replace(source)
+            self._replace(source)
