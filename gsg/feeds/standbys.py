@@ -196,7 +196,7 @@ class Standbys:
         self._wake.clear()
         if not self._due and not self._all_due:
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout_at(min(look_s, *(again_s for _, again_s in self._failed.values()))):
+                async with asyncio.timeout_at(min([look_s, *(again_s for _, again_s in self._failed.values())])):
                     await self._wake.wait()
         now = asyncio.get_running_loop().time()
         self._due.update(dict.fromkeys(memory for memory, (_, again_s) in self._failed.items() if again_s <= now))
