@@ -497,7 +497,7 @@ class Peer:
 
     def _peer_gone(self, peer: bytes, lives: bool) -> None:
         self._handover.died(peer)
-        self._subscriber.intake.standbys.look_at_all()
+        self._subscriber.intake.standbys.check_all()
         if not lives:
             self._send_again(peer)
 

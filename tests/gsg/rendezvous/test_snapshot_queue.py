@@ -7,6 +7,7 @@ import itertools
 import math
 
 import pytest
+from gsg.feeds.silences import Silences
 from peers import Reader, quiet, rendezvous, simulate
 from place import ON, X_ON_Y, Place
 
@@ -16,7 +17,6 @@ import gsg.rendezvous.snapshot
 from dht.simnet import SimNet, run
 from gsg import LiveSubscription, Peer, Symbol
 from gsg.errors import PeerUnreachable
-from gsg.feeds.silences import Silences
 from gsg.rendezvous.postings import Feed
 from gsg.tuples.terms import Term
 from gsg.wire.exchange import ANSWER_TIMEOUT_S, Exchange
