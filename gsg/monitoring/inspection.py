@@ -12,7 +12,7 @@ from ..explain.drawing import Shown, draw
 from ..explain.explain import explain_plan, explain_why, explain_why_not, holding_of, tests_elsewhere, tree_of
 from ..explain.explanations import Candidate, HeldKey, Holding, Plan, Why, WhyNot
 from ..languages import read_query
-from ..languages.notation import query_text
+from ..languages.notation import part_text
 from ..languages.query import alphas
 from ..languages.rows import Row
 from ..placement.anchors import Anchors, Place
@@ -127,4 +127,4 @@ class Inspection:
 
 
 def _text(asked: Asked) -> str:
-    return asked.text or query_text(asked.query)
+    return asked.text or part_text(asked.query.bound().body)
