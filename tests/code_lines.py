@@ -1,4 +1,4 @@
-"""How much code the product is: lines without blanks, comments and docstrings, by room. Run it: python tests/code_lines.py [FOLDER ...]"""
+"""Lines of product code without blanks, comments and docstrings, by room: python tests/code_lines.py [FOLDER ...]"""
 
 from __future__ import annotations
 
