@@ -285,7 +285,7 @@ class Handover:
             # A key that has moved already is its new holders' to pass on: what is left of it here may be old.
             if key not in self._rendezvous.moved:
                 holders = self.holders(key)
-                posted = self._rendezvous.has_templates(key)
+                posted = self._rendezvous.conditions.has_templates(key)
                 if not holders:
                     unknown.append(key)
                 elif plan.add(key, holders, self._own, newcomers.keys(), dead, posted=posted):

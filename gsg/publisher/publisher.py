@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import groupby
 from typing import TypeAlias
@@ -75,6 +75,9 @@ class Publisher:
         """What is to be sent once more, before anything else. Limit: that of Lately."""
         self.published = 0
         """Tuples that were acknowledged, since the start."""
+        self.on_facts: Callable[[int, Sequence[Tuple]], None] | None = None
+        self.on_events: Callable[[Sequence[Event]], None] | None = None
+        """Hear of facts and their sign, and of events, before they are sent."""
 
     async def facts(self, sign: int, facts: Sequence[Tuple], audience: Audience | None = None) -> int:
         """Make facts true (1) or untrue (-1); returns how many changed, once every rendezvous has acknowledged.
@@ -83,6 +86,8 @@ class Publisher:
         Raises BadTerm before anything is sent, PeerUnreachable or Refused when some were not acknowledged.
         """
         sizes_of(facts, None)
+        if self.on_facts is not None:
+            self.on_facts(sign, facts)
         changed = 0
         for _ in range(CONTESTED):
             share = await self._together.say(sign, facts, audience)
@@ -131,6 +136,8 @@ class Publisher:
         """The events with the numbers by which they are known wherever they arrive; each is to be sent, once."""
         made = [Event(number, items, text) for number, (items, text) in enumerate(events, self._last + 1)]
         self._last += len(made)
+        if self.on_events is not None:
+            self.on_events(made)
         return made
 
     def number(self) -> int:

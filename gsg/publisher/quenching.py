@@ -90,8 +90,8 @@ class Told:
 
     def _keys(self) -> Keys:
         by_place: dict[tuple[int, int], list[ShortTerm | None]] = {}
-        here = filter(self._is_primary, self._rendezvous.standing_by())
-        for arity, position, constant in chain(self._rendezvous.anchors(), here):
+        here = filter(self._is_primary, self._rendezvous.conditions.keys_on_standby())
+        for arity, position, constant in chain(self._rendezvous.conditions.keys_in_use(), here):
             by_place.setdefault((arity, position), []).append(constant)
         keys: Keys = []
         for (arity, position), constants in by_place.items():
@@ -103,7 +103,7 @@ class Told:
 
         Also of those that somebody else brought into use, of which they are just hearing.
         """
-        keys = [key for key in self._rendezvous.take_new_keys() if self._counts(key)]
+        keys = [key for key in self._rendezvous.conditions.take_new_keys() if self._counts(key)]
         if keys:
             self._tell(False, keys)
         if self._unheard:
@@ -114,7 +114,7 @@ class Told:
     def _counts(self, key: tuple[int, int, ShortTerm | None]) -> bool:
         """Whether publishers are to know that something is asked for under a key: not where it stands by for another peer."""
         arity, position, constant = key
-        return constant is None or self._rendezvous.has_templates((arity, position, constant)) or self._is_primary(key)
+        return constant is None or self._rendezvous.conditions.has_templates((arity, position, constant)) or self._is_primary(key)
 
     def _is_primary(self, key: tuple[int, int, ShortTerm | None]) -> bool:
         """Whether this peer is the primary of a key under which something stands by, as when that of before has died."""
@@ -316,14 +316,14 @@ class Interests:
     def _asks(self, holder: bytes, arity: int, position: int, constant: Term) -> bool:
         """Whether a peer that is known may ask for an event with this constant there."""
         if holder == self._own:
-            return self._rendezvous.has_listeners((arity, position, constant))
+            return self._rendezvous.conditions.has_listeners((arity, position, constant))
         # A lookup may name one that is not among the others, as it is beyond the share of its address block.
         wanted = self._of_peer.get(holder)
         return wanted is None or wanted.asks_for(arity, position, constant)
 
     def _candidates(self, arity: int) -> tuple[int, ...]:
         """The positions at which somebody asks for something in tuples of this arity."""
-        found = set(self._rendezvous.positions_in_use(arity))
+        found = set(self._rendezvous.conditions.positions_in_use(arity))
         for wanted in self._of_peer.values():
             found.update(position for asked, position in wanted.keys if asked in (arity, 0))
         return tuple(sorted(found))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from ..wire.admission import NAMED
 from ..wire.messages import After, Passed
-from .postings import Subscriber
+from .feed import Subscriber
 
 NAMED_S = 30.0
 """How long after a rendezvous has acknowledged everything it is still named to others: what it forwarded may be on its way."""

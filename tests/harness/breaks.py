@@ -12,7 +12,7 @@ import gsg.storage.disk.salvage
 from gsg.churn.handover import Handover
 from gsg.feeds.feed import RecentEvents
 from gsg.feeds.in_order import InOrder
-from gsg.rendezvous.delivery import Outgoing
+from gsg.rendezvous.delivery import Delivery
 from gsg.rendezvous.rendezvous import Rendezvous
 from gsg.replication.changes import Replication
 from gsg.storage.disk.group_commit import Keeping
@@ -76,7 +76,7 @@ def stamps_compared_the_wrong_way(patch: pytest.MonkeyPatch) -> None:
 
 def lost_with_the_link(patch: pytest.MonkeyPatch) -> None:
     """What a link had not brought when it broke is not told by the next one."""
-    patch.setattr(Outgoing, "tell_again", lambda *_: None)
+    patch.setattr(Delivery, "tell_again", lambda *_: None)
 
 
 def acknowledged_before_it_is_on_disk(patch: pytest.MonkeyPatch) -> None:

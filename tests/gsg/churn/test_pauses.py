@@ -152,7 +152,7 @@ async def bury(stopped: Peer, peers: list[Peer]) -> None:
             peer._holders.failed(stopped.contact.id, PeerUnreachable("it does not answer"))
     # Until whom it fed has left; there is a moment before these are back.
     await asyncio.sleep(LOOK_S / 2)
-    assert not any(stopped._rendezvous.feeds(channel) for channel in stopped._exchange.channels())
+    assert not any(stopped._rendezvous.conditions.feeds(channel) for channel in stopped._exchange.channels())
 
 
 def test_a_peer_that_others_took_for_dead_meanwhile_loses_no_event() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from place import ANYTHING, ON, X_ON_Y, A, B, Place, everywhere
 
-import gsg.rendezvous.postings
+import gsg.rendezvous.feed
 import gsg.rendezvous.snapshot
 import rete
 from gsg.errors import Refused
@@ -104,7 +104,7 @@ def test_equal_templates_of_several_subscribers_are_stored_once(place: Place) ->
     place.follow("t", 1)
     place.follow("t", 2)
 
-    assert (place.rendezvous.templates(), place.rendezvous.feeds()) == (1, 3)
+    assert (place.rendezvous.conditions.templates(), place.rendezvous.conditions.feeds()) == (1, 3)
     place.insert(A)
     assert sorted((who, message.feed) for who, message in place.take() if isinstance(message, Deltas)) == [
         ("s", 1),
@@ -117,20 +117,20 @@ def test_a_template_goes_with_its_last_feed(place: Place) -> None:
     place.follow("s", 1)
     place.follow("t", 1)
 
-    place.rendezvous.remove_condition("s", 1)
-    assert (place.rendezvous.templates(), place.rendezvous.keys()) == (1, 1)
-    place.rendezvous.remove_condition("t", 1)
-    assert (place.rendezvous.templates(), place.rendezvous.keys(), place.rendezvous.feeds()) == (0, 0, 0)
+    place.rendezvous.conditions.remove("s", 1)
+    assert (place.rendezvous.conditions.templates(), place.rendezvous.keys()) == (1, 1)
+    place.rendezvous.conditions.remove("t", 1)
+    assert (place.rendezvous.conditions.templates(), place.rendezvous.keys(), place.rendezvous.conditions.feeds()) == (0, 0, 0)
 
 
 def test_removing_what_is_not_there_is_nothing(place: Place) -> None:
     place.follow("s", 1)
 
-    place.rendezvous.remove_condition("s", 2)
-    place.rendezvous.remove_condition("t", 1)
-    place.rendezvous.drop("t")
+    place.rendezvous.conditions.remove("s", 2)
+    place.rendezvous.conditions.remove("t", 1)
+    place.rendezvous.drop_subscriber("t")
 
-    assert place.rendezvous.feeds() == 1
+    assert place.rendezvous.conditions.feeds() == 1
 
 
 def test_a_subscriber_that_is_gone_takes_all_of_its_feeds(place: Place) -> None:
@@ -139,19 +139,19 @@ def test_a_subscriber_that_is_gone_takes_all_of_its_feeds(place: Place) -> None:
     place.follow("s", 3, ANYTHING, NOWHERE)
     place.follow("t", 1)
 
-    place.rendezvous.drop("s")
+    place.rendezvous.drop_subscriber("s")
     place.insert(A)
 
     assert place.heard() == {"t": ["+a on b"]}
-    assert (place.rendezvous.templates(), place.rendezvous.feeds()) == (1, 1)
-    assert place.rendezvous.feed("s", 1) is None
+    assert (place.rendezvous.conditions.templates(), place.rendezvous.conditions.feeds()) == (1, 1)
+    assert place.rendezvous.conditions.feed("s", 1) is None
 
 
 def test_a_feed_that_was_removed_says_nothing_more(place: Place) -> None:
     place.follow("s", 1)
     place.insert(A)
 
-    place.rendezvous.remove_condition("s", 1)
+    place.rendezvous.conditions.remove("s", 1)
 
     assert place.take() == []
 
@@ -264,7 +264,13 @@ def test_figures_say_what_is_held(place: Place) -> None:
     place.retract(A)
 
     rendezvous = place.rendezvous
-    assert (rendezvous.held.distinct(), len(rendezvous.held), rendezvous.keys(), rendezvous.templates(), rendezvous.feeds()) == (
+    assert (
+        rendezvous.held.distinct(),
+        len(rendezvous.held),
+        rendezvous.keys(),
+        rendezvous.conditions.templates(),
+        rendezvous.conditions.feeds(),
+    ) == (
         1,
         3,
         3,
@@ -272,7 +278,7 @@ def test_figures_say_what_is_held(place: Place) -> None:
         2,
     )
     assert rendezvous.matched == 2
-    assert rendezvous.feed("s", 9) is None
+    assert rendezvous.conditions.feed("s", 9) is None
 
 
 def test_loads_are_told_for_each_position(place: Place) -> None:
@@ -363,21 +369,21 @@ def test_a_test_that_raises_does_not_match_and_is_counted(place: Place) -> None:
     place.insert(B)
     place.flash(A)
     assert [who for who, _ in place.take()] == ["t", "t"]
-    assert place.rendezvous.tests.failed == 3
+    assert place.rendezvous.conditions.tests.failed == 3
 
 
 def test_templates_with_different_tests_are_kept_apart(place: Place) -> None:
     place.follow("s", 1, test=TupleTest("longer", "1"))
     place.follow("t", 1, test=TupleTest("longer", "2"))
     place.follow("u", 1, test=TupleTest("longer", "1"))
-    assert place.rendezvous.templates() == 2
+    assert place.rendezvous.conditions.templates() == 2
 
-    place.rendezvous.drop("s")
-    place.rendezvous.drop("t")
+    place.rendezvous.drop_subscriber("s")
+    place.rendezvous.drop_subscriber("t")
     place.insert(("a", ON, "xxx"))
 
     assert place.heard() == {"u": ["+a on xxx"]}
-    assert place.rendezvous.templates() == 1
+    assert place.rendezvous.conditions.templates() == 1
 
 
 # --- refusals -----------------------------------------------------------------------------------------------------------------
@@ -414,7 +420,7 @@ def test_a_template_that_makes_no_sense_is_refused(place: Place, template: Templ
     with pytest.raises(Refused, match=problem):
         place.post("s", 1, template, anchor)
 
-    assert (place.rendezvous.templates(), place.rendezvous.keys(), place.rendezvous.feeds()) == (0, 0, 0)
+    assert (place.rendezvous.conditions.templates(), place.rendezvous.keys(), place.rendezvous.conditions.feeds()) == (0, 0, 0)
 
 
 def test_a_number_in_use_is_refused(place: Place) -> None:
@@ -428,7 +434,7 @@ def test_an_unknown_test_is_refused_and_leaves_nothing(place: Place) -> None:
     with pytest.raises(Refused, match="unknown test 'nobody knows'"):
         place.post("s", 1, X_ON_Y, 1, test=TupleTest("nobody knows", ""))
 
-    assert (place.rendezvous.templates(), place.rendezvous.keys()) == (0, 0)
+    assert (place.rendezvous.conditions.templates(), place.rendezvous.keys()) == (0, 0)
 
 
 def test_an_exclusive_place_is_taken_until_it_is_left(place: Place) -> None:
@@ -437,7 +443,7 @@ def test_an_exclusive_place_is_taken_until_it_is_left(place: Place) -> None:
 
     with pytest.raises(Refused, match="somebody has this already"):
         place.post("t", 1, name, 1, exclusive=True)
-    place.rendezvous.drop("s")
+    place.rendezvous.drop_subscriber("s")
     assert place.post("t", 1, name, 1, exclusive=True).number == 1
 
 
@@ -500,7 +506,7 @@ def test_events_reach_whoever_stands_under_their_key_alone_and_then_those_that_c
     place.flash(A)
     assert happened(place) == [("s", [[1, 2]]), ("t", [[7]])]
 
-    place.rendezvous.remove_condition("s", 1)
+    place.rendezvous.conditions.remove("s", 1)
     place.flash(A)
     assert happened(place) == [("t", [[7]]), ("s", [[2]])]
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from place import ANYTHING, ON, A, B, Place
+from place import ANYTHING, ON, A, B, Place, flash
 
 import dht
-import gsg.rendezvous.postings
+import gsg.rendezvous.feed
 import rete
 from gsg.placement.rules import NOWHERE
 from gsg.tuples.terms import Tuple
@@ -46,12 +46,12 @@ def test_a_feed_that_is_posted_while_its_link_is_held_is_held_too(place: Place) 
 
 
 def test_more_than_a_held_feed_keeps_is_a_gap_that_a_snapshot_closes(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gsg.rendezvous.postings, "HELD_DELTAS", 2)
+    monkeypatch.setattr(gsg.rendezvous.feed, "HELD_DELTAS", 2)
     facts: list[Tuple] = [(number, ON, "x") for number in range(4)]
     place.follow("slow", 1)
     place.rendezvous.hold("slow")
     place.insert(*facts)
-    feed = place.rendezvous.feed("slow", 1)
+    feed = place.rendezvous.conditions.feed("slow", 1)
     assert feed is not None
 
     assert place.take() == []
@@ -67,7 +67,7 @@ def test_more_than_a_held_feed_keeps_is_a_gap_that_a_snapshot_closes(place: Plac
 
 
 def test_what_all_held_feeds_keep_is_bounded_together_and_given_back(place: Place) -> None:
-    room = place.rendezvous._room
+    room = place.rendezvous.conditions._room
     room.limit_bytes = 3_500
     for who in ("slow", "deaf"):
         place.follow(who, 1)
@@ -82,13 +82,13 @@ def test_what_all_held_feeds_keep_is_bounded_together_and_given_back(place: Plac
 
     assert [who for who, message in told if isinstance(message, Gap)] == ["deaf"]
     assert room.taken_bytes == 0
-    place.rendezvous.drop("slow")
-    place.rendezvous.drop("deaf")
+    place.rendezvous.drop_subscriber("slow")
+    place.rendezvous.drop_subscriber("deaf")
     assert room.taken_bytes == 0
 
 
 def test_a_feed_that_may_speak_has_no_limit_within_one_read(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gsg.rendezvous.postings, "HELD_DELTAS", 2)
+    monkeypatch.setattr(gsg.rendezvous.feed, "HELD_DELTAS", 2)
     place.follow("s", 1)
 
     place.insert(*((number, ON, "x") for number in range(4)))
@@ -113,7 +113,7 @@ def test_an_event_follows_the_deltas_of_facts_that_were_published_before_it(plac
     place.follow("s", 1)
 
     place.insert(A)
-    place.rendezvous.flash(b"publisher", [Event(1, B)], [b"\x01"])
+    flash(place.rendezvous, [Event(1, B)], [b"\x01"])
 
     assert [type(message) for _, message in place.take()] == [Deltas, Happened]
 
@@ -136,7 +136,7 @@ def test_feeds_of_a_key_that_moves_are_told_once_and_facts_stay_until_they_have_
     place.rendezvous.drop_if_unused(ON_KEY)
     assert place.rendezvous.holds(ON_KEY)
 
-    place.rendezvous.drop("s")
+    place.rendezvous.drop_subscriber("s")
     assert not place.rendezvous.followed()
     place.rendezvous.drop_if_unused(ON_KEY)
     assert (place.rendezvous.holds(ON_KEY), place.take()) == (False, [])

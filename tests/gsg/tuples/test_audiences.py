@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import pytest
-from place import ANYTHING, ON, X_ON_Y, compile_test, everywhere
+from place import ANYTHING, ON, X_ON_Y, compile_test, everywhere, flash
 from readers import P_ALONE, PQ, QR, READERS, VARIANTS, Desk, Link, P, Q, R, T, U
 
 import gsg
-import gsg.rendezvous.postings
+import gsg.rendezvous.feed
 import gsg.rendezvous.snapshot
 from gsg import LocalError, PeerMisbehaved, Unsupported
 from gsg.placement.rules import NOWHERE
@@ -216,8 +216,8 @@ def test_events_reach_the_readers_named(others: int) -> None:
         for feed in range(others):
             desk.post(link, 2 + feed, ANYTHING, NOWHERE)  # type: ignore[arg-type]  # a link
 
-    desk.rendezvous.flash(b"publisher", [Event(1, T), Event(2, U)], [everywhere(T)] * 2, audience=PQ)
-    desk.rendezvous.flash(b"publisher", [Event(3, T)], [everywhere(T)])
+    flash(desk.rendezvous, [Event(1, T), Event(2, U)], [everywhere(T)] * 2, audience=PQ)
+    flash(desk.rendezvous, [Event(3, T)], [everywhere(T)])
 
     numbers: dict[int, list[int]] = {}
     for link, message in desk.rendezvous.take():
@@ -234,10 +234,10 @@ def test_an_event_that_takes_several_slices_reaches_the_readers_named() -> None:
         for link in links.values():
             rendezvous.insert_condition(link, InsertCondition(1, feed, template, anchor, events_only=True))
 
-    passage = gsg.rendezvous.matching.Passage(rendezvous, b"publisher", [Event(1, T)], [everywhere(T)], audience=PQ)
+    passage = gsg.rendezvous.matching.EventBatch(rendezvous, b"publisher", [Event(1, T)], [everywhere(T)], audience=PQ)
     heard: list[Sequence[object]] = []
     while not passage.done:
-        heard += [list(reached) for _, reached in passage.slice(0.0)]
+        heard += [list(reached) for _, reached in passage.match_slice(0.0)]
 
     assert heard == [[links[P], links[Q]]]
 
@@ -281,7 +281,7 @@ def test_events_with_variables_may_be_restricted_too() -> None:
     desk.post(desk.links[P], 1, ANYTHING, NOWHERE)  # type: ignore[arg-type]  # a link
     desk.post(desk.links[R], 1, ANYTHING, NOWHERE)  # type: ignore[arg-type]  # a link
 
-    desk.rendezvous.flash(b"publisher", [Event(1, (Variable("X"), ON, "b"))], [b"\x01\x00"], audience=PQ)
+    flash(desk.rendezvous, [Event(1, (Variable("X"), ON, "b"))], [b"\x01\x00"], audience=PQ)
 
     assert [link.contact.id for link, _ in desk.rendezvous.take()] == [P]  # type: ignore[attr-defined]  # a link
 
