@@ -11,12 +11,14 @@ import dht
 
 from .background import DEFECT, StartTask
 from .churn.forward_events import Spreading
+from .churn.forward_facts import Forwarding
 from .churn.handover import Handover
 from .churn.heartbeats import Heartbeats
 from .churn.unknown_holders import Unplaced
 from .errors import PeerMisbehaved, PeerUnreachable, Refused
 from .monitoring.status import Status
 from .placement.holders import Holders
+from .placement.responsibility import Responsibility
 from .placement.rules import REPLICAS
 from .publisher.quenching import Interests, Told
 from .quotas import Quotas
@@ -26,6 +28,7 @@ from .rendezvous.feed import AnyFeed, Feed
 from .rendezvous.rendezvous import Rendezvous
 from .rendezvous.time_slices import TimeSlices, Work
 from .replication.anti_entropy import Repair
+from .replication.catching_up import CatchingUp
 from .replication.changes import Replication
 from .subscriptions.subscriber import Subscriber
 from .wire import admission
@@ -73,6 +76,8 @@ class Reception:
         exchange: Exchange,
         rendezvous: Rendezvous,
         replication: Replication,
+        responsibility: Responsibility,
+        catching_up: CatchingUp,
         handover: Handover,
         repair: Repair,
         delivery: Delivery,
@@ -89,6 +94,8 @@ class Reception:
         self._exchange = exchange
         self._rendezvous = rendezvous
         self._replication = replication
+        self._responsibility = responsibility
+        self._catching_up = catching_up
         self._handover = handover
         self._repair = repair
         self._delivery = delivery
@@ -101,8 +108,9 @@ class Reception:
         self._lines = WaitingLines(self._carry_out, asyncio.get_running_loop().time)
         """What each link has brought and waits behind what is under way, or looked up."""
         self._time_slices = TimeSlices(rendezvous, delivery, self._lines, self._refuse)
+        self._forwarding = Forwarding(holders, exchange, rendezvous, replication, responsibility, start_task, delivery.flush)
         self._spreading = Spreading(
-            handover,
+            responsibility,
             holders,
             exchange,
             rendezvous,
@@ -114,7 +122,7 @@ class Reception:
         self._unplaced = Unplaced(
             holders,
             exchange.own,
-            handover,
+            responsibility,
             start_task,
             self._lines,
             refuse=self._refuse,
@@ -163,7 +171,7 @@ class Reception:
 
     def _carry_out(self, channel: Channel, message: Message) -> None:
         try:
-            if self._handover.leaving and (isinstance(message, (Replicate, Buried)) or getattr(message, "forwarded", False)):
+            if self._responsibility.leaving and (isinstance(message, (Replicate, Buried)) or getattr(message, "forwarded", False)):
                 channel.send(NotHere(message.request, self._contact, leaves=True))  # type: ignore[union-attr]  # all three have it
                 return
             if isinstance(message, (Flash, Publish)) and (
@@ -172,8 +180,8 @@ class Reception:
                 return
             match message:
                 case Publish():
-                    if not message.forwarded and (message.unsure or self._handover.settling):
-                        held = self._handover.forwarding.publish(channel, message)
+                    if not message.forwarded and (message.unsure or self._responsibility.settling):
+                        held = self._forwarding.publish(channel, message)
                         if held is not None:
                             self._delivery.answer_when_held(channel, message.request, held)
                     else:
@@ -183,7 +191,7 @@ class Reception:
                 case Replicate() | Buried():
                     self._delivery.answer_when_held(channel, message.request, self._replication.take(message))
                 case Flash():
-                    if not message.forwarded and (message.unsure or self._handover.settling):
+                    if not message.forwarded and (message.unsure or self._responsibility.settling):
                         self._spreading.flash(channel, message)
                     else:
                         self._time_slices.forward(channel, message, partial(self._delivery.answer, channel, Done(message.request)))
@@ -192,7 +200,7 @@ class Reception:
                 case AskKeys():
                     channel.send(self._repair.keys_differ(message))
                 case AskFacts():
-                    self._handover.catching_up.asked(channel, message)
+                    self._catching_up.asked(channel, message)
                 case Deltas() | Happened() | Snapshot() | Gap() | Missed() | Moved() | Passed():
                     self._subscriber.received(channel, message)
                 case AskLoads():
@@ -200,7 +208,7 @@ class Reception:
                 case InsertCondition():
                     self._delivery.check_again(message.again)
                     # Always, not only while settling: whoever asks may have lost sight of the holder alone.
-                    not_here = None if message.standby else self._handover.not_here(message)
+                    not_here = None if message.standby else self._responsibility.not_here(message)
                     if not_here is not None:
                         channel.send(not_here)
                         return
@@ -210,7 +218,7 @@ class Reception:
                     if message.again:
                         self._delivery.tell_again(channel, message.again, message.feed)
                     posted = partial(self._posted, channel, message.request, feed)
-                    self._told.then(partial(self._handover.catching_up.then, feed, posted))
+                    self._told.then(partial(self._catching_up.then, feed, posted))
                 case RemoveCondition():
                     self._rendezvous.conditions.remove(channel, message.feed)
                 case Arrived():

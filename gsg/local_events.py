@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Sequence
 
 from .background import SLICE_S
-from .churn.handover import Handover
+from .placement.responsibility import Responsibility
 from .publisher.publisher import Publisher
 from .publisher.quenching import Interests
 from .rendezvous.feed import Subscriber as Receiver
@@ -38,7 +38,7 @@ class Nearby:
         publisher: Publisher,
         rendezvous: Rendezvous,
         subscriber: Subscriber,
-        handover: Handover,
+        responsibility: Responsibility,
         send: Callable[[Receiver, Message], None],
     ) -> None:
         self._interests = interests
@@ -46,12 +46,12 @@ class Nearby:
         self._publisher = publisher
         self._rendezvous = rendezvous
         self._subscriber = subscriber
-        self._handover = handover
+        self._responsibility = responsibility
         self._send = send
 
     def flash(self, events: Sequence[tuple[Tuple, str | None]], via: Sequence[int] | None = None) -> EventBatch | None:
         """Pass events on, in order, as far as one slice goes; None, and nothing done, when they have to go the long way."""
-        if not events or self._handover.settling or self._publisher.sending or self._own.queued or not self._rendezvous.quiet:
+        if not events or self._responsibility.settling or self._publisher.sending or self._own.queued or not self._rendezvous.quiet:
             return None
         for _, text in events:
             if text is None or len(text) > MAX_TEXT:

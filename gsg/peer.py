@@ -39,6 +39,7 @@ from .monitoring.tracing import Tracing
 from .network import EVERYBODY, Network, counts_of_refused
 from .placement.anchors import rule_of
 from .placement.holders import Holders
+from .placement.responsibility import Responsibility
 from .placement.rules import Anchor
 from .publisher.caller import Caller
 from .publisher.publisher import Publisher
@@ -49,7 +50,9 @@ from .rendezvous.delivery import Delivery
 from .rendezvous.matching import EventBatch
 from .rendezvous.rendezvous import Rendezvous
 from .replication.anti_entropy import Repair
+from .replication.catching_up import CatchingUp
 from .replication.changes import Replication
+from .replication.copying import Copying
 from .storage.clock import Versions
 from .storage.disk.group_commit import Keeping, Unkept
 from .subscriptions.backlog import LIMIT, Overflow, overflow_of
@@ -127,6 +130,7 @@ class Peer:
         self._publisher: Publisher
         self._subscriber: Subscriber
         self._replication: Replication
+        self._responsibility: Responsibility
         self._handover: Handover
         self._repair: Repair
         self._delivery: Delivery
@@ -173,25 +177,43 @@ class Peer:
             lambda peer: self._handover.missed(peer),
             self._start_task,
         )
+        self._responsibility = responsibility = Responsibility(self.contact, self._holders)
+        copying = Copying(
+            self._holders,
+            self._exchange,
+            self._rendezvous.held,
+            self._start_task,
+            lambda: self._handover.look_again_in_time(),
+        )
         self._handover = Handover(
             self.contact,
             self._holders,
+            responsibility,
             self._exchange,
             self._rendezvous,
-            self._replication,
+            copying,
             start_task=self._start_task,
             flush=self._delivery.flush,
             rng=self._rng,
         )
-        self._interests = Interests(self._holders, self._exchange, self._rendezvous, self._handover, self._start_task)
+        self._interests = Interests(self._holders, self._exchange, self._rendezvous, responsibility, self._start_task)
         self._publisher = Publisher(self.contact.id, self._holders, self._exchange, self._interests, self._versions)
         if self._tracing is not None:
             self._subscriber.intake.on_memory = self._tracing.memory_changed
             self._publisher.on_facts, self._publisher.on_events = self._tracing.facts_published, self._tracing.events_published
-        self._repair = Repair(self.contact, self._holders, self._exchange, self._rendezvous, self._handover, self._versions)
-        self._told = Told(self._rendezvous, self._handover, self._start_task)
+        self._repair = Repair(
+            self.contact,
+            self._holders,
+            self._exchange,
+            self._rendezvous,
+            responsibility,
+            copying,
+            self._versions,
+            self._handover.strays,
+        )
+        self._told = Told(self._rendezvous, responsibility, self._start_task)
         own, send = self._exchange.own, self._delivery.send
-        self._nearby = Nearby(self._interests, own, self._publisher, self._rendezvous, self._subscriber, self._handover, send)
+        self._nearby = Nearby(self._interests, own, self._publisher, self._rendezvous, self._subscriber, responsibility, send)
         self._heartbeats = Heartbeats(self._holders, self._exchange, self._versions, self._subscriber.intake.channels, self._rng)
         pauses = Pauses(self._holders, self._interests, self._told, self._handover, self._subscriber.was_away)
         self._reception = Reception(
@@ -199,6 +221,8 @@ class Peer:
             self._exchange,
             self._rendezvous,
             self._replication,
+            responsibility,
+            CatchingUp(self.contact, self._holders, self._exchange, self._rendezvous, responsibility, copying, self._start_task),
             self._handover,
             self._repair,
             self._delivery,

@@ -27,6 +27,7 @@ from dht.liveness.late_timers import AGAIN, late_s
 from ..background import DEFECT, SLICE_S, StartTask
 from ..errors import GsgError, PeerUnreachable
 from ..placement.holders import Holders
+from ..placement.responsibility import Responsibility
 from ..rendezvous.matching import EventBatch
 from ..rendezvous.rendezvous import Rendezvous
 from ..rendezvous.time_slices import TimeSlices
@@ -34,7 +35,6 @@ from ..wire.exchange import Channel, Exchange, Leaving, LinkBroke, answer_of, sh
 from ..wire.messages import After, Done, Failed, Flash, Message
 from ..wire.waiting import later
 from .forward_queue import Admitted, Onward
-from .handover import Handover
 
 log = logging.getLogger(__name__)
 
@@ -67,7 +67,7 @@ class Spreading:
 
     def __init__(
         self,
-        handover: Handover,
+        responsibility: Responsibility,
         holders: Holders,
         exchange: Exchange,
         rendezvous: Rendezvous,
@@ -77,7 +77,7 @@ class Spreading:
         flush: Callable[[], None],
     ) -> None:
         self._own_id = exchange.own.contact.id
-        self._handover = handover
+        self._responsibility = responsibility
         self._holders = holders
         self._exchange = exchange
         self._rendezvous = rendezvous
@@ -121,7 +121,7 @@ class Spreading:
         """
         here: list[bytes] = []
         counts: list[bytes] = []
-        is_new = self._handover.is_new
+        is_new = self._responsibility.is_new
         shares: Shares = {}
         for number, (event, there) in enumerate(zip(message.events, message.places, strict=True)):
             items = event.items
@@ -129,7 +129,7 @@ class Spreading:
             own, sure = bytearray(), bytearray()
             for position in there:
                 key = (arity, position, items[position])
-                holders = self._handover.holders(key)
+                holders = self._responsibility.holders_of(key)
                 others = [holder for holder in holders if holder.id != self._own_id]
                 listened = self._rendezvous.conditions.has_listeners(key)
                 # Not where others hold the key and nobody here is concerned.
@@ -156,7 +156,7 @@ class Spreading:
         passing: list[asyncio.Future[Taken]],
     ) -> None:
         """Answer the publisher when the events have passed."""
-        sure = here == message.places and not self._handover.is_new
+        sure = here == message.places and not self._responsibility.is_new
         done, slow = await asyncio.wait(passing, timeout=SLOW_S)
         if not sure:
             # Since they came: what passes here first may take long as well.

@@ -13,13 +13,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
-
-import dht
+from collections.abc import Callable
 
 from ..background import DEFECT, StartTask
 from ..errors import PeerUnreachable
+from ..placement.holders import Holders
+from ..placement.responsibility import Responsibility
 from ..tuples.features import Key
 from ..wire.exchange import Channel, show
 from ..wire.messages import Flash, Message
@@ -31,38 +30,6 @@ FINDING_S = 10.0
 """How long the holders of an event are looked for; shorter than ANSWER_TIMEOUT_S: else this peer were taken for dead."""
 
 
-class Finder(Protocol):
-    """Who knows the holders of keys and finds them: :class:`gsg.placement.holders.Holders`."""
-
-    @property
-    def alone(self) -> bool:
-        """Whether there is no other peer, as far as known."""
-
-    def all_of_each(self, features: Iterable[Key], /) -> Sequence[Sequence[dht.Contact]]:
-        """The holders of each feature's key, the primary first; none where they are not known."""
-
-    async def look_up(self, features: Iterable[Key], /) -> None:
-        """Find those that are not known. Raises PeerUnreachable."""
-
-    async def meet(self, contact: dht.Contact, /) -> None:
-        """Somebody says that this peer is there: wait until it has answered, for a while."""
-
-    async def find(self, feature: Key, /) -> object:
-        """Ask anew who holds a key. Raises PeerUnreachable."""
-
-
-class Change(Protocol):
-    """Who knows whether keys are changing hands: :class:`gsg.churn.handover.Handover`."""
-
-    @property
-    def leaving(self) -> bool:
-        """Whether this peer is about to stop."""
-
-    @property
-    def settling(self) -> bool:
-        """Whether messages are to be checked for keys that are another's by now."""
-
-
 class Unplaced:
     """Those of one peer, whose way to itself is ``own``.
 
@@ -72,9 +39,9 @@ class Unplaced:
 
     def __init__(
         self,
-        holders: Finder,
+        holders: Holders,
         own: Channel,
-        handover: Change,
+        responsibility: Responsibility,
         start_task: StartTask,
         lines: WaitingLines,
         *,
@@ -83,7 +50,7 @@ class Unplaced:
     ) -> None:
         self._holders = holders
         self._own = own
-        self._handover = handover
+        self._responsibility = responsibility
         self._start_task = start_task
         self._lines = lines
         self._refuse = refuse
@@ -105,10 +72,10 @@ class Unplaced:
     def _unknown(self, channel: Channel, message: Flash) -> list[Key]:
         """The keys of events whose holders are to be looked up before these are carried out."""
         # What was passed on by another holder is taken as it is.
-        if message.forwarded or self._handover.leaving:
+        if message.forwarded or self._responsibility.leaving:
             return []
         is_strange = self.is_strange(channel)
-        if not (is_strange or message.unsure or self._handover.settling):
+        if not (is_strange or message.unsure or self._responsibility.settling):
             return []
         keys = {
             (len(event.items), position, event.items[position]): None

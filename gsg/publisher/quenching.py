@@ -30,9 +30,9 @@ from typing import TypeAlias
 import dht
 
 from ..background import StartTask
-from ..churn.handover import Handover
 from ..errors import PeerMisbehaved, PeerUnreachable
 from ..placement.holders import Holders
+from ..placement.responsibility import Responsibility
 from ..rendezvous.rendezvous import Rendezvous
 from ..tuples.features import HOME, positions
 from ..tuples.long_constants import Hashed, ShortTerm, short
@@ -70,9 +70,9 @@ Keys: TypeAlias = "list[tuple[int, int, ShortTerm | None]]"
 class Told:
     """The rendezvous' side: who was told what is asked for here, and must hear of more."""
 
-    def __init__(self, rendezvous: Rendezvous, handover: Handover, start_task: StartTask) -> None:
+    def __init__(self, rendezvous: Rendezvous, responsibility: Responsibility, start_task: StartTask) -> None:
         self._rendezvous = rendezvous
-        self._handover = handover
+        self._responsibility = responsibility
         self._start_task = start_task
         self._until_s: dict[Channel, float] = {}
         """Until when each may rely on what it was told. Bounded by the links."""
@@ -81,7 +81,7 @@ class Told:
 
     def answer(self, channel: Channel, *, is_sure: bool = True) -> None:
         """A publisher asks; ``is_sure``: whether this peer may know all that is asked for here."""
-        if self._handover.settling or not is_sure:
+        if self._responsibility.settling or not is_sure:
             self._until_s.pop(channel, None)
             channel.send(Interest(True, []))
             return
@@ -119,7 +119,7 @@ class Told:
     def _is_primary(self, key: tuple[int, int, ShortTerm | None]) -> bool:
         """Whether this peer is the primary of a key under which something stands by, as when that of before has died."""
         arity, position, constant = key
-        return constant is not None and self._handover.elsewhere((arity, position, constant)) is None
+        return constant is not None and self._responsibility.other_primary((arity, position, constant)) is None
 
     def newcomer(self) -> None:
         """Keys are about to change hands: what was told does not hold any more."""
@@ -201,13 +201,13 @@ class Interests:
     """The publisher's side: what other peers ask for, as far as they have said."""
 
     def __init__(
-        self, holders: Holders, exchange: Exchange, rendezvous: Rendezvous, handover: Handover, start_task: StartTask
+        self, holders: Holders, exchange: Exchange, rendezvous: Rendezvous, responsibility: Responsibility, start_task: StartTask
     ) -> None:
         self._holders = holders
         self._exchange = exchange
         self._rendezvous = rendezvous
         self._start_task = start_task
-        self._handover = handover
+        self._responsibility = responsibility
         self._own = exchange.own.contact.id
         self._of_peer: dict[bytes, _Wanted] = {}
         self._channels: dict[Channel, bytes] = {}
@@ -273,7 +273,7 @@ class Interests:
         if not others:
             return [bytes(positions(items) if via is None else via) for items in events], True
         now = asyncio.get_running_loop().time()
-        is_sure = now < self._sure_until_s and not self._holders.unsure and not self._handover.settling
+        is_sure = now < self._sure_until_s and not self._holders.unsure and not self._responsibility.settling
         unknown = _NOBODY if is_sure or via is not None else self._unknown(others, now)
         if unknown is None:
             return [bytes(positions(items)) for items in events], False
@@ -348,7 +348,7 @@ class Interests:
                 sure_until_s = min(sure_until_s, wanted.until_s)
         if self._holders.unsure:
             return None
-        if self._handover.settling:
+        if self._responsibility.settling:
             unknown.add(self._own)
         if not unknown:
             self._sure_until_s = sure_until_s

@@ -20,20 +20,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import islice
 
 import dht
 
-from ..churn.handover import Handover
 from ..errors import GsgError, Refused
 from ..placement.holders import Holders
+from ..placement.responsibility import Responsibility
 from ..rendezvous.rendezvous import Rendezvous
 from ..storage.clock import Versions
 from ..tuples.features import Key
 from ..wire.exchange import Channel, Exchange, show
 from ..wire.holder_messages import AskKeys, AskRanges, Differ
+from .copying import Copying
 from .digests import RANGES, Digests
 
 log = logging.getLogger(__name__)
@@ -57,7 +58,10 @@ FACTS_PER_ROUND = 10_000
 
 
 class Repair:
-    """Compares and mends, for as long as the peer lives: :meth:`run` is its one task."""
+    """Compares and mends, for as long as the peer lives: :meth:`run` is its one task.
+
+    ``on_strays()`` hears that something is here under keys that are others'.
+    """
 
     def __init__(
         self,
@@ -65,14 +69,18 @@ class Repair:
         holders: Holders,
         exchange: Exchange,
         rendezvous: Rendezvous,
-        handover: Handover,
+        responsibility: Responsibility,
+        copying: Copying,
         versions: Versions,
+        on_strays: Callable[[], None],
     ) -> None:
         self._own = own.id
         self._holders = holders
         self._exchange = exchange
         self._held = rendezvous.held
-        self._handover = handover
+        self._responsibility = responsibility
+        self._copying = copying
+        self._on_strays = on_strays
         self._versions = versions
         self._digests = self._none_yet()
         self._version = -1
@@ -92,7 +100,7 @@ class Repair:
             await asyncio.sleep(COMPARE_S)
             if not self._holders.others():
                 self._held.changed = None
-            elif not self._handover.leaving:
+            elif not self._responsibility.leaving:
                 try:
                     await self.round()
                 except Exception:
@@ -135,7 +143,7 @@ class Repair:
         self._digests, self._version, self._restless = digests, version, changed
         if digests.strays:
             # Nobody tells us what happens to them: they would grow old here, and be fed to templates without constants.
-            self._handover.strays()
+            self._on_strays()
         return list(digests.contacts.values())
 
     def _none_yet(self) -> Digests:
@@ -198,7 +206,7 @@ class Repair:
             wanted = [keys[number] for number in dict.fromkeys(answer.numbers) if 0 <= number < len(keys)]
             if wanted:
                 sent += sum(len(self._held.under(each)) for each in wanted)
-                await self._handover.copy(contact, wanted)
+                await self._copying.copy_keys(contact, wanted)
                 self.mended += len(wanted)
         return sent
 

@@ -13,8 +13,9 @@ lets go of a key, since a closer peer came, has it no more: what was confirmed o
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
@@ -23,20 +24,26 @@ from itertools import chain
 import dht
 
 from ..background import StartTask
+from ..errors import GsgError, PeerUnreachable
+from ..placement.holders import Holders
 from ..storage.facts_by_key import Entries
 from ..tuples.audiences import audiences_of
 from ..tuples.features import Key, key
 from ..tuples.long_constants import Remains
 from ..tuples.sizes import parts
 from ..tuples.terms import Tuple
-from ..wire.exchange import ANSWER_TIMEOUT_S, Answer, Exchange, answer_of
+from ..wire.exchange import ANSWER_TIMEOUT_S, Answer, Exchange, LinkBroke, answer_of, show
 from ..wire.holder_messages import AskKeys, Buried, Differ, Replicate
 from ..wire.messages import Done, Message
+
+log = logging.getLogger(__name__)
 
 SOON_S = 2.0
 """How long a look through the keys waits for one holder: it may be dead, and others who died meanwhile are to be looked at."""
 REMEMBERED = 100_000
 """Confirmed keys, of all holders together, that are remembered beyond the time in which keys change hands."""
+AGAIN_S = 1.0
+"""Pause before a holder that takes nothing for now is sent to again."""
 CHUNK_FACTS = 1_000
 UNDER_WAY = 8
 """Messages of so many facts that one holder is sent before it has confirmed the first of them."""
@@ -70,22 +77,15 @@ class _Sending:
     """Whether nobody waits for it any more."""
 
 
-class Telling:
-    """Tells other holders, each one thing at a time.
-
-    ``copy(holder, keys, doubtful)`` sends keys, and those doubtful ones that are not the same there, and returns whether that was
-    confirmed; ``on_ended()`` hears that a holder may be told more.
-    """
+class Copying:
+    """Tells other holders, each one thing at a time; ``on_ended()`` hears that a holder may be told more."""
 
     def __init__(
-        self,
-        held: Entries,
-        copy: Callable[[dht.Contact, list[Key], list[Key]], Awaitable[bool]],
-        start_task: StartTask,
-        on_ended: Callable[[], None],
+        self, holders: Holders, exchange: Exchange, held: Entries, start_task: StartTask, on_ended: Callable[[], None]
     ) -> None:
+        self._holders = holders
+        self._exchange = exchange
         self._held = held
-        self._copy = copy
         self._start_task = start_task
         self._on_ended = on_ended
         self._confirmed: dict[bytes, dict[Key, int]] = {}
@@ -129,15 +129,15 @@ class Telling:
         lacks, may_lack = [each for each in keys if each not in has], [each for each in doubtful if each not in has]
         if not lacks and not may_lack:
             return Outcome.CONFIRMED
-        return await self.carry_out(holder, partial(self._send, holder, lacks, may_lack), wait_s)
+        return await self._carry_out(holder, partial(self._send, holder, lacks, may_lack), wait_s)
 
-    async def carry_out(self, holder: dht.Contact, send: Callable[[], Awaitable[bool]], wait_s: float | None = SOON_S) -> Outcome:
+    async def _carry_out(self, holder: dht.Contact, send: Callable[[], Awaitable[bool]], wait_s: float | None = SOON_S) -> Outcome:
         """Send a holder something, whose outcome is whether it was confirmed, unless it is being told something else."""
         sending = self._sending.get(holder.id)
         is_other = sending is not None
         if sending is None:
             sending = self._sending[holder.id] = _Sending(asyncio.get_running_loop().create_future())
-            self._start_task(self._carry_out(holder.id, sending, send))
+            self._start_task(self._send_all(holder.id, sending, send))
         elif sending.is_late and wait_s is not None:
             return Outcome.LATER
         await asyncio.wait([sending.ended], timeout=wait_s)
@@ -149,7 +149,7 @@ class Telling:
             return Outcome.LATER
         return sending.ended.result()
 
-    async def _carry_out(self, holder: bytes, sending: _Sending, send: Callable[[], Awaitable[bool]]) -> None:
+    async def _send_all(self, holder: bytes, sending: _Sending, send: Callable[[], Awaitable[bool]]) -> None:
         told = Outcome.FAILED
         try:
             if await send():
@@ -165,13 +165,43 @@ class Telling:
         keys = lacks + may_lack
         # Before it is sent: what changes meanwhile is not what was confirmed.
         digests = await self._digests(keys)
-        if not await self._copy(holder, lacks, may_lack):
+        if not await self._is_confirmed(holder, self._copy(holder, lacks, may_lack)):
             return False
         if holder.id not in came:
             known = self._confirmed.setdefault(holder.id, {})
             for each, digest in zip(keys, digests, strict=True):
                 if not any(_is_nearer(peer, holder.id, each) for peer in came):
                     known[each] = digest
+        return True
+
+    async def _copy(self, holder: dht.Contact, keys: list[Key], doubtful: list[Key]) -> None:
+        await self.copy_keys(holder, keys + await differing(self._exchange, self._held, holder, doubtful))
+
+    async def copy_keys(self, holder: dht.Contact, keys: list[Key]) -> None:
+        """Send what is known of keys to one of their holders. Raises PeerUnreachable or Refused."""
+        start = 0
+        while start < len(keys):
+            copy = Copy()
+            while start < len(keys) and len(copy) < CHUNK_FACTS:
+                copy.add(self._held, keys[start])
+                start += 1
+            await replicate(self._exchange, holder, copy)
+
+    async def give(self, holder: dht.Contact, copy: Copy, wait_s: float | None) -> Outcome:
+        """See to it that a holder has some facts."""
+        return await self._carry_out(holder, lambda: self._is_confirmed(holder, replicate(self._exchange, holder, copy)), wait_s)
+
+    async def _is_confirmed(self, holder: dht.Contact, sending: Coroutine[None, None, None]) -> bool:
+        try:
+            await sending
+        except GsgError as error:
+            log.info("keys not handed over to %s: %s", show(holder), error)
+            if isinstance(error, PeerUnreachable):
+                self._holders.failed(holder.id, error)
+            if isinstance(error, LinkBroke) or not isinstance(error, PeerUnreachable):
+                # It may live and take nothing for now, as when its disk is full: to ask again at once would be in vain.
+                await asyncio.sleep(AGAIN_S)
+            return False
         return True
 
     async def _digests(self, keys: Sequence[Key]) -> list[int]:

@@ -9,12 +9,12 @@ import pytest
 from msgspec.structs import replace
 
 import gsg.storage.disk.salvage
-from gsg.churn.handover import Handover
 from gsg.feeds.feed import RecentEvents
 from gsg.feeds.in_order import InOrder
 from gsg.rendezvous.delivery import Delivery
 from gsg.rendezvous.rendezvous import Rendezvous
 from gsg.replication.changes import Replication
+from gsg.replication.copying import Copying
 from gsg.storage.disk.group_commit import Keeping
 from gsg.storage.disk.records import rows_of
 from gsg.storage.facts_by_key import Entries
@@ -40,7 +40,7 @@ def no_hand_over(patch: pytest.MonkeyPatch) -> None:
     async def nothing(*_: object) -> None:
         return None
 
-    patch.setattr(Handover, "copy", nothing)
+    patch.setattr(Copying, "copy_keys", nothing)
 
 
 def duplicates_delivered(patch: pytest.MonkeyPatch) -> None:

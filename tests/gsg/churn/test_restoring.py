@@ -13,9 +13,9 @@ from dht import Contact, Identity, PeerId, distance
 from dht.overlay.owner_cache import Regions
 from dht.simnet import SimNet
 from gsg import Peer, PeerUnreachable, Symbol
-from gsg.churn.handover import Handover
 from gsg.churn.restoring import FACTS_PER_TURN, was_lost
 from gsg.placement.holders import Holders
+from gsg.replication.copying import Copying
 from gsg.tuples.features import Key, key
 from gsg.wire.exchange import LinkBroke
 
@@ -160,14 +160,14 @@ def test_others_have_their_turn_while_many_keys_are_looked_at() -> None:
 
 
 def test_facts_come_back_though_what_else_changes_hands_is_not_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def breaking(self: Handover, holder: Contact, keys: list[Key]) -> None:
+    async def breaking(self: Copying, holder: Contact, keys: list[Key]) -> None:
         raise LinkBroke("as where a holder takes nothing")
 
     async def work(net: SimNet, peers: list[Peer]) -> None:
         fact = fact_of_others(peers)
         place = (3, 0, fact[0])
         await peers[0].insert([fact, *((f"other {number}", ON, f"value {number}") for number in range(60))])
-        monkeypatch.setattr(Handover, "copy", breaking)
+        monkeypatch.setattr(Copying, "copy_keys", breaking)
         dying = holders(peers, place)
 
         for peer in dying:

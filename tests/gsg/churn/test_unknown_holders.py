@@ -51,9 +51,9 @@ class Served:
         self.link.contact, self.link.frame_bytes = ANOTHER, 100
         self.lines = WaitingLines(self._delivered, lambda: 0.0)
         self.unplaced = Unplaced(
-            self,
+            self,  # type: ignore[arg-type]  # all that is asked of Holders
             self.own,
-            self,
+            self,  # type: ignore[arg-type]  # all that is asked of Responsibility
             lambda work: self._start(group, work),
             self.lines,
             refuse=lambda channel, message, why: self.refused.append(why),

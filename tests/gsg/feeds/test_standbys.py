@@ -15,6 +15,7 @@ from peers import Reader, guest_of, others, overlay, quiet, rendezvous, simulate
 import dht
 import gsg.churn.handover
 import gsg.placement.holders
+import gsg.placement.responsibility
 import rete
 from dht.simnet import SimNet, run
 from gsg import Peer
@@ -42,7 +43,8 @@ LEASE_S = 15.0
 @pytest.fixture
 def soon_settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody is unsure for long, so that less virtual time is to be run through."""
-    for module, name in ((gsg.placement.holders, "UNSURE_S"), (gsg.churn.handover, "SETTLING_S")):
+    settling = (gsg.placement.responsibility, "SETTLING_S"), (gsg.churn.handover, "SETTLING_S")
+    for module, name in ((gsg.placement.holders, "UNSURE_S"), *settling):
         monkeypatch.setattr(module, name, SOON_S)
 
 

@@ -13,8 +13,8 @@ import dht
 from dht.simnet import SimNet, run
 from gsg import Peer, Symbol
 from gsg.churn.handover import MENDING_S, SETTLING_S, Handover
-from gsg.errors import PeerUnreachable
-from gsg.replication.copying import SOON_S, Outcome, Telling
+from gsg.errors import PeerUnreachable, Refused
+from gsg.replication.copying import SOON_S, Copying, Outcome
 from gsg.storage.facts_by_key import Entries
 from gsg.tuples.features import Key, key
 
@@ -32,11 +32,12 @@ def at(distance: int) -> bytes:
 HOLDER = dht.Contact(at(100), "10.0.0.1", 7400)
 
 
-class Teller:
-    """A Telling, and what it sends."""
+class Teller(Copying):
+    """Copying without links, and what it would send."""
 
     def __init__(self) -> None:
         self.held = Entries()
+        super().__init__(None, None, self.held, self._start, self._ended)  # type: ignore[arg-type]  # nothing is sent
         self.held.enter(PLACE, ("x", ON, "y"), 1)
         self.held.enter(OTHER, ("x", ON, "y"), 1)
         self.sent: list[list[Key]] = []
@@ -45,22 +46,22 @@ class Teller:
         self.is_confirmed = True
         self.ended = 0
         self.tasks: list[asyncio.Task[None]] = []
-        self.telling = Telling(self.held, self._copy, self._start_task, self._on_ended)
 
-    async def tell(self, *keys: Key, doubtful: Sequence[Key] = ()) -> Outcome:
-        return await self.telling.tell(HOLDER, keys, doubtful)
+    async def told(self, *keys: Key, doubtful: Sequence[Key] = ()) -> Outcome:
+        return await self.tell(HOLDER, keys, doubtful)
 
-    async def _copy(self, holder: dht.Contact, keys: list[Key], doubtful: list[Key]) -> bool:
+    async def _copy(self, holder: dht.Contact, keys: list[Key], doubtful: list[Key]) -> None:
         assert holder == HOLDER
         self.sent.append(keys)
         self.doubtful.append(doubtful)
         await asyncio.sleep(self.took_s)
-        return self.is_confirmed
+        if not self.is_confirmed:
+            raise Refused("its disk is full")
 
-    def _start_task(self, work: Coroutine[None, None, None]) -> None:
+    def _start(self, work: Coroutine[None, None, None]) -> None:
         self.tasks.append(asyncio.get_running_loop().create_task(work))
 
-    def _on_ended(self) -> None:
+    def _ended(self) -> None:
         self.ended += 1
 
 
@@ -75,10 +76,10 @@ def in_virtual_time(work: Callable[[Teller], Coroutine[None, None, None]]) -> No
 
 def test_what_was_confirmed_is_not_sent_again() -> None:
     async def work(teller: Teller) -> None:
-        assert await teller.tell(PLACE) is Outcome.CONFIRMED
+        assert await teller.told(PLACE) is Outcome.CONFIRMED
 
-        assert await teller.tell(PLACE, OTHER) is Outcome.CONFIRMED
-        assert await teller.tell(OTHER, PLACE) is Outcome.CONFIRMED
+        assert await teller.told(PLACE, OTHER) is Outcome.CONFIRMED
+        assert await teller.told(OTHER, PLACE) is Outcome.CONFIRMED
 
         assert teller.sent == [[PLACE], [OTHER]]
 
@@ -87,9 +88,9 @@ def test_what_was_confirmed_is_not_sent_again() -> None:
 
 def test_what_a_holder_was_asked_for_counts_as_confirmed_too() -> None:
     async def work(teller: Teller) -> None:
-        assert await teller.tell(PLACE, doubtful=[OTHER]) is Outcome.CONFIRMED
+        assert await teller.told(PLACE, doubtful=[OTHER]) is Outcome.CONFIRMED
 
-        assert await teller.tell(OTHER, doubtful=[PLACE]) is Outcome.CONFIRMED
+        assert await teller.told(OTHER, doubtful=[PLACE]) is Outcome.CONFIRMED
 
         assert (teller.sent, teller.doubtful) == ([[PLACE]], [[OTHER]])
 
@@ -108,10 +109,10 @@ def test_what_a_holder_was_asked_for_counts_as_confirmed_too() -> None:
 def test_what_changed_since_is_sent_again(change: Callable[[Entries], object]) -> None:
     async def work(teller: Teller) -> None:
         teller.held.remembering = True
-        await teller.tell(PLACE, OTHER)
+        await teller.told(PLACE, OTHER)
 
         change(teller.held)
-        await teller.tell(PLACE, OTHER)
+        await teller.told(PLACE, OTHER)
 
         assert teller.sent == [[PLACE, OTHER], [PLACE]]
 
@@ -123,8 +124,8 @@ def test_what_changes_while_it_is_sent_is_sent_again() -> None:
         teller.took_s = 1.0
         asyncio.get_running_loop().call_later(0.5, teller.held.enter, PLACE, ("new", ON, "y"), 2)
 
-        await teller.tell(PLACE)
-        await teller.tell(PLACE)
+        await teller.told(PLACE)
+        await teller.told(PLACE)
 
         assert teller.sent == [[PLACE], [PLACE]]
 
@@ -141,12 +142,12 @@ def test_who_may_have_let_go_of_a_key_is_told_again(peer: bytes, again: bool, wh
     async def work(teller: Teller) -> None:
         teller.took_s = 1.0
         if when == "meanwhile":
-            asyncio.get_running_loop().call_later(0.5, teller.telling.came, peer)
-        await teller.tell(PLACE)
+            asyncio.get_running_loop().call_later(0.5, teller.came, peer)
+        await teller.told(PLACE)
         if when == "before":
-            teller.telling.came(peer)
+            teller.came(peer)
 
-        await teller.tell(PLACE)
+        await teller.told(PLACE)
 
         assert len(teller.sent) == 1 + again
 
@@ -156,13 +157,13 @@ def test_who_may_have_let_go_of_a_key_is_told_again(peer: bytes, again: bool, wh
 def test_who_died_and_all_when_it_is_settled_are_forgotten() -> None:
     async def work(teller: Teller) -> None:
         for forget in (
-            lambda: teller.telling.died(HOLDER.id),
-            lambda: teller.telling.settled(soon_again=False),
-            lambda: teller.telling.settled(soon_again=True),
+            lambda: teller.died(HOLDER.id),
+            lambda: teller.settled(soon_again=False),
+            lambda: teller.settled(soon_again=True),
         ):
-            await teller.tell(PLACE)
+            await teller.told(PLACE)
             forget()
-        await teller.tell(PLACE)
+        await teller.told(PLACE)
 
         assert len(teller.sent) == 3
 
@@ -173,10 +174,10 @@ def test_more_than_is_to_be_remembered_is_forgotten_when_it_is_settled(monkeypat
     monkeypatch.setattr("gsg.replication.copying.REMEMBERED", 1)
 
     async def work(teller: Teller) -> None:
-        await teller.tell(PLACE, OTHER)
+        await teller.told(PLACE, OTHER)
 
-        teller.telling.settled(soon_again=True)
-        await teller.tell(PLACE)
+        teller.settled(soon_again=True)
+        await teller.told(PLACE)
 
         assert teller.sent == [[PLACE, OTHER], [PLACE]]
 
@@ -187,8 +188,8 @@ def test_who_does_not_confirm_is_told_again() -> None:
     async def work(teller: Teller) -> None:
         teller.is_confirmed = False
 
-        assert await teller.tell(PLACE) is Outcome.FAILED
-        assert await teller.tell(PLACE) is Outcome.FAILED
+        assert await teller.told(PLACE) is Outcome.FAILED
+        assert await teller.told(PLACE) is Outcome.FAILED
 
         assert teller.sent == [[PLACE], [PLACE]]
 
@@ -199,15 +200,15 @@ def test_who_takes_long_is_waited_for_elsewhere_and_told_nothing_meanwhile() -> 
     async def work(teller: Teller) -> None:
         teller.took_s = 3 * SOON_S
 
-        assert await teller.tell(PLACE) is Outcome.LATER
-        assert teller.telling.is_late
-        assert await teller.tell(OTHER) is Outcome.LATER
+        assert await teller.told(PLACE) is Outcome.LATER
+        assert teller.is_late
+        assert await teller.told(OTHER) is Outcome.LATER
         assert teller.ended == 0
         await asyncio.sleep(2 * SOON_S)
 
-        assert not teller.telling.is_late
+        assert not teller.is_late
         assert (teller.sent, teller.ended) == ([[PLACE]], 1)
-        assert await teller.tell(PLACE) is Outcome.CONFIRMED
+        assert await teller.told(PLACE) is Outcome.CONFIRMED
 
     in_virtual_time(work)
 
@@ -215,10 +216,10 @@ def test_who_takes_long_is_waited_for_elsewhere_and_told_nothing_meanwhile() -> 
 def test_who_is_being_told_something_else_is_told_afterwards() -> None:
     async def work(teller: Teller) -> None:
         teller.took_s = SOON_S / 2
-        first = asyncio.get_running_loop().create_task(teller.tell(PLACE))
+        first = asyncio.get_running_loop().create_task(teller.told(PLACE))
         await asyncio.sleep(0)
 
-        assert await teller.tell(OTHER) is Outcome.LATER
+        assert await teller.told(OTHER) is Outcome.LATER
 
         assert (await first, teller.ended) == (Outcome.CONFIRMED, 1)
 
@@ -235,13 +236,13 @@ async def _nothing() -> None:
 def count_copies(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bytes, Key]]:
     """Who is sent which key from now on."""
     sent: list[tuple[bytes, Key]] = []
-    copy = Handover.copy
+    copy = Copying.copy_keys
 
-    async def counting(self: Handover, holder: dht.Contact, keys: list[Key]) -> None:
+    async def counting(self: Copying, holder: dht.Contact, keys: list[Key]) -> None:
         sent.extend((holder.id, each) for each in keys)
         await copy(self, holder, keys)
 
-    monkeypatch.setattr(Handover, "copy", counting)
+    monkeypatch.setattr(Copying, "copy_keys", counting)
     return sent
 
 
@@ -278,7 +279,7 @@ def test_of_doubtful_keys_those_are_sent_that_are_not_the_same_there(monkeypatch
         sent = count_copies(monkeypatch)
         keys = list(host._rendezvous.all_keys())
 
-        assert await host._handover._telling.tell(other.contact, [], keys) is Outcome.CONFIRMED
+        assert await host._handover._copying.tell(other.contact, [], keys) is Outcome.CONFIRMED
 
         assert [each for _, each in sent] == [each for each in keys if each in ((3, 0, "x"), (3, 0, "z"), PLACE)]
         held = [peer._rendezvous.held for peer in peers]
@@ -299,7 +300,7 @@ def test_who_was_to_send_a_key_may_be_found_dead_long_after_the_others() -> None
         async def never(holder: dht.Contact, keys: list[Key]) -> None:
             await asyncio.Event().wait()
 
-        stuck._handover.copy = never  # type: ignore[method-assign]  # as where it is not given the processor
+        stuck._handover._copying.copy_keys = never  # type: ignore[method-assign]  # as where it is not given the processor
         net.crash(first.contact.host, quietly=True)
         await asyncio.sleep(5 * MENDING_S)
         net.crash(stuck.contact.host, quietly=True)
@@ -313,10 +314,10 @@ def test_who_was_to_send_a_key_may_be_found_dead_long_after_the_others() -> None
 
 
 def test_a_holder_that_takes_long_does_not_keep_others_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    copy = Handover.copy
+    copy = Copying.copy_keys
     stuck: list[bytes] = []
 
-    async def sticking(self: Handover, holder: dht.Contact, keys: list[Key]) -> None:
+    async def sticking(self: Copying, holder: dht.Contact, keys: list[Key]) -> None:
         if holder.id in stuck:
             await asyncio.sleep(10 * MENDING_S)
         await copy(self, holder, keys)
@@ -339,7 +340,7 @@ def test_a_holder_that_takes_long_does_not_keep_others_waiting(monkeypatch: pyte
         assert not host._handover._newcomers
         assert not host._handover._working
 
-    monkeypatch.setattr(Handover, "copy", sticking)
+    monkeypatch.setattr(Copying, "copy_keys", sticking)
     simulate(work, seed=93, size=3)
 
 

@@ -13,7 +13,7 @@ from peers import others, quiet, rendezvous, simulate, unread
 
 from dht.simnet import SimNet, run
 from gsg import Peer, PeerMisbehaved, PeerUnreachable, Refused, Symbol
-from gsg.churn.handover import CHUNK_FACTS
+from gsg.replication.copying import CHUNK_FACTS
 from gsg.tuples.audiences import MAX_READERS
 from gsg.tuples.sizes import MAX_TUPLE_BYTES
 from gsg.tuples.terms import MAX_ARITY, MAX_NESTING, Compound, List, Term, Tuple, Variable
