@@ -20,11 +20,12 @@ from .monitoring.status import Status
 from .placement.holders import Holders
 from .placement.responsibility import Responsibility
 from .placement.rules import REPLICAS
-from .publisher.quenching import Interests, Told
+from .publisher.quenching import Interests
 from .quotas import Quotas
 from .rendezvous.changes import Change
 from .rendezvous.delivery import Delivery
 from .rendezvous.feed import AnyFeed, Feed
+from .rendezvous.interest import InterestLeases
 from .rendezvous.rendezvous import Rendezvous
 from .rendezvous.time_slices import TimeSlices, Work
 from .replication.anti_entropy import Repair
@@ -83,7 +84,7 @@ class Reception:
         delivery: Delivery,
         subscriber: Subscriber,
         interests: Interests,
-        told: Told,
+        leases: InterestLeases,
         heartbeats: Heartbeats,
         status: Status,
         quotas: Quotas,
@@ -101,7 +102,7 @@ class Reception:
         self._delivery = delivery
         self._subscriber = subscriber
         self._interests = interests
-        self._told = told
+        self._leases = leases
         self._heartbeats = heartbeats
         self._status = status
         self._quotas = quotas
@@ -165,9 +166,9 @@ class Reception:
     def _pass_over(self, message: Message) -> None:
         """What was refused does not come: nobody is to wait for its numbers."""
         if isinstance(message, Publish) and message.origin is not None:
-            self._rendezvous.passing.passed(message.origin.publisher, message.origin.number)
+            self._rendezvous.progress.advance(message.origin.publisher, message.origin.number)
         elif isinstance(message, Flash) and message.events:
-            self._rendezvous.passing.passed(message.publisher, message.events[-1].number)
+            self._rendezvous.progress.advance(message.publisher, message.events[-1].number)
 
     def _carry_out(self, channel: Channel, message: Message) -> None:
         try:
@@ -218,7 +219,7 @@ class Reception:
                     if message.again:
                         self._delivery.tell_again(channel, message.again, message.feed)
                     posted = partial(self._posted, channel, message.request, feed)
-                    self._told.then(partial(self._catching_up.then, feed, posted))
+                    self._leases.call_when_known(partial(self._catching_up.then, feed, posted))
                 case RemoveCondition():
                     self._rendezvous.conditions.remove(channel, message.feed)
                 case Arrived():
@@ -230,13 +231,13 @@ class Reception:
                 case Died():
                     self._handover.notices.heard(channel, message)
                 case AskInterest():
-                    self._told.answer(channel, is_sure=not self._unplaced.is_strange(channel))
+                    self._leases.answer(channel, is_sure=not self._unplaced.is_strange(channel))
                 case Interest():
                     self._interests.heard(channel, message)
                 case Interested():
                     self._interests.told(channel, message)
                 case AskPassed():
-                    self._rendezvous.passing.asked(channel, message.publisher, message.number)
+                    self._rendezvous.progress.ask(channel, message.publisher, message.number)
                 case Beat():
                     channel.send(self._heartbeats.answer(message))
                 case AskStatus():

@@ -94,7 +94,7 @@ class Nearby:
             subscriber.inorder.hold(own, held)
         if batch.done:
             rendezvous = self._rendezvous
-            rendezvous.passing.passed(publisher, last)
+            rendezvous.progress.advance(publisher, last)
             self._publisher.published += len(batch.events)
             # Whoever waits for these numbers is told now.
             if not rendezvous.quiet:

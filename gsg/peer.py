@@ -43,10 +43,11 @@ from .placement.responsibility import Responsibility
 from .placement.rules import Anchor
 from .publisher.caller import Caller
 from .publisher.publisher import Publisher
-from .publisher.quenching import Interests, Told
+from .publisher.quenching import Interests
 from .quotas import Quotas
 from .rendezvous.condition_tests import compile_test
 from .rendezvous.delivery import Delivery
+from .rendezvous.interest import InterestLeases
 from .rendezvous.matching import EventBatch
 from .rendezvous.rendezvous import Rendezvous
 from .replication.anti_entropy import Repair
@@ -135,7 +136,7 @@ class Peer:
         self._repair: Repair
         self._delivery: Delivery
         self._interests: Interests
-        self._told: Told
+        self._leases: InterestLeases
         self._reception: Reception
         self._nearby: Nearby
         self._subscriptions: Subscriptions
@@ -196,7 +197,7 @@ class Peer:
             flush=self._delivery.flush,
             rng=self._rng,
         )
-        self._interests = Interests(self._holders, self._exchange, self._rendezvous, responsibility, self._start_task)
+        self._interests = Interests(self._holders, self._exchange, self._rendezvous.conditions, responsibility, self._start_task)
         self._publisher = Publisher(self.contact.id, self._holders, self._exchange, self._interests, self._versions)
         if self._tracing is not None:
             self._subscriber.intake.on_memory = self._tracing.memory_changed
@@ -211,11 +212,11 @@ class Peer:
             self._versions,
             self._handover.strays,
         )
-        self._told = Told(self._rendezvous, responsibility, self._start_task)
+        self._leases = InterestLeases(self._rendezvous.conditions, responsibility, self._start_task)
         own, send = self._exchange.own, self._delivery.send
         self._nearby = Nearby(self._interests, own, self._publisher, self._rendezvous, self._subscriber, responsibility, send)
         self._heartbeats = Heartbeats(self._holders, self._exchange, self._versions, self._subscriber.intake.channels, self._rng)
-        pauses = Pauses(self._holders, self._interests, self._told, self._handover, self._subscriber.was_away)
+        pauses = Pauses(self._holders, self._interests, self._leases, self._handover, self._subscriber.was_away)
         self._reception = Reception(
             self.contact,
             self._exchange,
@@ -228,7 +229,7 @@ class Peer:
             self._delivery,
             self._subscriber,
             self._interests,
-            self._told,
+            self._leases,
             self._heartbeats,
             Status(self._exchange, self._rendezvous, self._publisher, self.counters, self._start_task),
             self.quotas,
@@ -476,7 +477,7 @@ class Peer:
     def _channel_broken(self, channel: Channel, reason: str) -> None:
         self._delivery.lost(channel)
         self._interests.lost(channel)
-        self._told.lost(channel)
+        self._leases.drop_link(channel)
         self._reception.lost(channel)
         if self._open:
             self._publisher.lost(channel)
@@ -488,7 +489,7 @@ class Peer:
             self._heartbeats.came(contact.id)
             self._holders.came(contact)
             self._interests.forget()
-            self._told.newcomer()
+            self._leases.revoke()
             self._handover.newcomer(contact)
             self._subscriber.intake.discovered(contact)
 

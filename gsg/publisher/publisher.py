@@ -21,7 +21,6 @@ from typing import TypeAlias
 
 from ..errors import GsgError, PeerUnreachable, Refused
 from ..placement.holders import Holders
-from ..rendezvous.passed import Sent
 from ..storage.clock import CLOCKS_APART_S, Versions
 from ..tuples.audiences import Audience
 from ..tuples.features import positions
@@ -31,6 +30,7 @@ from ..wire.exchange import ANSWER_TIMEOUT_S, Answer, Channel, Exchange, answer_
 from ..wire.messages import After, Count, Done, Event, Origin, Publish
 from .batches import Again, Batch, Events, Facts
 from .coalescing import Together
+from .order import SentNumbers
 from .parcels import Parcel, Places, cut, sizes_of
 from .quenching import Interests
 from .resending import KEPT_S, NOTICED_S, Lately, Said
@@ -65,7 +65,7 @@ class Publisher:
         self._last = max(versions.now_us(), versions.latest + int(CLOCKS_APART_S * 1_000_000) if versions.latest else 0)
         """The last number given. It begins with the time, or where the clock is behind a former life with what is kept of that,
         which may be so much older than its last number: a peer that comes back with its id does not repeat itself."""
-        self._sent = Sent()
+        self._sent = SentNumbers()
         self._going: deque[Facts] = deque()
         """Facts that are under way, and those that were sent since the first of these: of those what would remain, so that no long
         text waits for the first. Limits: GOING, and GOING_FACTS of those."""

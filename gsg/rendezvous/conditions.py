@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Sequence
 from itertools import chain
+from typing import TypeAlias
 
 from ..errors import Refused
 from ..tuples.features import HOME, Key, Template
@@ -25,7 +26,8 @@ from .postings_by_key import PostingsByKey
 EVERYWHERE = (0, HOME, None)
 """Stands for a key where what has none is told of."""
 
-KeyInUse = tuple[int, int, ShortTerm | None]
+KeyInUse: TypeAlias = tuple[int, int, ShortTerm | None]
+"""Arity, position and constant; None for any constant."""
 
 
 class Conditions:

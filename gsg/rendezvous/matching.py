@@ -35,7 +35,7 @@ class EventMatcher(Protocol):
 
 
 class EventBatch:
-    """Some events of one publisher, which have come now; ``after`` is what is to be told before them (passed.py), ``audience`` who
+    """Some events of one publisher, which have come now; ``after`` is what is to be told before them, ``audience`` who
     may read them. Each passes under its ``places``, which are all of its positions where there are none."""
 
     __slots__ = (

@@ -34,8 +34,8 @@ from .condition_tests import CompileTest
 from .conditions import Conditions
 from .feed import AnyFeed, Feed, FeedNumbers, Subscriber, deltas_of
 from .matching import EventBatch
-from .passed import Passing
 from .postings import KeyPostings, key_of
+from .progress import Progress
 from .snapshot import snapshot_parts
 
 
@@ -70,12 +70,13 @@ class Rendezvous:
         """Seconds, by which slices of matching end; they never go back."""
         self._observer = observer
         self.conditions = Conditions(compile_test, None if observer is None else observer.condition_changed)
+        self._postings, self._everywhere = self.conditions.by_key, self.conditions.everywhere
         self.held = Entries(clock)
         self.moved: dict[Key, None] = {}
         """Keys that are others' by now, all of whose facts those have, and that still have something here."""
         self._dirty: list[Feed] = []  # bounded by the feeds: those with something to say since take(), which ends each read
         self._happened: list[tuple[Subscriber, Message]] = []  # what else a read, or a slice of matching, brings about until then
-        self.passing = Passing()
+        self.progress = Progress()
         self._origin: Origin | None = None
         self._nth = 0
         """The message whose facts come or go, and how many there were."""
@@ -112,7 +113,7 @@ class Rendezvous:
                 self._unfinished[said] = None
             else:
                 self._unfinished.pop(said, None)
-                self.passing.passed(*said)
+                self.progress.advance(*said)
         return changed, made
 
     def _change_until(self, ends_s: float, call: CallFacts) -> tuple[int, int]:
@@ -151,10 +152,10 @@ class Rendezvous:
 
     def _changed(self, key: Key, fact: Tuple, sign: int, stamp: int) -> None:
         """Tell the feeds of a key: everybody may read this, and nobody may read it already."""
-        if (postings := self.conditions.by_key.get(key)) is not None:
+        if (postings := self._postings.get(key)) is not None:
             self._match_fact(postings, fact, sign, stamp)
-        if key[1] == HOME and self.conditions.everywhere.size:
-            self._match_fact(self.conditions.everywhere, fact, sign, stamp)
+        if key[1] == HOME and self._everywhere.size:
+            self._match_fact(self._everywhere, fact, sign, stamp)
 
     def _changed_for_some(self, key: Key, fact: Tuple, sign: int, stamp: int) -> None:
         """Tell the feeds of a key whose readers see a difference, where there are facts for named readers."""
@@ -162,7 +163,7 @@ class Rendezvous:
             self._changed(key, fact, sign, stamp)
             return
         seen = self.held.seen(key, fact, sign, stamp)
-        for postings in (self.conditions.by_key.get(key), self.conditions.everywhere if key[1] == HOME else None):
+        for postings in (self._postings.get(key), self._everywhere if key[1] == HOME else None):
             if postings is not None:
                 self._match_fact(postings, seen.fact, sign, stamp, seen)
 
@@ -209,12 +210,12 @@ class Rendezvous:
         """
         feed = self.conditions.insert(subscriber, asked)
         if type(feed) is Feed:
-            feed.congested = self.passing.holds(subscriber)
+            feed.congested = self.progress.holds(subscriber)
         return feed
 
     def drop_subscriber(self, subscriber: Subscriber) -> None:
         """The subscriber is gone: its feeds end."""
-        self.passing.drop(subscriber)
+        self.progress.drop_subscriber(subscriber)
         self.conditions.remove_all(subscriber)
 
     def interrupt(self, subscriber: Subscriber, instead: Subscriber) -> None:
@@ -246,13 +247,13 @@ class Rendezvous:
 
     def hold(self, subscriber: Subscriber) -> None:
         """The subscriber's link is congested: keep its deltas until :meth:`unhold`."""
-        self.passing.hold(subscriber)
+        self.progress.hold(subscriber)
         for feed in self.conditions.feeds_of(subscriber):
             feed.congested = True
 
     def unhold(self, subscriber: Subscriber) -> None:
         """The subscriber's link has room: its feeds may speak, except those whose snapshot is under way."""
-        self.passing.unhold(subscriber)
+        self.progress.unhold(subscriber)
         for feed in self.conditions.feeds_of(subscriber):
             feed.congested = False
             self._dirty.append(feed)
@@ -266,7 +267,7 @@ class Rendezvous:
     @property
     def quiet(self) -> bool:
         """Whether nothing waits to be taken, and no message is made in part."""
-        return not self._dirty and not self._happened and not self.passing.answers and not self._unfinished
+        return not self._dirty and not self._happened and not self.progress.answers and not self._unfinished
 
     def take(self) -> list[tuple[Subscriber, Message]]:
         """What is to be sent, in order; empty when nothing has happened since the last call."""
@@ -278,22 +279,22 @@ class Rendezvous:
             self.gaps += len(gaps)
             messages.extend(deltas_of([piece for feed in dirty for piece in feed.take_pieces()], self._unfinished))
         # Last: they say that what comes before them is all.
-        messages.extend(self.passing.take())
+        messages.extend(self.progress.take_answers())
         return messages
 
     # --- keys that change hands: gsg/churn/handover.py decides, and finds the peers ----------------------------------------------
 
     def all_keys(self) -> list[Key]:
         """The keys that have facts or templates here, or had facts that went."""
-        return list(dict.fromkeys(chain(self.held.known_keys(), self.conditions.by_key)))
+        return list(dict.fromkeys(chain(self.held.known_keys(), self._postings)))
 
     def keys(self) -> int:
         """How many keys have facts or templates."""
-        return len(self.held.keys() | set(self.conditions.by_key))
+        return len(self.held.keys() | set(self._postings))
 
     def holds(self, key: Key) -> bool:
         """Whether there are facts or templates under a key."""
-        return key in self.held or key in self.conditions.by_key
+        return key in self.held or key in self._postings
 
     def tell_moved(self, keys: Iterable[Key], holder: dht.Contact, *, leaves: bool = False) -> None:
         """Another peer is the rendezvous of these keys now: tell their feeds to follow, once each."""
@@ -308,7 +309,7 @@ class Rendezvous:
         """What another holder knows of keys that are ours too, of what went what remains; per fact and key, the later stamp is
         right."""
         self._begin_message(None)
-        changes_tell = not self.conditions.everywhere.size and not self.held.variants
+        changes_tell = not self._everywhere.size and not self.held.variants
         templates_met, matched = self.templates_met, self.matched
         for sign, told, positions, stamp in zip(signs, facts, places, stamps, strict=True):
             fact: Tuple = self.held.whole(told) if sign < 0 else told  # type: ignore[assignment]  # or a tombstone will do
@@ -326,7 +327,7 @@ class Rendezvous:
                 templates_met, matched = self.templates_met, self.matched
 
     def _take_over_one(self, sign: int, fact: Tuple, positions: bytes, stamp: int) -> None:
-        entries, everywhere = self.held, self.conditions.everywhere
+        entries, everywhere = self.held, self._everywhere
         change = entries.change(fact, sign)
         for key in keys_at(fact, positions):
             known = entries.stamp_of(key, fact)
@@ -343,7 +344,7 @@ class Rendezvous:
 
     def followed(self) -> bool:
         """Whether feeds of moved keys are still here."""
-        return any(key in self.conditions.by_key for key in self.moved)
+        return any(key in self._postings for key in self.moved)
 
     def keep(self, keys: Iterable[Key]) -> None:
         """Moved keys are ours again."""
@@ -352,7 +353,7 @@ class Rendezvous:
 
     def drop_if_unused(self, key: Key) -> None:
         """Forget the facts of a moved key, once no feed needs them here."""
-        if key in self.conditions.by_key:
+        if key in self._postings:
             return
         self.moved.pop(key, None)
         self._begin_message(None)

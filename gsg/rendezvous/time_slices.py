@@ -76,7 +76,7 @@ class TimeSlices:
             yield
         # What was passed on came by another way than what its publisher sends here, some of which may still be under way.
         if flash.events and not flash.forwarded:
-            self._rendezvous.passing.passed(flash.publisher, flash.events[-1].number)
+            self._rendezvous.progress.advance(flash.publisher, flash.events[-1].number)
         done()
 
     def carry_out(self, link: Channel, message: Flash | Publish, work: Work) -> None:

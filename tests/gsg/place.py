@@ -39,7 +39,7 @@ def everywhere(fact: Tuple) -> bytes:
 def flash(at: Rendezvous, events: list[Event], places: list[bytes], audience: Audience | None = None) -> None:
     """All events of a message pass."""
     at.forward_events(EventBatch(at, b"publisher", events, places, None, audience), float("inf"))
-    at.passing.passed(b"publisher", events[-1].number)
+    at.progress.advance(b"publisher", events[-1].number)
 
 
 class Place:

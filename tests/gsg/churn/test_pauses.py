@@ -174,7 +174,7 @@ def test_a_peer_that_others_took_for_dead_meanwhile_loses_no_event() -> None:
 def test_a_peer_whose_machine_slept_loses_no_event_though_its_timers_are_not_late() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         stopped, subscription = await fed(peers)
-        parts = stopped._holders, stopped._interests, stopped._told, stopped._handover
+        parts = stopped._holders, stopped._interests, stopped._leases, stopped._handover
         slept_s = 0.0
         told: list[float] = []
         async with asyncio.TaskGroup() as group:

@@ -176,7 +176,7 @@ def test_deltas_leave_in_the_order_in_which_they_were_said_whichever_feeds_they_
     place.follow("t", 3, X_ON_Y)
     said = [Origin(b"publisher", number, [(b"other", number - 1, 0)]) for number in (1, 2, 3)]
 
-    place.rendezvous.passing.asked("s", b"publisher", 2)
+    place.rendezvous.progress.ask("s", b"publisher", 2)
     place.rendezvous.publish(1, [A, B], [b"\x01", b"\x00\x01"], origin=said[0])
     place.rendezvous.publish(-1, [B], [b"\x00\x01"], origin=said[1])
     place.rendezvous.publish(-1, [A], [b"\x01"], origin=said[2])
@@ -194,7 +194,7 @@ def test_deltas_leave_in_the_order_in_which_they_were_said_whichever_feeds_they_
 def test_facts_of_one_message_come_in_slices_and_each_says_that_more_follows(place: Place) -> None:
     place.follow("s", 1, X_ON_Y)
     said, facts = Origin(b"publisher", 7), [A, B, ("c", ON, "d")]
-    place.rendezvous.passing.asked("s", b"publisher", 7)
+    place.rendezvous.progress.ask("s", b"publisher", 7)
 
     made = place.rendezvous.publish_until(-inf, CallFacts(1, facts, [b"\x00\x01"] * 3, 5, said))
     first, quiet = place.take(), place.rendezvous.quiet
@@ -239,7 +239,7 @@ def test_who_is_congested_hears_what_has_passed_after_its_deltas(place: Place) -
     place.rendezvous.hold("s")
     said = Origin(b"publisher", 1)
 
-    place.rendezvous.passing.asked("s", b"publisher", 1)
+    place.rendezvous.progress.ask("s", b"publisher", 1)
     place.rendezvous.publish(1, [A], [b"\x01"], origin=said)
     assert place.take() == []
     assert place.rendezvous.quiet
