@@ -207,7 +207,7 @@ class Reception:
                 case AskLoads():
                     channel.send(Loads(message.request, self._rendezvous.loads(message.template, message.positions)))
                 case InsertCondition():
-                    self._delivery.check_again(message.again)
+                    self._delivery.check_replaced(message.again)
                     # Always, not only while settling: whoever asks may have lost sight of the holder alone.
                     not_here = None if message.standby else self._responsibility.not_here(message)
                     if not_here is not None:
@@ -217,7 +217,7 @@ class Reception:
                         self._check_templates(channel.contact.id, channel.frame_bytes, standby=message.standby)
                     feed = self._rendezvous.insert_condition(channel, message)
                     if message.again:
-                        self._delivery.tell_again(channel, message.again, message.feed)
+                        self._delivery.replay_events(channel, message.again, message.feed)
                     posted = partial(self._posted, channel, message.request, feed)
                     self._leases.call_when_known(partial(self._catching_up.then, feed, posted))
                 case RemoveCondition():
@@ -227,7 +227,7 @@ class Reception:
                 case Resume():
                     known = self._rendezvous.conditions.feed(channel, message.feed)
                     if known is not None:
-                        self._delivery.resume(channel, known)
+                        self._delivery.resync_feed(channel, known)
                 case Died():
                     self._handover.notices.heard(channel, message)
                 case AskInterest():
@@ -276,7 +276,7 @@ class Reception:
             # Also where it has ended meanwhile: whoever asked waits for the answer.
             channel.send(Done(request))
             if type(feed) is not Feed or self._rendezvous.conditions.feed(channel, feed.number) is feed:
-                self._delivery.snapshot(channel, feed)
+                self._delivery.send_snapshot(channel, feed)
 
     def _refuse(self, channel: Channel, message: Message, why: str) -> None:
         self._pass_over(message)

@@ -98,5 +98,5 @@ class Nearby:
             self._publisher.published += len(batch.events)
             # Whoever waits for these numbers is told now.
             if not rendezvous.quiet:
-                for receiver, message in rendezvous.take():
+                for receiver, message in rendezvous.take_messages():
                     self._send(receiver, message)

@@ -475,7 +475,7 @@ class Peer:
     # --- peers and links that come and go ---------------------------------------------------------------------------------
 
     def _channel_broken(self, channel: Channel, reason: str) -> None:
-        self._delivery.lost(channel)
+        self._delivery.end_link(channel)
         self._interests.lost(channel)
         self._leases.drop_link(channel)
         self._reception.lost(channel)

@@ -196,7 +196,7 @@ class Handover:
                     self._again.clear()
                     await self._hand_over()
                 deadline_s = asyncio.get_running_loop().time() + FOLLOWING_S
-                while self._rendezvous.followed() and asyncio.get_running_loop().time() < deadline_s:  # noqa: ASYNC110  # many feeds
+                while self._rendezvous.has_moved_feeds() and asyncio.get_running_loop().time() < deadline_s:  # noqa: ASYNC110  # many feeds
                     await asyncio.sleep(FOLLOW_LOOK_S)
         except TimeoutError:
             log.warning(
@@ -255,7 +255,7 @@ class Handover:
         for primary, followed in plan.primaries.items():
             if primary.id not in failed:
                 self._rendezvous.tell_moved(followed, primary, leaves=self._responsibility.leaving)
-        self._rendezvous.move(key for key, holders in plan.others.items() if not failed.intersection(holders))
+        self._rendezvous.move_keys(key for key, holders in plan.others.items() if not failed.intersection(holders))
         self._flush()
         if (restore and not await self._restore(sent)) or Outcome.FAILED in told:
             self.look_again_in_time()
@@ -303,9 +303,9 @@ class Handover:
         for key in list(self._rendezvous.moved):
             if self._responsibility.is_ours(key):
                 # Looks have passed it over since it moved.
-                self._rendezvous.keep((key,))
+                self._rendezvous.keep_keys((key,))
                 self._again.set()
             elif self._holders.all_of(key):
                 # Where it is not known who holds it now, it may be ours yet.
-                self._rendezvous.drop_if_unused(key)
+                self._rendezvous.drop_moved_key(key)
         self._flush()

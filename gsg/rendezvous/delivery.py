@@ -71,23 +71,23 @@ class Delivery:
             answer = Failed(request, str(error))
         channel.send(answer)
 
-    def resume(self, channel: Channel, feed: Feed) -> None:
+    def resync_feed(self, channel: Channel, feed: Feed) -> None:
         """A subscriber asks for a fresh snapshot: once at the end of the read, however often it asks."""
         self._resuming[feed] = channel
 
-    def snapshot(self, channel: Channel, feed: AnyFeed) -> None:
+    def send_snapshot(self, channel: Channel, feed: AnyFeed) -> None:
         """Send what is stored for a feed, then let it speak."""
         if isinstance(feed, Feed):  # nothing is stored for the others, and nothing kept
-            self._snapshots.begin(channel, feed)
+            self._snapshots.send_snapshot(channel, feed)
 
     def flush(self) -> None:
         """Send what the messages of one read have caused; publishers are answered after their tuples have been forwarded."""
         resuming, self._resuming = self._resuming, {}
         for feed, channel in resuming.items():
             with contextlib.suppress(PeerUnreachable):  # the feed ends with its link
-                self.snapshot(channel, feed)
+                self.send_snapshot(channel, feed)
         done, self._done = self._done, []
-        for subscriber, message in [*self._rendezvous.take(), *done]:
+        for subscriber, message in [*self._rendezvous.take_messages(), *done]:
             self.send(subscriber, message)
 
     def send(self, subscriber: Subscriber, message: Message) -> None:
@@ -103,7 +103,7 @@ class Delivery:
         if subscriber.congested and subscriber not in self._held:
             kept = self._held[subscriber] = HeldEvents(self._room)
             self._times_held += 1
-            self._rendezvous.hold(subscriber)
+            self._rendezvous.hold_subscriber(subscriber)
             self._start_task(self._release(subscriber, kept))
 
     def _put(self, subscriber: Channel, message: Message) -> None:
@@ -128,13 +128,13 @@ class Delivery:
                 if not subscriber.congested:
                     break
         except PeerUnreachable:
-            self.lost(subscriber)  # it may have been held after the loss of the link was told
+            self.end_link(subscriber)  # it may have been held after the loss of the link was told
             raise
         finally:
             self._missed += kept.missed
             if self._held.get(subscriber) is kept:
                 del self._held[subscriber]
-        self._rendezvous.unhold(subscriber)
+        self._rendezvous.unhold_subscriber(subscriber)
         self.flush()
 
     # --- links that break -------------------------------------------------------------------------------------------------
@@ -143,7 +143,7 @@ class Delivery:
         """So many messages of events have arrived by a link."""
         self._broken_links.acknowledge(channel, messages)
 
-    def lost(self, channel: Channel) -> None:
+    def end_link(self, channel: Channel) -> None:
         """A link is gone: its feeds end, and for a while events that they match are kept for its peer, which may be back."""
         # What was on the way to them is theirs: nothing is sent to a link of which nothing is remembered any more.
         self.flush()
@@ -160,7 +160,7 @@ class Delivery:
             self._rendezvous.drop_subscriber(channel)
             return
         instead, beyond = self._broken_links.begin(channel, self._held.pop(channel, None), _now())
-        self._rendezvous.interrupt(channel, instead)
+        self._rendezvous.break_link(channel, instead)
         for one in beyond:
             log.info("of links that broke too many wait: events for %s are kept no longer", show(one.contact))
             self._rendezvous.drop_subscriber(one)
@@ -179,19 +179,19 @@ class Delivery:
         self._rendezvous.drop_subscriber(broken)
 
     @staticmethod
-    def check_again(feeds: Sequence[int]) -> None:
+    def check_replaced(feeds: Sequence[int]) -> None:
         """Raises Refused where more feeds are named in whose place a new one is than a subscriber may name."""
         if len(feeds) > AGAIN:
             raise Refused(f"{len(feeds)} feeds are named that broke; expected at most {AGAIN}, those that broke last")
 
-    def tell_again(self, channel: Channel, feeds: Sequence[int], instead: int) -> None:
+    def replay_events(self, channel: Channel, feeds: Sequence[int], instead: int) -> None:
         """A subscriber is back with a feed in the place of others: it is told what those had not brought."""
         # What came in the same read is on the way to them still.
         self.flush()
         for other in self._broken_links.other_links(channel):
             if any(self._are_alike(other, feed, channel, instead) for feed in feeds):
                 # The other side knows that it broke, and this one does not yet.
-                self.lost(other)
+                self.end_link(other)
                 other.abort("its feeds come by another one now")
         for broken in self._broken_links.of_peer(channel.contact.id):
             for feed in feeds:

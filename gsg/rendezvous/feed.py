@@ -1,7 +1,8 @@
 """A posting, which is a template with its test under one key, and the feeds that carry what matches it to subscribers.
 
-A feed of facts keeps deltas until :meth:`gsg.rendezvous.rendezvous.Rendezvous.take` sends them: for a moment, or while its snapshot
-is under way or its link is congested. What is kept then is bounded; beyond, there is a *gap*, which a fresh snapshot closes.
+A feed of facts keeps deltas until :meth:`gsg.rendezvous.rendezvous.Rendezvous.take_messages` takes them: for a moment, or while
+its snapshot is under way or its link is congested. What is kept then is bounded; beyond, there is a *gap*, which a fresh snapshot
+closes.
 
     loading ──snapshot sent──> live ──too much kept while the link is congested──> gap ──told, asked for──> loading
 """

@@ -9,7 +9,8 @@ What happens to a tuple here, under each of its positions whose key this peer ho
 3. it is added to the feed of each subscriber of each template that matches.
 
 Matching happens under the template's own anchor only, so a fact that reaches this peer under two keys is fed once. Nothing here
-waits or sends: the holder of this object calls :meth:`Rendezvous.take` and sends what it gets; ``Subscriber`` handles are opaque.
+waits or sends: the holder of this object calls :meth:`Rendezvous.take_messages` and sends what it gets; ``Subscriber`` handles are
+opaque to it.
 """
 
 from __future__ import annotations
@@ -123,7 +124,7 @@ class Rendezvous:
         templates_met, matched = self.templates_met, self.matched
         for number, (fact, positions) in enumerate(zip(call.facts, call.places, strict=True)):
             if as_holder and self.moved:
-                self.keep(keys_at(fact, positions))
+                self.keep_keys(keys_at(fact, positions))
             tell = self._changed if type(fact) is tuple and not variants else self._changed_for_some
             before = changed_homes
             for key in change_all(fact, positions, sign, stamp):
@@ -188,7 +189,7 @@ class Rendezvous:
     def forward_events(self, batch: EventBatch, for_s: float) -> bool:
         """Match a slice of a batch of events, which follow the deltas of what was published before; whether it was the last one."""
         if self._dirty:
-            self._happened = self.take()
+            self._happened = self.take_messages()
         self._happened.extend(batch.slice_messages(for_s))
         return batch.done
 
@@ -204,7 +205,7 @@ class Rendezvous:
     # --- subscribers ------------------------------------------------------------------------------------------------------
 
     def insert_condition(self, subscriber: Subscriber, asked: InsertCondition) -> AnyFeed:
-        """Post a template for a subscriber; the feed is held until its snapshot has been sent (:meth:`snapshot`, :meth:`release`).
+        """Post a template for a subscriber; the feed is held until its snapshot is sent (:meth:`snapshot`, :meth:`release_feed`).
 
         Raises Refused when the request makes no sense, its test is unknown, or it is exclusive and the place is taken.
         """
@@ -218,7 +219,7 @@ class Rendezvous:
         self.progress.drop_subscriber(subscriber)
         self.conditions.remove_all(subscriber)
 
-    def interrupt(self, subscriber: Subscriber, instead: Subscriber) -> None:
+    def break_link(self, subscriber: Subscriber, instead: Subscriber) -> None:
         """The link to a subscriber broke: events that its feeds match go to another one instead, until that is dropped."""
         self.conditions.give_events_to(instead, subscriber)
         self.drop_subscriber(subscriber)
@@ -231,7 +232,7 @@ class Rendezvous:
     def snapshot(self, feed: Feed) -> Iterator[Snapshot | None]:
         """The stored facts that match the feed's template, in parts; None where others are to have their turn.
 
-        They are what is stored now: deltas from now on are kept until :meth:`release`.
+        They are what is stored now: deltas from now on are kept until :meth:`release_feed`.
         """
         feed.begin_snapshot()
         posting, reader, held, passes = feed.posting, reader_of(feed.subscriber), self.held, self.conditions.tests.passes
@@ -245,20 +246,20 @@ class Rendezvous:
         went = [] if stamps is None else held.went_lately(admits or (lambda fact: True))
         return snapshot_parts(feed, list(held.visible(posting.anchor, reader)), admits, stamps, self.clock, went)
 
-    def hold(self, subscriber: Subscriber) -> None:
-        """The subscriber's link is congested: keep its deltas until :meth:`unhold`."""
+    def hold_subscriber(self, subscriber: Subscriber) -> None:
+        """The subscriber's link is congested: keep its deltas until :meth:`unhold_subscriber`."""
         self.progress.hold(subscriber)
         for feed in self.conditions.feeds_of(subscriber):
             feed.congested = True
 
-    def unhold(self, subscriber: Subscriber) -> None:
+    def unhold_subscriber(self, subscriber: Subscriber) -> None:
         """The subscriber's link has room: its feeds may speak, except those whose snapshot is under way."""
         self.progress.unhold(subscriber)
         for feed in self.conditions.feeds_of(subscriber):
             feed.congested = False
             self._dirty.append(feed)
 
-    def release(self, feed: AnyFeed) -> None:
+    def release_feed(self, feed: AnyFeed) -> None:
         """The feed's snapshot has been sent: deltas may follow. Of events there is none."""
         if type(feed) is Feed:
             feed.loading = False
@@ -269,7 +270,7 @@ class Rendezvous:
         """Whether nothing waits to be taken, and no message is made in part."""
         return not self._dirty and not self._happened and not self.progress.answers and not self._unfinished
 
-    def take(self) -> list[tuple[Subscriber, Message]]:
+    def take_messages(self) -> list[tuple[Subscriber, Message]]:
         """What is to be sent, in order; empty when nothing has happened since the last call."""
         messages = self._happened
         self._happened = []
@@ -292,7 +293,7 @@ class Rendezvous:
         """How many keys have facts or templates."""
         return len(self.held.keys() | set(self._postings))
 
-    def holds(self, key: Key) -> bool:
+    def holds_key(self, key: Key) -> bool:
         """Whether there are facts or templates under a key."""
         return key in self.held or key in self._postings
 
@@ -301,8 +302,8 @@ class Rendezvous:
         following = self.conditions.feeds_under(keys)
         self._happened.extend((feed.subscriber, Moved(feed.number, holder, leaves)) for feed in following)
 
-    def move(self, keys: Iterable[Key]) -> None:
-        """Others hold these keys now, and have their facts, which stay here until :meth:`drop_if_unused`."""
+    def move_keys(self, keys: Iterable[Key]) -> None:
+        """Others hold these keys now, and have their facts, which stay here until :meth:`drop_moved_key`."""
         self.moved.update(dict.fromkeys(keys))
 
     def take_over(self, signs: Sequence[int], facts: Sequence[Remains], places: Sequence[bytes], stamps: Sequence[int]) -> None:
@@ -314,7 +315,7 @@ class Rendezvous:
         for sign, told, positions, stamp in zip(signs, facts, places, stamps, strict=True):
             fact: Tuple = self.held.whole(told) if sign < 0 else told  # type: ignore[assignment]  # or a tombstone will do
             if self.moved:
-                self.keep(keys_at(fact, positions))
+                self.keep_keys(keys_at(fact, positions))
             if changes_tell and sign > 0 and type(fact) is tuple:
                 for key in self.held.change_all(fact, positions, 1, stamp):
                     self._changed(key, fact, 1, stamp)
@@ -342,16 +343,16 @@ class Rendezvous:
                 seen = entries.seen(key, fact, sign, stamp)
                 self._match_fact(everywhere, seen.fact, sign, stamp, seen)
 
-    def followed(self) -> bool:
+    def has_moved_feeds(self) -> bool:
         """Whether feeds of moved keys are still here."""
         return any(key in self._postings for key in self.moved)
 
-    def keep(self, keys: Iterable[Key]) -> None:
+    def keep_keys(self, keys: Iterable[Key]) -> None:
         """Moved keys are ours again."""
         for key in keys:
             self.moved.pop(key, None)
 
-    def drop_if_unused(self, key: Key) -> None:
+    def drop_moved_key(self, key: Key) -> None:
         """Forget the facts of a moved key, once no feed needs them here."""
         if key in self._postings:
             return

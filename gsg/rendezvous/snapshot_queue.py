@@ -42,7 +42,7 @@ class SnapshotQueue:
         """Links with a snapshot under way, and the feeds whose turn comes after it. Bounded by the feeds; one task for each link,
         which ends with it."""
 
-    def begin(self, channel: Channel, feed: Feed) -> None:
+    def send_snapshot(self, channel: Channel, feed: Feed) -> None:
         """Send what is stored for a feed, then let it speak: now, or when it is its turn. Raises PeerUnreachable."""
         line = self._lines.get(channel)
         if line is not None or channel.congested:
@@ -57,7 +57,7 @@ class SnapshotQueue:
         if part is not None:
             channel.send(part)
         if part is not None and part.last:
-            self._rendezvous.release(feed)
+            self._rendezvous.release_feed(feed)
         else:
             line = self._lines[channel] = {}
             self._start_task(self._serve(channel, line, (feed, parts)))
@@ -101,5 +101,5 @@ class SnapshotQueue:
             # What cannot be sent is missed by this feed alone.
             log.error("no snapshot of feed %d: %s", feed.number, error)
             return
-        self._rendezvous.release(feed)
+        self._rendezvous.release_feed(feed)
         self._flush()

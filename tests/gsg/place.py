@@ -67,11 +67,11 @@ class Place:
         """Post, and take the snapshot."""
         made = self.post(who, feed, template, anchor, **options)
         parts = list(filter(None, self.rendezvous.snapshot(made)))
-        self.rendezvous.release(made)
+        self.rendezvous.release_feed(made)
         return [fact for part in parts for fact in part.facts]
 
     def take(self) -> list[tuple[str, Message]]:
-        return [(str(who), message) for who, message in self.rendezvous.take()]
+        return [(str(who), message) for who, message in self.rendezvous.take_messages()]
 
     def heard(self) -> dict[str, list[str]]:
         """Per subscriber the deltas that were sent, as ``+a on b``, in order."""

@@ -40,7 +40,7 @@ class Desk(Place):
     def told(self) -> dict[int, list[str]]:
         """Per reader, by its number, the deltas that were sent."""
         told: dict[int, list[str]] = {}
-        for link, message in self.rendezvous.take():
+        for link, message in self.rendezvous.take_messages():
             assert isinstance(link, Link)
             assert isinstance(message, Deltas)
             assert all(type(fact) is tuple for fact in message.facts)

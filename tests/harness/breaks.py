@@ -76,7 +76,7 @@ def stamps_compared_the_wrong_way(patch: pytest.MonkeyPatch) -> None:
 
 def lost_with_the_link(patch: pytest.MonkeyPatch) -> None:
     """What a link had not brought when it broke is not told by the next one."""
-    patch.setattr(Delivery, "tell_again", lambda *_: None)
+    patch.setattr(Delivery, "replay_events", lambda *_: None)
 
 
 def acknowledged_before_it_is_on_disk(patch: pytest.MonkeyPatch) -> None:

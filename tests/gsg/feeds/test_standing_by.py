@@ -29,7 +29,7 @@ def test_events_meet_what_stands_by_and_facts_do_not(rendezvous: Rendezvous) -> 
     rendezvous.publish(1, [B], [everywhere(B)])
     flash(rendezvous, [Event(1, B)], [everywhere(B)])
 
-    [(who, happened)] = rendezvous.take()
+    [(who, happened)] = rendezvous.take_messages()
     assert who == "ann"
     assert isinstance(happened, Happened)
     assert (happened.events, happened.feeds) == ([Event(1, B)], [[1]])
@@ -41,7 +41,7 @@ def test_events_meet_what_is_fed_and_what_stands_by_under_one_key(rendezvous: Re
 
     flash(rendezvous, [Event(1, B)], [everywhere(B)])
 
-    assert {who for who, _ in rendezvous.take()} == {"ann", "bob"}
+    assert {who for who, _ in rendezvous.take_messages()} == {"ann", "bob"}
 
 
 def test_what_stands_by_is_counted_apart_and_keeps_no_key(rendezvous: Rendezvous) -> None:
@@ -58,7 +58,7 @@ def test_what_stands_by_is_counted_apart_and_keeps_no_key(rendezvous: Rendezvous
     assert (rendezvous.conditions.has_templates(key), rendezvous.conditions.has_listeners(key)) == (False, True)
     assert list(rendezvous.conditions.keys_on_standby()) == [key]
     rendezvous.tell_moved([key], None)  # type: ignore[arg-type]  # nobody is told
-    assert rendezvous.take() == []
+    assert rendezvous.take_messages() == []
 
 
 def test_what_stands_by_goes_with_its_subscriber(rendezvous: Rendezvous) -> None:

@@ -315,7 +315,7 @@ def test_where_the_rendezvous_dies_and_then_the_link_to_who_stands_by_breaks_eve
             net.cut(peer.contact.host, subscriber.contact.host)
         told: list[int] = []
         for peer in standing:
-            peer._delivery.tell_again = noting(peer._delivery.tell_again, told)  # type: ignore[method-assign]  # to see what is named
+            peer._delivery.replay_events = noting(peer._delivery.replay_events, told)  # type: ignore[method-assign]  # to see what is named
         net.read_on(subscriber.contact.host)
         await asyncio.sleep(5.0)
 

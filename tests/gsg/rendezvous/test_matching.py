@@ -58,7 +58,7 @@ def told(at: Rendezvous) -> list[tuple[str, int, list[int]]]:
     """Who is told of which event, and by which feeds, in order."""
     return [
         (str(who), event.number, feeds)
-        for who, message in at.take()
+        for who, message in at.take_messages()
         if isinstance(message, Happened)
         for event, feeds in zip(message.events, message.feeds, strict=True)
     ]
@@ -98,7 +98,8 @@ def test_what_takes_long_to_match_says_how_late_it_is() -> None:
     while not at.forward_events(batch, 3):
         pass
 
-    late_s = {event.number: event.late_s for _, message in at.take() if isinstance(message, Happened) for event in message.events}
+    sent = [message for _, message in at.take_messages() if isinstance(message, Happened)]
+    late_s = {event.number: event.late_s for message in sent for event in message.events}
     assert late_s[2] > late_s[1] > 1
 
 
@@ -138,17 +139,17 @@ async def test_a_subscriber_who_is_back_between_slices_is_told_by_its_new_link(b
 
     ask(first, 10)
     if breaks == "before the event":
-        delivery.lost(first)
+        delivery.end_link(first)
     events = events_of(at, "a" * 30)
     while not events._passed:
         assert not at.forward_events(events, 0.0)
     if breaks == "between its slices":
-        delivery.lost(first)
+        delivery.end_link(first)
     ask(second, 11)
-    delivery.tell_again(second, [10], 11)
+    delivery.replay_events(second, [10], 11)
     while not at.forward_events(events, 0.0):
         pass
-    for who, message in at.take():
+    for who, message in at.take_messages():
         if who != "others":
             delivery.send(who, message)
     for work in works:

@@ -64,7 +64,7 @@ def test_what_happens_while_a_snapshot_is_under_way_follows_it(place: Place) -> 
     place.insert(A)
     assert place.take() == []
 
-    place.rendezvous.release(feed)
+    place.rendezvous.release_feed(feed)
 
     assert place.take() == [("s", Deltas(1, 0, [A], [1]))]
 
@@ -215,12 +215,12 @@ def test_facts_of_one_message_come_in_slices_and_each_says_that_more_follows(pla
 def test_a_feed_that_is_held_between_slices_says_once_that_all_has_come(place: Place) -> None:
     place.follow("s", 1, X_ON_Y)
     said = Origin(b"publisher", 7)
-    place.rendezvous.hold("s")
+    place.rendezvous.hold_subscriber("s")
 
     place.rendezvous.publish_until(-inf, CallFacts(1, [A, B], [b"\x01"] * 2, 5, said))
     place.rendezvous.publish(1, [("x", ON, "y")], [b"\x01"], origin=Origin(b"other", 1))
     place.rendezvous.publish_until(inf, CallFacts(1, [B], [b"\x01"], 5, said))
-    place.rendezvous.unhold("s")
+    place.rendezvous.unhold_subscriber("s")
 
     assert [message.more for _, message in place.take() if isinstance(message, Deltas)] == [True, False, False]
 
@@ -236,14 +236,14 @@ def test_what_is_given_up_between_slices_is_waited_for_no_more(place: Place) -> 
 
 def test_who_is_congested_hears_what_has_passed_after_its_deltas(place: Place) -> None:
     place.follow("s", 1, X_ON_Y)
-    place.rendezvous.hold("s")
+    place.rendezvous.hold_subscriber("s")
     said = Origin(b"publisher", 1)
 
     place.rendezvous.progress.ask("s", b"publisher", 1)
     place.rendezvous.publish(1, [A], [b"\x01"], origin=said)
     assert place.take() == []
     assert place.rendezvous.quiet
-    place.rendezvous.unhold("s")
+    place.rendezvous.unhold_subscriber("s")
 
     assert place.take() == [("s", Deltas(1, 0, [A], [1], said)), ("s", Passed(b"publisher", 1))]
 
@@ -333,7 +333,7 @@ def test_an_event_goes_where_its_publisher_sends_it(place: Place) -> None:
 
 def test_a_feed_of_events_only_is_not_fed_facts(place: Place) -> None:
     feed = place.post("s", 1, X_ON_Y, 1, events_only=True)
-    place.rendezvous.release(feed)
+    place.rendezvous.release_feed(feed)
 
     place.insert(A)
     place.flash(B)

@@ -162,7 +162,7 @@ def test_a_snapshot_is_of_one_moment_however_long_it_is_looked_for() -> None:
     place.retract(("b", ON, "ccc"))
     place.insert(("c", ON, "ccc"))
     parts = list(filter(None, slices))
-    place.rendezvous.release(feed)
+    place.rendezvous.release_feed(feed)
 
     assert [part.facts for part in parts] == [[("a", ON, "ccc"), ("b", ON, "ccc")]]
     assert place.heard() == {"s": ["-b on ccc", "+c on ccc"]}

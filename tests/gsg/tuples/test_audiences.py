@@ -192,7 +192,7 @@ def test_a_key_that_is_dropped_takes_what_each_reader_saw() -> None:
     for link in desk.links.values():
         desk.follow(link, 1, ANYTHING, NOWHERE)  # type: ignore[arg-type]  # a link
 
-    desk.rendezvous.drop_if_unused((3, 0, "a"))
+    desk.rendezvous.drop_moved_key((3, 0, "a"))
 
     assert desk.told() == {0: ["-b", "-c"], 1: ["-b", "-c"], 2: ["-c"], 3: ["-c"]}
     assert (3, 0, "a") not in desk.rendezvous.held.variants
@@ -220,7 +220,7 @@ def test_events_reach_the_readers_named(others: int) -> None:
     flash(desk.rendezvous, [Event(3, T)], [everywhere(T)])
 
     numbers: dict[int, list[int]] = {}
-    for link, message in desk.rendezvous.take():
+    for link, message in desk.rendezvous.take_messages():
         assert isinstance(message, Happened)
         numbers.setdefault(link.contact.id[0], []).extend(event.number for event in message.events)  # type: ignore[attr-defined]  # a link
     assert numbers == {0: [1, 2, 3], 1: [1, 2, 3], 2: [3], 3: [3]}
@@ -249,7 +249,7 @@ def test_a_peer_alone_says_when_something_went_though_it_does_not_remember() -> 
     desk.rendezvous.publish(1, [Restricted(T, PQ)], [everywhere(T)], stamp=4)
     desk.rendezvous.publish(-1, [Restricted(T, PQ)], [everywhere(T)], stamp=5)
 
-    [(_, told)] = desk.rendezvous.take()
+    [(_, told)] = desk.rendezvous.take_messages()
     assert isinstance(told, Deltas)
     assert list(zip(told.signs, told.stamps, strict=True)) == [(1, 4), (-1, 5)]
 
@@ -283,7 +283,7 @@ def test_events_with_variables_may_be_restricted_too() -> None:
 
     flash(desk.rendezvous, [Event(1, (Variable("X"), ON, "b"))], [b"\x01\x00"], audience=PQ)
 
-    assert [link.contact.id for link, _ in desk.rendezvous.take()] == [P]  # type: ignore[attr-defined]  # a link
+    assert [link.contact.id for link, _ in desk.rendezvous.take_messages()] == [P]  # type: ignore[attr-defined]  # a link
 
 
 def test_a_snapshot_in_parts_has_each_tuple_once(monkeypatch: pytest.MonkeyPatch) -> None:
