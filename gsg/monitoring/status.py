@@ -146,7 +146,7 @@ class Status:
             templates=figures.templates,
             feeds=rendezvous.conditions.feeds(),
             standby=figures.standby,
-            links=self._exchange.links,
+            links=self._exchange.link_count,
             published=self._publisher.published,
             sent_messages=traffic.messages,
             sent_bytes=traffic.bytes,
