@@ -7,7 +7,6 @@ import itertools
 import math
 
 import pytest
-from gsg.feeds.silences import Silences
 from peers import Reader, quiet, rendezvous, simulate
 from place import ON, X_ON_Y, Place
 
@@ -17,6 +16,7 @@ import gsg.rendezvous.snapshot
 from dht.simnet import SimNet, run
 from gsg import LiveSubscription, Peer, Symbol
 from gsg.errors import PeerUnreachable
+from gsg.feeds.resync import Resync
 from gsg.rendezvous.feed import Feed
 from gsg.tuples.terms import Term
 from gsg.wire.exchange import ANSWER_TIMEOUT_S, Exchange
@@ -92,13 +92,13 @@ def test_a_subscriber_waits_for_a_snapshot_as_long_as_its_link_brings_others_bef
             on_batch=lambda: None,
             on_broken=lambda channel, reason: None,
         ).own
-        silences = Silences()
+        resync = Resync(None, None, None)  # type: ignore[arg-type]  # nothing is asked of them while it waits
         wholes: list[asyncio.Future[None]] = [asyncio.get_running_loop().create_future() for _ in range(2)]
-        waits = [asyncio.create_task(silences.until(whole, channel)) for whole in wholes]
+        waits = [asyncio.create_task(resync.until_whole(whole, channel)) for whole in wholes]
 
         for _ in range(10):
             await asyncio.sleep(ANSWER_TIMEOUT_S * 0.9)
-            silences.heard(channel)
+            resync.note_part(channel)
         wholes[0].set_result(None)
         await waits[0]
         heard_s = net.loop.time()
