@@ -149,7 +149,7 @@ class Peer:
             self._membership = self._network.membership(identity)
             self._tracing = None if self._trace is None else Tracing(Path(self._trace), identity.id, self._clock)
             # In a simulated network a slice takes no time: what happens there depends on nothing but its seed.
-            self._rendezvous = Rendezvous(compile_test, asyncio.get_running_loop().time, self._tracing)
+            self._rendezvous = Rendezvous(compile_test, asyncio.get_running_loop().time)
             self._delivery = Delivery(self._rendezvous, self._start_task)
             await self._keeping.resume(self._rendezvous.held, self._versions)
             self.resumed_facts = self._rendezvous.held.distinct()
@@ -197,8 +197,7 @@ class Peer:
         self._interests = Interests(self._holders, self._exchange, self._rendezvous.conditions, responsibility, self._start_task)
         self._publisher = Publisher(self.contact.id, self._holders, self._exchange, self._interests, self._versions)
         if self._tracing is not None:
-            self._subscriber.intake.on_memory = self._tracing.memory_changed
-            self._publisher.on_facts, self._publisher.on_events = self._tracing.facts_published, self._tracing.events_published
+            self._tracing.observe(self._rendezvous, self._publisher, self._subscriber.intake)
         self._repair = Repair(
             self.contact,
             self._holders,

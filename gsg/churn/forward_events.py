@@ -195,7 +195,7 @@ class Spreading:
         async with self._late:
             events = later(message.events, _now() - came_s)
             batch = EventBatch(self._rendezvous, message.publisher, events, places, message.after, message.audience)
-            while not self._rendezvous.forward_events(batch, SLICE_S):
+            while not batch.forward(SLICE_S):
                 self._flush()
                 await asyncio.sleep(0)
 

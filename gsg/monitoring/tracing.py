@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from ..feeds.alpha_memories import Memory
+from ..feeds.feeds import Intake
 from ..placement.rules import NOWHERE
-from ..rendezvous.changes import CallFacts
+from ..publisher.publisher import Publisher
 from ..rendezvous.feed import AnyFeed
+from ..rendezvous.rendezvous import Rendezvous
 from ..tuples.features import Template
 from ..tuples.features import positions as positions_of
 from ..tuples.long_constants import Hashed, Remains
@@ -32,6 +34,13 @@ class Tracing:
     def __init__(self, folder: Path, own_id: bytes, clock: Callable[[], float]) -> None:
         self._own_id = own_id
         self._recorder = Recorder(partial(Parts, folder, own_id), clock)
+
+    def observe(self, rendezvous: Rendezvous, publisher: Publisher, intake: Intake) -> None:
+        """Hear of what these do from now on."""
+        rendezvous.on_fact, rendezvous.on_copy, rendezvous.on_event = self.fact_changed, self.fact_copied, self.event_matched
+        rendezvous.conditions.on_change = self.condition_changed
+        publisher.on_facts, publisher.on_events = self.facts_published, self.events_published
+        intake.on_memory = self.memory_changed
 
     def start(self) -> None:
         """Begin the trace. Raises Unsupported without pyarrow, LocalError for a folder that cannot be written to."""
@@ -81,12 +90,20 @@ class Tracing:
             changed=len(posting.feeds) == (1 if is_there else 0),
         )
 
-    def fact_published(
-        self, call: CallFacts, fact: Tuple, positions: bytes, changed: bool | None, templates: int, forwarded: int
+    def fact_changed(
+        self,
+        sign: int,
+        fact: Tuple,
+        positions: bytes,
+        stamp: int,
+        as_holder: bool,
+        changed: bool | None,
+        templates: int,
+        forwarded: int,
     ) -> None:
-        """A fact of a call has come, or gone."""
-        role = Role.RENDEZVOUS if call.as_holder else Role.FORMER
-        self._fact(call.sign, role, fact, positions, call.stamp, changed=changed, matched=templates, forwarded=forwarded)
+        """A fact has come, or gone."""
+        role = Role.RENDEZVOUS if as_holder else Role.FORMER
+        self._fact(sign, role, fact, positions, stamp, changed=changed, matched=templates, forwarded=forwarded)
 
     def fact_copied(self, sign: int, fact: Remains, positions: bytes, stamp: int, templates: int, forwarded: int) -> None:
         """Another holder has told of a fact; of one that went, of whose long constants only hashes are known, those are written."""

@@ -1,4 +1,4 @@
-"""Changes of facts that are being made, as data: those of one call, of one message, and what a holder says of them then."""
+"""Changes of facts that are being made, as data: those of one message, and what a holder says of them then."""
 
 from __future__ import annotations
 
@@ -7,23 +7,6 @@ from dataclasses import dataclass, field
 
 from ..tuples.terms import Tuple
 from ..wire.messages import Origin
-
-
-@dataclass(slots=True)
-class CallFacts:
-    """Facts of one call that come (1) or go (-1) at a rendezvous, each under its places."""
-
-    sign: int
-    facts: Sequence[Tuple]
-    places: Sequence[bytes]
-    stamp: int = 0
-    """The time of the change."""
-    origin: Origin | None = None
-    """The message that says so; None for what is news to this peer alone."""
-    as_holder: bool = True
-    """False: for the sake of feeds that have not followed their key to its new holder yet."""
-    unchanged: list[int] = field(default_factory=list)
-    """The numbers of those that were under their home as they are to be already."""
 
 
 @dataclass(slots=True)

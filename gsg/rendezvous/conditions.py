@@ -36,8 +36,8 @@ class Conditions:
     ``on_change(feed, is_there)`` hears of each that comes, with True, and ends, with False; but of none that stands by.
     """
 
-    def __init__(self, compile_test: CompileTest, on_change: Callable[[AnyFeed, bool], None] | None = None) -> None:
-        self._on_change = on_change
+    def __init__(self, compile_test: CompileTest) -> None:
+        self.on_change: Callable[[AnyFeed, bool], None] | None = None
         self.tests = CompiledTests(compile_test)
         self.by_key = PostingsByKey()
         self.standby = PostingsByKey()
@@ -103,8 +103,8 @@ class Conditions:
         return self.standby if type(feed) is StandbyFeed else self.by_key
 
     def _tell(self, feed: AnyFeed, *, is_there: bool) -> None:
-        if self._on_change is not None and type(feed) is not StandbyFeed:
-            self._on_change(feed, is_there)
+        if self.on_change is not None and type(feed) is not StandbyFeed:
+            self.on_change(feed, is_there)
 
     def remove(self, subscriber: Subscriber, number: int) -> None:
         """End a feed, and its posting if that was the last one. An unknown number is nothing: it may have ended meanwhile."""

@@ -8,30 +8,15 @@ them hears of them in order.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from ..tuples.audiences import Audience, readers_among
 from ..wire.messages import After, Event, Happened
 from ..wire.waiting import later
-from .conditions import Conditions
 from .feed import FeedNumbers, Posting, Subscriber, feed_numbers_of
+from .rendezvous import Rendezvous
 
 HAPPENED_FEEDS = 100_000
 """A message of events is cut at about so many numbers of feeds."""
-
-
-class EventMatcher(Protocol):
-    """What matching asks of a rendezvous: :class:`gsg.rendezvous.rendezvous.Rendezvous`."""
-
-    conditions: Conditions
-
-    def clock(self) -> float:
-        """Seconds, by which slices end; they never go back."""
-
-    def count_event(
-        self, publisher: bytes, event: Event, positions: Sequence[int] | None, reached: FeedNumbers, templates: int, /
-    ) -> None:
-        """An event has met so many templates whose tests it passed, and reaches these."""
 
 
 class EventBatch:
@@ -54,7 +39,7 @@ class EventBatch:
 
     def __init__(
         self,
-        rendezvous: EventMatcher,
+        rendezvous: Rendezvous,
         publisher: bytes,
         events: Sequence[Event],
         places: Sequence[Sequence[int] | None],
@@ -127,7 +112,12 @@ class EventBatch:
                 return False
         return True
 
-    def slice_messages(self, for_s: float) -> list[tuple[Subscriber, Happened]]:
+    def forward(self, for_s: float) -> bool:
+        """Match a slice, and leave what it brings to the rendezvous to send; whether it was the last one."""
+        self._rendezvous.add_events(self._messages(for_s))
+        return self.done
+
+    def _messages(self, for_s: float) -> list[tuple[Subscriber, Happened]]:
         """What a slice brings, as one message for each subscriber, with its events in order.
 
         A stream of events that meet the same templates reaches the same subscribers: such a run is added to each message at once,

@@ -2,7 +2,7 @@
 
 What happens to a tuple here, under each of its positions whose key this peer holds:
 
-1. a fact is entered under the key, and nothing more happens if it was there already (:meth:`Rendezvous.publish_until`); an event is
+1. a fact is entered under the key, and nothing more happens if it was there already (:meth:`Rendezvous.publish`); an event is
    not kept;
 2. what is posted under that key is tried, found by one look-up per shape and path that is in use, and under position 0 also what
    has no constants: facts in :meth:`Rendezvous._match_fact`, events in :mod:`gsg.rendezvous.matching`;
@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from math import inf
-from typing import Protocol
+from typing import NamedTuple
 
 import dht
 
@@ -30,47 +30,42 @@ from ..tuples.features import HOME, Key, Load, Template, keys_at
 from ..tuples.long_constants import Remains, is_hashed
 from ..tuples.terms import Tuple
 from ..wire.messages import Event, Gap, InsertCondition, Message, Moved, Origin, Snapshot
-from .changes import CallFacts
 from .condition_tests import CompileTest
 from .conditions import Conditions
 from .feed import AnyFeed, Feed, FeedNumbers, Subscriber, deltas_of
-from .matching import EventBatch
 from .postings import KeyPostings, key_of
 from .progress import Progress
 from .snapshot import snapshot_parts
 
 
-class Observer(Protocol):
-    """Hears of what happens at a rendezvous, as a trace does (:mod:`gsg.monitoring.tracing`). ``templates`` says how many templates
-    a tuple met whose tests it passed, ``forwarded`` how many copies of it go to subscribers."""
+class Published(NamedTuple):
+    """What has become of facts that were to come or go."""
 
-    def condition_changed(self, feed: AnyFeed, is_there: bool, /) -> None:
-        """A condition was posted, or removed."""
-
-    def fact_published(
-        self, call: CallFacts, fact: Tuple, positions: bytes, changed: bool | None, templates: int, forwarded: int, /
-    ) -> None:
-        """A fact of a call has come, or gone, under these positions; ``changed`` under its home, None where that is elsewhere."""
-
-    def fact_copied(self, sign: int, fact: Remains, positions: bytes, stamp: int, templates: int, forwarded: int, /) -> None:
-        """Another holder has told of a fact."""
-
-    def event_matched(
-        self, publisher: bytes, event: Event, positions: Sequence[int] | None, templates: int, forwarded: int, /
-    ) -> None:
-        """An event has passed under these positions, or under all that it has."""
+    changed: int
+    """How many changed under their home."""
+    made: int
+    """How many were looked at; the rest is to follow."""
+    unchanged: list[int]
+    """The numbers of those that were under their home as they are to be already."""
 
 
 class Rendezvous:
-    """Facts and conditions by key, and what comes of their meeting."""
+    """Facts and conditions by key, and what comes of their meeting.
 
-    def __init__(
-        self, compile_test: CompileTest, clock: Callable[[], float] = time.monotonic, observer: Observer | None = None
-    ) -> None:
+    ``on_fact``, ``on_copy`` and ``on_event`` hear of each that has come, with how many templates it met whose tests it passed, and
+    how many copies of it go to subscribers. They are None where nobody traces (:mod:`gsg.monitoring.tracing`).
+    """
+
+    def __init__(self, compile_test: CompileTest, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
         """Seconds, by which slices of matching end; they never go back."""
-        self._observer = observer
-        self.conditions = Conditions(compile_test, None if observer is None else observer.condition_changed)
+        self.on_fact: Callable[[int, Tuple, bytes, int, bool, bool | None, int, int], None] | None = None
+        """With sign, fact, positions, stamp, whether as its holder, and whether it changed under its home, if that is here."""
+        self.on_copy: Callable[[int, Remains, bytes, int, int, int], None] | None = None
+        """With sign, fact, positions and stamp, as another holder tells of it."""
+        self.on_event: Callable[[bytes, Event, Sequence[int] | None, int, int], None] | None = None
+        """With publisher, event and positions."""
+        self.conditions = Conditions(compile_test)
         self._postings, self._everywhere = self.conditions.by_key, self.conditions.everywhere
         self.held = Entries(clock)
         self.moved: dict[Key, None] = {}
@@ -97,32 +92,34 @@ class Rendezvous:
         places: Sequence[bytes],
         *,
         stamp: int = 0,
-        as_holder: bool = True,
         origin: Origin | None = None,
-    ) -> int:
-        """Facts come or go, as in CallFacts; returns how many changed under their home."""
-        return self.publish_until(inf, CallFacts(sign, facts, places, stamp, origin, as_holder))[0]
+        as_holder: bool = True,
+        ends_s: float = inf,
+    ) -> Published:
+        """Facts come (1) or go (-1), each under its places, until the time is over by :attr:`clock`: at least one of several. The
+        rest is to follow, or :meth:`give_up` to be called.
 
-    def publish_until(self, ends_s: float, call: CallFacts) -> tuple[int, int]:
-        """As :meth:`publish`, until the time is over by :attr:`clock`: how many changed under their home, and how many of the facts
-        came or went, at least one of several. The rest is to follow, or :meth:`give_up` to be called."""
-        self._begin_message(origin := call.origin)
-        changed, made = self._change_until(ends_s, call)
+        ``stamp`` is the time of the change, ``origin`` the message that says so; None for what is news to this peer alone. Not
+        ``as_holder``: for the sake of feeds that have not followed their key to its new holder yet.
+        """
+        self._begin_message(origin)
+        published = self._change(sign, facts, places, stamp, as_holder, ends_s)
         if origin is not None:
             said = origin.publisher, origin.number
-            if made < len(call.facts):
+            if published.made < len(facts):
                 self._unfinished[said] = None
             else:
                 self._unfinished.pop(said, None)
                 self.progress.advance(*said)
-        return changed, made
+        return published
 
-    def _change_until(self, ends_s: float, call: CallFacts) -> tuple[int, int]:
-        sign, stamp, unchanged, as_holder, observer = call.sign, call.stamp, call.unchanged, call.as_holder, self._observer
-        clock, last, changed_homes = self.clock, len(call.facts) - 1, 0
-        variants, change_all = self.held.variants, self.held.change_all
+    def _change(
+        self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes], stamp: int, as_holder: bool, ends_s: float
+    ) -> Published:
+        clock, last, changed_homes, unchanged = self.clock, len(facts) - 1, 0, list[int]()
+        variants, change_all, on_fact = self.held.variants, self.held.change_all, self.on_fact
         templates_met, matched = self.templates_met, self.matched
-        for number, (fact, positions) in enumerate(zip(call.facts, call.places, strict=True)):
+        for number, (fact, positions) in enumerate(zip(facts, places, strict=True)):
             if as_holder and self.moved:
                 self.keep_keys(keys_at(fact, positions))
             tell = self._changed if type(fact) is tuple and not variants else self._changed_for_some
@@ -132,13 +129,14 @@ class Rendezvous:
                 tell(key, fact, sign, stamp)
             if changed_homes == before and HOME in positions:
                 unchanged.append(number)
-            if observer is not None and positions:
+            if on_fact is not None and positions:
                 changed = changed_homes > before if HOME in positions else None
-                observer.fact_published(call, fact, positions, changed, self.templates_met - templates_met, self.matched - matched)
+                counts = self.templates_met - templates_met, self.matched - matched
+                on_fact(sign, fact, positions, stamp, as_holder, changed, *counts)
                 templates_met, matched = self.templates_met, self.matched
             if number < last and clock() >= ends_s:
-                return changed_homes, number + 1
-        return changed_homes, last + 1
+                return Published(changed_homes, number + 1, unchanged)
+        return Published(changed_homes, last + 1, unchanged)
 
     def give_up(self, origin: Origin | None) -> None:
         """The rest of what a message says does not come; whoever waits for it asks in vain, as for what was never sent."""
@@ -186,12 +184,11 @@ class Rendezvous:
 
     # --- events -----------------------------------------------------------------------------------------------------------
 
-    def forward_events(self, batch: EventBatch, for_s: float) -> bool:
-        """Match a slice of a batch of events, which follow the deltas of what was published before; whether it was the last one."""
+    def add_events(self, messages: Iterable[tuple[Subscriber, Message]]) -> None:
+        """Events have been matched: they follow the deltas of what was published before."""
         if self._dirty:
             self._happened = self.take_messages()
-        self._happened.extend(batch.slice_messages(for_s))
-        return batch.done
+        self._happened.extend(messages)
 
     def count_event(
         self, publisher: bytes, event: Event, positions: Sequence[int] | None, reached: FeedNumbers, templates: int
@@ -199,8 +196,8 @@ class Rendezvous:
         """An event has met so many templates whose tests it passed, and reaches these."""
         self.templates_met += templates
         self.matched += len(reached)
-        if self._observer is not None:
-            self._observer.event_matched(publisher, event, positions, templates, len(reached))
+        if self.on_event is not None:
+            self.on_event(publisher, event, positions, templates, len(reached))
 
     # --- subscribers ------------------------------------------------------------------------------------------------------
 
@@ -322,9 +319,8 @@ class Rendezvous:
             else:
                 changes_tell = changes_tell and type(fact) is tuple
                 self._take_over_one(sign, fact, positions, stamp)
-            if self._observer is not None:
-                counts = self.templates_met - templates_met, self.matched - matched
-                self._observer.fact_copied(sign, told, positions, stamp, *counts)
+            if self.on_copy is not None:
+                self.on_copy(sign, told, positions, stamp, self.templates_met - templates_met, self.matched - matched)
                 templates_met, matched = self.templates_met, self.matched
 
     def _take_over_one(self, sign: int, fact: Tuple, positions: bytes, stamp: int) -> None:

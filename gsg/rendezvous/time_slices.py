@@ -72,7 +72,7 @@ class TimeSlices:
         self.carry_out(link, flash, self._forward(flash, batch, done))
 
     def _forward(self, flash: Flash, batch: EventBatch, done: Callable[[], object]) -> Work:
-        while not self._rendezvous.forward_events(batch, SLICE_S):
+        while not batch.forward(SLICE_S):
             yield
         # What was passed on came by another way than what its publisher sends here, some of which may still be under way.
         if flash.events and not flash.forwarded:

@@ -31,7 +31,7 @@ import dht
 
 from ..errors import GsgError, PeerUnreachable
 from ..placement.holders import Holders
-from ..rendezvous.changes import CallFacts, Change, Held
+from ..rendezvous.changes import Change, Held
 from ..rendezvous.rendezvous import Rendezvous
 from ..storage.clock import Versions
 from ..storage.disk.group_commit import Unkept
@@ -110,14 +110,15 @@ class Replication:
             taken = [number for number in rest if number not in late] if late else rest
             if begin and not rest:
                 continue
-            if len(taken) == len(facts):
-                call = CallFacts(sign, facts, places, stamp, origin)
-            else:
-                call = CallFacts(sign, [facts[number] for number in taken], [places[number] for number in taken], stamp, origin)
-            changed, made = self._rendezvous.publish_until(ends_s, call)
+            some_facts, some_places = facts, places
+            if len(taken) < len(facts):
+                some_facts, some_places = [facts[number] for number in taken], [places[number] for number in taken]
+            changed, made, unchanged = self._rendezvous.publish(
+                sign, some_facts, some_places, stamp=stamp, origin=origin, ends_s=ends_s
+            )
             change.changed += changed
-            if call.unchanged:
-                change.unchanged += [taken[number] for number in call.unchanged]
+            if unchanged:
+                change.unchanged += [taken[number] for number in unchanged]
             if made < len(taken):
                 change.made = taken[made]
                 change.behind.update(number for number in late if number < change.made)

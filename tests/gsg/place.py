@@ -38,7 +38,7 @@ def everywhere(fact: Tuple) -> bytes:
 
 def flash(at: Rendezvous, events: list[Event], places: list[bytes], audience: Audience | None = None) -> None:
     """All events of a message pass."""
-    at.forward_events(EventBatch(at, b"publisher", events, places, None, audience), float("inf"))
+    EventBatch(at, b"publisher", events, places, None, audience).forward(float("inf"))
     at.progress.advance(b"publisher", events[-1].number)
 
 
@@ -50,10 +50,10 @@ class Place:
         self.events = 0
 
     def insert(self, *facts: Tuple) -> int:
-        return self.rendezvous.publish(1, facts, list(map(everywhere, facts)))
+        return self.rendezvous.publish(1, facts, list(map(everywhere, facts))).changed
 
     def retract(self, *facts: Tuple) -> int:
-        return self.rendezvous.publish(-1, facts, list(map(everywhere, facts)))
+        return self.rendezvous.publish(-1, facts, list(map(everywhere, facts))).changed
 
     def flash(self, *events: Tuple, text: str | None = None, places: bytes | None = None) -> None:
         made = [Event(self.events + number, items, text) for number, items in enumerate(events, 1)]

@@ -69,9 +69,9 @@ def test_slices_come_to_what_one_go_comes_to() -> None:
 
     slices = 1
     batch = events_of(sliced, "a" * 9, "b", "c" * 15)
-    while not sliced.forward_events(batch, 3):
+    while not batch.forward(3):
         slices += 1
-    whole.forward_events(events_of(whole, "a" * 9, "b", "c" * 15), float("inf"))
+    events_of(whole, "a" * 9, "b", "c" * 15).forward(float("inf"))
 
     assert slices > 15
     expected = [("s", 1, [1, 3, 5, 7]), ("s", 3, [1, 3, 5, 7, 9, 11, 13])]
@@ -85,7 +85,7 @@ def test_nothing_is_told_of_an_event_before_all_of_it_is_matched() -> None:
     at = listening(20)
     batch = events_of(at, "a" * 30)
 
-    assert not at.forward_events(batch, 3)
+    assert not batch.forward(3)
 
     assert told(at) == []
     assert at.matched == 0
@@ -95,7 +95,7 @@ def test_what_takes_long_to_match_says_how_late_it_is() -> None:
     at = listening(20)
     batch = events_of(at, "a", "b" * 30)
 
-    while not at.forward_events(batch, 3):
+    while not batch.forward(3):
         pass
 
     sent = [message for _, message in at.take_messages() if isinstance(message, Happened)]
@@ -107,7 +107,7 @@ def test_slice_that_has_no_time_makes_one_test_all_the_same() -> None:
     at = listening(5)
     batch = events_of(at, "abc")
 
-    slices = [at.forward_events(batch, 0) for _ in range(5)]
+    slices = [batch.forward(0) for _ in range(5)]
 
     assert slices == [False] * 4 + [True]
 
@@ -115,11 +115,11 @@ def test_slice_that_has_no_time_makes_one_test_all_the_same() -> None:
 def test_who_leaves_between_slices_is_not_told_and_who_comes_does_not_hinder() -> None:
     at = listening(10)
     batch = events_of(at, "a" * 30)
-    at.forward_events(batch, 3)
+    batch.forward(3)
 
     at.drop_subscriber("s")
     at.insert_condition("new", InsertCondition(1, 1, SAID, 0, TupleTest("longer", "0"), events_only=True))
-    while not at.forward_events(batch, 3):
+    while not batch.forward(3):
         pass
 
     assert {who: feeds[-1] for who, _, feeds in told(at)}["t"] == 8
@@ -142,12 +142,12 @@ async def test_a_subscriber_who_is_back_between_slices_is_told_by_its_new_link(b
         delivery.end_link(first)
     events = events_of(at, "a" * 30)
     while not events._passed:
-        assert not at.forward_events(events, 0.0)
+        assert not events.forward(0.0)
     if breaks == "between its slices":
         delivery.end_link(first)
     ask(second, 11)
     delivery.replay_events(second, [10], 11)
-    while not at.forward_events(events, 0.0):
+    while not events.forward(0.0):
         pass
     for who, message in at.take_messages():
         if who != "others":
