@@ -13,12 +13,12 @@ from place import ON, X_ON_Y, Place
 import dht
 import dht.links.link
 import gsg.rendezvous.snapshot
-from dht.simnet import SimNet, run
+from dht.simnet import SimNet
 from gsg import LiveSubscription, Peer, Symbol
 from gsg.errors import PeerUnreachable
 from gsg.rendezvous.feed import Feed
 from gsg.tuples.terms import Term
-from gsg.wire.exchange import ANSWER_TIMEOUT_S, Exchange
+from gsg.wire.exchange import ANSWER_TIMEOUT_S
 from gsg.wire.messages import Snapshot
 from gsg.wire.messages import Test as TupleTest  # a name that pytest does not take for a class of tests
 
