@@ -90,7 +90,7 @@ class Several:
             self._feeds[link, at].apply(message)
             for told, change, when in zip(message.facts, message.signs, message.stamps, strict=True):
                 if change < 0:
-                    self._unions[link].went(told, when)
+                    self._unions[link].note_retraction(told, when)
             self._settle(link, message.facts)
 
     def dies(self, at: int) -> None:
