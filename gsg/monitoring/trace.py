@@ -12,7 +12,8 @@ A fact for named readers, or an event, stands as its tuple, under the keys of th
 
 An event that nobody wants goes nowhere, so it has a row at its publisher alone. A run of a peer begins with a row ``start`` and, if
 it was not killed, ends with ``stop``. Rows of a run are numbered without gaps: a number that is missing was lost, to a disk that
-failed or was too slow (recorder.py). Of several peers, rows are in order by ``(at_us, peer, run_us, row)``, as far as clocks agree.
+failed or was too slow (trace_recorder.py). Of several peers, rows are in order by ``(at_us, peer, run_us, row)``, as far as clocks
+agree.
 
 A folder has the parts of any number of peers, each closed and whole. What a killed peer was at ends with :data:`OPEN`, and is no
 Parquet. simulations/workload/traces.py reads them.

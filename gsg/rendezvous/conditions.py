@@ -170,16 +170,16 @@ class Conditions:
 
     def sole_candidate(self, items: Tuple, positions: Container[int] | None) -> Posting | None:
         """The posting that an event meets and matches, where it is the only one under any of its keys: so it is in most streams."""
-        in_use = self.by_key.in_use.get(len(items))
+        arity = len(items)
+        in_use = self.by_key.in_use.get(arity)
         if in_use is None or len(in_use) != 1 or self.everywhere.size:
             return None
         [position] = in_use
-        if positions is not None and position not in positions:
-            return None
-        postings = self.by_key.find((len(items), position, items[position]))
-        if postings is None or postings.sole is None or (self.standby.in_use and self.standby.candidates(items, positions)):
-            return None
-        return postings.sole
+        if positions is None or position in positions:
+            postings = self.by_key.find((arity, position, items[position]))
+            if postings is not None and not (self.standby.in_use and self.standby.candidates(items, positions)):
+                return postings.sole
+        return None
 
     def load_of(self, key: Key, template: Template) -> tuple[int, bool]:
         """How many templates are posted under a key, and whether this one is among them."""

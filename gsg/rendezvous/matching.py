@@ -66,18 +66,18 @@ class EventBatch:
 
         They say how long that took since they came, so that who has subscribed since does not hear of them.
         """
-        clock, events, places = self._rendezvous.clock, self.events, self._places
+        clock, events, places, at = self._rendezvous.clock, self.events, self._places, self._at
         begun_s = clock()
         ends_s = begun_s + for_s
         matched: list[tuple[Event, FeedNumbers]] = []
-        while self._at < len(events) and (not matched or clock() < ends_s):
-            event = events[self._at]
-            reached = self._match(event, places[self._at], ends_s)
+        while at < len(events) and (not matched or clock() < ends_s):
+            reached = self._match(events[at], places[at], ends_s)
             if reached is None:
                 break
-            matched.append((event, reached))
-            self._at += 1
-        self.done = self._at == len(events)
+            matched.append((events[at], reached))
+            at += 1
+        self._at = at
+        self.done = at == len(events)
         waited_s = begun_s - self._came_s
         return matched if waited_s < 1.0 else [(later((event,), waited_s)[0], reached) for event, reached in matched]
 
