@@ -7,6 +7,8 @@ that the publisher's peer numbers what it sends, and each rendezvous says when a
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from ..wire.admission import NAMED
 from ..wire.messages import After
 
@@ -14,24 +16,20 @@ NAMED_S = 30.0
 """How long after a rendezvous has acknowledged everything it is still named to others: what it forwarded may be on its way."""
 
 
+@dataclass(slots=True)
 class _Last:
     """How far a publisher has come with one rendezvous."""
 
-    __slots__ = ("acknowledged", "acknowledged_s", "event", "number")
-
-    def __init__(self, number: int, now: float) -> None:
-        self.number = number
-        """The last one that was sent there."""
-        self.event = 0
-        """The last one of an event."""
-        self.acknowledged = 0
-        self.acknowledged_s = now
+    number: int
+    """The last one that was sent there."""
+    acknowledged_s: float
+    event: int = 0
+    """The last one of an event."""
+    acknowledged: int = 0
 
 
 class SentNumbers:
     """The last number that went to each rendezvous of late."""
-
-    __slots__ = ("_last", "forgotten")
 
     def __init__(self) -> None:
         self.forgotten = 0

@@ -42,8 +42,6 @@ KEPT_TIMES = 50_000
 class UnacknowledgedEvents:
     """What was sent by one link, and has not arrived yet as far as known."""
 
-    __slots__ = ("_arrived", "_messages", "_missed_until", "missed")
-
     def __init__(self, all_links: Room | None = None) -> None:
         self._messages: BoundedQueue[Happened] = BoundedQueue(
             Room(UNACKNOWLEDGED_BYTES, all_links, each_bytes=0), UNACKNOWLEDGED_EVENTS

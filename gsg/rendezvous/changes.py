@@ -25,22 +25,18 @@ class Held:
     """Waits until our disk and all other holders have it; raises PeerUnreachable or Refused. None where there are none of them."""
 
 
+@dataclass(slots=True)
 class Change:
     """Facts of one message that come (1) or go (-1) here, at one stretch or in slices between which others have their turn."""
 
-    __slots__ = ("behind", "changed", "facts", "made", "origins", "places", "sign", "stamp", "unchanged")
-
-    def __init__(
-        self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes], stamp: int, origins: Sequence[tuple[range, Origin | None]]
-    ) -> None:
-        self.sign = sign
-        self.facts = facts
-        self.places = places
-        self.stamp = stamp
-        self.origins = origins
-        self.made = 0
-        """How many of the facts were looked at."""
-        self.changed = 0
-        self.behind: set[int] = set()
-        self.unchanged: list[int] = []
-        """As in Held."""
+    sign: int
+    facts: Sequence[Tuple]
+    places: Sequence[bytes]
+    stamp: int
+    origins: Sequence[tuple[range, Origin | None]]
+    made: int = 0
+    """How many of the facts were looked at."""
+    changed: int = 0
+    behind: set[int] = field(default_factory=set)
+    unchanged: list[int] = field(default_factory=list)
+    """As in Held."""

@@ -33,8 +33,6 @@ compiled anew when met."""
 class CompiledTests:
     """The tests of one rendezvous."""
 
-    __slots__ = ("_characters", "_found", "compile", "failed")
-
     def __init__(self, compile_test: CompileTest) -> None:
         self.compile = compile_test
         self._found: dict[Posting, Predicate] = {}

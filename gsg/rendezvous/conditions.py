@@ -85,10 +85,8 @@ class Conditions:
 
         Whoever has lost its link has none any more.
         """
-        if key is None:
-            each = [self.everywhere.get(asked.template, asked.test, demands)]
-        else:
-            each = [one.posting_of(key, asked, demands) for one in (self.by_key, self.standby)]
+        under = [self.everywhere] if key is None else [self.by_key.get(key), self.standby.get(key)]
+        each = [None if postings is None else postings.get(asked.template, asked.test, demands) for postings in under]
         for feed in chain.from_iterable(posting.feeds for posting in each if posting is not None):
             replaced = feed.subscriber is subscriber and feed.number == asked.instead
             if not replaced and type(feed.subscriber) is not BrokenLink:

@@ -10,6 +10,7 @@ closes.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from ..tuples.features import Key, Template
@@ -109,15 +110,13 @@ def _itself(feed: AnyFeed) -> AnyFeed:
     return feed
 
 
+@dataclass(slots=True, eq=False)
 class EventFeed:
     """One subscriber's share in a posting, for events only: they are passed on as they happen, so there is nothing to keep."""
 
-    __slots__ = ("number", "posting", "subscriber")
-
-    def __init__(self, subscriber: Subscriber, number: int, posting: Posting) -> None:
-        self.subscriber = subscriber
-        self.number = number
-        self.posting = posting
+    subscriber: Subscriber
+    number: int
+    posting: Posting
 
 
 class StandbyFeed(EventFeed):
@@ -126,42 +125,27 @@ class StandbyFeed(EventFeed):
     __slots__ = ()
 
 
+@dataclass(slots=True, eq=False)
 class Feed:
     """One subscriber's share in a posting; ``all_feeds`` is the room that what is kept for all feeds has together."""
 
-    __slots__ = (
-        "_kept",
-        "_kept_bytes",
-        "_pieces",
-        "_room",
-        "congested",
-        "gap",
-        "loading",
-        "number",
-        "posting",
-        "round",
-        "sequence",
-        "subscriber",
-    )
-
-    def __init__(self, subscriber: Subscriber, number: int, posting: Posting, all_feeds: Room) -> None:
-        self._room = all_feeds
-        self.subscriber = subscriber
-        self.number = number
-        self.posting = posting
-        self.sequence = 0
-        self.loading = True
-        """Its snapshot is still under way."""
-        self.congested = False
-        """Its link takes nothing now."""
-        self.round = 0
-        """Counts snapshots: one that is still being sent when another begins is given up."""
-        self.gap = False
-        self._kept = 0
-        self._kept_bytes = 0
-        """Of what was kept while held; what is about to be sent is not looked at."""
-        self._pieces: list[Piece] = []
-        """What is kept, by the message of a publisher that it comes from."""
+    subscriber: Subscriber
+    number: int
+    posting: Posting
+    all_feeds: Room
+    sequence: int = 0
+    loading: bool = True
+    """Its snapshot is still under way."""
+    congested: bool = False
+    """Its link takes nothing now."""
+    round: int = 0
+    """Counts snapshots: one that is still being sent when another begins is given up."""
+    gap: bool = False
+    _kept: int = 0
+    _kept_bytes: int = 0
+    """Of what was kept while held; what is about to be sent is not looked at."""
+    _pieces: list[Piece] = field(default_factory=list)
+    """What is kept, by the message of a publisher that it comes from."""
 
     @property
     def held(self) -> bool:
@@ -174,12 +158,12 @@ class Feed:
             return False
         if self.held:
             size_bytes = len(encode(fact))
-            if self._kept >= HELD_DELTAS or self._kept_bytes + size_bytes > HELD_BYTES or not self._room.has(size_bytes):
+            if self._kept >= HELD_DELTAS or self._kept_bytes + size_bytes > HELD_BYTES or not self.all_feeds.has(size_bytes):
                 self.gap = True
                 self._let_go()
                 return False
             self._kept_bytes += size_bytes
-            self._room.take(size_bytes)
+            self.all_feeds.take(size_bytes)
         if not self._pieces or self._pieces[-1].nth != nth:
             self._pieces.append(Piece(self, nth, origin))
         piece = self._pieces[-1]
@@ -200,7 +184,7 @@ class Feed:
 
     def _let_go(self) -> None:
         if self._kept_bytes:
-            self._room.leave(self._kept_bytes)
+            self.all_feeds.leave(self._kept_bytes)
         self._kept, self._kept_bytes, self._pieces = 0, 0, []
 
     def take_gap(self) -> bool:

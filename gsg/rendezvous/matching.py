@@ -23,20 +23,6 @@ class EventBatch:
     """Some events of one publisher, which have come now; ``after`` is what is to be told before them, ``audience`` who
     may read them. Each passes under its ``places``, which are all of its positions where there are none."""
 
-    __slots__ = (
-        "_at",
-        "_audience",
-        "_came_s",
-        "_passed",
-        "_places",
-        "_rendezvous",
-        "_untried",
-        "after",
-        "done",
-        "events",
-        "publisher",
-    )
-
     def __init__(
         self,
         rendezvous: Rendezvous,

@@ -7,21 +7,18 @@ A rendezvous has two of these: what it feeds as the primary of its keys, and wha
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator
 
 from ..tuples.features import Key, short_key
 from ..tuples.long_constants import Hashed
 from ..tuples.terms import Tuple
-from ..wire.messages import InsertCondition, encode
-from .demands import Demand
+from ..wire.messages import encode
 from .feed import AnyFeed, Posting, Subscriber
 from .postings import KeyPostings
 
 
 class PostingsByKey:
     """Postings, and how many feeds each subscriber has of them or of what is posted everywhere."""
-
-    __slots__ = ("_by_key", "_feeds", "_hashes", "in_use", "templates_bytes")
 
     def __init__(self) -> None:
         self._by_key: dict[Key, KeyPostings] = {}
@@ -50,11 +47,6 @@ class PostingsByKey:
     def find(self, key: Key) -> KeyPostings | None:
         """The same, where the key may have a long constant itself."""
         return self._by_key.get(short_key(key) if self._hashes else key)
-
-    def posting_of(self, key: Key, asked: InsertCondition, demands: Sequence[Demand]) -> Posting | None:
-        """What is posted under a key with exactly the template and the test of a condition."""
-        postings = self._by_key.get(key)
-        return None if postings is None else postings.get(asked.template, asked.test, demands)
 
     def open_key(self, key: Key) -> KeyPostings:
         """Where something is about to be posted under a key under which nothing is yet."""

@@ -22,8 +22,6 @@ for the longest is answered with what has passed, as its publisher may have died
 class Progress:
     """The last number of each publisher that has been forwarded here, and who waits for a later one."""
 
-    __slots__ = ("_asking", "_last", "_of_held", "answers")
-
     def __init__(self) -> None:
         self._last: dict[bytes, int] = {}
         """Limit: PUBLISHERS."""

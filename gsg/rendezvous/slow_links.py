@@ -19,8 +19,6 @@ KEPT_BYTES = 4 * 1024 * 1024
 class HeldEvents:
     """The events of one link; ``all_links`` is the room that those of all have together."""
 
-    __slots__ = ("_messages", "_missed", "missed")
-
     def __init__(self, all_links: Room | None = None) -> None:
         self._messages: BoundedQueue[Happened] = BoundedQueue(Room(KEPT_BYTES, all_links, each_bytes=0), KEPT_EVENTS)
         self._missed: Counter[int] = Counter()

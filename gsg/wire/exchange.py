@@ -264,8 +264,6 @@ class _OwnChannel(Channel):
 class Traffic:
     """What was sent to other peers, since the start."""
 
-    __slots__ = ("bytes", "malformed", "messages")
-
     def __init__(self) -> None:
         self.messages = 0
         self.bytes = 0

@@ -37,8 +37,6 @@ class Room:
     ``within``: a larger one that it is a part of, as all lines of one kind are; ``each_bytes``: what a message takes besides.
     """
 
-    __slots__ = ("each_bytes", "limit_bytes", "taken_bytes", "within")
-
     def __init__(self, limit_bytes: int, within: Room | None = None, *, each_bytes: int = MESSAGE_BYTES) -> None:
         self.limit_bytes = limit_bytes
         self.each_bytes = each_bytes
@@ -74,8 +72,6 @@ class BoundedQueue(Generic[Item]):
 
     Whoever appends asks :meth:`fits` first, and decides what becomes of what does not.
     """
-
-    __slots__ = ("_count", "_items", "_max_count", "_room")
 
     def __init__(self, room: Room, max_count: float = inf) -> None:
         self._room = room
@@ -120,8 +116,6 @@ class BoundedQueue(Generic[Item]):
 
 class _Line:
     """What one link has brought and waits, and for what."""
-
-    __slots__ = ("blocked_by", "messages")
 
     def __init__(self, all_lines: Room) -> None:
         self.blocked_by: str | None = None
