@@ -26,12 +26,12 @@ from ...errors import BadData, Refused
 from ...tuples.long_constants import Remains
 from ...wire.messages import Count
 from ..clock import Versions
-from ..damaged_times import in_reason
 from ..facts_by_key import Entries
 from ..tombstones import TOMBSTONE_S
 from .compaction import Cleaning
 from .data_directory import Disk, Past
 from .journal import GROUP_FACTS, Journal
+from .records import in_reason
 from .salvage import Damage, DamagedGroup
 from .scrub import SCRUB_AGAIN_S, SCRUB_S, Looked
 

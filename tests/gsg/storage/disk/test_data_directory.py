@@ -14,7 +14,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-import gsg.storage.damaged_times
 import gsg.storage.disk.data_directory
 import gsg.storage.disk.old_formats
 import gsg.storage.disk.records
@@ -194,7 +193,7 @@ def test_a_time_far_from_all_others_in_a_file_without_checksums_is_not_one(disk:
     past = disk.open()
 
     # Whatever anybody else says of the fact is later.
-    assert facts(disk) == {(1,): [(0, 1, 9)], (2,): [(0, 1, gsg.storage.damaged_times.EARLIEST)], (3,): [(0, 1, 5)]}
+    assert facts(disk) == {(1,): [(0, 1, 9)], (2,): [(0, 1, gsg.storage.disk.records.EARLIEST)], (3,): [(0, 1, 5)]}
     assert past.clock == 22
     assert disk.damage.times == 2
 
