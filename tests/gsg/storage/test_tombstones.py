@@ -175,7 +175,7 @@ def test_two_holders_that_told_each_other_what_they_know_agree(changes: list[tup
     for teller, told in ((first, not first), (not first, first)):
         copy = Copy()
         for key in holders[teller].all_keys():
-            copy.add(holders[teller].held, key)
+            copy.add_key(holders[teller].held, key)
         for sign, rows in ((1, copy.facts), (-1, copy.remains)):
             facts, places = [fact for fact, _, _ in rows], [there for _, there, _ in rows]
             holders[told].take_over([sign] * len(rows), facts, places, [stamp for _, _, stamp in rows])
