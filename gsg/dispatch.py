@@ -10,11 +10,11 @@ from functools import partial
 import dht
 
 from .background import DEFECT, StartTask
-from .churn.forward_events import Spreading
-from .churn.forward_facts import Forwarding
+from .churn.forward_events import EventForwarding
+from .churn.forward_facts import FactForwarding
 from .churn.handover import Handover
 from .churn.heartbeats import Heartbeats
-from .churn.unknown_holders import Unplaced
+from .churn.unknown_holders import UnknownHolders
 from .errors import PeerMisbehaved, PeerUnreachable, Refused
 from .monitoring.status import Status
 from .placement.holders import Holders
@@ -27,7 +27,7 @@ from .rendezvous.delivery import Outgoing
 from .rendezvous.postings import AnyFeed, Feed
 from .rendezvous.rendezvous import Rendezvous
 from .rendezvous.time_slices import Transit
-from .replication.anti_entropy import Repair
+from .replication.anti_entropy import AntiEntropy
 from .replication.catching_up import CatchingUp
 from .replication.changes import Replication
 from .subscriptions.subscriber import Subscriber
@@ -78,7 +78,7 @@ class Reception:
         responsibility: Responsibility,
         catching_up: CatchingUp,
         handover: Handover,
-        repair: Repair,
+        repair: AntiEntropy,
         outgoing: Outgoing,
         subscriber: Subscriber,
         interests: Interests,
@@ -96,7 +96,7 @@ class Reception:
         self._responsibility = responsibility
         self._catching_up = catching_up
         self._handover = handover
-        self._repair = repair
+        self._anti_entropy = repair
         self._outgoing = outgoing
         self._subscriber = subscriber
         self._interests = interests
@@ -105,8 +105,10 @@ class Reception:
         self._status = status
         self._quotas = quotas
         self._transit = Transit(rendezvous, outgoing, self._carry_out, self._refuse)
-        self._forwarding = Forwarding(holders, exchange, rendezvous, replication, responsibility, start_task, outgoing.flush)
-        self._spreading = Spreading(
+        self._fact_forwarding = FactForwarding(
+            holders, exchange, rendezvous, replication, responsibility, start_task, outgoing.flush
+        )
+        self._event_forwarding = EventForwarding(
             responsibility,
             holders,
             exchange,
@@ -116,7 +118,7 @@ class Reception:
             answer=outgoing.answer,
             flush=outgoing.flush,
         )
-        self._unplaced = Unplaced(
+        self._unknown_holders = UnknownHolders(
             holders,
             exchange.own,
             responsibility,
@@ -129,7 +131,7 @@ class Reception:
     def lost(self, channel: Channel) -> None:
         """A link is gone, and with it what it has brought and was not begun."""
         self._transit.lost(channel)
-        self._unplaced.lost(channel)
+        self._unknown_holders.lost(channel)
 
     def stop(self) -> None:
         """The peer stops."""
@@ -151,7 +153,7 @@ class Reception:
         peer, size_bytes = channel.contact.id, channel.frame_bytes
         if isinstance(message, (Replicate, Buried)):
             # A holder tells of what others have published, which was counted there.
-            count = self._replication.not_held_by(peer, message)
+            count = self._replication.count_strange(peer, message)
             if not count:
                 return
             size_bytes = size_bytes * count // len(message.facts)
@@ -172,13 +174,13 @@ class Reception:
                 channel.send(NotHere(message.request, self._contact, leaves=True))  # type: ignore[union-attr]  # all three have it
                 return
             if isinstance(message, (Flash, Publish)) and (
-                self._transit.hold_back(channel, message) or self._unplaced.hold_back(channel, message)
+                self._transit.hold_back(channel, message) or self._unknown_holders.hold_back(channel, message)
             ):
                 return
             match message:
                 case Publish():
                     if not message.forwarded and (message.unsure or self._responsibility.settling):
-                        held = self._forwarding.publish(channel, message)
+                        held = self._fact_forwarding.forward(channel, message)
                         if held is not None:
                             self._outgoing.answer_when_held(channel, message.request, held)
                     else:
@@ -186,30 +188,30 @@ class Reception:
                             self._handover.look_again()
                         change = Change(message.sign, message.entries, message.places, message.stamp, message.by_call())
                         is_begun = self._transit.has_time()
-                        if is_begun and self._replication.go_on(change, self._transit.slice_ends_s()):
-                            self._outgoing.answer_when_held(channel, message.request, self._replication.held(change))
+                        if is_begun and self._replication.make_until(change, self._transit.slice_ends_s()):
+                            self._outgoing.answer_when_held(channel, message.request, self._replication.made(change))
                             return
                         self._transit.publish(
                             channel,
                             message,
-                            partial(self._replication.go_on, change),
+                            partial(self._replication.make_until, change),
                             done=partial(self._made, channel, message.request, change),
                             give_up=partial(self._replication.give_up, change),
                             is_begun=is_begun,
                         )
                 case Replicate() | Buried():
-                    self._outgoing.answer_when_held(channel, message.request, self._replication.take(message))
+                    self._outgoing.answer_when_held(channel, message.request, self._replication.take_over(message))
                 case Flash():
                     if not message.forwarded and (message.unsure or self._responsibility.settling):
-                        self._spreading.flash(channel, message)
+                        self._event_forwarding.forward(channel, message)
                     else:
                         self._transit.flash(channel, message, partial(self._outgoing.answer, channel, Done(message.request)))
                 case AskRanges():
-                    channel.send(self._repair.ranges_differ(channel, message))
+                    channel.send(self._anti_entropy.ranges_differ(channel, message))
                 case AskKeys():
-                    channel.send(self._repair.keys_differ(message))
+                    channel.send(self._anti_entropy.keys_differ(message))
                 case AskFacts():
-                    self._catching_up.asked(channel, message)
+                    self._catching_up.answer(channel, message)
                 case Deltas() | Happened() | Snapshot() | Gap() | Missed() | Moved() | Passed():
                     self._subscriber.received(channel, message)
                 case AskLoads():
@@ -227,7 +229,7 @@ class Reception:
                     if message.again:
                         self._outgoing.tell_again(channel, message.again, message.feed)
                     posted = partial(self._posted, channel, message.request, feed)
-                    self._told.then(partial(self._catching_up.then, feed, posted))
+                    self._told.then(partial(self._catching_up.when_caught_up, feed, posted))
                 case RemoveCondition():
                     self._rendezvous.remove_condition(channel, message.feed)
                 case Arrived():
@@ -239,7 +241,7 @@ class Reception:
                 case Died():
                     pass  # facts are looked for under all of their keys whoever died (gsg/replication/restoring.py)
                 case AskInterest():
-                    self._told.answer(channel, is_sure=not self._unplaced.is_strange(channel))
+                    self._told.answer(channel, is_sure=not self._unknown_holders.is_strange(channel))
                 case Interest():
                     self._interests.heard(channel, message)
                 case Interested():
@@ -262,7 +264,7 @@ class Reception:
             self._refuse(channel, message, DEFECT)
 
     def _made(self, channel: Channel, request: int, change: Change) -> None:
-        self._outgoing.answer_when_held(channel, request, self._replication.held(change))
+        self._outgoing.answer_when_held(channel, request, self._replication.made(change))
 
     def _check_templates(self, peer: bytes, size_bytes: int, *, standby: bool) -> None:
         """Raise Refused where a peer may have no template more, by whichever of its links."""

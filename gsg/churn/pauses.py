@@ -62,7 +62,7 @@ class Pauses:
                 self._holders.forget("this peer was stopped")
                 self._interests.forget()
                 self._told.newcomer()
-                self._handover.came_back()
+                self._handover.was_stopped()
                 self._on_away(away_s)
 
 

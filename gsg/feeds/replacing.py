@@ -67,7 +67,7 @@ class Replacing:
 
     async def follow(self, source: Source, to: dht.Contact) -> None:
         """The rendezvous has moved: set up a feed there beside the old one, then end that."""
-        await self._holders.meet(to)
+        await self._holders.wait_to_meet(to)
         await self.replace(source)
 
     def replace(self, source: Source) -> Coroutine[None, None, None]:
@@ -90,7 +90,7 @@ class Replacing:
                 except GsgError as error:
                     self._staleness.failed(memory, holder, attempt, error)
                     if isinstance(error, Elsewhere):
-                        await self._holders.meet(error.contact, attempt)
+                        await self._holders.wait_to_meet(error.contact, attempt)
                 else:
                     self._staleness.stands(memory, holder)
                     return True

@@ -132,7 +132,7 @@ class Everywhere:
         """Post it there, once the peer is known; one that cannot be reached has nothing to say."""
         try:
             if not is_met:
-                await self._holders.meet(contact)
+                await self._holders.wait_to_meet(contact)
             if not any(source.holder.id == contact.id for source in memory.sources):
                 await self._until_fed(memory, contact)
         finally:
@@ -154,8 +154,8 @@ class Everywhere:
                     log.info("template without constants not posted: %s", error)
                     if is_fed and isinstance(error, DialBroke):
                         # Where links break again and again it may live all the same: what it holds is not to go and come back.
-                        await self._holders.meet(contact)
-                    known = self._holders.known(contact.id)
+                        await self._holders.wait_to_meet(contact)
+                    known = self._holders.contact_of(contact.id)
                     if not is_fed or known is None or isinstance(error, PeerMisbehaved):
                         # Its facts are unknown until it is heard of again (see discovered).
                         return

@@ -22,7 +22,7 @@ from ..rendezvous.condition_tests import CompileTest
 from ..rendezvous.matching import Reached
 from ..rendezvous.postings import AnyFeed, Posted, StandbyFeed, Subscriber
 from ..rendezvous.rendezvous import Rendezvous
-from ..storage.clock import Versions
+from ..storage.clock import HybridClock
 from ..tuples.audiences import Audience
 from ..tuples.features import HOME
 from ..tuples.features import positions as positions_of
@@ -51,7 +51,9 @@ class Untraced:
         """What holds facts and templates."""
         return Rendezvous(compile_test)
 
-    def publisher(self, own_id: bytes, holders: Holders, exchange: Exchange, interests: Interests, versions: Versions) -> Publisher:
+    def publisher(
+        self, own_id: bytes, holders: Holders, exchange: Exchange, interests: Interests, versions: HybridClock
+    ) -> Publisher:
         """What publishes."""
         return Publisher(own_id, holders, exchange, interests, versions)
 
@@ -78,7 +80,9 @@ class Tracing(Untraced):
         """What holds facts and templates, traced."""
         return TracedRendezvous(compile_test, self._recorder)
 
-    def publisher(self, own_id: bytes, holders: Holders, exchange: Exchange, interests: Interests, versions: Versions) -> Publisher:
+    def publisher(
+        self, own_id: bytes, holders: Holders, exchange: Exchange, interests: Interests, versions: HybridClock
+    ) -> Publisher:
         """What publishes, traced."""
         return TracedPublisher(own_id, holders, exchange, interests, versions, self._recorder)
 
@@ -219,7 +223,7 @@ class TracedPublisher(Publisher):
         holders: Holders,
         exchange: Exchange,
         interests: Interests,
-        versions: Versions,
+        versions: HybridClock,
         recorder: Recorder,
     ) -> None:
         super().__init__(own_id, holders, exchange, interests, versions)

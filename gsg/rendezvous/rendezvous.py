@@ -22,7 +22,7 @@ from math import inf
 import dht
 
 from ..errors import Refused
-from ..storage.facts_by_key import Entries
+from ..storage.facts_by_key import FactsByKey
 from ..storage.visibility import Seen
 from ..tuples.audiences import Audience, reader_of, readers_among
 from ..tuples.features import HOME, Key, Load, Template, keys_at
@@ -48,7 +48,7 @@ class Rendezvous:
         self.clock = clock
         """Seconds, by which slices of matching end; they never go back."""
         self.tests = CompiledTests(compile_test)
-        self.held = Entries()
+        self.held = FactsByKey()
         self._stands = Stands()
         self._standby = Stands()
         """What stands by: met by events alone."""

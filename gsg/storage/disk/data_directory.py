@@ -7,11 +7,12 @@
     DIR/identity         the key that the peer proves its id by (dht/identity/key_pair_file.py)
     DIR/addresses        where other peers were last (dht/overlay/address_book_file.py)
 
-All rows are looked at as the directory is opened: what is damaged is told by :attr:`Disk.damage`, and what is sound goes into a new
-file then (gsg/storage/disk/salvage.py).
+All rows are looked at as the directory is opened: what is damaged is told by :attr:`DataDirectory.damage`, and what is sound goes
+into a new file then (gsg/storage/disk/salvage.py).
 
 Everything here blocks, and belongs into the thread of :mod:`gsg.storage.disk.group_commit`. A transaction is on disk when
-:meth:`Disk.commit` returns: SQLite has called fsync on its log by then (https://www.sqlite.org/wal.html, ``synchronous=FULL``).
+:meth:`DataDirectory.commit` returns: SQLite has called fsync on its log by then (https://www.sqlite.org/wal.html,
+``synchronous=FULL``).
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from dht.identity.key_pair_file import read_identity, write_identity
 from ...errors import BadData, reason
 from ...tuples.audiences import PeerId
 from ...tuples.long_constants import Remains, remains_of
-from .acknowledged_mark import HighWater
+from .acknowledged_mark import AcknowledgedMark
 from .database import (
     EXPECTED,
     FORMAT,
@@ -49,7 +50,7 @@ from .database import (
     transaction,
     write_ahead,
 )
-from .directory_identity import Directory
+from .directory_identity import DirectoryIdentity
 from .journal import Group
 from .old_formats import convert
 from .record_checksums import Said, is_sound_group, sum_of_group
@@ -85,15 +86,15 @@ class Past:
     clock: Annotated[int, msgspec.Meta(ge=0, le=MAX_CLOCK)] = 0
 
 
-class Disk:
+class DataDirectory:
     """One data directory. Raises BadData, which names the file, for what it cannot use; :meth:`commit` raises sqlite3.Error."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
         self._log = folder / LOG
         self._connection: sqlite3.Connection | None = None
-        self._acknowledged = HighWater(folder / ACKNOWLEDGED)
-        self._directory: Directory
+        self._acknowledged = AcknowledgedMark(folder / ACKNOWLEDGED)
+        self._directory: DirectoryIdentity
         self._is_ours = False
         """Whether this process has the file: nobody else, from then on."""
         self.damage = Damage()
@@ -124,7 +125,7 @@ class Disk:
         """Open the directory, or make it, for this process alone; what the peer was, as far as that is sound."""
         self._make_folder()
         self.damage = Damage()
-        self._directory = Directory((self.path, self._log))
+        self._directory = DirectoryIdentity((self.path, self._log))
         try:
             self._finish_replacing()
             with contextlib.suppress(FileExistsError):

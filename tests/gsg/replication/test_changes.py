@@ -389,7 +389,7 @@ def test_what_a_peer_is_told_that_does_not_hold_its_key_goes_to_the_holders() ->
         await asyncio.sleep(2 * UNSURE_S)  # until nobody looks for keys that have changed hands
 
         await teller._exchange.ask(
-            stranger.contact, lambda request: Replicate(request, [1], [("x",)], [b"\0"], [teller._versions.next()]), Done
+            stranger.contact, lambda request: Replicate(request, [1], [("x",)], [b"\0"], [teller._versions.next_stamp()]), Done
         )
         await asyncio.sleep(MENDED_S)
 
