@@ -91,7 +91,7 @@ class Nearby:
                 else:
                     self._send(receiver, Happened(publisher, [event], [feeds], after))
         if held is not None:
-            subscriber.inorder.hold(own, held)
+            subscriber.inorder.hold_events(own, held)
         if passage.done:
             rendezvous = self._rendezvous
             rendezvous.passing.passed(publisher, last)

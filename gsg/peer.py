@@ -242,7 +242,7 @@ class Peer:
             self._start_task(self._keeping.run())
             self._start_task(self._handover.run())
             self._tracing.start()
-            self._endpoint.links.begin()
+            self._endpoint.links.begin_reading()
             await self._enter_overlay()
             # Nobody waits for it: what is acknowledged from now on is written later.
             self._start_task(self._keeping.entered(self.contact.port, alone=self._holders.alone))
@@ -497,7 +497,7 @@ class Peer:
 
     def _peer_gone(self, peer: bytes, lives: bool) -> None:
         self._handover.peer_died(peer)
-        self._subscriber.intake.standbys.look_at_all()
+        self._subscriber.intake.standbys.check_all()
         if not lives:
             self._send_again(peer)
 

@@ -20,14 +20,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from .errors import TooManySteps
-from .operators.join import Node, Stopped
-
-if TYPE_CHECKING:
-    from .production import ChainEnd
-    from .token_cap import Meter
+from .errors import TakesLong, TooManySteps
+from .operators.join import UNLIMITED, Node, Stopped
+from .production import ChainEnd
 
 STEPS_PER_TOKEN = 2
 """Steps for each token that a query may hold: with the default cap two million, about a second."""
@@ -68,19 +65,31 @@ class _Made:
 class Reading:
     """What one reader looks at; ``problem`` is why it was stopped."""
 
-    __slots__ = ("allowed", "each", "max_tokens", "problem", "rows", "steps", "widest")
+    __slots__ = ("allowed", "at_once", "each", "max_tokens", "problem", "rows", "steps", "widest")
 
-    def __init__(self, max_tokens: int) -> None:
+    def __init__(self, max_tokens: int, at_once: int) -> None:
         self.max_tokens = max_tokens
+        self.at_once = at_once
+        """The steps for which whoever reads waits."""
         self.steps = 0
         self.widest: dict[Node, int] = {}
         """The most that each node has looked at for one token, as the steps that are allowed for it: there are so many facts or
         tokens at least."""
         self.each: dict[Node, int] = {}
-        self.allowed = allowed(max_tokens, 0)
+        self.allowed = min(allowed(max_tokens, 0), at_once)
+        """At how many steps it is looked at again."""
         self.rows = 0
         """Those that it has found."""
         self.problem: TooManySteps | None = None
+
+
+class Asked(Protocol):
+    """Who knows the queries that nodes serve (:class:`rete.token_cap.Meter`)."""
+
+    new: list[Node] | None
+
+    def judge_steps(self, node: Node) -> int:
+        """A node has made many steps: how many more it may make before this is asked again. Raises Stopped."""
 
 
 class Effort:
@@ -88,7 +97,7 @@ class Effort:
 
     __slots__ = ("_meter", "_reading", "_rows", "by_node")
 
-    def __init__(self, meter: Meter) -> None:
+    def __init__(self, meter: Asked) -> None:
         self._meter = meter
         self.by_node: dict[Node, _Made] = {}
         """What nodes have done in this transaction. Bounded by the nodes of the network; emptied at its end."""
@@ -97,19 +106,19 @@ class Effort:
         self._reading: Reading | None = None
         """Of a query that is being entered, or is read."""
 
-    def made(self, node: Node, steps: int) -> None:
+    def count_steps(self, node: Node, steps: int) -> None:
         """A node is about to make so many steps. Raises Stopped where all that it serves ends for it."""
         if self._reading is not None:
-            self.looks(node, steps)  # one that is made just now
+            self.count_looks(node, steps)  # one that is made just now
             return
         made = self.by_node.get(node)
         if made is None:
             made = self.by_node[node] = _Made(node)
         made.steps += steps * made.each
         if made.steps > made.allowed:
-            made.allowed = made.steps + max(self._meter.tired(node), UNASKED)
+            made.allowed = made.steps + max(self._meter.judge_steps(node), UNASKED)
 
-    def changed(self, end: ChainEnd) -> int:
+    def rows_changed(self, end: ChainEnd) -> int:
         """How many rows have come or gone since this was asked first in this transaction."""
         return abs(end.count - self._rows.setdefault(end, end.count))
 
@@ -119,12 +128,12 @@ class Effort:
         assert self._reading is not None, "somebody reads"
         return self._reading
 
-    def over(self) -> None:
+    def end_transaction(self) -> None:
         """The end of a transaction."""
         self.by_node.clear()
         self._rows.clear()
 
-    def of(self, nodes: Iterable[Node]) -> tuple[int, int]:
+    def made_by(self, nodes: Iterable[Node]) -> tuple[int, int]:
         """The steps that some nodes have made in this transaction, and how many tokens they have taken or lost since the first."""
         steps = changed = 0
         for node in nodes:
@@ -135,16 +144,17 @@ class Effort:
         return steps, changed
 
     @contextmanager
-    def of_reading(self, max_tokens: int) -> Iterator[Reading]:
-        """While nodes are replayed for a query that may hold so many tokens, which raises Stopped where it takes too long."""
+    def of_reading(self, max_tokens: int, at_once: int = UNLIMITED) -> Iterator[Reading]:
+        """While nodes are replayed for a query that may hold so many tokens, which raises Stopped where it takes too long, or more
+        than ``at_once`` steps."""
         before = self._reading
-        reading = self._reading = Reading(max_tokens)
+        reading = self._reading = Reading(max_tokens, at_once)
         try:
             yield reading
         finally:
             self._reading = before
 
-    def looks(self, node: Node, steps: int) -> None:
+    def count_looks(self, node: Node, steps: int) -> None:
         """Somebody who replays a node, or a node that is made for the query that is being entered, makes so many steps."""
         reading = self._reading
         if reading is None:
@@ -156,9 +166,33 @@ class Effort:
         if steps * max(each, STEPS_EACH) > reading.widest.get(node, 0):
             reading.widest[node] = steps * max(each, STEPS_EACH)
         if reading.steps > reading.allowed:
+            if reading.steps > reading.at_once:
+                reading.problem = TakesLong(reading.steps, reading.at_once, node)
+                raise Stopped
             holders = {*reading.widest, *(self._meter.new or ())}
             has = reading.rows + sum(one.held for one in holders)
-            reading.allowed = allowed(reading.max_tokens, has) + sum(reading.widest.values())
-            if reading.steps > reading.allowed:
-                reading.problem = TooManySteps(reading.steps, reading.allowed, node)
+            may = allowed(reading.max_tokens, has) + sum(reading.widest.values())
+            if reading.steps > may:
+                reading.problem = TooManySteps(reading.steps, may, node)
                 raise Stopped
+            reading.allowed = min(may, reading.at_once)
+
+    def has_time(self, facts: int) -> bool:
+        """Whether whoever enters a query waits until so many facts are in an index that is made for it, a step each. These do not
+        count for what the query may look at: others may share the index."""
+        reading = self._reading
+        if reading is None:
+            return True
+        if reading.steps + facts > reading.at_once:
+            return False
+        reading.at_once -= facts
+        reading.allowed = min(reading.allowed, reading.at_once)
+        return True
+
+    def abandon(self) -> None:
+        """Nobody waits any more for the query that is being entered: it is left at the next steps that are counted. May be called
+        by another thread. Where that comes between two instructions that look at the limit, it is left at the look after it."""
+        reading = self._reading
+        if reading is not None:
+            reading.at_once = -1
+            reading.allowed = -1

@@ -18,6 +18,10 @@ MAX_TOKENS = 1_000_000
 """Tokens that a subscription may hold, the rows of its answer included, where it does not say; beyond, it ends alone."""
 
 
+LARGE = 2 * rete.MAX_CONDITIONS
+"""Conditions of a query, those of all its groups, whose network is built while others wait: some 25 ms."""
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """What the languages translate to: a group of conditions or a tree of operators, and the variables whose values make a row.
@@ -92,7 +96,7 @@ class refusing_bad_queries:  # noqa: N801  # reads as a phrase in a with stateme
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, rete.BadQuery):
             raise BadQuery(str(error)) from None
-        if isinstance(error, rete.TooManyTokens):
+        if isinstance(error, rete.TooManyTokens) and not isinstance(error, rete.TakesLong):
             raise too_many_tokens(error) from None
 
 
@@ -116,12 +120,19 @@ def too_many_tokens(error: rete.TooManyTokens) -> TooManyTokens:
     )
 
 
-def enter(network: rete.Network, query: Query, listener: Listener, *, max_tokens: int = rete.UNLIMITED) -> ChainEnd:
-    """Add a query without arguments to a network. Raises BadQuery and TooManyTokens."""
+def enter(
+    network: rete.Network,
+    query: Query,
+    listener: Listener,
+    *,
+    max_tokens: int = rete.UNLIMITED,
+    at_once: int = rete.UNLIMITED,
+) -> ChainEnd:
+    """Add a query without arguments to a network. Raises BadQuery and TooManyTokens, and rete.TakesLong."""
     with refusing_bad_queries():
         if isinstance(query.body, rete.Group):
-            return network.subscribe(query.body, query.select, listener, max_tokens=max_tokens)
-        return network.subscribe_algebra(query.body, query.select, listener, max_tokens=max_tokens)
+            return network.subscribe(query.body, query.select, listener, max_tokens=max_tokens, at_once=at_once)
+        return network.subscribe_algebra(query.body, query.select, listener, max_tokens=max_tokens, at_once=at_once)
 
 
 def check_max_tokens(max_tokens: int) -> int:
@@ -159,18 +170,23 @@ class Entrance:
         """Queries removed since memory was given back last."""
 
     def enter(
-        self, query: Query, listener: Listener, max_tokens: int = MAX_TOKENS
+        self, query: Query, listener: Listener, max_tokens: int = MAX_TOKENS, at_once: int = rete.UNLIMITED
     ) -> tuple[rete.Production, list[tuple[Tuple, int]]]:
-        """Add a query; returns it and the rows that hold already. Raises BadQuery and TooManyTokens."""
-        entered = self._enter(query, listener, max_tokens)
+        """Add a query; returns it and the rows that hold already.
+
+        Raises BadQuery and TooManyTokens; rete.TakesLong where a query that is entered by itself takes more than ``at_once`` steps.
+        """
+        entered = self._enter(query, listener, max_tokens, at_once)
         self._inside += 1
         self._most = max(self._most, self._inside)
         return entered
 
-    def _enter(self, query: Query, listener: Listener, max_tokens: int) -> tuple[rete.Production, list[tuple[Tuple, int]]]:
+    def _enter(
+        self, query: Query, listener: Listener, max_tokens: int, at_once: int
+    ) -> tuple[rete.Production, list[tuple[Tuple, int]]]:
         network = self._network
         if not query.arguments:
-            production = enter(network, query, listener, max_tokens=max_tokens)
+            production = enter(network, query, listener, max_tokens=max_tokens, at_once=at_once)
             return production, production.first_rows()
         if network.has_template(query.body, query.arguments, query.select):
             return self._share(query, listener, max_tokens)
@@ -179,7 +195,7 @@ class Entrance:
         # A product is not shared: one that explodes is stopped in the middle of a fact only where it is alone.
         if count >= SHARE_FROM and rete.can_share(query.body) and not _products(query.body):
             return self._share(query, listener, max_tokens)
-        production = enter(network, query.bound(), listener, max_tokens=max_tokens)
+        production = enter(network, query.bound(), listener, max_tokens=max_tokens, at_once=at_once)
         self._alone[production] = query
         self._counts[template] = count
         return production, production.first_rows()
@@ -204,6 +220,11 @@ class Entrance:
             self._left = 0
             self._most = self._most if self._inside else 0
             give_back()
+
+
+def is_large(query: Query) -> bool:
+    """Whether it takes long to find out what a query consists of, and to build that. Of a group that is bounded."""
+    return not isinstance(query.body, rete.Group) and sum(1 for _ in rete.conditions_of(query.body)) > LARGE
 
 
 def alphas(query: Query) -> list[rete.AlphaSpec]:

@@ -131,7 +131,7 @@ class Holders:
             return
         regions = self._overlay.regions
         known, version = self._overlay.knows(peer) is not None, regions.version
-        self._overlay.lost(peer)
+        self._overlay.report_dead(peer)
         if not isinstance(why, Leaving):
             self._end_links(peer, str(why))
         if not known and version == regions.version:

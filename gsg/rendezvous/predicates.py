@@ -25,8 +25,8 @@ def test_of(spec: rete.AlphaSpec) -> tuple[Test | None, bool]:
     """What of the tests of an alpha memory travels with its condition, and whether that is all of them."""
     if not spec.tests:
         return None, True
+    from ..languages.expressions.operators import Holds
     from ..languages.expressions.portable import written
-    from ..languages.expressions.tree import Holds
 
     tests = [(test.expression, test.names, places) for test, places in spec.tests if isinstance(test, Holds)]
     source, count = written(tests)

@@ -307,7 +307,7 @@ class Exchange:
             return self.own
         assert self._links is not None, "attach() comes first"
         try:
-            link = await self._links.to(contact)
+            link = await self._links.connect(contact)
         except dht.DialBroke as error:
             raise DialBroke(str(error)) from None
         except dht.DhtError as error:
@@ -318,7 +318,7 @@ class Exchange:
         """The way to a peer, if there is one already."""
         if contact.id == self._own_id:
             return self.own
-        link = None if self._links is None else self._links.linked(contact.id)
+        link = None if self._links is None else self._links.link_to(contact.id)
         return None if link is None else self._of(link)
 
     def channels(self) -> list[Channel]:
@@ -327,7 +327,7 @@ class Exchange:
 
     def channels_of(self, peer: bytes) -> list[Channel]:
         """All ways to another peer that there are."""
-        links = [] if self._links is None else self._links.of(peer)
+        links = [] if self._links is None else self._links.links_to(peer)
         return [self._channels[link] for link in links if link in self._channels]
 
     async def ask(self, contact: dht.Contact, make: Callable[[int], Message], wanted: type[Wanted]) -> Wanted:

@@ -24,13 +24,13 @@ from gsg.tuples.features import Template
 from gsg.tuples.terms import Tuple
 from gsg.wire.messages import Event, Test
 
-from ..counts import DoorCounts
 from ..goals.covers import TEST_NAME, template
 from ..terms.tuples import line_of_tuple
 from .addresses import message, registration
 from .admin import Asked, role, with_overheard
 from .arrival_stamps import Arrivals
 from .commands import P2P, Bad, Command, Deregister, Notify, Register, Subscribe, Unsubscribe
+from .counts import DoorCounts
 from .deliveries import Outbox, Outboxes
 from .fair_turns import TURN_S, Turns
 from .host_names import Hosts

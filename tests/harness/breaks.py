@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 import gsg.storage.disk.salvage
 from gsg.feeds.feed import RecentEvents
-from gsg.feeds.in_order import InOrder
+from gsg.feeds.ordered_delivery import OrderedDelivery
 from gsg.rendezvous.delivery import Outgoing
 from gsg.rendezvous.rendezvous import Rendezvous
 from gsg.replication.changes import Replication
@@ -50,12 +50,12 @@ def duplicates_delivered(patch: pytest.MonkeyPatch) -> None:
 
 def order_not_kept(patch: pytest.MonkeyPatch) -> None:
     """Of the events that come together the last is told first."""
-    happened = InOrder.happened
+    happened = OrderedDelivery.take_events
 
-    def backwards(inorder: InOrder, channel: Channel, message: Happened) -> None:
+    def backwards(inorder: OrderedDelivery, channel: Channel, message: Happened) -> None:
         happened(inorder, channel, replace(message, events=message.events[::-1], feeds=message.feeds[::-1]))
 
-    patch.setattr(InOrder, "happened", backwards)
+    patch.setattr(OrderedDelivery, "take_events", backwards)
 
 
 def stamps_compared_the_wrong_way(patch: pytest.MonkeyPatch) -> None:

@@ -33,11 +33,11 @@ def test_a_key_with_more_than_a_link_takes_at_once_reaches_a_newcomer(monkeypatc
 
         async with guest_of(net, peers) as guest:
             await quiet()
-            links = guest._endpoint.links.all()
+            links = guest._endpoint.links.open_links()
             await quiet()
 
             assert len(guest._rendezvous.held.under((3, 1, ON))) == FACTS
-            assert guest._endpoint.links.all() == links
+            assert guest._endpoint.links.open_links() == links
             assert [link.reason for link in links] == [""]
 
     simulate(work, seed=41, size=1)

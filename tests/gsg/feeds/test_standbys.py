@@ -342,13 +342,13 @@ async def test_one_that_ends_after_what_came_in_its_place_ends_quietly() -> None
     sources: dict[int, object] = {1: before, 2: instead}
     standbys = Standbys(None, None, sources, count(3), BrokenFeeds(), lambda work: None)  # type: ignore[arg-type]  # as above
     standbys._of_memory = {memory: {wire.contact.id: instead}}  # type: ignore[dict-item]  # as above
-    standbys._ways._of_peer = {wire.contact.id: Counter({wire: 2})}  # type: ignore[dict-item]  # as above
+    standbys._links._of_peer = {wire.contact.id: Counter({wire: 2})}  # type: ignore[dict-item]  # as above
 
-    standbys.end(instead)
-    standbys.end(before)
+    standbys.end_standby(instead)
+    standbys.end_standby(before)
 
     assert sources == {}
-    assert (standbys._of_memory, bool(standbys._ways)) == ({}, False)
+    assert (standbys._of_memory, bool(standbys._links)) == ({}, False)
 
 
 class AnyMemory:
@@ -363,7 +363,7 @@ class Refusing(Standbys):
     """Standbys one of whose memories a holder refuses, and that note when they look at each."""
 
     def __init__(self, refused: AnyMemory, start_task: StartTask) -> None:
-        super().__init__(None, None, {}, count(1), BrokenFeeds(), start_task)  # type: ignore[arg-type]  # neither is asked
+        super().__init__(SimpleNamespace(version=0), None, {}, count(1), BrokenFeeds(), start_task)  # type: ignore[arg-type]  # as far as asked
         self.refused = refused
         self.looked_s: dict[object, list[float]] = {}
 
@@ -384,10 +384,10 @@ def test_what_a_holder_refuses_keeps_nothing_else_waiting() -> None:
         async with asyncio.TaskGroup() as group:
             standbys = Refusing(refused, lambda work: tasks.append(group.create_task(work)))
             begun_s = asyncio.get_running_loop().time()
-            standbys.look_at(refused)  # type: ignore[arg-type]  # as far as it is looked at
+            standbys.check(refused)  # type: ignore[arg-type]  # as far as it is looked at
             await asyncio.sleep(10)
 
-            standbys.look_at(other)  # type: ignore[arg-type]  # likewise
+            standbys.check(other)  # type: ignore[arg-type]  # likewise
             await asyncio.sleep(50)
             tasks.pop().cancel()
 

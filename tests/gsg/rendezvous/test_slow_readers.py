@@ -24,7 +24,7 @@ TEXT = "x" * 1_000
 
 def links_from(slow: Peer, host: Peer) -> list[object]:
     """Those by which a peer is fed by another."""
-    return [link for link in slow._endpoint.links.all() if link.peer == host.contact]
+    return [link for link in slow._endpoint.links.open_links() if link.peer == host.contact]
 
 
 async def read_all(subscription: LiveSubscription) -> tuple[int, int]:
@@ -184,7 +184,7 @@ def test_a_subscription_that_nobody_reads_ends_with_an_error_where_it_asks_for_t
         assert len(await strict.batch(100)) == 10
         with pytest.raises(Overrun, match="has ended because 10 differences were waiting to be read, as overflow='error' asks"):
             await strict.batch(1)
-        assert subscriber._subscriber.network.is_empty
+        assert all(network.is_empty for network in subscriber._subscriber.networks())
         assert counts(subscriber)["subscriptions_ended_unread"] == 1
         assert counts(subscriber)["subscriptions_differences_dropped"] == 10
 

@@ -7,6 +7,7 @@ import itertools
 import math
 
 import pytest
+from gsg.feeds.silences import Silences
 from peers import Reader, quiet, rendezvous, simulate
 from place import ON, X_ON_Y, Place
 
@@ -16,7 +17,6 @@ import gsg.rendezvous.snapshot
 from dht.simnet import SimNet, run
 from gsg import LiveSubscription, Peer, Symbol
 from gsg.errors import PeerUnreachable
-from gsg.feeds.silences import Silences
 from gsg.rendezvous.postings import Feed
 from gsg.tuples.terms import Term
 from gsg.wire.exchange import ANSWER_TIMEOUT_S, Exchange
@@ -51,13 +51,13 @@ def test_a_link_bears_that_all_its_feeds_ask_for_their_snapshots_at_once(monkeyp
 
     async def work(net: SimNet, peers: list[Peer]) -> None:
         host, reader, constants = await stored(peers)
-        links = reader._endpoint.links.all()
+        links = reader._endpoint.links.open_links()
 
         subscriptions = await ask_all(reader, constants)
 
         assert len(constants) == MANY
         assert [len(subscription.rows()) for subscription in subscriptions] == [50] * MANY
-        assert reader._endpoint.links.all() == links
+        assert reader._endpoint.links.open_links() == links
         assert not host._outgoing._snapshots._lines
 
     simulate(work, seed=31, size=2)

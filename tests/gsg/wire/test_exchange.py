@@ -170,7 +170,7 @@ def test_a_frame_that_is_no_message_ends_its_link(caplog: pytest.LogCaptureFixtu
         one, other = End(net), End(net)
         async with one.links, other.links:
             await one.exchange.channel(other.contact)
-            link = one.links.linked(other.contact.id)
+            link = one.links.link_to(other.contact.id)
             assert link is not None
             link.send(b"\xc1")
             await one.broken.get()

@@ -110,7 +110,7 @@ def test_a_peer_outlives_members_that_say_what_they_like(seed: int) -> None:
         before = (target._rendezvous.templates(), target._rendezvous.held.distinct(), len(target._running))
         async with stranger_of(net) as stranger:
             for _ in range(40):
-                link = await stranger.to(target.contact)
+                link = await stranger.connect(target.contact)
                 for _ in range(5):
                     if link.state is dht.LinkState.OPEN:
                         link.send(mutated(rng, rng.choice(GOOD)))
@@ -126,7 +126,7 @@ def test_a_peer_outlives_members_that_say_what_they_like(seed: int) -> None:
         assert await peers[2].insert([("c", Symbol("steady"), "d")]) == 1
         await quiet()
         assert subscription.rows().total() == 2
-        assert [each for each in target._endpoint.links.all() if each.peer.id == stranger.id] == []
+        assert [each for each in target._endpoint.links.open_links() if each.peer.id == stranger.id] == []
 
     simulate(work, seed=seed + 1, size=3)
 

@@ -4,26 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from random import Random
-from typing import Any, cast
+from typing import Any
 
 import pytest
-from kademlia.node import Node
 
 from dht import Contact, distance, random_id
-from dht.datagrams.datagrams import Queries, Table
+from dht.datagrams.routing_table import RoutingTable
 
 
-class Silent:
-    """A protocol that asks nobody."""
-
-    def call_ping(self, node: Node) -> asyncio.Future[None]:
-        """The oldest contact of a full bucket stays."""
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        done.set_result(None)
-        return done
+def table_of(own: bytes, k: int) -> RoutingTable:
+    """A table whose full buckets keep their oldest contact."""
+    return RoutingTable(own, k, 2, on_doubtful=lambda contact: asyncio.sleep(0))
 
 
-def held(table: Table) -> dict[bytes, Contact]:
+def held(table: RoutingTable) -> dict[bytes, Contact]:
     """What the buckets hold."""
     nodes: list[Any] = [
         node for bucket in table.buckets for part in (bucket.nodes, bucket.replacement_nodes) for node in part.values()
@@ -35,7 +29,7 @@ def held(table: Table) -> dict[bytes, Contact]:
 async def test_contacts_are_those_in_the_buckets(k: int, hosts: str) -> None:
     rng = Random(k)
     own = random_id(rng)
-    table = Table(cast(Queries, Silent()), k, Node(own), 2)
+    table = table_of(own, k)
     ids = [random_id(rng) for _ in range(300)]
     target = random_id(rng)
 
@@ -44,22 +38,22 @@ async def test_contacts_are_those_in_the_buckets(k: int, hosts: str) -> None:
         if rng.random() < 0.3:
             table.remove(peer)
         else:
-            table.add(Contact(peer, hosts.format(rng.randrange(256)), rng.choice([1, 2])))
+            table.insert(Contact(peer, hosts.format(rng.randrange(256)), rng.choice([1, 2])))
 
-        assert table.all() == held(table)
+        assert table.contacts() == held(table)
     assert [each.id for each in table.nearest(target, 8)] == sorted(held(table), key=lambda each: distance(each, target))[:8]
 
 
 async def test_a_contact_that_waits_for_a_place_and_answers_again_changes_nothing() -> None:
     rng = Random(1)
-    table = Table(cast(Queries, Silent()), 2, Node(bytes(20)), 2)
+    table = table_of(bytes(20), 2)
     contacts = [Contact(b"\xff" + random_id(rng)[1:], "10.0.0.1", 7400 + number) for number in range(8)]
     for contact in contacts:
-        table.add(contact)
-    before = table.all()
+        table.insert(contact)
+    before = table.contacts()
 
     for contact in contacts:
-        table.add(contact)
+        table.insert(contact)
 
-    assert table.all() is before
+    assert table.contacts() is before
     assert set(before) == {each.id for each in contacts}
