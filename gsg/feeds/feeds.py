@@ -25,7 +25,7 @@ from ..placement.anchors import Anchors, feature_of
 from ..placement.holders import Holders
 from ..placement.rules import NOWHERE, Anchor
 from ..rendezvous.broken_links import BACK_S
-from ..rendezvous.predicates import test_of
+from ..rendezvous.condition_tests import test_of
 from ..tuples.features import Template, alpha_of
 from ..tuples.terms import Tuple
 from ..wire.exchange import Channel, Exchange, Leaving, LinkBroke, show

@@ -1,7 +1,7 @@
 """The order of each publisher, put together again at the subscriber's peer from what several rendezvous bring.
 
 A link brings in order what one rendezvous forwards, so of each way in it is known how far a publisher has come by it. Each message
-names the last numbers that its publisher sent by other rendezvous (:class:`gsg.rendezvous.passed.Sent`). Where one of those feeds
+names the last numbers that its publisher sent by other rendezvous (:mod:`gsg.publisher.order`). Where one of those feeds
 this peer too and has not come so far, what the message brings is held, and that rendezvous is asked once: it says when the number
 has passed, on the same link and after all that it forwarded. Held things leave by number.
 

@@ -243,7 +243,7 @@ def _counts() -> list[Count]:
     return Subscription.failures.counts()
 
 
-compile_test.counts = _counts  # type: ignore[attr-defined]  # what gsg.rendezvous.predicates.counts_of_tests looks for
+compile_test.counts = _counts  # type: ignore[attr-defined]  # what gsg.rendezvous.condition_tests.counts_of_tests looks for
 
 
 READ_CHARACTERS = 256 * 1024

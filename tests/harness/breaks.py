@@ -11,7 +11,7 @@ from msgspec.structs import replace
 import gsg.storage.disk.salvage
 from gsg.feeds.feed import RecentEvents
 from gsg.feeds.ordered_delivery import OrderedDelivery
-from gsg.rendezvous.delivery import Outgoing
+from gsg.rendezvous.delivery import Delivery
 from gsg.rendezvous.rendezvous import Rendezvous
 from gsg.replication.changes import Replication
 from gsg.replication.copying import Copying
@@ -76,7 +76,7 @@ def stamps_compared_the_wrong_way(patch: pytest.MonkeyPatch) -> None:
 
 def lost_with_the_link(patch: pytest.MonkeyPatch) -> None:
     """What a link had not brought when it broke is not told by the next one."""
-    patch.setattr(Outgoing, "tell_again", lambda *_: None)
+    patch.setattr(Delivery, "replay_events", lambda *_: None)
 
 
 def acknowledged_before_it_is_on_disk(patch: pytest.MonkeyPatch) -> None:

@@ -82,7 +82,7 @@ def test_the_word_of_the_old_feed_counts_until_the_new_one_has_said_what_it_hold
             moving = next(name for name, one in before.items() if rendezvous([*peers, guest], 1, 0, name) is guest)
             earlier = next(name for name, one in before.items() if one not in (before[moving], reader, publisher))
             # Nothing is read of the new feed, whose snapshot is older than the change, nor of what the publisher says before that.
-            while not guest._rendezvous.feeds():  # noqa: ASYNC110  # milliseconds of the simulated network
+            while not guest._rendezvous.conditions.feeds():  # noqa: ASYNC110  # milliseconds of the simulated network
                 await asyncio.sleep(0.001)
             paused = [link for peer in (guest, before[earlier]) for link in links_to(reader, peer)]
             for link in paused:

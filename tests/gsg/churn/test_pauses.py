@@ -152,7 +152,7 @@ async def bury(stopped: Peer, peers: list[Peer]) -> None:
             peer._holders.failed(stopped.contact.id, PeerUnreachable("it does not answer"))
     # Until whom it fed has left; there is a moment before these are back.
     await asyncio.sleep(LOOK_S / 2)
-    assert not any(stopped._rendezvous.feeds(channel) for channel in stopped._exchange.channels())
+    assert not any(stopped._rendezvous.conditions.feeds(channel) for channel in stopped._exchange.channels())
 
 
 def test_a_peer_that_others_took_for_dead_meanwhile_loses_no_event() -> None:
@@ -174,7 +174,7 @@ def test_a_peer_that_others_took_for_dead_meanwhile_loses_no_event() -> None:
 def test_a_peer_whose_machine_slept_loses_no_event_though_its_timers_are_not_late() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         stopped, subscription = await fed(peers)
-        parts = stopped._holders, stopped._interests, stopped._told, stopped._handover
+        parts = stopped._holders, stopped._interests, stopped._leases, stopped._handover
         slept_s = 0.0
         told: list[float] = []
         async with asyncio.TaskGroup() as group:

@@ -17,7 +17,7 @@ from gsg.feeds.feeds import NEXT_S
 from gsg.feeds.publisher_order import ORDER_WAIT_S
 from gsg.feeds.standbys import Standby
 from gsg.placement.holders import UNSURE_S
-from gsg.rendezvous.passed import NAMED_S
+from gsg.publisher.order import NAMED_S
 from gsg.tuples.terms import Symbol
 from gsg.wire.messages import AskPassed, Event, Happened
 

@@ -83,7 +83,7 @@ async def say(net: SimNet, peer: Peer, numbers: Sequence[int]) -> None:
 
 def standing(peers: Sequence[Peer]) -> list[int]:
     """How many templates stand by at each peer."""
-    return [peer._rendezvous.templates(standby=True) for peer in peers]
+    return [peer._rendezvous.conditions.templates(standby=True) for peer in peers]
 
 
 def test_a_template_is_fed_by_the_primary_and_stands_by_at_the_other_holders() -> None:
@@ -95,7 +95,7 @@ def test_a_template_is_fed_by_the_primary_and_stands_by_at_the_other_holders() -
 
         assert standing(rest) == [1, 1]
         assert sum(standing(peers)) == 2
-        assert (templates(peers), primary._rendezvous.templates()) == (1, 1)
+        assert (templates(peers), primary._rendezvous.conditions.templates()) == (1, 1)
         [status] = [one for one in await subscriber.status() if one.peer == rest[0].contact.id]
         assert (status.templates, status.feeds, status.standby) == (0, 0, 1)
         await subscription.close()
@@ -121,7 +121,7 @@ def test_who_goes_on_for_one_that_was_cancelled_before_it_stood_by_asks_for_no_s
 
         assert first.cancelled()
         assert [row["n"] for row in subscription.rows()] == [1]
-        assert (primary._rendezvous.feeds(), standing(rest)) == (1, [1, 1])
+        assert (primary._rendezvous.conditions.feeds(), standing(rest)) == (1, [1, 1])
 
     simulate(work, seed=11, size=6)
 
@@ -194,8 +194,8 @@ def test_holders_die_in_the_middle_of_a_stream(seed: int, quietly: bool, dying: 
         await reader.read()
         assert list(reader.events.values()) == [1]
         primary, *rest = holders(others(peers, *of_key[:dying]))
-        assert primary._rendezvous.templates() > 0
-        assert [peer._rendezvous.templates(standby=True) > 0 for peer in rest] == [True, True]
+        assert primary._rendezvous.conditions.templates() > 0
+        assert [peer._rendezvous.conditions.templates(standby=True) > 0 for peer in rest] == [True, True]
 
     simulate(work, seed=seed)
 
@@ -312,13 +312,13 @@ def test_what_a_subscriber_asked_for_goes_when_it_is_cut_off_and_stays_while_it_
         dead, living = others(peers, *of_key)[:2]
         await listener(dead)
         heard = await listener(living)
-        assert [peer._rendezvous.feeds() for peer in of_key[:1]] == [2]
+        assert [peer._rendezvous.conditions.feeds() for peer in of_key[:1]] == [2]
 
         net.crash(dead.contact.host, quietly=True)
         await asyncio.sleep(LEASE_S + BACK_S)
 
-        assert [peer._rendezvous.feeds() for peer in of_key] == [1, 0, 0]
-        assert [peer._rendezvous.feeds(standby=True) for peer in of_key] == [0, 1, 1]
+        assert [peer._rendezvous.conditions.feeds() for peer in of_key] == [1, 0, 0]
+        assert [peer._rendezvous.conditions.feeds(standby=True) for peer in of_key] == [0, 1, 1]
         await asyncio.sleep(90)
         await of_key[1].notify([(SAID, 1)])
         await quiet()

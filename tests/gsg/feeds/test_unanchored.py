@@ -104,8 +104,8 @@ def test_a_row_stays_while_a_holder_that_has_told_of_it_hands_it_over() -> None:
         subscription, fact, paused = await fed_by_one(reader, first, rest)
 
         # As one does that stood in for another holder, which is back.
-        first._rendezvous.drop_if_unused((2, HOME, fact[HOME]))
-        first._outgoing.flush()
+        first._rendezvous.drop_moved_key((2, HOME, fact[HOME]))
+        first._delivery.flush()
         await asyncio.sleep(2.0)
         assert await unread(subscription) == []
         for link in paused:
