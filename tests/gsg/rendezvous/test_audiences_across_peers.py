@@ -119,7 +119,7 @@ class Trial:
         await quiet()
         await self.compare()
 
-    async def compare_with_all(self) -> None:
+    async def round(self) -> None:
         publishers = self.rng.sample(self.peers, min(3, len(self.peers)))
         await asyncio.gather(*map(self.publish, publishers), *(self.subscribe(self.rng.choice(self.peers)) for _ in range(3)))
         await quiet()

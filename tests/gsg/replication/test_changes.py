@@ -195,7 +195,7 @@ def test_a_message_of_many_small_calls_is_made_in_slices_too() -> None:
         facts: list[Tuple] = [("x", str(each)) for each in calls]
         change = Change(1, facts, [b"\x00"] * 4, 1, origins)
 
-        slices = [replication.go_on(change, -inf) for _ in calls]
+        slices = [replication.make_until(change, -inf) for _ in calls]
 
         assert slices == [False, False, False, True]
         assert (change.changed, change.made) == (4, 4)
