@@ -43,7 +43,7 @@ class Trial:
         # A fact is changed by one publisher only: two who disagree at the same moment are not promised an order.
         self.own = {peer: FACTS[number :: len(peers)] for number, peer in enumerate(peers)}
 
-    async def compare_with_all(self) -> None:
+    async def round(self) -> None:
         """Everybody publishes, comes and goes at the same time; then all compare; then events, one after the other."""
         await asyncio.gather(*(self.publish(peer) for peer in self.peers), self.subscribe(), self.subscribe(), self.unsubscribe())
         await quiet()
