@@ -136,11 +136,6 @@ class Checksums(Generic[Fact]):
         self.large.pop(key, None)
 
 
-def weight(fact: Fact, stamp: int) -> int:
-    """What a fact of this stamp adds."""
-    return _number(fact) * (stamp + 1)
-
-
 def _number(fact: Remains) -> int:
     number = crc32(_encode(fact if type(fact) is tuple else _with_audience(fact))) << 1 | 1
     # Squared, as the sums of checksums of facts that differ alike are the same more often than chance has it.
