@@ -71,7 +71,7 @@ def number(what: int) -> Any:  # Any: instead of a message
 
 async def send(some: ForwardQueue, holder: dht.Contact, what: int) -> None:
     """Something of this peer's own."""
-    [admitted] = some.admit(0, [holder])
+    [admitted] = some.enqueue(0, [holder])
     await some.send(admitted, number(what))
 
 
@@ -106,28 +106,28 @@ async def test_more_than_may_wait_for_one_holder_is_refused_by_name_and_for_othe
 ) -> None:
     monkeypatch.setattr(gsg.churn.forward_queue, "WAITING_BYTES", 3_000)
     some = queue(Links())
-    some.check(4_000, [A, B])
-    admitted = some.admit(4_000, [A, B])
+    some.check_room(4_000, [A, B])
+    admitted = some.enqueue(4_000, [A, B])
 
     with pytest.raises(Refused, match=r"3000 bytes wait to go on to 10\.0\.0\.1:1, .*at most 3000 may"):
-        some.check(1, [A])
-    some.check(1, [C])
-    some.check(0, [A])  # of this peer's own
+        some.check_room(1, [A])
+    some.check_room(1, [C])
+    some.check_room(0, [A])  # of this peer's own
 
     await asyncio.gather(*(some.send(one, number(1)) for one in admitted))
-    some.check(4_000, [A, B])
+    some.check_room(4_000, [A, B])
 
 
 async def test_more_than_may_wait_for_all_holders_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gsg.churn.forward_queue, "ALL_BYTES", 6_000)
     some = queue(Links())
-    admitted = some.admit(4_000, [A, B])
+    admitted = some.enqueue(4_000, [A, B])
 
     with pytest.raises(Refused, match=r"6000 bytes wait to go on to the holders of their keys, .*at most 6000 may"):
-        some.check(1, [C])
+        some.check_room(1, [C])
 
     await asyncio.gather(*(some.send(one, number(1)) for one in admitted))
-    some.check(1, [C])
+    some.check_room(1, [C])
 
 
 async def test_a_holder_that_reads_nothing_is_waited_for_once_for_all_that_waits_for_it() -> None:

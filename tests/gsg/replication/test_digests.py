@@ -66,9 +66,9 @@ def test_a_look_at_what_changed_is_as_good_as_one_at_everything(rounds: list[lis
         # Who held something with us before is still asked, with digests of nothing.
         ranges = {peer: found for peer, found in digests.ranges.items() if peer in anew.ranges or any(found)}
         assert ranges == anew.ranges
-        assert [digests.beside_peer(peer.id, 0) for peer in PEERS] == [anew.beside(peer.id, 0) for peer in PEERS]
-        assert sorted(digests.keys_in(range(RANGES))) == sorted(anew.keys(range(RANGES)))
-        assert [digests.digest_of(each) for each in KEYS] == [anew.of(each) for each in KEYS]
+        assert [digests.beside_peer(peer.id, 0) for peer in PEERS] == [anew.beside_peer(peer.id, 0) for peer in PEERS]
+        assert sorted(digests.keys_in(range(RANGES))) == sorted(anew.keys_in(range(RANGES)))
+        assert [digests.digest_of(each) for each in KEYS] == [anew.digest_of(each) for each in KEYS]
         assert digests.strays.keys() == anew.strays.keys()
         assert digests.unplaced.keys() == anew.unplaced.keys()
 

@@ -42,11 +42,11 @@ def test_what_differs_in_a_term_a_kind_an_audience_or_a_stamp_weighs_otherwise()
 def test_the_order_does_not_count() -> None:
     there = {fact(number): number for number in range(2 * LARGE)}
 
-    assert Checksums().of(KEY, there) == Checksums().of(KEY, dict(reversed(there.items())))
+    assert Checksums().digest(KEY, there) == Checksums().digest(KEY, dict(reversed(there.items())))
 
 
 def test_nothing_sums_up_to_nothing() -> None:
-    assert Checksums().of(KEY, {}) == 0
+    assert Checksums().digest(KEY, {}) == 0
 
 
 STEPS = st.lists(st.tuples(st.sampled_from(["come", "go", "look", "some"]), st.integers(0, 9)), max_size=60)
@@ -67,11 +67,11 @@ def test_what_is_remembered_of_many_is_their_sum(steps: list[tuple[str, int]]) -
                 sums.subtract(KEY, there, fact(number))
                 del there[fact(number)]
             elif what == "look":
-                assert sums.digest(KEY, there) == Checksums().of(KEY, there)
+                assert sums.digest(KEY, there) == Checksums().digest(KEY, there)
             elif what == "some":
                 assert sums.sum_up_some(KEY, there, 2) or len(there) > 2
 
-        assert sums.digest(KEY, there) == Checksums().of(KEY, there)
+        assert sums.digest(KEY, there) == Checksums().digest(KEY, there)
 
 
 def test_many_are_summed_up_a_part_at_a_time() -> None:
@@ -81,7 +81,7 @@ def test_many_are_summed_up_a_part_at_a_time() -> None:
 
     assert parts == [False, False, True]
     assert sums.large[KEY].count == len(there)
-    assert sums.digest(KEY, there) == Checksums().of(KEY, there)
+    assert sums.digest(KEY, there) == Checksums().digest(KEY, there)
 
 
 def test_of_few_nothing_is_remembered_any_more() -> None:
