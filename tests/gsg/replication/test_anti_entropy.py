@@ -40,7 +40,7 @@ def lie(repair: AntiEntropy) -> None:
     def no_such_keys(asked: AskKeys) -> Differ:
         return Differ(asked.request, [-99, 0, 0, 0, 5_000])
 
-    repair.round = _nothing  # type: ignore[method-assign]  # it compares nothing itself
+    repair.compare_with_all = _nothing  # type: ignore[method-assign]  # it compares nothing itself
     repair.ranges_differ = all_ranges  # type: ignore[method-assign]  # as said above
     repair.keys_differ = no_such_keys  # type: ignore[method-assign]  # as said above
 
