@@ -82,12 +82,12 @@ class Handover:
 
     # --- what may be a reason to look through the keys ------------------------------------------------------------------------
 
-    def newcomer(self, contact: dht.Contact) -> None:
+    def peer_came(self, contact: dht.Contact) -> None:
         """A peer was discovered: some keys may be its own."""
         self._rendezvous.held.remembering = True
         self._expect(contact.id, SETTLING_S)
 
-    def missed(self, peer: bytes) -> None:
+    def holder_recovered(self, peer: bytes) -> None:
         """A holder that was set aside takes changes again: it is told all that it should know, like a newcomer."""
         self._expect(peer, MENDING_S)
 
@@ -96,19 +96,19 @@ class Handover:
         self._died_s.pop(peer, None)
         self._look_for(seconds)
 
-    def came_back(self) -> None:
+    def was_stopped(self) -> None:
         """This peer was stopped for a while: others may hold its keys by now, and their feeds be elsewhere."""
         self._responsibility.begin_anew()
         self._again.set()
 
-    def died(self, peer: bytes) -> None:
+    def peer_died(self, peer: bytes) -> None:
         """A peer is gone: keys that it held have another holder."""
         self._newcomers.pop(peer, None)
         if len(self._died_s) < MAX_DEAD:
             self._died_s.setdefault(peer, asyncio.get_running_loop().time())
         self._look_for(MENDING_S)
 
-    def strays(self) -> None:
+    def found_strays(self) -> None:
         """Something is here under keys that are others', as when a holder told us late: it is handed over, and dropped here."""
         self._look_for(MENDING_S)
 
@@ -239,7 +239,7 @@ class Handover:
                 # Looks have passed it over since it moved.
                 self._rendezvous.keep_keys((key,))
                 self._again.set()
-            elif self._holders.all_of(key):
+            elif self._holders.holders_of(key):
                 # Where it is not known who holds it now, it may be ours yet.
                 self._rendezvous.drop_moved_key(key)
         self._flush()

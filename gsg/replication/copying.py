@@ -24,7 +24,7 @@ import dht
 from ..background import StartTask
 from ..errors import GsgError, PeerUnreachable
 from ..placement.holders import Holders
-from ..storage.facts_by_key import Entries
+from ..storage.facts_by_key import FactsByKey
 from ..tuples.audiences import audiences_of
 from ..tuples.features import Key
 from ..tuples.long_constants import Remains
@@ -73,7 +73,7 @@ class Copying:
     """Tells other holders, each one thing at a time; ``on_ended()`` hears that a holder may be told more."""
 
     def __init__(
-        self, holders: Holders, exchange: Exchange, held: Entries, start_task: StartTask, on_ended: Callable[[], None]
+        self, holders: Holders, exchange: Exchange, held: FactsByKey, start_task: StartTask, on_ended: Callable[[], None]
     ) -> None:
         self._holders = holders
         self._exchange = exchange
@@ -178,11 +178,11 @@ class Copy:
     def __len__(self) -> int:
         return len(self.facts) + len(self.remains)
 
-    def add_key(self, held: Entries, key: Key) -> None:
+    def add_key(self, held: FactsByKey, key: Key) -> None:
         """Add all that is known of a key."""
         there = bytes((key[1],))
         self.facts += [(fact, there, stamp) for fact, stamp in held.under(key).items()]
-        self.remains += [(remains, there, stamp) for remains, stamp in held.buried.of(key).items()]
+        self.remains += [(remains, there, stamp) for remains, stamp in held.buried.under(key).items()]
 
 
 def _replicate(rows: list[tuple[Tuple, bytes, int]], request: int) -> Message:
