@@ -134,8 +134,8 @@ class Reception:
 
     def lost(self, channel: Channel) -> None:
         """A link is gone, and with it what it has brought and was not begun."""
-        self._lines.drop(channel)
-        self._time_slices.drop(channel)
+        self._lines.drop_link(channel)
+        self._time_slices.drop_link(channel)
 
     def stop(self) -> None:
         """The peer stops."""

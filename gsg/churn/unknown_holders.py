@@ -109,7 +109,7 @@ class UnknownHolders:
         if problem:
             log.info("what %s has sent is refused: the holders of its keys are not known: %s", show(channel.contact), problem)
             # What came later too: to look each of them up in turn would keep its publisher waiting for too long.
-            while (waiting := self._lines.next_of(channel)) is not None:
+            while (waiting := self._lines.take_next(channel)) is not None:
                 self._refuse(channel, waiting, f"the holders of its keys are not known: {problem}; publish it again")
         self._lines.unblock(channel)
         self._flush()

@@ -178,23 +178,19 @@ class BrokenLinks:
         if unacknowledged is not None:
             unacknowledged.acknowledge(count)
 
-    def begin(self, channel: Channel, held: HeldEvents | None, now: float) -> tuple[BrokenLink, list[BrokenLink]]:
-        """A link broke, with what it could not take: who stands for its subscriber, and whom nobody waits for any more."""
-        broken = self._broken[channel] = self._broken_link(channel, held, now)
+    def end_link(self, channel: Channel, held: HeldEvents | None, now: float) -> BrokenLink:
+        """A link broke, with what it could not take: its subscriber, with all that it was not told."""
+        unacknowledged = self._unacknowledged.pop(channel, None)
+        return BrokenLink(channel, UnacknowledgedEvents() if unacknowledged is None else unacknowledged, held, now)
+
+    def keep(self, channel: Channel, broken: BrokenLink) -> list[BrokenLink]:
+        """Wait for the subscriber of a link that broke; returns for whom nobody waits any more, as they are too many."""
+        self._broken[channel] = broken
         of_peer = [one for one in self._broken if one.contact.id == channel.contact.id]
         beyond = [self._broken[one] for one in dict.fromkeys([*of_peer[:-LINKS_EACH], *list(self._broken)[:-LINKS]])]
         for one in beyond:
             self.end(one)
-        return broken, beyond
-
-    def forget(self, channel: Channel, held: HeldEvents | None, now: float) -> int:
-        """Nothing is kept for a link, as it has too many feeds, or none; how many events had not arrived, or were not taken, those
-        of several feeds for each of these."""
-        return self._broken_link(channel, held, now).untold()
-
-    def _broken_link(self, channel: Channel, held: HeldEvents | None, now: float) -> BrokenLink:
-        unacknowledged = self._unacknowledged.pop(channel, None)
-        return BrokenLink(channel, UnacknowledgedEvents() if unacknowledged is None else unacknowledged, held, now)
+        return beyond
 
     def oldest(self) -> BrokenLink | None:
         """Who has stood for its subscriber the longest."""

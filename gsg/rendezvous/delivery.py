@@ -147,11 +147,11 @@ class Delivery:
         """A link is gone: its feeds end, and for a while events that they match are kept for its peer, which may be back."""
         # What was on the way to them is theirs: nothing is sent to a link of which nothing is remembered any more.
         self.flush()
+        broken = self._broken_links.end_link(channel, self._held.pop(channel, None), _now())
         if not 0 < (feeds := self._most_feeds(channel)) <= FEEDS:
-            lost = self._broken_links.forget(channel, self._held.pop(channel, None), _now())
             # Of feeds that have ended nobody misses anything.
             if feeds:
-                self._broken_links.untold += lost
+                self._broken_links.untold += (lost := broken.untold())
                 log.warning(
                     "the link to %s broke, which had %d feeds: events are kept for at most %d, so %d that were on their way "
                     "are lost, and those that happen until it is back",
@@ -159,9 +159,8 @@ class Delivery:
                 )
             self._rendezvous.drop_subscriber(channel)
             return
-        instead, beyond = self._broken_links.begin(channel, self._held.pop(channel, None), _now())
-        self._rendezvous.break_link(channel, instead)
-        for one in beyond:
+        self._rendezvous.break_link(channel, broken)
+        for one in self._broken_links.keep(channel, broken):
             log.info("of links that broke too many wait: events for %s are kept no longer", show(one.contact))
             self._rendezvous.drop_subscriber(one)
         self._expiring.wake()

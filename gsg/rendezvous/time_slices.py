@@ -108,7 +108,7 @@ class TimeSlices:
     def _end_turn(self) -> None:
         self._turn = None
 
-    def drop(self, link: Channel) -> None:
+    def drop_link(self, link: Channel) -> None:
         """A link is gone: whoever sent by it sends again what was not answered."""
         if link in self._under_way:
             _, work = self._under_way.pop(link)

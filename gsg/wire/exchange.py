@@ -106,7 +106,7 @@ class Channel(ABC):
         except (PeerUnreachable, Refused) as error:
             del self.pending[number]
             future.set_exception(error)
-            future.exception()  # as in broken(): whoever asks several may give up at the first that fails
+            future.exception()  # as in fail_requests(): whoever asks several may give up at the first that fails
         return future
 
     def _forget_given_up(self) -> None:
@@ -127,13 +127,13 @@ class Channel(ABC):
     def abort(self, reason: str) -> None:
         """End the link: the peer has said what the protocol forbids, or is dead."""
 
-    def answered(self, answer: Answer) -> None:
+    def take_answer(self, answer: Answer) -> None:
         """An answer has come; one to nothing (its asker gave up) is nothing."""
         future = self.pending.pop(answer.request, None)
         if future is not None and not future.done():
             future.set_result(answer)
 
-    def broken(self, reason: str) -> None:
+    def fail_requests(self, reason: str) -> None:
         """The link is gone, and with it every answer that was to come."""
         pending, self.pending = self.pending, {}
         for future in pending.values():
@@ -296,7 +296,7 @@ class Exchange:
         self._dht_links: dht.Links | None = None
 
     def attach(self, dht_links: dht.Links) -> None:
-        """Use these links from now on; give them :meth:`frames` and :meth:`lost` as callbacks."""
+        """Use these links from now on; give them :meth:`receive_frames` and :meth:`drop_link` as callbacks."""
         self._dht_links = dht_links
 
     async def channel(self, contact: dht.Contact) -> Channel:
@@ -310,14 +310,14 @@ class Exchange:
             raise DialBroke(str(error)) from None
         except dht.DhtError as error:
             raise PeerUnreachable(str(error)) from None
-        return self._of(found)
+        return self._channel_of(found)
 
     def channel_now(self, contact: dht.Contact) -> Channel | None:
         """The way to a peer, if there is one already."""
         if contact.id == self._own_id:
             return self.own
         found = None if self._dht_links is None else self._dht_links.link_to(contact.id)
-        return None if found is None else self._of(found)
+        return None if found is None else self._channel_of(found)
 
     def channels(self) -> list[Channel]:
         """All ways to other peers that there are."""
@@ -338,9 +338,9 @@ class Exchange:
         """How many links to other peers have spoken or been spoken to."""
         return len(self._channels)
 
-    def frames(self, dht_link: dht.Link, payloads: list[bytes]) -> None:
+    def receive_frames(self, dht_link: dht.Link, payloads: list[bytes]) -> None:
         """Everything complete that one read brought."""
-        channel = self._of(dht_link)
+        channel = self._channel_of(dht_link)
         try:
             messages = [decode(payload) for payload in payloads]
         except PeerMisbehaved as error:
@@ -350,14 +350,14 @@ class Exchange:
             return
         self._deliver(channel, messages, map(len, payloads))
 
-    def lost(self, dht_link: dht.Link, reason: str) -> None:
+    def drop_link(self, dht_link: dht.Link, reason: str) -> None:
         """The link is gone."""
         channel = self._channels.pop(dht_link, None)
         if channel is not None:
-            channel.broken(reason)
+            channel.fail_requests(reason)
             self._on_broken(channel, reason)
 
-    def _of(self, dht_link: dht.Link) -> Channel:
+    def _channel_of(self, dht_link: dht.Link) -> Channel:
         channel = self._channels.get(dht_link)
         if channel is None:
             channel = self._channels[dht_link] = _RemoteChannel(dht_link, self.traffic)
@@ -368,7 +368,7 @@ class Exchange:
             for message, size_bytes in zip(messages, sizes, strict=False):
                 channel.frame_bytes = size_bytes
                 if isinstance(message, _ANSWERS):
-                    channel.answered(message)
+                    channel.take_answer(message)
                 else:
                     self._on_message(channel, message)
         except PeerMisbehaved as error:

@@ -160,13 +160,13 @@ class WaitingLines:
             return
         line.blocked_by = None
         try:
-            while line.blocked_by is None and (message := self.next_of(link)) is not None:
+            while line.blocked_by is None and (message := self.take_next(link)) is not None:
                 self._on_message(link, message)
         except PeerMisbehaved as error:
             link.abort(str(error))
-            self.drop(link)
+            self.drop_link(link)
 
-    def next_of(self, link: Channel) -> Message | None:
+    def take_next(self, link: Channel) -> Message | None:
         """The message that has waited longest, which waits no more and is the one being delivered; None where none does.
 
         Events say how long they have waited, so that who has subscribed since does not hear of them.
@@ -182,7 +182,7 @@ class WaitingLines:
             return replace(message, events=later(message.events, self._clock() - came_s))
         return message
 
-    def drop(self, link: Channel) -> None:
+    def drop_link(self, link: Channel) -> None:
         """A link is gone, and what it brought with it."""
         line = self._lines.pop(link, None)
         if line is not None:

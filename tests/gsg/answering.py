@@ -42,7 +42,12 @@ class Place:
         self.reply = reply
         self.exchange = Exchange(self.contact, on_message=self._message, on_batch=lambda: None, on_broken=lambda *_: None)
         self.links = dht.Links(
-            self.contact.id, self.contact.host, PORT, rng=net.rng(), on_frames=self.exchange.frames, on_lost=self.exchange.lost
+            self.contact.id,
+            self.contact.host,
+            PORT,
+            rng=net.rng(),
+            on_frames=self.exchange.receive_frames,
+            on_lost=self.exchange.drop_link,
         )
         self.exchange.attach(self.links)
 

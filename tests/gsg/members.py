@@ -21,8 +21,8 @@ class Member:
         self.heard: list[Message] = []
         self.links = stranger_of(
             net,
-            on_frames=lambda link, payloads: self.exchange.frames(link, payloads),
-            on_lost=lambda link, why: self.exchange.lost(link, why),
+            on_frames=lambda link, payloads: self.exchange.receive_frames(link, payloads),
+            on_lost=lambda link, why: self.exchange.drop_link(link, why),
         )
         self.contact = dht.Contact(self.links.id, self.links.host, PORT)
         self.exchange = Exchange(

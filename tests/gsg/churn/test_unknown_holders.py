@@ -180,7 +180,7 @@ async def test_nothing_comes_of_a_link_that_is_gone() -> None:
     async with asyncio.TaskGroup() as group:
         served = Served(group)
         served.brought(rang(1))
-        served.lines.drop(served.link)
+        served.lines.drop_link(served.link)
         served.found.set()
 
     assert (served.carried_out, served.refused) == ([], [])

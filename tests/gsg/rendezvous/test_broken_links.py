@@ -34,6 +34,12 @@ def happened(first: int, count: int, *feeds: int, late_s: int = 0) -> Happened:
     return Happened(b"p", [Event(number, ("x",), late_s=late_s) for number in numbers], [list(feeds)] * count)
 
 
+def broken_at_once(links: BrokenLinks, link: Line, held: HeldEvents | None = None) -> tuple[BrokenLink, list[BrokenLink]]:
+    """A link breaks at the beginning, and is kept; with those that are kept no more."""
+    broken = links.end_link(link, held, 0.0)
+    return broken, links.keep(link, broken)
+
+
 # --- what is under way by a link ---------------------------------------------------------------------------------------------
 
 
@@ -103,7 +109,7 @@ def test_what_is_too_much_for_a_link_that_broke_is_counted(limit: str, monkeypat
 def test_what_is_told_is_not_counted_as_lost_and_what_is_not_told_is() -> None:
     links, link = BrokenLinks(), Line("away")
     links.add_sent(link, happened(1, 2, 7, 8), 100, lambda: 0.0)
-    broken, _ = links.begin(link, None, 0.0)
+    broken, _ = broken_at_once(links, link, None)
     broken.add(Missed(7, 5), 0.0)
     broken.add(happened(3, 4, 8), 0.0)
 
@@ -118,7 +124,7 @@ def test_what_a_slow_link_had_missed_when_it_broke_is_told_and_not_counted_again
     links, link = BrokenLinks(), Line("away")
     held = HeldEvents()
     held._missed[7] = 5
-    broken, _ = links.begin(link, held, 0.0)
+    broken, _ = broken_at_once(links, link, held)
 
     broken.add(happened(1, 1, 7), 0.0)
     untold = broken.untold()
@@ -144,7 +150,7 @@ def test_what_happens_after_the_break_is_kept_also_where_it_was_matched_before()
     links, link = BrokenLinks(), Line("away")
     links.add_sent(link, happened(1, 1, 7), 100, lambda: 0.0)
 
-    broken, _ = links.begin(link, None, 0.0)
+    broken, _ = broken_at_once(links, link, None)
     links.add_sent(link, happened(2, 1, 7), 100, lambda: 9.0)
 
     # Late since it happened, not since the break: who asked in between is to hear of it.
@@ -164,7 +170,7 @@ def test_a_feed_of_which_some_are_missed_keeps_nothing_from_the_others() -> None
 def test_of_links_that_broke_the_first_are_forgotten_where_they_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gsg.rendezvous.broken_links, "LINKS", 3)
     links = BrokenLinks()
-    begun = [links.begin(Line(name), None, 0.0) for name in "aaabc"]
+    begun = [broken_at_once(links, Line(name)) for name in "aaabc"]
 
     gone = [broken for _, beyond in begun for broken in beyond]
 
@@ -173,15 +179,12 @@ def test_of_links_that_broke_the_first_are_forgotten_where_they_are_too_many(mon
     assert links.of_peer(Line("a").contact.id) == [begun[2][0]]
 
 
-def test_what_was_under_way_by_a_link_with_too_many_feeds_is_counted_as_that_of_others() -> None:
-    counts = []
-    for forgets in (True, False):
-        links, link, held = BrokenLinks(), Line("a"), HeldEvents()
-        links.add_sent(link, happened(1, 2, 7, 8, 9), 100, lambda: 0.0)
-        held.add(happened(3, 1, 7, 8))
-        counts.append(links.forget(link, held, 0.0) if forgets else links.begin(link, held, 0.0)[0].untold())
+def test_what_was_under_way_by_a_link_that_is_not_kept_is_counted() -> None:
+    links, link, held = BrokenLinks(), Line("a"), HeldEvents()
+    links.add_sent(link, happened(1, 2, 7, 8, 9), 100, lambda: 0.0)
+    held.add(happened(3, 1, 7, 8))
 
-    assert counts == [8, 8]
+    assert links.end_link(link, held, 0.0).untold() == 8
 
 
 # --- between peers -----------------------------------------------------------------------------------------------------------

@@ -306,8 +306,8 @@ async def test_what_a_lost_link_has_brought_is_left_to_whoever_sends_it_again() 
     served.flash(lost, 1, 20)
     served.flash(lost, 2, 1)
     served.flash(other, 1, 2)
-    served.lines.drop(lost)
-    served.slices.drop(lost)
+    served.lines.drop_link(lost)
+    served.slices.drop_link(lost)
 
     assert await served.all() == ["other 1"]
 

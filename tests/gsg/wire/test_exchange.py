@@ -32,7 +32,12 @@ class End:
             on_broken=lambda channel, reason: self.broken.put_nowait(reason),
         )
         self.links = dht.Links(
-            self.contact.id, self.contact.host, PORT, rng=net.rng(), on_frames=self.exchange.frames, on_lost=self.exchange.lost
+            self.contact.id,
+            self.contact.host,
+            PORT,
+            rng=net.rng(),
+            on_frames=self.exchange.receive_frames,
+            on_lost=self.exchange.drop_link,
         )
         self.exchange.attach(self.links)
 
@@ -194,7 +199,7 @@ def test_requests_that_their_askers_gave_up_are_forgotten(monkeypatch: pytest.Mo
                 channel.ask(AskStatus).cancel()
             assert len(channel.pending) <= 10
 
-            channel.answered(Done(1, 7))
+            channel.take_answer(Done(1, 7))
             assert (await answer_of(channel, waiting[0], Done)).count == 7
 
     run(main, seed=21)

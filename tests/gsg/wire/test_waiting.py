@@ -76,7 +76,7 @@ def test_events_say_how_long_they_have_waited(waited_s: float, late_s: list[int]
     served.lines.hold_back(link, flash)
     served.now_s += waited_s
 
-    message = served.lines.next_of(link)
+    message = served.lines.take_next(link)
 
     assert isinstance(message, Flash)
     assert [event.late_s for event in message.events] == late_s
@@ -89,10 +89,10 @@ def test_what_is_too_much_is_refused_with_what_it_waits_for(monkeypatch: pytest.
 
     with pytest.raises(Refused, match="2 messages wait for what is slow; wait for answers before you send more"):
         served.lines.hold_back(link, Arrived(2))
-    served.lines.next_of(link)
+    served.lines.take_next(link)
     served.lines.hold_back(link, Arrived(3))
 
-    assert [served.lines.next_of(link) for _ in range(3)] == [Arrived(1), Arrived(3), None]
+    assert [served.lines.take_next(link) for _ in range(3)] == [Arrived(1), Arrived(3), None]
 
 
 def test_a_message_that_breaks_the_protocol_ends_the_link_and_the_rest_goes() -> None:
@@ -104,7 +104,7 @@ def test_a_message_that_breaks_the_protocol_ends_the_link_and_the_rest_goes() ->
     served.lines.unblock(link)
 
     assert link.reason == "Arrived(messages=-1) cannot be"
-    assert (served.delivered, served.lines.next_of(link)) == ([], None)
+    assert (served.delivered, served.lines.take_next(link)) == ([], None)
 
 
 def test_what_waits_on_all_links_is_bounded_together_and_goes_with_its_link(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +115,7 @@ def test_what_waits_on_all_links_is_bounded_together_and_goes_with_its_link(monk
 
     with pytest.raises(Refused, match="0 messages wait for what is slow"):
         served.lines.hold_back(second, Arrived(1))
-    served.lines.drop(first)
+    served.lines.drop_link(first)
 
     assert served.lines.hold_back(second, Arrived(2))
 
