@@ -223,7 +223,7 @@ class Reception:
                     posted = partial(self._posted, channel, message.request, feed)
                     self._leases.call_when_known(partial(self._catching_up.when_caught_up, feed, posted))
                 case RemoveCondition():
-                    self._rendezvous.conditions.remove(channel, message.feed)
+                    self._rendezvous.conditions.remove_condition(channel, message.feed)
                 case Arrived():
                     self._delivery.acknowledge(channel, message.messages)
                 case Resume():
@@ -243,7 +243,7 @@ class Reception:
                 case Beat():
                     channel.send(self._heartbeats.answer(message))
                 case AskStatus():
-                    self._status.asked(channel, message.request)
+                    self._status.answer(channel, message.request)
         except Refused as error:
             self._refuse(channel, message, str(error))
         except PeerUnreachable:

@@ -103,7 +103,7 @@ class Status:
         self._last: Figures | None = None
         self._fresh_until_s = 0.0
 
-    def asked(self, channel: Channel, request: int) -> None:
+    def answer(self, channel: Channel, request: int) -> None:
         """Somebody asks. Raises Refused where too many wait already."""
         if len(self._asking) >= ASKING:
             raise Refused(f"{ASKING} questions wait for this peer to count what it holds; ask again in a moment")

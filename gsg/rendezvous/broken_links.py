@@ -183,7 +183,7 @@ class BrokenLinks:
         unacknowledged = self._unacknowledged.pop(channel, None)
         return BrokenLink(channel, UnacknowledgedEvents() if unacknowledged is None else unacknowledged, held, now)
 
-    def keep(self, channel: Channel, broken: BrokenLink) -> list[BrokenLink]:
+    def keep_events(self, channel: Channel, broken: BrokenLink) -> list[BrokenLink]:
         """Wait for the subscriber of a link that broke; returns for whom nobody waits any more, as they are too many."""
         self._broken[channel] = broken
         of_peer = [one for one in self._broken if one.contact.id == channel.contact.id]

@@ -48,7 +48,7 @@ class Conditions:
         """All feeds, by number. Limit of another peer: its quota, which refuses one more; they go with the link."""
         self._room = Room(ALL_BYTES, each_bytes=0)  # of what all feeds keep whose subscribers cannot take it now
 
-    def insert(self, subscriber: Subscriber, asked: InsertCondition) -> AnyFeed:
+    def post_condition(self, subscriber: Subscriber, asked: InsertCondition) -> AnyFeed:
         """Post a template for a subscriber. Raises Refused as :meth:`gsg.rendezvous.rendezvous.Rendezvous.insert_condition`."""
         key = anchor_key(asked)
         if self.any_feed(subscriber, asked.feed) is not None:
@@ -104,7 +104,7 @@ class Conditions:
         if self.on_change is not None and type(feed) is not StandbyFeed:
             self.on_change(feed, is_there)
 
-    def remove(self, subscriber: Subscriber, number: int) -> None:
+    def remove_condition(self, subscriber: Subscriber, number: int) -> None:
         """End a feed, and its posting if that was the last one. An unknown number is nothing: it may have ended meanwhile."""
         of_subscriber = self._of_subscriber.get(subscriber)
         feed = None if of_subscriber is None else of_subscriber.pop(number, None)
@@ -125,10 +125,10 @@ class Conditions:
                 kept.remove(posting.anchor, posting)
         self._tell(feed, is_there=False)
 
-    def remove_all(self, subscriber: Subscriber) -> None:
+    def remove_subscriber(self, subscriber: Subscriber) -> None:
         """End all feeds of a subscriber."""
         for number in list(self._of_subscriber.get(subscriber, ())):
-            self.remove(subscriber, number)
+            self.remove_condition(subscriber, number)
 
     def give_events_to(self, instead: Subscriber, subscriber: Subscriber) -> None:
         """Post all that a subscriber has for another one too, for events alone."""

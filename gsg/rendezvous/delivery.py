@@ -160,7 +160,7 @@ class Delivery:
             self._rendezvous.drop_subscriber(channel)
             return
         self._rendezvous.break_link(channel, broken)
-        for one in self._broken_links.keep(channel, broken):
+        for one in self._broken_links.keep_events(channel, broken):
             log.info("of links that broke too many wait: events for %s are kept no longer", show(one.contact))
             self._rendezvous.drop_subscriber(one)
         self._expiring.wake()
@@ -197,7 +197,7 @@ class Delivery:
                 if self._are_alike(broken, feed, channel, instead):
                     for message in broken.take_messages(feed, instead, _now()):
                         self.send(channel, message)
-                    self._conditions.remove(broken, feed)
+                    self._conditions.remove_condition(broken, feed)
             if not self._most_feeds(broken):
                 self._end(broken)
 

@@ -79,15 +79,15 @@ class Progress:
         answers, self.answers = self.answers, []
         return answers
 
-    def hold(self, subscriber: Subscriber) -> None:
+    def hold_answers(self, subscriber: Subscriber) -> None:
         """Deltas for the subscriber are kept, so its answers are too."""
         self._of_held.setdefault(subscriber, {})
 
-    def holds(self, subscriber: Subscriber) -> bool:
+    def holds_answers(self, subscriber: Subscriber) -> bool:
         """Whether deltas for the subscriber are kept."""
         return subscriber in self._of_held
 
-    def unhold(self, subscriber: Subscriber) -> None:
+    def release_answers(self, subscriber: Subscriber) -> None:
         """What was kept is about to be sent."""
         self.answers.extend((subscriber, passed) for passed in self._of_held.pop(subscriber, {}).values())
 

@@ -206,15 +206,15 @@ class Rendezvous:
 
         Raises Refused when the request makes no sense, its test is unknown, or it is exclusive and the place is taken.
         """
-        feed = self.conditions.insert(subscriber, asked)
+        feed = self.conditions.post_condition(subscriber, asked)
         if type(feed) is Feed:
-            feed.congested = self.progress.holds(subscriber)
+            feed.congested = self.progress.holds_answers(subscriber)
         return feed
 
     def drop_subscriber(self, subscriber: Subscriber) -> None:
         """The subscriber is gone: its feeds end."""
         self.progress.drop_subscriber(subscriber)
-        self.conditions.remove_all(subscriber)
+        self.conditions.remove_subscriber(subscriber)
 
     def break_link(self, subscriber: Subscriber, instead: Subscriber) -> None:
         """The link to a subscriber broke: events that its feeds match go to another one instead, until that is dropped."""
@@ -245,13 +245,13 @@ class Rendezvous:
 
     def hold_subscriber(self, subscriber: Subscriber) -> None:
         """The subscriber's link is congested: keep its deltas until :meth:`unhold_subscriber`."""
-        self.progress.hold(subscriber)
+        self.progress.hold_answers(subscriber)
         for feed in self.conditions.feeds_of(subscriber):
             feed.congested = True
 
     def unhold_subscriber(self, subscriber: Subscriber) -> None:
         """The subscriber's link has room: its feeds may speak, except those whose snapshot is under way."""
-        self.progress.unhold(subscriber)
+        self.progress.release_answers(subscriber)
         for feed in self.conditions.feeds_of(subscriber):
             feed.congested = False
             self._dirty.append(feed)

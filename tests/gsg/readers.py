@@ -56,5 +56,5 @@ class Desk(Place):
     def seen_by(self, reader: bytes, template: Template = X_ON_Y, anchor: int = 1) -> list[Tuple]:
         """What a late subscriber is sent."""
         facts = self.follow(self.links[reader], 99, template, anchor)  # type: ignore[arg-type]  # a link
-        self.rendezvous.conditions.remove(self.links[reader], 99)
+        self.rendezvous.conditions.remove_condition(self.links[reader], 99)
         return facts

@@ -25,7 +25,7 @@ def test_a_feed_that_its_rendezvous_knows_nothing_of_is_set_up_anew() -> None:
         subscription = await subscriber.subscribe('("x")')
         (source,) = [one for one in subscriber._subscriber.intake._sources.values() if one.holder == asked.contact]
         (channel,) = [one for one in asked._rendezvous.conditions._of_subscriber if one.contact == subscriber.contact]
-        asked._rendezvous.conditions.remove(channel, source.number)
+        asked._rendezvous.conditions.remove_condition(channel, source.number)
         channel.send(Gap(source.number))
         await asked.insert([("x",)])
         await quiet()

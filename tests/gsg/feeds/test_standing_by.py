@@ -66,7 +66,7 @@ def test_what_stands_by_goes_with_its_subscriber(rendezvous: Rendezvous) -> None
     stand_by(rendezvous, "bob", 1)
 
     rendezvous.drop_subscriber("ann")
-    rendezvous.conditions.remove("bob", 1)
+    rendezvous.conditions.remove_condition("bob", 1)
 
     assert (rendezvous.conditions.templates(standby=True), rendezvous.conditions.feeds(standby=True)) == (0, 0)
     assert not rendezvous.conditions.has_listeners((3, 1, ON))

@@ -37,7 +37,7 @@ def happened(first: int, count: int, *feeds: int, late_s: int = 0) -> Happened:
 def broken_at_once(links: BrokenLinks, link: Line, held: HeldEvents | None = None) -> tuple[BrokenLink, list[BrokenLink]]:
     """A link breaks at the beginning, and is kept; with those that are kept no more."""
     broken = links.end_link(link, held, 0.0)
-    return broken, links.keep(link, broken)
+    return broken, links.keep_events(link, broken)
 
 
 # --- what is under way by a link ---------------------------------------------------------------------------------------------

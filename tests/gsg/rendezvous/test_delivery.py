@@ -132,7 +132,7 @@ async def test_a_link_with_too_many_feeds_is_not_waited_for_and_what_was_on_its_
 async def test_nothing_is_remembered_of_a_link_whose_last_feed_ended_in_the_read_before_it_broke(lines: Lines) -> None:
     first, feed = lines.link()
     lines.place.flash(("x", 1))
-    lines.place.rendezvous.conditions.remove(first, feed)
+    lines.place.rendezvous.conditions.remove_condition(first, feed)
 
     lines.delivery.end_link(first)
     lines.delivery.flush()
@@ -144,7 +144,7 @@ async def test_nobody_misses_what_was_on_its_way_to_feeds_that_have_ended(lines:
     first, feed = lines.link()
     lines.place.flash(("x", 1))
     lines.delivery.flush()
-    lines.place.rendezvous.conditions.remove(first, feed)
+    lines.place.rendezvous.conditions.remove_condition(first, feed)
 
     lines.delivery.end_link(first)
 

@@ -88,11 +88,11 @@ def test_questions_about_publishers_that_died_take_no_place_of_others(monkeypatc
 def test_answers_that_are_kept_for_who_reads_nothing_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gsg.rendezvous.progress.WAITING_EACH", 2)
     progress = Progress()
-    progress.hold("s")
+    progress.hold_answers("s")
 
     for number in range(10):
         progress.ask("s", b"%d" % (number % 5), 0)
-    progress.unhold("s")
+    progress.release_answers("s")
 
     assert [passed.publisher for _, passed in progress.take_answers()] == [b"3", b"4"]
 
@@ -112,7 +112,7 @@ def test_what_is_answered_at_once_leaves_a_question_for_a_later_number() -> None
 def test_questions_go_with_whoever_asked() -> None:
     progress = Progress()
     progress.ask("s", P, 5)
-    progress.hold("s")
+    progress.hold_answers("s")
 
     progress.drop_subscriber("s")
     progress.advance(P, 6)
@@ -122,13 +122,13 @@ def test_questions_go_with_whoever_asked() -> None:
 
 def test_who_is_congested_is_answered_after_what_was_kept() -> None:
     progress = Progress()
-    progress.hold("s")
+    progress.hold_answers("s")
     progress.ask("s", P, 5)
     progress.ask("t", P, 5)
 
     progress.advance(P, 6)
     assert answers(progress) == [("t", 6)]
-    progress.unhold("s")
+    progress.release_answers("s")
 
     assert answers(progress) == [("s", 6)]
 

@@ -115,17 +115,17 @@ def test_a_template_goes_with_its_last_feed(place: Place) -> None:
     place.follow("s", 1)
     place.follow("t", 1)
 
-    place.rendezvous.conditions.remove("s", 1)
+    place.rendezvous.conditions.remove_condition("s", 1)
     assert (place.rendezvous.conditions.templates(), place.rendezvous.keys()) == (1, 1)
-    place.rendezvous.conditions.remove("t", 1)
+    place.rendezvous.conditions.remove_condition("t", 1)
     assert (place.rendezvous.conditions.templates(), place.rendezvous.keys(), place.rendezvous.conditions.feeds()) == (0, 0, 0)
 
 
 def test_removing_what_is_not_there_is_nothing(place: Place) -> None:
     place.follow("s", 1)
 
-    place.rendezvous.conditions.remove("s", 2)
-    place.rendezvous.conditions.remove("t", 1)
+    place.rendezvous.conditions.remove_condition("s", 2)
+    place.rendezvous.conditions.remove_condition("t", 1)
     place.rendezvous.drop_subscriber("t")
 
     assert place.rendezvous.conditions.feeds() == 1
@@ -149,7 +149,7 @@ def test_a_feed_that_was_removed_says_nothing_more(place: Place) -> None:
     place.follow("s", 1)
     place.insert(A)
 
-    place.rendezvous.conditions.remove("s", 1)
+    place.rendezvous.conditions.remove_condition("s", 1)
 
     assert place.take() == []
 
@@ -504,7 +504,7 @@ def test_events_reach_whoever_stands_under_their_key_alone_and_then_those_that_c
     place.flash(A)
     assert happened(place) == [("s", [[1, 2]]), ("t", [[7]])]
 
-    place.rendezvous.conditions.remove("s", 1)
+    place.rendezvous.conditions.remove_condition("s", 1)
     place.flash(A)
     assert happened(place) == [("t", [[7]]), ("s", [[2]])]
 
