@@ -116,12 +116,12 @@ class Handover:
         self._responsibility.unsettle(seconds)
         self._again.set()
 
-    def look_again(self) -> None:
+    def check_keys_again(self) -> None:
         """Something came from a peer that takes us for the holder: if it is wrong, its keys are to be passed on."""
         if self._responsibility.settling:
             self._again.set()
 
-    def look_again_in_time(self) -> None:
+    def retry_in_time(self) -> None:
         """What had failed, or took long, may go on; what nobody confirms is not tried for ever."""
         if self._tries:
             self._again.set()
@@ -154,7 +154,7 @@ class Handover:
                 # A defect that one look brings out is no reason for nobody to look again.
                 log.exception("a look at what changes hands was not finished")
                 await asyncio.sleep(SWEEP_S)
-                self.look_again_in_time()
+                self.retry_in_time()
 
     async def leave(self) -> None:
         """Hand over everything: this peer is about to stop."""
@@ -230,7 +230,7 @@ class Handover:
         self._rendezvous.move_keys(key for key, holders in plan.others.items() if not failed.intersection(holders))
         self._flush()
         if Outcome.FAILED in told:
-            self.look_again_in_time()
+            self.retry_in_time()
         return unknown
 
     def _drop_what_has_moved(self) -> None:
