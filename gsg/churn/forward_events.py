@@ -229,7 +229,7 @@ class EventForwarding:
         return Taken.YES
 
     async def _whether_gone(self, holder: dht.Contact) -> Taken:
-        """Whether a holder can be reached by another link than the one that broke, before it answered or while it was full: it lives."""
+        """Whether a holder can be reached by another link than the one that broke: then it lives."""
         if self._holders.contact_of(holder.id) is None:
             return Taken.GONE
         try:
