@@ -222,8 +222,12 @@ class Handover:
                 unknown.append(key)
         leaves = self._responsibility.leaving
         wait_s = None if leaves else SOON_S
-        told = await asyncio.gather(*(self._copying.bring_up_to_date(*copy, wait_s) for copy in plan.copies.items()))
-        failed.update(holder.id for holder, each in zip(plan.copies, told, strict=True) if each is not Outcome.CONFIRMED)
+        targets = list(dict.fromkeys((*plan.copies, *plan.doubtful)))
+        sending = (
+            self._copying.bring_up_to_date(each, plan.copies.get(each, ()), plan.doubtful.get(each, ()), wait_s) for each in targets
+        )
+        told = await asyncio.gather(*sending)
+        failed.update(holder.id for holder, each in zip(targets, told, strict=True) if each is not Outcome.CONFIRMED)
         for primary, followed in plan.primaries.items():
             if primary.id not in failed:
                 self._rendezvous.tell_moved(followed, primary, leaves=leaves)
