@@ -49,7 +49,9 @@ def contact(distance: int) -> dht.Contact:
     [([2], [], [2], []), ([2], [9], [], [1, 2, 3]), ([], [], [], [1, 2, 3])],
     ids=["who came", "all, while peers die", "all, where nobody is new"],
 )
-def test_a_key_that_is_not_ours_is_let_go_when_these_have_it(newcomers: list[int], dead: list[int], told: list[int]) -> None:
+def test_a_key_that_is_not_ours_is_let_go_when_these_have_it(
+    newcomers: list[int], dead: list[int], sent: list[int], asked: list[int]
+) -> None:
     plan = Plan()
     holders = [contact(each) for each in (1, 2, 3)]
     with pytest.MonkeyPatch.context() as patch:
