@@ -205,7 +205,7 @@ class SealedDatagrams(PlainDatagrams):
         if kind == INTRODUCTION:
             return self._open_introduction(data, sender, now)
         if kind == REFUSED:
-            self._hear_refusal(data, sender)
+            self._take_refusal(data, sender)
         raise BadSeal("datagrams not signed", Refusal.NOT_SIGNED)
 
     def _open_sealed(self, data: bytes, sender: Address) -> tuple[PeerId, bytes]:
@@ -222,7 +222,7 @@ class SealedDatagrams(PlainDatagrams):
             raise BadSeal("datagrams from another address")
         if not compare_digest(data[1 : 1 + _MAC_BYTES], _mac(session.key_in, rest)):
             raise BadSeal("datagrams forged")
-        if not _take(session, count):
+        if not _take_count(session, count):
             raise BadSeal("datagrams repeated")
         session.mutual, session.ended = True, False
         return peer, rest[_sealed_head.size :]
@@ -274,11 +274,11 @@ class SealedDatagrams(PlainDatagrams):
             raise BadSeal("datagrams of a second process with one id", Refusal.SAME_ID)
         if session is None or life > session.life:
             is_anew = session is not None
-            session = self._meet(peer, sender, agreement, life, count)
+            session = self._begin_session(peer, sender, agreement, life, count)
             if is_anew:
                 self._on_new_life(peer, life)
         else:
-            _take(session, count)
+            _take_count(session, count)
             session.ended = False
             if session.address != sender:
                 self._at.pop(session.address, None)
@@ -287,14 +287,14 @@ class SealedDatagrams(PlainDatagrams):
         session.mutual = session.mutual or compare_digest(seen, self._agreement.public[:_SEEN_BYTES])
         return peer, rest[body_at:]
 
-    def _meet(self, peer: PeerId, address: Address, agreement: bytes, life: int, count: int) -> _Session:
+    def _begin_session(self, peer: PeerId, address: Address, agreement: bytes, life: int, count: int) -> _Session:
         shared = self._agreement.shared(agreement)
         if shared is None:
             raise BadSeal("datagrams forged", Refusal.ID_NOT_PROVED)
         own, ours = self._membership.id, self._agreement.public
-        self._forget(peer)
+        self._drop_session(peer)
         if len(self._sessions) >= MAX_SESSIONS:
-            self._forget(next(iter(self._sessions)))
+            self._drop_session(next(iter(self._sessions)))
         met = _Session(
             peer,
             address,
@@ -309,7 +309,7 @@ class SealedDatagrams(PlainDatagrams):
         self._sessions[peer] = met
         return met
 
-    def _forget(self, peer: PeerId) -> None:
+    def _drop_session(self, peer: PeerId) -> None:
         session = self._sessions.pop(peer, None)
         if session is not None and self._at.get(session.address) == peer:
             del self._at[session.address]
@@ -337,7 +337,7 @@ class SealedDatagrams(PlainDatagrams):
         """
         return self._introduced.get(address, (b"", None))[1]
 
-    def _hear_refusal(self, data: bytes, sender: Address) -> None:
+    def _take_refusal(self, data: bytes, sender: Address) -> None:
         check = data[1 : 1 + CHECK_BYTES]
         # A host with several addresses may answer from another one than was asked.
         asked = next((each for each in (sender, *self._introduced) if self._introduced.get(each, (b"",))[0] == check), None)
@@ -356,7 +356,7 @@ def _is_taken(session: _Session, count: int) -> bool:
     return behind >= WINDOW or (behind >= 0 and bool(session.taken >> behind & 1))
 
 
-def _take(session: _Session, count: int) -> bool:
+def _take_count(session: _Session, count: int) -> bool:
     """Note a count; whether it is new."""
     if _is_taken(session, count):
         return False

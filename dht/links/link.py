@@ -212,14 +212,14 @@ class Link(asyncio.Protocol):
     def resume_reading(self) -> None:
         """Take frames again."""
         self._reads = True
-        self._read_on()
+        self._resume_transport()
 
     def begin_reading(self) -> None:
         """Take what waits, and go on reading: see ``waits`` in :class:`dht.links.links.Links`."""
         early, self._early = self._early, b""
         if early:
             self.data_received(early)
-        self._read_on()
+        self._resume_transport()
 
     def data_received(self, data: bytes) -> None:
         """One read: all the frames that it completes go to the caller together."""
@@ -237,7 +237,7 @@ class Link(asyncio.Protocol):
             if len(data) >= LONG_READ_BYTES and self._reads:
                 assert self._transport is not None
                 self._transport.pause_reading()
-                self._loop.call_soon(self._read_on)
+                self._loop.call_soon(self._resume_transport)
         if self._links.tls is not None:
             data = self._decrypt(data)
         if data and self.state is LinkState.SHAKING_HANDS:
@@ -252,7 +252,7 @@ class Link(asyncio.Protocol):
         if payloads:
             self._links.frames_received(self, payloads)
 
-    def _read_on(self) -> None:
+    def _resume_transport(self) -> None:
         transport = self._transport
         reads = self._reads and self.state in _LIVE
         if reads and transport is not None and not transport.is_closing():
@@ -285,9 +285,9 @@ class Link(asyncio.Protocol):
         assert session is not None
         was_established = session.established
         try:
-            plain = session.received(data)
+            plain = session.decrypt(data)
             if session.established and not was_established and self._expected is not None:
-                found = session.peer()
+                found = session.certified_peer()
                 if found != self._expected.id:
                     self.peer = Contact(found, self._expected.host, self._expected.port)
                     self._fail(WRONG_PEER)
@@ -379,7 +379,7 @@ class Link(asyncio.Protocol):
         self._drained.set()
         if self._transport is not None:
             if self._session is not None and self._session.established:
-                self._transport.write(self._session.farewell())
+                self._transport.write(self._session.close_notify())
             close_in_time(self._transport)
 
     def abort(self, reason: str) -> None:

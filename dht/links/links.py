@@ -206,7 +206,7 @@ class Links:
                     link.abort("no hello in time")
                 if theirs := self.link_to(contact.id):
                     return theirs
-                if left and (late_s(due_s) or not self._reads(contact, began_s)):
+                if left and (late_s(due_s) or not self._has_read(contact, began_s)):
                     began_s = loop.time()
                     continue
                 late = f"no hello within {self._handshake_s:g} s"
@@ -227,7 +227,7 @@ class Links:
             return WrongPeer(contact.host, contact.port, contact.id, link.peer.id)
         return (DialBroke if link.broke else PeerUnreachable)(contact.host, contact.port, link.reason)
 
-    def _reads(self, contact: Contact, since_s: float) -> bool:
+    def _has_read(self, contact: Contact, since_s: float) -> bool:
         """Whether this side has read since then, as far as known: something came, or nobody but this peer could have sent it."""
         return self.read_s > since_s or all(link.peer.id == contact.id for link in self._connections)
 
@@ -260,7 +260,7 @@ class Links:
 
     def link_connected(self, link: Link) -> None:
         """A connection stands; the hellos are awaited."""
-        self._connections[link] = Timer(self._handshake_s, partial(self._give_up, link))
+        self._connections[link] = Timer(self._handshake_s, partial(self._end_late_handshake, link))
         transport = link._transport
         sock = None if transport is None else transport.get_extra_info("socket")
         if sock is not None:
@@ -312,6 +312,6 @@ class Links:
                 self.counts["callbacks failed"] += 1
                 logging.getLogger(__name__).exception("on_lost failed for %r", link)
 
-    def _give_up(self, link: Link) -> None:
+    def _end_late_handshake(self, link: Link) -> None:
         self.counts["hello: none in time"] += 1
         link.abort(f"no hello within {self._handshake_s:g} s")

@@ -26,7 +26,7 @@ class Incarnations:
         self._first = first
         self._began_s = float("inf")
 
-    def passed(self, now: float) -> None:
+    def tick(self, now: float) -> None:
         """It is ``now``, on a clock that only goes on; this life began when it was said for the first time."""
         self._began_s = min(self._began_s, now)
 

@@ -29,7 +29,7 @@ class Neighbourhood:
         self.nearest: tuple[Contact, ...] = ()
         """At most NEIGHBOURS, nearest first."""
 
-    def changed(self, nearest: Iterable[Contact]) -> NeighbourhoodChanged | None:
+    def update(self, nearest: Iterable[Contact]) -> NeighbourhoodChanged | None:
         """These are nearest now; what that changes, or None. One who moved both came and went."""
         before, now = self.nearest, tuple(nearest)
         self.nearest = now

@@ -126,7 +126,7 @@ class Swim:
     def tick(self, now: float, watched: Collection[PeerId], size: int) -> list[Order]:
         """A probe period has passed. ``watched`` are the peers that we depend on, ``size`` how many peers there are, about."""
         self._gossip.times = ceil(4 * log10(size + 1))
-        self._incarnations.passed(now)
+        self._incarnations.tick(now)
         stood_still_s = self._health.tick(now)
         orders: list[Order] = []
         for peer, suspect in list(self._suspects.items()):
