@@ -1,4 +1,4 @@
-"""Seals: every datagram proves who sent it, from which address, and that it was not sent before. Decided without I/O.
+"""Sealed datagrams: each proves who sent it, from which address, and that it was not sent before. Decided without I/O.
 
     introduction  02, check 8, public key 32, agreement 32, seen 8, life 8, count 8, port 2, host 0|4|16, signature 64, body
     sealed        03, mac 16, id 20, count 8, body
@@ -13,9 +13,9 @@ itself with an X25519 key drawn in this life, and from then on both have a key f
 * Cheap checks come first: length, the network's check, address, allowed, count; then, within a budget, the signature.
 * ``life`` is higher in each life of a peer and ``count`` in each of its datagrams; what came already, from an earlier life or too
   late is not taken. No clock is compared with another's.
-* One id has one process: who meets its own, or an earlier life of a peer while a later one is at another address, says so. Where
-  that later one has died, the earlier one is met again.
-* What an introduction says of the sender's address has to be where it came from, so nobody passes it on as his own. A peer that
+* One id has one process: a peer that gets a datagram of its own id, or of an earlier life of another peer while a later life is
+  known at another address, refuses it and says so. Where the later one has died, the earlier one is taken again.
+* The address that an introduction names has to be the one that it came from, so nobody passes it on as his own. A peer that
   listens everywhere does not know its address, and names none.
 """
 
@@ -130,7 +130,8 @@ class PlainDatagrams:
 
 
 class SealedDatagrams(PlainDatagrams):
-    """The seals of one peer in one life. ``rng`` draws the key that it agrees by; ``link_tls`` says whether its links are TLS.
+    """Seals and opens the datagrams of one peer in one life. ``rng`` draws the key that it agrees by; ``link_tls`` says whether its
+    links are TLS.
 
     ``on_duplicate_id`` hears at which address another process with this peer's key is, or who says that there is one,
     ``on_new_life`` of each peer that is met in a later life than before, and of that life.

@@ -258,11 +258,10 @@ class Links:
         if self._membership is not None:
             self._membership.counts[refusal] += 1
 
-    def link_connected(self, link: Link) -> None:
+    def link_connected(self, link: Link, transport: asyncio.Transport) -> None:
         """A connection stands; the hellos are awaited."""
         self._connections[link] = Timer(self._handshake_s, partial(self._end_late_handshake, link))
-        transport = link._transport
-        sock = None if transport is None else transport.get_extra_info("socket")
+        sock = transport.get_extra_info("socket")
         if sock is not None:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             if not link.dialled and HANDLES.beyond() > 0:
