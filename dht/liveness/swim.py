@@ -54,12 +54,15 @@ come in crowds."""
 class Swim:
     """What one peer knows of others' lives. ``incarnation`` is the first one of its own life.
 
+    ``counts`` says how often others said what is hard to believe, by its name.
+
     Every call that learns something returns orders, to be carried out in any order and any time.
     """
 
-    def __init__(self, own: PeerId, *, rng: Random, incarnation: int, period_s: float = 1.0) -> None:
-        self.counts: Counter[str] = Counter()
-        """How often something was said that is hard to believe, by its name."""
+    def __init__(
+        self, own: PeerId, *, rng: Random, incarnation: int, period_s: float = 1.0, counts: Counter[str] | None = None
+    ) -> None:
+        self.counts = Counter[str]() if counts is None else counts
         self._incarnations = Incarnations(incarnation)
         self._own = own
         self._rng = rng

@@ -38,6 +38,8 @@ from ..identity.membership import Membership
 from ..liveness.failure_detector import FailureDetector
 from ..liveness.neighbourhood import NEIGHBOURS, NeighbourhoodChanged
 from ..liveness.orders import PeerDied, PeerReturned
+from ..liveness.swim import Swim
+from .address_book import AddressBook
 from .joining import PATIENCE_S, Joining
 from .lookup import Found, K
 from .lookups import Lookups
@@ -148,27 +150,24 @@ class Overlay:
         self._detector = self._datagrams.gossip = FailureDetector(
             self._datagrams,
             self,
-            rng=rng,
-            incarnation=incarnation,
-            period_s=probe_s,
-            tasks=self._tasks,
-            depends_on=depends_on,
-            heard_s=heard_s,
+            self._tasks,
+            Swim(id, rng=rng, incarnation=incarnation, period_s=probe_s, counts=self.counts),
+            rng,
+            probe_s,
+            depends_on,
+            heard_s,
         )
-        self._lookups = Lookups(
-            self._datagrams, self, self._detector, per_block=per_block, learn=self._learn_region, tasks=self._tasks
-        )
+        self._lookups = Lookups(self._datagrams, self, self._detector, self._tasks, self._learn_region, per_block)
         self._joining = Joining(
             book,
             self._datagrams,
             self._sealing,
-            rng=rng,
-            per_block=per_block,
+            self._tasks,
+            AddressBook(rng=rng, per_block=per_block),
             period_s=probe_s,
             family=socket.AF_INET6 if ":" in host else socket.AF_INET,
-            tasks=self._tasks,
             call=self._call_address,
-            look_around=lambda: self.lookup(self.contact.id),
+            find_neighbours=lambda: self.lookup(self.contact.id),
         )
 
     async def __aenter__(self) -> Self:
