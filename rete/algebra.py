@@ -4,80 +4,22 @@ Solutions bind names to constants; a name may be unbound, which is ``None`` wher
 The tree says nothing of how it is kept right: :mod:`rete.compile.build` makes a network of nodes from it, one kind of node for each
 operator.
 
-Constants, and what is computed from them, are opaque: a test or a computation is an object that hashes by value (so that equal
-queries share nodes), names what it reads, and is called with a tuple of those values.
+Constants, and what is computed from them (:mod:`rete.functions`), are opaque.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from .conditions import Condition, Group
-
-
-class Test(Protocol):
-    """A condition on a solution. It never raises: an error of evaluation is False (section 17.2)."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What it reads, in the order in which it is given."""
-
-    def __call__(self, values: tuple[Any, ...]) -> bool:
-        """Whether it holds; unbound names are None."""
-
-
-def is_portable(test: Test) -> bool:
-    """Whether a test may be made by an alpha memory, wherever that lives: it says so by an attribute ``portable``."""
-    return bool(getattr(test, "portable", False))
-
-
-def steps_of(function: Test | Computation) -> int:
-    """How many steps one call takes (:mod:`rete.effort`): it says so by an attribute ``steps``; otherwise one."""
-    return int(getattr(function, "steps", 1))
-
-
-class Computation(Protocol):
-    """A value computed from a solution; None for an error, which leaves the name unbound (section 18.5, Extend)."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What it reads, in the order in which it is given."""
-
-    def __call__(self, values: tuple[Any, ...]) -> Any:
-        """The constant, or None."""
-
-
-class Aggregate(Protocol):
-    """A value kept over a bag of values as they come and go (section 18.5.1)."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What it reads of each solution."""
-
-    def start(self) -> Accumulator:
-        """For one more group."""
-
-
-class Accumulator(Protocol):
-    """An aggregate of one group."""
-
-    def change(self, values: tuple[Any, ...], weight: int) -> None:
-        """Solutions with these values come (positive) or go (negative)."""
-
-    def result(self) -> Any:
-        """The value now; None for an error. Depends on the bag alone, not on the order in which it came."""
-
-
-class Order(Protocol):
-    """A total preorder of solutions: ``key(values)`` compares as the solutions do."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What it reads."""
-
-    def __call__(self, values: tuple[Any, ...]) -> Any:
-        """A value that sorts."""
+from .functions import Accumulator as Accumulator
+from .functions import Aggregate as Aggregate
+from .functions import Computation as Computation
+from .functions import Order as Order
+from .functions import Test as Test
+from .functions import is_portable as is_portable
+from .functions import steps_of as steps_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 
-from .algebra import Test
 from .chain import AnyTemplate
 from .conditions import MAX_WINDOW_BYTES, MAX_WINDOW_EVENTS, AlphaSpec, OpenTemplate, Window
+from .functions import Test
 from .index import Fact, Index, key_getter
 
 _encode = msgspec.msgpack.Encoder().encode

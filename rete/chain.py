@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from .algebra import Test
 from .conditions import MAX_CONDITIONS, AlphaSpec, Condition, Group, Template, is_parameter
 from .errors import BadQuery
+from .functions import Test
 
 AnyTemplate: TypeAlias = Template[Any]  # Any: constants are opaque to this package
 

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from .errors import BadQuery
-
-if TYPE_CHECKING:
-    from .algebra import Test
+from .functions import Test
 
 MAX_CONDITIONS = 128
 """Conditions in one query, those of negated groups included. A row's tokens pass down a chain of this length by recursion, so the

@@ -20,14 +20,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from .errors import TakesLong, TooManySteps
 from .operators.join import UNLIMITED, Node, Stopped
-
-if TYPE_CHECKING:
-    from .production import ChainEnd
-    from .token_cap import Meter
+from .production import ChainEnd
 
 STEPS_PER_TOKEN = 2
 """Steps for each token that a query may hold: with the default cap two million, about a second."""
@@ -86,12 +83,21 @@ class Reading:
         self.problem: TooManySteps | None = None
 
 
+class Asked(Protocol):
+    """Who knows the queries that nodes serve (:class:`rete.token_cap.Meter`)."""
+
+    new: list[Node] | None
+
+    def judge_steps(self, node: Node) -> int:
+        """A node has made many steps: how many more it may make before this is asked again. Raises Stopped."""
+
+
 class Effort:
     """The steps of one network."""
 
     __slots__ = ("_meter", "_reading", "_rows", "by_node")
 
-    def __init__(self, meter: Meter) -> None:
+    def __init__(self, meter: Asked) -> None:
         self._meter = meter
         self.by_node: dict[Node, _Made] = {}
         """What nodes have done in this transaction. Bounded by the nodes of the network; emptied at its end."""
@@ -100,19 +106,19 @@ class Effort:
         self._reading: Reading | None = None
         """Of a query that is being entered, or is read."""
 
-    def made(self, node: Node, steps: int) -> None:
+    def count_steps(self, node: Node, steps: int) -> None:
         """A node is about to make so many steps. Raises Stopped where all that it serves ends for it."""
         if self._reading is not None:
-            self.looks(node, steps)  # one that is made just now
+            self.count_looks(node, steps)  # one that is made just now
             return
         made = self.by_node.get(node)
         if made is None:
             made = self.by_node[node] = _Made(node)
         made.steps += steps * made.each
         if made.steps > made.allowed:
-            made.allowed = made.steps + max(self._meter.tired(node), UNASKED)
+            made.allowed = made.steps + max(self._meter.judge_steps(node), UNASKED)
 
-    def changed(self, end: ChainEnd) -> int:
+    def rows_changed(self, end: ChainEnd) -> int:
         """How many rows have come or gone since this was asked first in this transaction."""
         return abs(end.count - self._rows.setdefault(end, end.count))
 
@@ -122,12 +128,12 @@ class Effort:
         assert self._reading is not None, "somebody reads"
         return self._reading
 
-    def over(self) -> None:
+    def end_transaction(self) -> None:
         """The end of a transaction."""
         self.by_node.clear()
         self._rows.clear()
 
-    def of(self, nodes: Iterable[Node]) -> tuple[int, int]:
+    def made_by(self, nodes: Iterable[Node]) -> tuple[int, int]:
         """The steps that some nodes have made in this transaction, and how many tokens they have taken or lost since the first."""
         steps = changed = 0
         for node in nodes:
@@ -148,7 +154,7 @@ class Effort:
         finally:
             self._reading = before
 
-    def looks(self, node: Node, steps: int) -> None:
+    def count_looks(self, node: Node, steps: int) -> None:
         """Somebody who replays a node, or a node that is made for the query that is being entered, makes so many steps."""
         reading = self._reading
         if reading is None:

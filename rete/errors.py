@@ -9,11 +9,6 @@ ReteError
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from .operators.join import Node
-
 
 class ReteError(Exception):
     """Anything that this package raises on purpose."""
@@ -30,7 +25,7 @@ class TooManyTokens(ReteError):
     or the whole of a network that many queries share).
     """
 
-    def __init__(self, tokens: int, limit: int, at: Node | None) -> None:
+    def __init__(self, tokens: int, limit: int, at: object) -> None:
         self.tokens = tokens
         self.limit = limit
         self.at = at

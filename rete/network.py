@@ -424,7 +424,7 @@ class Network:
         if self._owing:
             self._tell_groups()
         if self._steps:
-            self._meter.effort.over()
+            self._meter.effort.end_transaction()
         if self._dirty or self._ended or self._meter.over:
             self._deliver()
 

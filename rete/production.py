@@ -6,14 +6,11 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import islice
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from .index import Token
-from .operators.join import MUTED, UNLIMITED, Stopped
+from .operators.join import MUTED, UNLIMITED, Node, Stopped
 from .operators.operator import Places, columns
-
-if TYPE_CHECKING:
-    from .operators.join import Node
 
 Row: TypeAlias = Token
 """The values of the selected variables, in the order selected."""
@@ -101,7 +98,7 @@ class ChainEnd(Production):
             assert self.pending is not None, "a row has just come"
             self.pending.clear()
         else:
-            self.node.meter.judge(self, None)
+            self.node.meter.full(self)
         if self.limit == MUTED:
             raise Stopped
 

@@ -22,19 +22,15 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from heapq import heappop, heappush
 from itertools import count, islice
-from typing import TYPE_CHECKING
 
 from .compile.parameters import Dispatch, Parameters
 from .effort import UNASKED, Effort, allowed
 from .errors import TakesLong, TooManySteps, TooManyTokens
 from .index import Fact, Index, Token
-from .operators.join import MUTED, UNLIMITED, Node, Receiver, Stopped
+from .operators.join import MUTED, UNLIMITED, Limited, Node, Owing, Receiver, Stopped
 from .operators.negation import GroupEnd
 from .operators.operator import RightPort
 from .production import ChainEnd, Collector, Production
-
-if TYPE_CHECKING:
-    from .operators.aggregate import Groups
 
 LOADED = 65_536
 """Facts that are entered in an index before it is asked again whether somebody waits for that."""
@@ -55,13 +51,13 @@ class Meter:
         self.failed: TooManyTokens | None = None
         """Why the query that is being entered cannot be."""
         self.over: dict[Production, TooManyTokens] = {}
-        self.owing: list[tuple[int, int, Groups]] = []
+        self.owing: list[tuple[int, int, Owing]] = []
         """A heap by level: groups that have changed and are still to tell their rows. Emptied at the end of each transaction; one
         entry for each that has changed in it."""
         self._numbers = count()
         self.effort = Effort(self)
 
-    def owe(self, groups: Groups) -> None:
+    def owe(self, groups: Owing) -> None:
         """Groups have changed of which nobody was told."""
         heappush(self.owing, (groups.level, next(self._numbers), groups))
 
@@ -143,8 +139,16 @@ class Meter:
             self.failed = self.failed or self.effort.reading.problem
             assert self.failed is not None, "a query stops for a reason"
 
-    def full(self, node: Node) -> None:
-        """A node holds more than its limit."""
+    def full(self, holder: Limited) -> None:
+        """Somebody holds more than its limit. Raises Stopped where all that a node serves has ended."""
+        if isinstance(holder, ChainEnd):
+            self.judge(holder, None)
+        elif isinstance(holder, Collector):
+            self._judge_rows(holder)
+        elif isinstance(holder, Node):
+            self._judge_node(holder)
+
+    def _judge_node(self, node: Node) -> None:
         if node.limit == MUTED:
             raise Stopped
         ends = list(ends_below(node))
@@ -162,15 +166,15 @@ class Meter:
         if slacks:
             node.limit = node.held + min(slacks)
 
-    def tired(self, node: Node) -> int:
+    def judge_steps(self, node: Node) -> int:
         """A node has made many steps: how many more it may make before this is asked again. Raises Stopped where all that it serves
         has ended."""
         slacks = []
         for end in ends_below(node):
             if isinstance(end, ChainEnd) and end.limit != MUTED:
                 nodes = list(above(end.node))
-                steps, changed = self.effort.of(nodes)
-                may = allowed(end.max_tokens, changed + self.effort.changed(end))
+                steps, changed = self.effort.made_by(nodes)
+                may = allowed(end.max_tokens, changed + self.effort.rows_changed(end))
                 if steps > may:
                     self._end(end, TooManySteps(steps, may, node))
                 else:
@@ -213,7 +217,7 @@ class Meter:
                     self.over[production] = TooManyTokens(tokens, production.max_tokens, None)
         return max(total >> 2, 1)
 
-    def judge_rows(self, collector: Collector) -> None:
+    def _judge_rows(self, collector: Collector) -> None:
         """A query of a template, or several of the same arguments, have more rows than before."""
         count = collector.count
         for production in collector.audience():

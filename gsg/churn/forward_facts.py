@@ -112,7 +112,7 @@ class Forwarding:
                 theirs.setdefault(holder, bytearray()).append(position)
                 key = (arity, position, items[position])
                 # A key that we hold too comes back from its primary.
-                if self._rendezvous.holds(key) and not self._responsibility.is_ours(key):
+                if self._rendezvous.holds_key(key) and not self._responsibility.is_ours(key):
                     more.append(position)
             for holder, their in theirs.items():
                 numbers, their_places = shares.setdefault(holder, ([], []))

@@ -172,7 +172,7 @@ class Handover:
                     self._again.clear()
                     await self._hand_over()
                 deadline_s = asyncio.get_running_loop().time() + FOLLOWING_S
-                while self._rendezvous.followed() and asyncio.get_running_loop().time() < deadline_s:  # noqa: ASYNC110  # many feeds
+                while self._rendezvous.has_moved_feeds() and asyncio.get_running_loop().time() < deadline_s:  # noqa: ASYNC110  # many feeds
                     await asyncio.sleep(FOLLOW_LOOK_S)
         except TimeoutError:
             log.warning(
@@ -216,7 +216,7 @@ class Handover:
             if key in self._rendezvous.moved:
                 continue
             if holders := self._responsibility.holders_of(key):
-                posted = self._rendezvous.has_templates(key)
+                posted = self._rendezvous.conditions.has_templates(key)
                 plan.decide(key, holders, self._own, newcomers.keys(), dead, posted=posted)
             else:
                 unknown.append(key)
@@ -227,7 +227,7 @@ class Handover:
         for primary, followed in plan.primaries.items():
             if primary.id not in failed:
                 self._rendezvous.tell_moved(followed, primary, leaves=leaves)
-        self._rendezvous.move(key for key, holders in plan.others.items() if not failed.intersection(holders))
+        self._rendezvous.move_keys(key for key, holders in plan.others.items() if not failed.intersection(holders))
         self._flush()
         if Outcome.FAILED in told:
             self.look_again_in_time()
@@ -237,9 +237,9 @@ class Handover:
         for key in list(self._rendezvous.moved):
             if self._responsibility.is_ours(key):
                 # Looks have passed it over since it moved.
-                self._rendezvous.keep((key,))
+                self._rendezvous.keep_keys((key,))
                 self._again.set()
             elif self._holders.all_of(key):
                 # Where it is not known who holds it now, it may be ours yet.
-                self._rendezvous.drop_if_unused(key)
+                self._rendezvous.drop_moved_key(key)
         self._flush()

@@ -51,7 +51,7 @@ class AlphaFeed:
         """Of a snapshot that is not whole. Bounded by what its rendezvous holds, as ``facts`` are."""
         self._expected = 0
 
-    def snapshot(self, part: Snapshot, *, is_heard: bool = True) -> Differences | None:
+    def take_part(self, part: Snapshot, *, is_heard: bool = True) -> Differences | None:
         """One part of a snapshot; the differences to what was there once it is whole, None before. Where nobody hears of them, they
         are left out."""
         if part.first:
@@ -71,7 +71,7 @@ class AlphaFeed:
         gone: Differences = [(fact, -1) for fact in before if fact not in self.facts]
         return gone + [(fact, 1) for fact in self.facts if fact not in before]
 
-    def takes(self, deltas: Deltas) -> bool:
+    def is_next(self, deltas: Deltas) -> bool:
         """Whether deltas are the next; they are to be applied then, in their turn, unless a snapshot comes before it.
 
         Raises SequenceHole, and waits for a snapshot, when some are missing.

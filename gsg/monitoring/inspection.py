@@ -14,7 +14,7 @@ from ..explain.explain import explain_plan, explain_why, explain_why_not, holdin
 from ..explain.explanations import Candidate, HeldKey, Holding, Plan, Why, WhyNot
 from ..interleaving import in_thread
 from ..languages import as_long_as, read_query
-from ..languages.notation import query_text
+from ..languages.notation import part_text
 from ..languages.query import alphas
 from ..languages.rows import Row
 from ..placement.anchors import Anchors, Place
@@ -155,4 +155,4 @@ class Inspection:
 
 
 def _text(asked: Asked) -> str:
-    return asked.text or query_text(asked.query)
+    return asked.text or part_text(asked.query.bound().body)

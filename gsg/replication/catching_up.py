@@ -20,7 +20,7 @@ from ..background import StartTask
 from ..errors import GsgError, PeerUnreachable, Refused
 from ..placement.holders import Holders
 from ..placement.responsibility import Responsibility, Stage
-from ..rendezvous.postings import AnyFeed, Feed
+from ..rendezvous.feed import AnyFeed, Feed
 from ..rendezvous.rendezvous import Rendezvous
 from ..tuples.features import Key
 from ..wire.exchange import Channel, Exchange, show
@@ -67,7 +67,7 @@ class CatchingUp:
 
     def then(self, feed: AnyFeed, do: Callable[[], None]) -> None:
         """Do something once all is here that the snapshot of a feed is to have: mostly at once."""
-        key = feed.posted.anchor
+        key = feed.posting.anchor
         if type(feed) is not Feed or key is None or self._responsibility.stage is not Stage.SETTLING:
             do()
             return

@@ -30,7 +30,7 @@ from ..interleaving import interleaved
 from ..languages.query import Entrance, Query, too_many_tokens
 from ..tuples.long_constants import size_of
 from ..tuples.terms import Tuple
-from ..wire.room import WAITING_BYTES, Room
+from ..wire.waiting import WAITING_BYTES, Room
 
 log = logging.getLogger(__name__)
 

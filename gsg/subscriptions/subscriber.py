@@ -153,7 +153,7 @@ class Subscriber:
             _add(self._asking, standing)
         self._full_windows.again()
         for memory in memories:
-            if (stale := self.intake.staleness.of(memory)) is not None:
+            if (stale := self.intake.staleness.reason_for(memory)) is not None:
                 on_stale(stale)
         return standing, rows
 
@@ -248,13 +248,13 @@ class Subscriber:
                     raise PeerMisbehaved(f"{len(message.events)} events with {len(message.feeds)} lists of feeds; expected as many")
                 self._arrivals.came(channel)
                 if self._concerns_us(channel, message):
-                    self.inorder.happened(channel, message)
+                    self.inorder.take_events(channel, message)
             case Deltas():
                 self.intake.deltas(channel, message)
             case Snapshot():
                 self.intake.snapshot(channel, message)
             case Passed():
-                self.inorder.passed(channel, message)
+                self.inorder.note_passed(channel, message)
             case Gap():
                 self.intake.gap(channel, message)
             case Missed():
@@ -274,7 +274,7 @@ class Subscriber:
     def broken(self, channel: Channel) -> None:
         """A link is gone: what it fed is set up anew, and what comes by others waits a moment at most for what it had to bring."""
         self.intake.broken(channel)
-        self.inorder.broken(channel)
+        self.inorder.note_broken(channel)
         self._arrivals.lost(channel)
 
     def happened_all(self, channel: Channel, publisher: bytes, events: Sequence[Event], feeds: Sequence[Sequence[int]]) -> None:

@@ -26,7 +26,6 @@ from ..algebra import (
     Algebra,
     Basic,
     Closure,
-    Computation,
     Distinct,
     Exists,
     Extend,
@@ -39,13 +38,13 @@ from ..algebra import (
     Path,
     Project,
     Slice,
-    Test,
     Union,
     Values,
 )
 from ..chain import Estimate, Spec, specs_of
 from ..conditions import MAX_CONDITIONS, Condition, Group, Parameter, Variable, is_parameter
 from ..errors import BadQuery
+from ..functions import Computation, Test
 from ..operators.aggregate import Groups
 from ..operators.closure import Reach
 from ..operators.distinct import Once

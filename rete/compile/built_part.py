@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ..algebra import Test, is_portable
 from ..conditions import Condition, is_parameter
+from ..functions import Test, is_portable
 from ..operators.join import Node
 from ..operators.pair_join import Pairing
 

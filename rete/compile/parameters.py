@@ -15,15 +15,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from ..index import Token, tuple_getter
-from ..operators.join import Node
+from ..operators.join import Meter, Node
 from ..operators.operator import Places, columns
 from ..production import Collector, Listener, Production, Row
-
-if TYPE_CHECKING:
-    from ..token_cap import Meter
 
 
 class Instance(Production):
@@ -93,7 +90,7 @@ class Parameters(Node):
             known.count = first.count
             self.collectors[arguments] = known
         known.instances[instance] = None
-        self.meter.judge_rows(known)
+        self.meter.full(known)
         return list(self.rows_of(arguments).items())
 
     def drop(self, instance: Instance) -> None:
@@ -163,4 +160,4 @@ class Dispatch:
             pending[row] = pending.get(row, 0) + weight
         collector.count = count = collector.count + weight
         if count > collector.limit:
-            self.template.meter.judge_rows(collector)
+            self.template.meter.full(collector)

@@ -6,18 +6,15 @@ Nodes are shared by what they do: equal chains of two queries are one. A node th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from ..alpha import AlphaMemories, AlphaMemory, WindowMemory
 from ..chain import JoinSpec, NotSpec, Spec
 from ..conditions import AlphaSpec
 from ..index import Fact
-from ..operators.join import Join, Node
+from ..operators.join import Join, Meter, Node
 from ..operators.negation import GroupEnd, Negation
 from ..operators.operator import Operator
-
-if TYPE_CHECKING:
-    from ..token_cap import Meter
 
 FactsOf: TypeAlias = Callable[[AlphaSpec], Iterable[Fact]]
 

@@ -17,11 +17,9 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from ..algebra import (
-    Accumulator,
     Algebra,
     Basic,
     Closure,
-    Computation,
     Distinct,
     Exists,
     Extend,
@@ -34,7 +32,6 @@ from ..algebra import (
     Path,
     Project,
     Slice,
-    Test,
     Union,
     Values,
 )
@@ -42,6 +39,7 @@ from ..chain import ordered
 from ..compile.paths import FRESH, nullable, without_steps
 from ..compile.scope import certain, in_scope, mentioned, substitutable
 from ..conditions import Condition, Variable
+from ..functions import Accumulator, Computation, Test
 from ..index import Fact
 
 Bindings: TypeAlias = Mapping[str, Any]  # Any: opaque constants; an unbound name is missing

@@ -21,7 +21,6 @@ from ..algebra import (
     Path,
     Project,
     Slice,
-    Test,
     Union,
     Values,
     of_group,
@@ -30,6 +29,7 @@ from ..chain import Estimate, Spec, alpha_of, ordered
 from ..compile.build import Builder
 from ..compile.built_part import Stream, Tests, at_memories
 from ..conditions import AlphaSpec, Condition, Group, is_parameter
+from ..functions import Test
 from ..network import Network
 from ..operators.join import Node
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..algebra import Accumulator, Aggregate
+from ..functions import Accumulator, Aggregate
 from ..index import Token
 from .join import Node
 from .negation import Demand

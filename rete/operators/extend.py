@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from ..algebra import Computation, steps_of
+from ..functions import Computation, steps_of
 from ..index import Token
 from .join import Node
 from .operator import Operator, Places, columns

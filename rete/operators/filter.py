@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from ..algebra import Test, steps_of
+from ..functions import Test, steps_of
 from ..index import Token
 from .join import Node
 from .operator import Operator, Places, columns

@@ -12,16 +12,14 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import AbstractContextManager, suppress
+from typing import Any, ClassVar, Protocol
 
 from ..bag import bag_of, items_of
 from ..chain import JoinSpec
-from ..index import Index, Token, enter, key_getter
-
-if TYPE_CHECKING:
-    from ..token_cap import Meter
+from ..errors import TooManySteps
+from ..index import Fact, Index, Token, enter, key_getter
 
 UNLIMITED = sys.maxsize
 MUTED = -1
@@ -38,6 +36,72 @@ class Receiver(Protocol):
 
     def left(self, token: Token, weight: int) -> None:
         """A token comes (positive weight) or goes (negative)."""
+
+
+class Reading(Protocol):
+    """What somebody who replays nodes has found so far (:class:`rete.effort.Reading`)."""
+
+    rows: int
+    problem: TooManySteps | None
+
+
+class Effort(Protocol):
+    """What is asked of those who count the steps of a network (:class:`rete.effort.Effort`)."""
+
+    @property
+    def reading(self) -> Reading:
+        """Whoever replays nodes now."""
+
+    def count_steps(self, node: Node, steps: int) -> None:
+        """A change makes a node look at so many tokens or facts. Raises Stopped where that ends all that it serves."""
+
+    def count_looks(self, node: Node, steps: int) -> None:
+        """Replaying makes a node look at so many. Raises Stopped where that is too much for whoever reads."""
+
+    def of_reading(self, max_tokens: int) -> AbstractContextManager[Reading]:
+        """While nodes are replayed for a query that may hold so many tokens."""
+
+
+class Limited(Protocol):
+    """Who counts what it holds: a node its tokens, a collector of rows these."""
+
+    limit: int
+
+
+class Owing(Protocol):
+    """Groups that tell their rows at the end of a transaction (:mod:`rete.operators.aggregate`)."""
+
+    level: int
+    owed: dict[Token, None]
+
+    def tell(self) -> None:
+        """Tell what the rows of changed groups are now."""
+
+
+class Meter(Protocol):
+    """What is asked of the caps of a network (:class:`rete.token_cap.Meter`)."""
+
+    entering: int
+    new: list[Node] | None
+
+    @property
+    def effort(self) -> Effort:
+        """Who counts steps."""
+
+    def full(self, holder: Limited) -> None:
+        """Somebody holds more than its limit. Raises Stopped where that ends all that it serves."""
+
+    def fill(self, receive: Callable[[Token, int], None], parent: Node) -> None:
+        """Tell a node that is made what is there above."""
+
+    def load(self, index: Index, facts: Iterable[Fact]) -> None:
+        """Enter the facts of a memory in an index that is made."""
+
+    def owe(self, groups: Owing) -> None:
+        """Groups have changed of which nobody was told."""
+
+    def settle(self) -> None:
+        """Let all groups tell their rows."""
 
 
 class Node(ABC):
@@ -107,7 +171,7 @@ class Node(ABC):
 
     def work(self, steps: int) -> None:
         """It is about to look at so many tokens or facts for one other. Raises Stopped where that ends all that it serves."""
-        self.meter.effort.made(self, steps)
+        self.meter.effort.count_steps(self, steps)
 
     def hold(self, change: int) -> None:
         """Count tokens that it keeps from now on, or no longer."""
@@ -200,7 +264,7 @@ class Join(Node):
 
     def replay(self) -> Iterator[tuple[Token, int]]:
         index = self.index
-        look = self.meter.effort.looks
+        look = self.meter.effort.count_looks
         for token, weight in self.parent.replay():
             facts = index.rows.get(self._key_of(token))
             if isinstance(facts, dict):

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import compress, product
 from typing import ClassVar
 
-from ..algebra import Test, steps_of
 from ..bag import FEW
+from ..functions import Test, steps_of
 from ..index import Token, tuple_getter
 from .join import Node
 from .negation import Demand
@@ -156,7 +156,7 @@ class Lateral(Operator):
                 yield merged, count
 
     def replay(self) -> Iterator[tuple[Token, int]]:
-        look = self.meter.effort.looks
+        look = self.meter.effort.count_looks
         for branch in self._branches.values():
             for asked in branch.demand.asked.values():
                 for token, kept in asked.tokens.items():

@@ -10,15 +10,12 @@ tokens that the fact brings.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from ..bag import FEW
 from ..chain import NotSpec
 from ..index import Token, tuple_getter
-from .join import Node
-
-if TYPE_CHECKING:
-    from .aggregate import Groups
+from .join import Node, Owing
 
 
 class Asked:
@@ -44,7 +41,7 @@ class Demand(Node, Generic[Entry]):
     def __init__(self, owner: Node) -> None:
         super().__init__(owner.level, owner.meter)
         self.asked: dict[Token, Entry] = {}
-        self.groups: list[Groups] = []
+        self.groups: list[Owing] = []
         """Those that stand below it, in the order in which they were made: from the top down."""
 
     def ask(self, demand: Token, weight: int) -> None:

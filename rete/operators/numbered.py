@@ -41,6 +41,6 @@ class Numbering(Operator):
 
     def replay(self) -> Iterator[tuple[Token, int]]:
         for token, count in self._counts.items():
-            self.meter.effort.looks(self, count)
+            self.meter.effort.count_looks(self, count)
             for number in range(count):
                 yield (*token, number), 1

@@ -91,7 +91,7 @@ class PairJoin(Operator):
     def replay(self) -> Iterator[tuple[Token, int]]:
         for key, lefts in self._lefts.items():
             for right, times in self._rights.get(key, _NONE).items():
-                self.meter.effort.looks(self, len(lefts))
+                self.meter.effort.count_looks(self, len(lefts))
                 for left, count in lefts.items():
                     merged = self._merge(left, right)
                     if merged is not None:

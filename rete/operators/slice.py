@@ -13,8 +13,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..algebra import Order
 from ..bag import FEW
+from ..functions import Order
 from ..index import Token, tuple_getter
 from .join import Node
 from .operator import Operator, Places, add_weight, columns

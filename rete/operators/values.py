@@ -63,5 +63,5 @@ class InlineRows(Operator):
 
     def replay(self) -> Iterator[tuple[Token, int]]:
         for token, weight in self._parent.replay():
-            for extension in self._extensions(token, partial(self.meter.effort.looks, self)):
+            for extension in self._extensions(token, partial(self.meter.effort.count_looks, self)):
                 yield token + extension, weight

@@ -1,6 +1,6 @@
 """Eighty thousand datagrams, streams and handshakes of strangers and of members gone mad: nothing raises, and no table grows.
 
-tests/gsg/test_fuzzed_messages.py has twenty thousand messages on links.
+tests/gsg/wire/test_fuzzed_messages.py has twenty thousand messages on links.
 """
 
 from __future__ import annotations

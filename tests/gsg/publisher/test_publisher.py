@@ -13,8 +13,8 @@ import dht
 import gsg.publisher.parcels
 from dht.simnet import SimNet, run
 from gsg.errors import BadTerm, PeerUnreachable, Refused
+from gsg.publisher.order import NAMED_S
 from gsg.publisher.publisher import ATTEMPTS, CONTESTED, Publisher
-from gsg.rendezvous.passed import NAMED_S
 from gsg.storage.clock import Versions
 from gsg.tuples.features import Key
 from gsg.tuples.sizes import MAX_TUPLE_BYTES

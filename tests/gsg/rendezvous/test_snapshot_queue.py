@@ -7,6 +7,7 @@ import itertools
 import math
 
 import pytest
+from gsg.feeds.silences import Silences
 from peers import Reader, quiet, rendezvous, simulate
 from place import ON, X_ON_Y, Place
 
@@ -16,8 +17,7 @@ import gsg.rendezvous.snapshot
 from dht.simnet import SimNet, run
 from gsg import LiveSubscription, Peer, Symbol
 from gsg.errors import PeerUnreachable
-from gsg.feeds.silences import Silences
-from gsg.rendezvous.postings import Feed
+from gsg.rendezvous.feed import Feed
 from gsg.tuples.terms import Term
 from gsg.wire.exchange import ANSWER_TIMEOUT_S, Exchange
 from gsg.wire.messages import Snapshot
@@ -58,7 +58,7 @@ def test_a_link_bears_that_all_its_feeds_ask_for_their_snapshots_at_once(monkeyp
         assert len(constants) == MANY
         assert [len(subscription.rows()) for subscription in subscriptions] == [50] * MANY
         assert reader._endpoint.links.open_links() == links
-        assert not host._outgoing._snapshots._lines
+        assert not host._delivery._snapshots._lines
 
     simulate(work, seed=31, size=2)
 
@@ -67,7 +67,7 @@ def test_what_changes_while_a_snapshot_waits_for_its_turn_is_told_once() -> None
     async def work(net: SimNet, peers: list[Peer]) -> None:
         host, reader, constants = await stored(peers)
         asking = asyncio.create_task(ask_all(reader, constants))
-        while not host._outgoing._snapshots._lines:  # noqa: ASYNC110  # virtual time
+        while not host._delivery._snapshots._lines:  # noqa: ASYNC110  # virtual time
             await asyncio.sleep(0.001)
 
         await host.insert([("late", constant, TEXT) for constant in constants])
@@ -162,7 +162,7 @@ def test_a_snapshot_is_of_one_moment_however_long_it_is_looked_for() -> None:
     place.retract(("b", ON, "ccc"))
     place.insert(("c", ON, "ccc"))
     parts = list(filter(None, slices))
-    place.rendezvous.release(feed)
+    place.rendezvous.release_feed(feed)
 
     assert [part.facts for part in parts] == [[("a", ON, "ccc"), ("b", ON, "ccc")]]
     assert place.heard() == {"s": ["-b on ccc", "+c on ccc"]}
@@ -188,7 +188,7 @@ def test_others_have_their_turn_while_a_filter_is_asked_for_and_it_ends_with_its
             await asyncio.sleep(0)
         gone.cancel()
         await quiet()
-        assert not peer._outgoing._snapshots._lines
-        assert peer._rendezvous.feeds() == 0
+        assert not peer._delivery._snapshots._lines
+        assert peer._rendezvous.conditions.feeds() == 0
 
     simulate(work, seed=34, size=1)

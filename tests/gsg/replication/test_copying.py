@@ -246,7 +246,7 @@ def test_a_key_that_had_moved_and_is_ours_again_is_looked_at(monkeypatch: pytest
         await host.insert([("x", ON, "y")])
         await asyncio.sleep(SETTLING_S)
         monkeypatch.setattr(Handover, "_hand_over", counting)
-        host._rendezvous.move((PLACE,))
+        host._rendezvous.move_keys((PLACE,))
 
         host._handover.strays()
         await quiet()

@@ -107,7 +107,7 @@ def test_a_peer_outlives_members_that_say_what_they_like(seed: int) -> None:
         await peers[2].insert([("a", Symbol("steady"), "b")])
         await quiet()
         rng = Random(seed)
-        before = (target._rendezvous.templates(), target._rendezvous.held.distinct(), len(target._running))
+        before = (target._rendezvous.conditions.templates(), target._rendezvous.held.distinct(), len(target._running))
         async with stranger_of(net) as stranger:
             for _ in range(40):
                 link = await stranger.connect(target.contact)
@@ -119,7 +119,7 @@ def test_a_peer_outlives_members_that_say_what_they_like(seed: int) -> None:
         await quiet()
 
         assert target._exchange.traffic.malformed >= 20
-        assert target._rendezvous.templates() == before[0]
+        assert target._rendezvous.conditions.templates() == before[0]
         # What was understood was done: mutations of a good publish make facts of their own.
         assert before[1] <= target._rendezvous.held.distinct() <= before[1] + 100
         assert len(target._running) <= before[2] + 2

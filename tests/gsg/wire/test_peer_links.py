@@ -11,7 +11,7 @@ import pytest
 from peers import Reader, feeds, others, quiet, rendezvous, simulate, stranger_of, templates, unread
 
 import dht
-import gsg.rendezvous.postings
+import gsg.rendezvous.feed
 import gsg.wire.messages
 import rete
 from dht.simnet import SimNet
@@ -118,7 +118,7 @@ def test_what_was_published_in_a_short_partition_arrives_when_it_heals() -> None
 def test_a_slow_subscriber_gets_a_gap_and_is_right_again_while_others_go_on(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(gsg.rendezvous.postings, "HELD_DELTAS", 100)
+    monkeypatch.setattr(gsg.rendezvous.feed, "HELD_DELTAS", 100)
 
     async def work(net: SimNet, peers: list[Peer]) -> None:
         host = rendezvous(peers, 3, 1, ON)

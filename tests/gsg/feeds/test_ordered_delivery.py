@@ -9,7 +9,7 @@ from line import Line
 
 import gsg.feeds.publisher_order
 from dht.simnet import SimNet, run
-from gsg.feeds.in_order import InOrder
+from gsg.feeds.ordered_delivery import OrderedDelivery
 from gsg.feeds.publisher_order import ORDER_WAIT_S
 from gsg.wire.messages import Event, Happened
 
@@ -25,10 +25,10 @@ def logged(caplog: pytest.LogCaptureFixture, *waits_s: float) -> tuple[int, list
     """How many events came late, each arriving so long after the one before, and the numbers that the log was told."""
 
     async def main(net: SimNet) -> int:
-        inorder = InOrder(lambda peer: [MISSING] if peer == MISSING.contact.id else [HERE], lambda peer: [])
+        inorder = OrderedDelivery(lambda peer: [MISSING] if peer == MISSING.contact.id else [HERE], lambda peer: [])
         for number, wait_s in enumerate(waits_s, 1):
             await asyncio.sleep(wait_s)
-            inorder.happened(HERE, after_another(2 * number))
+            inorder.take_events(HERE, after_another(2 * number))
         await asyncio.sleep(ORDER_WAIT_S + 0.1)
         inorder.stop()
         return inorder.late

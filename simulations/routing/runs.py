@@ -19,7 +19,7 @@ from ..engine.randomness import Stream
 from ..engine.results import Findings, Shown, check_seed, drawn, made, save
 from ..engine.sweep import Player, Sweep, check_cases
 from ..errors import BadParameter
-from .routing import MAX_HOPS, Overlay, check
+from .hops import MAX_HOPS, Overlay, check
 
 MAX_LOOKUPS = 100_000_000
 MAX_RUNS = 1_000

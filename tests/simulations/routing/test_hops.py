@@ -9,7 +9,7 @@ import pytest
 
 from simulations.engine.randomness import Stream
 from simulations.errors import BadParameter
-from simulations.routing.routing import Lookups, Overlay, _leading_zeros
+from simulations.routing.hops import Lookups, Overlay, _leading_zeros
 
 
 def looked_up(overlay: Overlay, count: int = 2_000) -> Lookups:

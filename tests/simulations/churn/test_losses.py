@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from simulations.churn.churn import Lost, sets_apart, simulate
+from simulations.churn.losses import Lost, sets_apart, simulate
 from simulations.engine.randomness import Stream
 from simulations.errors import BadParameter
 

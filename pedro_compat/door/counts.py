@@ -6,8 +6,6 @@ from dataclasses import asdict, dataclass
 
 from gsg.wire.messages import Count
 
-from .failures import Failures
-
 
 @dataclass(slots=True)
 class DoorCounts:
@@ -23,11 +21,3 @@ class DoorCounts:
     def read(self, **more: int) -> list[Count]:
         """These and ``more``, under the names that ``gsg status`` shows."""
         return [Count(f"pedro_{name}", count) for name, count in (asdict(self) | more).items()]
-
-
-def goal_counts(failures: Failures) -> list[Count]:
-    """Matches that failed in another way than by a plain no, at this process's rendezvous."""
-    return [
-        Count("pedro_goals_mistyped", failures.type_faults),
-        Count("pedro_goals_exhausted", failures.exhausted),
-    ]

@@ -12,7 +12,7 @@ from ..engine.html_page import Figure
 from ..engine.intervals import Interval, flat, mean_of, share_of
 from ..engine.plots import Line
 from ..engine.results import Findings, Shown, drawn
-from .dissemination_runs import FORMS, DisseminationRequest, Round, Spread, middle
+from .cases import FORMS, DisseminationRequest, Round, Spread, middle
 
 DASHED = 8
 """Added to the number of a line's looks: the same colour, dashed."""

@@ -27,7 +27,7 @@ from ..load_balance.plan import check as check_strategy
 from ..load_balance.plan import peer_ids
 from ..load_balance.strategies import Strategy, parse
 from ..workload.workload import COMMON_MIX, POSITIONS, Synthetic, check_subscriptions, parse_mix
-from .churn import check, simulate
+from .losses import check, simulate
 
 MAX_RUNS = 1_000
 MOST_RUNS = 0.9

@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from .errors import SHOWN_CHARACTERS
+from gsg.wire.messages import Count
+
+from ..errors import SHOWN_CHARACTERS
 
 log = logging.getLogger(__name__)
 
@@ -14,7 +16,7 @@ WARN_EVERY_S = 60.0
 
 
 class Failures:
-    """Matches that failed so, since the start. ``clock`` gives seconds and never goes back."""
+    """Matches that failed in another way than by a plain no, since the start. ``clock`` gives seconds and never goes back."""
 
     __slots__ = ("_clock", "_warned_s", "exhausted", "type_faults")
 
@@ -36,3 +38,7 @@ class Failures:
                 "goals of Pedro subscriptions need more steps than one may take: %d matches failed; the last of %s",
                 *(self.exhausted, source()[:SHOWN_CHARACTERS]),
             )
+
+    def counts(self) -> list[Count]:
+        """Under the names that ``gsg status`` shows."""
+        return [Count("pedro_goals_mistyped", self.type_faults), Count("pedro_goals_exhausted", self.exhausted)]

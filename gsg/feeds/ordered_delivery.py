@@ -18,7 +18,7 @@ from ..errors import PeerUnreachable
 from ..tuples.sizes import size_bytes
 from ..wire.exchange import Channel
 from ..wire.messages import After, AskPassed, Deltas, Event, Happened, Origin, Passed, encode
-from .publisher_order import NOBODY, ORDER_WAIT_S, Ordering, Way
+from .publisher_order import NOBODY, ORDER_WAIT_S, PublisherOrder, Way
 
 log = logging.getLogger(__name__)
 
@@ -38,14 +38,16 @@ _NO_ORDER = Origin(b"everywhere", 0)
 """The same where all peers feed, and no order is promised: it waits for nothing but what concerns the same facts."""
 
 
-class InOrder:
+class OrderedDelivery:
     """Hands on what rendezvous bring, in the order of each publisher.
 
-    ``ways(peer)`` are the channels by which a peer feeds us, ``events_by(peer)`` those by which only events may come from it.
+    ``links_from(peer)`` are the links by which a peer feeds us, ``events_by(peer)`` those by which only events may come from it.
     """
 
-    def __init__(self, ways: Callable[[bytes], Collection[Channel]], events_by: Callable[[bytes], Collection[Channel]]) -> None:
-        self._ordering: Ordering[Callable[[], None]] = Ordering(ways, events_by)
+    def __init__(
+        self, links_from: Callable[[bytes], Collection[Channel]], events_by: Callable[[bytes], Collection[Channel]]
+    ) -> None:
+        self._order: PublisherOrder[Callable[[], None]] = PublisherOrder(links_from, events_by)
         self.on_happened: OnHappened = _unheard
         self.on_held: OnHeld = _unheard_later
         self._timer: asyncio.TimerHandle | None = None
@@ -63,23 +65,23 @@ class InOrder:
     @property
     def late(self) -> int:
         """How many events and messages of facts were told without what was to come before them, since the start."""
-        return self._ordering.late
+        return self._order.late
 
     def passes(self, channel: Channel, publisher: bytes, last: int, after: After) -> bool:
-        """Whether events up to a number, which arrive by a channel, may be told at once; otherwise :meth:`hold` them."""
-        return self._ordering.passes(channel, publisher, last, after)
+        """Whether events up to a number, which arrive by a channel, may be told at once; otherwise :meth:`hold_events`."""
+        return self._order.passes(channel, publisher, last, after)
 
-    def happened(self, channel: Channel, message: Happened) -> None:
+    def take_events(self, channel: Channel, message: Happened) -> None:
         """Events have come: they are told now, or in their turn."""
         publisher, events = message.publisher, message.events
         if not events:
             return
-        if self._ordering.passes(_way(channel, message.after), publisher, events[-1].number, message.after):
+        if self._order.passes(_way(channel, message.after), publisher, events[-1].number, message.after):
             self.on_happened(channel, publisher, events, message.feeds)
         else:
-            self.hold(channel, message)
+            self.hold_events(channel, message)
 
-    def hold(self, channel: Channel, message: Happened) -> None:
+    def hold_events(self, channel: Channel, message: Happened) -> None:
         """Hold events that do not pass until it is their turn."""
         publisher = message.publisher
         things = [
@@ -90,40 +92,40 @@ class InOrder:
             )
             for event, feeds in zip(message.events, message.feeds, strict=True)
         ]
-        self._go_on(self._ordering.hold(self._now(), _way(channel, message.after), publisher, message.after, things))
+        self._deliver(self._order.hold(self._now(), _way(channel, message.after), publisher, message.after, things))
 
-    def changed(self, channel: Channel, message: Deltas, apply: Callable[[], None], *, one_of_all: bool = False) -> None:
+    def take_deltas(self, channel: Channel, message: Deltas, apply: Callable[[], None], *, one_of_all: bool = False) -> None:
         """Facts of a feed have come and gone: ``apply`` is called now, or in its turn. It may be one of those from all peers."""
         origin = message.origin or (_NO_ORDER if one_of_all else _NOBODY)
         concerns = ((channel, message.feed), message.facts)
-        ordering = self._ordering
-        if ordering.passes(channel, origin.publisher, origin.number, origin.after, more=message.more) and not (
-            len(ordering) and ordering.conflicts(origin.publisher, concerns)
+        order = self._order
+        if order.passes(channel, origin.publisher, origin.number, origin.after, more=message.more) and not (
+            len(order) and order.conflicts(origin.publisher, concerns)
         ):
             apply()
             return
         thing = (origin.number, apply, len(encode(message)))
-        self._go_on(ordering.hold(self._now(), channel, origin.publisher, origin.after, [thing], concerns))
+        self._deliver(order.hold(self._now(), channel, origin.publisher, origin.after, [thing], concerns))
 
-    def passed(self, channel: Channel, message: Passed) -> None:
+    def note_passed(self, channel: Channel, message: Passed) -> None:
         """A rendezvous says how far a publisher has come by it."""
         heard_out = self._asked.get((channel, message.publisher))
         if heard_out is not None and not heard_out.done():
             heard_out.set_result(True)
-        self._go_on(self._ordering.passed(channel, message.publisher, message.number))
+        self._deliver(self._order.note_passed(channel, message.publisher, message.number))
 
-    def broken(self, channel: Channel) -> None:
-        """A link is gone: nobody is heard out by it. What it had still to bring may come by the next one (:meth:`lost`)."""
+    def note_broken(self, channel: Channel) -> None:
+        """A link is gone: nobody is heard out by it. What it had still to bring may come by the next one (:meth:`forget_link`)."""
         for (asked, _), heard_out in self._asked.items():
             if asked is channel and not heard_out.done():
                 heard_out.set_result(False)
-        self._go_on(self._ordering.lost(_passed_on(channel)))
+        self._deliver(self._order.forget_way(_passed_on(channel)))
 
-    def lost(self, channel: Channel) -> None:
+    def forget_link(self, channel: Channel) -> None:
         """What a link that is gone had still to bring is not waited for any more."""
-        self._go_on(self._ordering.lost(channel))
+        self._deliver(self._order.forget_way(channel))
 
-    async def heard_out(self, channel: Channel) -> bool:
+    async def hear_out(self, channel: Channel) -> bool:
         """Wait until all changes of facts are told that the other side has sent by now; False where the link breaks before.
 
         Whoever waits sets a limit, as the other side may read nothing; what waits for its turn does so for ORDER_WAIT_S at most.
@@ -137,7 +139,7 @@ class InOrder:
                 return False
         finally:
             del self._asked[channel, nobody]
-        held = self._ordering.held_facts(channel)
+        held = self._order.held_facts(channel)
         while held:
             if held[-1].done:
                 held.pop()
@@ -154,33 +156,29 @@ class InOrder:
                 timer.cancel()
         self._log()
 
-    def _go_on(self, turn: Sequence[Callable[[], None]]) -> None:
-        questions, self._ordering.questions = self._ordering.questions, []
+    def _deliver(self, turn: Sequence[Callable[[], None]]) -> None:
+        questions, self._order.questions = self._order.questions, []
         for way, publisher, number in questions:
             assert isinstance(way, Channel)
             with contextlib.suppress(PeerUnreachable):  # its loss is about to be told
                 way.send(AskPassed(publisher, number))
         for tell in turn:
-            self._tell(tell)
+            try:
+                tell()
+            except Exception:
+                # A defect of ours in one listener must not keep the others waiting.
+                log.exception("what a rendezvous told was not carried out")
         if turn and self._turn is not None:
             self._turn.set_result(None)
             self._turn = None
         self._wake_up_later()
 
     @staticmethod
-    def _tell(tell: Callable[[], None]) -> None:
-        try:
-            tell()
-        except Exception:
-            # A defect of ours in one listener must not keep the others waiting.
-            log.exception("what a rendezvous told was not carried out")
-
-    @staticmethod
     def _now() -> float:
         return asyncio.get_running_loop().time()
 
     def _wake_up_later(self) -> None:
-        due_s = self._ordering.due_s
+        due_s = self._order.due_s
         if due_s is None or self._timer is not None:
             return
         self._timer = asyncio.get_running_loop().call_at(due_s, self._expire, due_s)
@@ -189,15 +187,15 @@ class InOrder:
         self._timer = None
         if late_s(due_s):
             # What is waited for may have come, and lie unread.
-            self._ordering.wait_anew(self._now())
+            self._order.restart_waits(self._now())
             self._wake_up_later()
             return
-        before = self._ordering.late
-        turn = self._ordering.expire(self._now())
-        self._unlogged += self._ordering.late - before
+        before = self._order.late
+        turn = self._order.expire(self._now())
+        self._unlogged += self._order.late - before
         if self._pause is None:
             self._warn()
-        self._go_on(turn)
+        self._deliver(turn)
 
     def _warn(self) -> None:
         self._pause = None

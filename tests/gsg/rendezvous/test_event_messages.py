@@ -6,7 +6,7 @@ import pytest
 from place import ON, Place
 
 import rete
-from gsg.rendezvous import gathering
+from gsg.rendezvous import matching
 from gsg.tuples.terms import Tuple
 from gsg.wire.messages import Happened
 
@@ -42,7 +42,7 @@ def test_runs_for_the_same_and_events_for_others_between_them_stay_in_order() ->
 
 @pytest.mark.parametrize(("limit", "sizes"), [(1, [1] * 5), (4, [2, 2, 1]), (6, [3, 2])])
 def test_a_message_is_cut_at_so_many_feeds(monkeypatch: pytest.MonkeyPatch, limit: int, sizes: list[int]) -> None:
-    monkeypatch.setattr(gathering, "HAPPENED_FEEDS", limit)
+    monkeypatch.setattr(matching, "HAPPENED_FEEDS", limit)
     place = Place()
     place.follow("s", 1)
     place.follow("s", 2)
