@@ -41,7 +41,7 @@ MAX_SESSIONS = 4096
 """Peers whose keys are kept, about 500 bytes each; the one introduced longest ago introduces itself again."""
 
 MAX_INTRODUCED = 256
-"""Addresses of which is remembered what we said last, to know a refusal from a forged one."""
+"""Addresses for which our last introduction is remembered, so that a forged refusal is recognised."""
 
 WINDOW = 1024
 """Datagrams of one peer that may overtake each other."""

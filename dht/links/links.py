@@ -41,9 +41,9 @@ MAX_LINKS_PER_PEER = 4
 which nothing came for the longest is ended."""
 
 DIALS = 2
-"""How often a peer is dialled where the first time says nothing of it: its host answers, and the connection breaks before the
-hello; or there is no hello in time, and this side was stopped meanwhile, or nothing came from anybody else either, so it may be
-this side that does not get to reading. One that has no place for another link breaks it too, and is asked twice."""
+"""How often a peer is dialled where the first dial does not show that it is dead: its host answered, and the connection broke
+before the hello; or no hello came in time, while this side was stopped or read nothing from anybody else either. A peer that has
+no place for another link breaks the connection too, so it is dialled twice."""
 
 BACKLOG = 1024
 

@@ -39,7 +39,7 @@ class Incarnations:
         return self._first + int(1000 * max(0.0, now - self._began_s)) + REFUTATIONS
 
     def refutes(self, incarnation: int, now: float) -> bool:
-        """Whether what was said of this incarnation of ours wants a refutation and has one: the present one is above it then."""
+        """Whether a rumour that we are not alive in this incarnation is to be refuted; the present one is raised above it then."""
         if not self.present <= incarnation <= self.latest(now):
             return False
         self.present = min(incarnation + 1, MAX_INCARNATION)

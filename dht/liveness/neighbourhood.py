@@ -9,8 +9,8 @@ from ..identity.contacts import Contact
 from ..identity.ids import ID_BITS, PeerId, distance
 
 NEIGHBOURS = 16
-"""How many of the nearest peers are the neighbourhood. Whoever holds a key with us at three holders is among the nearest few, so
-that as many may die at once and the others are known."""
+"""How many of the nearest peers are the neighbourhood. With three holders a key, those who hold one with us are among the nearest
+few; the others are watched so that we know the next ones when many die at once."""
 
 
 @dataclass(frozen=True, slots=True)

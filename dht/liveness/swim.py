@@ -311,7 +311,7 @@ class Swim:
             member.blamed_by.clear()
             self._gossip.queue_rumour(rumour)
         if not member.is_suspected:
-            # Of another life: who is far away from it would ask it late.
+            # It may be in another life, of which peers far away from it hear late unless they ask.
             return self._ask(member, now) if member.told is not None and rumour.incarnation > believed else []
         orders = self._ask(member, now)
         if speaker == rumour.peer:

@@ -283,7 +283,7 @@ class Overlay:
 
     @property
     def has_entered(self) -> bool:
-        """Whether :meth:`join` has found somebody, or that there is nobody; before, others may know this peer that knows nobody."""
+        """Whether :meth:`join` has found somebody, or that there is nobody. Before, it knows nobody, and others may know it."""
         return self._entered.is_set()
 
     async def refresh(self) -> None:
