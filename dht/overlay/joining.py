@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -123,16 +122,21 @@ class Joining:
         return entered
 
     async def _call_all(self, addresses: Iterable[Address]) -> dict[Address, Address | str]:
-        deadline = _NameDeadline()
+        # Of names that are looked up together. Limit: the addresses; each leaves when its name is found or not waited for.
+        names: set[asyncio.Timeout] = set()
         async with asyncio.TaskGroup() as calls:
-            entering = {address: calls.create_task(self._enter_by(address, deadline)) for address in addresses}
+            entering = {address: calls.create_task(self._enter_by(address, names)) for address in addresses}
         return {address: task.result() for address, task in entering.items()}
 
-    async def _enter_by(self, address: Address, deadline: _NameDeadline) -> Address | str:
-        """Call at an address; who answered as an IP literal, or what went wrong."""
+    async def _enter_by(self, address: Address, names: set[asyncio.Timeout]) -> Address | str:
+        """Call at an address; who answered as an IP literal, or what went wrong. An answer ends the waiting for ``names``."""
         try:
-            async with deadline.applied():
-                literal = await self._resolve(address)
+            async with asyncio.timeout(PATIENCE_S) as timeout:
+                names.add(timeout)
+                try:
+                    literal = await self._resolve(address)
+                finally:
+                    names.discard(timeout)
         except TimeoutError:
             return NO_NAME_SERVER
         if isinstance(literal, str):
@@ -142,7 +146,9 @@ class Joining:
             return self._silence_at(literal)
         if found.id == self.datagrams.id:
             return OURSELVES
-        deadline.pass_now()
+        for name in names:
+            if not name.expired():
+                name.reschedule(self._now())
         return found.address
 
     def _silence_at(self, literal: Address) -> str:
@@ -211,32 +217,6 @@ class Joining:
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
-
-
-class _NameDeadline:
-    """Until when names are waited for that are looked up together: PATIENCE_S, and no longer once an address has answered."""
-
-    def __init__(self) -> None:
-        self._waiting: set[asyncio.Timeout] = set()
-        """Limit: the addresses that are called at together."""
-        self._until_s = asyncio.get_running_loop().time() + PATIENCE_S
-
-    @contextlib.asynccontextmanager
-    async def applied(self) -> AsyncIterator[None]:
-        """Raise TimeoutError in the block when it has passed."""
-        async with asyncio.timeout_at(self._until_s) as timeout:
-            self._waiting.add(timeout)
-            try:
-                yield
-            finally:
-                self._waiting.discard(timeout)
-
-    def pass_now(self) -> None:
-        """Wait for no name any more."""
-        self._until_s = asyncio.get_running_loop().time()
-        for timeout in self._waiting:
-            if not timeout.expired():
-                timeout.reschedule(self._until_s)
 
 
 def _problem(address: Address) -> str | None:
