@@ -27,10 +27,11 @@ import rete
 from ..errors import DoorClosed
 from ..feeds.feed import Differences
 from ..interleaving import interleaved
-from ..languages.query import Entrance, Query, too_many_tokens
+from ..languages.query import Query, too_many_tokens
 from ..tuples.long_constants import size_of
 from ..tuples.terms import Tuple
 from ..wire.waiting import WAITING_BYTES, Room
+from .entrance import Entrance
 
 log = logging.getLogger(__name__)
 

@@ -25,7 +25,7 @@ from ..feeds.feed import Differences, RecentEvents
 from ..feeds.feeds import Intake
 from ..feeds.seen_events import Heard
 from ..interleaving import in_thread
-from ..languages.query import Entrance, Query, alphas, is_large, refusing_bad_queries, too_many_tokens
+from ..languages.query import Query, alphas, is_large, refusing_bad_queries, too_many_tokens
 from ..placement.holders import Holders
 from ..placement.rules import NOWHERE, Anchor
 from ..rendezvous.broken_links import BACK_S
@@ -34,6 +34,7 @@ from ..tuples.long_constants import size_of
 from ..tuples.terms import Tuple
 from ..wire.exchange import Channel, Exchange, show
 from ..wire.messages import Deltas, Event, Gap, Happened, Missed, Moved, Passed, Snapshot, Test
+from .entrance import Entrance
 from .long_queries import AT_ONCE, LongQueries
 from .windows import FullWindows, windowed
 

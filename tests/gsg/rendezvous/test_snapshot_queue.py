@@ -7,19 +7,18 @@ import itertools
 import math
 
 import pytest
-from gsg.feeds.silences import Silences
 from peers import Reader, quiet, rendezvous, simulate
 from place import ON, X_ON_Y, Place
 
 import dht
 import dht.links.link
 import gsg.rendezvous.snapshot
-from dht.simnet import SimNet, run
+from dht.simnet import SimNet
 from gsg import LiveSubscription, Peer, Symbol
 from gsg.errors import PeerUnreachable
 from gsg.rendezvous.feed import Feed
 from gsg.tuples.terms import Term
-from gsg.wire.exchange import ANSWER_TIMEOUT_S, Exchange
+from gsg.wire.exchange import ANSWER_TIMEOUT_S
 from gsg.wire.messages import Snapshot
 from gsg.wire.messages import Test as TupleTest  # a name that pytest does not take for a class of tests
 
@@ -85,20 +84,15 @@ def test_what_changes_while_a_snapshot_waits_for_its_turn_is_told_once() -> None
 
 
 def test_a_subscriber_waits_for_a_snapshot_as_long_as_its_link_brings_others_before_it() -> None:
-    async def main(net: SimNet) -> None:
-        channel = Exchange(
-            dht.Contact(bytes(20), "host", 1),
-            on_message=lambda channel, message: None,
-            on_batch=lambda: None,
-            on_broken=lambda channel, reason: None,
-        ).own
-        silences = Silences()
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        [peer] = peers
+        channel, resync = peer._exchange.own, peer._subscriber.intake._resync
         wholes: list[asyncio.Future[None]] = [asyncio.get_running_loop().create_future() for _ in range(2)]
-        waits = [asyncio.create_task(silences.until(whole, channel)) for whole in wholes]
+        waits = [asyncio.create_task(resync.until_whole(whole, channel)) for whole in wholes]
 
         for _ in range(10):
             await asyncio.sleep(ANSWER_TIMEOUT_S * 0.9)
-            silences.heard(channel)
+            resync.note_part(channel)
         wholes[0].set_result(None)
         await waits[0]
         heard_s = net.loop.time()
@@ -107,7 +101,7 @@ def test_a_subscriber_waits_for_a_snapshot_as_long_as_its_link_brings_others_bef
 
         assert net.loop.time() - heard_s == pytest.approx(ANSWER_TIMEOUT_S)
 
-    run(main, seed=33)
+    simulate(work, seed=33, size=1)
 
 
 class SlowClock:

@@ -421,7 +421,7 @@ def test_what_nobody_uses_any_more_goes_without_a_look_at_its_facts(monkeypatch:
         async with Peer(("127.0.0.1", 0)) as peer:
             await peer.insert([(n, P, n) for n in range(40)])
             one, other = await peer.subscribe("(?x, p, ?y)"), await peer.subscribe("(?x, p, ?y)")
-            monkeypatch.setattr(Memory, "without", _no_thread)
+            monkeypatch.setattr(Memory, "remove_feed", _no_thread)
 
             await one.close()
             await other.close()

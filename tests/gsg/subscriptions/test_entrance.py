@@ -10,9 +10,9 @@ from query_text import write_query
 import rete
 from gsg.errors import BadQuery
 from gsg.languages import parse_query
-from gsg.languages.query import SHARE_FROM, Entrance, Query, alphas, refusing_bad_queries
+from gsg.languages.query import Query, alphas, refusing_bad_queries
 from gsg.storage.facts_by_template import FactStore
-from gsg.subscriptions import allocator
+from gsg.subscriptions.entrance import SHARE_FROM, Entrance
 from gsg.tuples.terms import IRI, BlankNode, Literal, Symbol, Term, literal, term
 
 constants: st.SearchStrategy[Term] = st.one_of(
@@ -125,31 +125,3 @@ def test_a_refused_query_leaves_nothing_and_is_not_counted() -> None:
             door.enter(selecting_nobody, lambda _: None)
 
     assert network.is_empty
-
-
-def test_memory_is_given_back_when_many_have_left_and_few_are_there_and_with_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    left: list[rete.Production] = []
-    given: list[int] = []
-    monkeypatch.setattr("gsg.languages.query.LEFT_BEFORE_GIVING_BACK", 3)
-    monkeypatch.setattr("gsg.languages.query.give_back", lambda: given.append(len(left)))
-    _, door = entrance()
-
-    for entered in [door.enter(in_place(f"place {number}"), lambda _: None)[0] for number in range(10)]:
-        left.append(entered)
-        door.leave(entered)
-    alone, _ = door.enter(in_place("place"), lambda _: None)
-    door.leave(alone)
-
-    # Five have left and five are there; then three more; then the last of ten.
-    assert given == [5, 8, 10]
-
-
-def test_giving_memory_back_is_nothing_where_it_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ctypes.CDLL", lambda _: object())
-    allocator._trim.cache_clear()
-    try:
-        allocator.give_back()
-
-        assert allocator._trim() is None
-    finally:
-        allocator._trim.cache_clear()
