@@ -189,7 +189,7 @@ class Reception:
                             self._delivery.answer_when_held(channel, message.request, held)
                     else:
                         if message.forwarded:
-                            self._handover.look_again()
+                            self._handover.check_keys_again()
                         self._time_slices.carry_out(channel, message, self._change_facts(channel, message))
                 case Replicate() | Buried():
                     self._delivery.answer_when_held(channel, message.request, self._replication.take_over(message))

@@ -184,7 +184,7 @@ class Peer:
             self._exchange,
             self._rendezvous.held,
             self._start_task,
-            lambda: self._handover.look_again_in_time(),
+            lambda: self._handover.retry_in_time(),
         )
         self._handover = Handover(
             self.contact,

@@ -210,37 +210,26 @@ class EventForwarding:
             taken.set_result(outcome)
 
     async def _outcome(self, admitted: Admitted, make: Callable[[int], Message]) -> Taken:
-        holder = admitted.holder
+        holder, is_sent = admitted.holder, False
         try:
             sending = await self._queue.send(admitted, make)
+            is_sent = True
+            await answer_of(*sending, Done)
         except TimeoutError:
             log.info("events not passed on to %s, which reads too slowly", show(holder))
             return Taken.NO
-        except LinkBroke as error:
-            # While it was full: that says nothing of its holder.
-            log.info("events not passed on to %s: %s", show(holder), error)
-            return await self._whether_gone(holder)
         except PeerUnreachable as error:
             log.info("events not passed on to %s: %s", show(holder), error)
-            return Taken.GONE
-        try:
-            await answer_of(*sending, Done)
-        except LinkBroke as error:
-            log.info("events not passed on to %s: %s", show(holder), error)
-            return await self._whether_gone(holder)
-        except Leaving as error:
-            # It has handed over what it had, to those that are told as well.
-            log.info("events not passed on to %s: %s", show(holder), error)
-            self._holders.failed(holder.id, error)
-            return Taken.GONE
-        except PeerUnreachable as error:
-            log.info("events not passed on to %s: %s", show(holder), error)
-            self._holders.failed(holder.id, error)
-            return Taken.NO
+            if isinstance(error, LinkBroke):
+                return await self._whether_gone(holder)
+            if is_sent:
+                self._holders.failed(holder.id, error)
+            # Who leaves has handed over what it had, to those that are told as well.
+            return Taken.NO if is_sent and not isinstance(error, Leaving) else Taken.GONE
         return Taken.YES
 
     async def _whether_gone(self, holder: dht.Contact) -> Taken:
-        """Whether a holder whose link broke before it answered can be reached by another one: then it lives."""
+        """Whether a holder can be reached by another link than the one that broke: then it lives."""
         if self._holders.contact_of(holder.id) is None:
             return Taken.GONE
         try:

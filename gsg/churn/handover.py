@@ -116,12 +116,12 @@ class Handover:
         self._responsibility.unsettle(seconds)
         self._again.set()
 
-    def look_again(self) -> None:
+    def check_keys_again(self) -> None:
         """Something came from a peer that takes us for the holder: if it is wrong, its keys are to be passed on."""
         if self._responsibility.settling:
             self._again.set()
 
-    def look_again_in_time(self) -> None:
+    def retry_in_time(self) -> None:
         """What had failed, or took long, may go on; what nobody confirms is not tried for ever."""
         if self._tries:
             self._again.set()
@@ -154,7 +154,7 @@ class Handover:
                 # A defect that one look brings out is no reason for nobody to look again.
                 log.exception("a look at what changes hands was not finished")
                 await asyncio.sleep(SWEEP_S)
-                self.look_again_in_time()
+                self.retry_in_time()
 
     async def leave(self) -> None:
         """Hand over everything: this peer is about to stop."""
@@ -222,15 +222,19 @@ class Handover:
                 unknown.append(key)
         leaves = self._responsibility.leaving
         wait_s = None if leaves else SOON_S
-        told = await asyncio.gather(*(self._copying.bring_up_to_date(*copy, wait_s) for copy in plan.copies.items()))
-        failed.update(holder.id for holder, each in zip(plan.copies, told, strict=True) if each is not Outcome.CONFIRMED)
+        targets = list(dict.fromkeys((*plan.copies, *plan.doubtful)))
+        sending = (
+            self._copying.bring_up_to_date(each, plan.copies.get(each, ()), plan.doubtful.get(each, ()), wait_s) for each in targets
+        )
+        told = await asyncio.gather(*sending)
+        failed.update(holder.id for holder, each in zip(targets, told, strict=True) if each is not Outcome.CONFIRMED)
         for primary, followed in plan.primaries.items():
             if primary.id not in failed:
                 self._rendezvous.tell_moved(followed, primary, leaves=leaves)
         self._rendezvous.move_keys(key for key, holders in plan.others.items() if not failed.intersection(holders))
         self._flush()
         if Outcome.FAILED in told:
-            self.look_again_in_time()
+            self.retry_in_time()
         return unknown
 
     def _drop_what_has_moved(self) -> None:

@@ -37,8 +37,8 @@ UNSURE_S = 90.0
 LOOKED_UP_AT_ONCE = 16
 """Keys whose holders are asked for at the same time."""
 MEETING_S = (2.0, 4.0, 8.0, 16.0)
-"""How long to wait for a peer that another one has told us of to answer, before going on without it: ever longer while it is named
-again and again, since whoever names it has heard of it lately, and on a busy machine it may take long to answer."""
+"""How long a peer that another one names is waited for: longer each time that it is named again, as whoever names it has heard of
+it lately, and on a busy machine an answer may take long."""
 
 
 @dataclass(slots=True)
@@ -174,7 +174,7 @@ class Holders:
         return self._changes
 
     async def wait_to_meet(self, contact: dht.Contact, time: int = 0) -> None:
-        """Somebody says that this peer is there, for the so many-eth time, from 0: wait until it has answered us; see MEETING_S."""
+        """Wait until a peer that another one names has answered, for MEETING_S at most; ``time``: how often it was named before."""
         self._overlay.heard_of(contact)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(MEETING_S[min(time, len(MEETING_S) - 1)]):

@@ -49,7 +49,7 @@ class Digests:
         self.unplaced: dict[Key, None] = {}
         """Keys whose holders are not known yet."""
         self.stirred: set[int] = set()
-        """The ranges of the keys that were looked at, until whoever reads it empties it."""
+        """The ranges of the keys that were taken in, until whoever reads this empties it."""
         self._own = own
         self._held = held
         self._place_of = holders_and_point

@@ -163,7 +163,7 @@ def test_those_keys_are_sent_that_are_not_the_same_there(monkeypatch: pytest.Mon
         sent = count_copies(monkeypatch)
         keys = list(host._rendezvous.all_keys())
 
-        assert await host._handover._copying.bring_up_to_date(other.contact, keys) is Outcome.CONFIRMED
+        assert await host._handover._copying.bring_up_to_date(other.contact, [], keys) is Outcome.CONFIRMED
 
         assert [each for _, each in sent] == [each for each in keys if each in ((3, 0, "x"), (3, 0, "z"), PLACE)]
         held = [peer._rendezvous.held for peer in peers]
