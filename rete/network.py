@@ -4,7 +4,7 @@ What happens to one fact, in three stages:
 
 1. the alpha network names the alpha memories whose templates it matches (:mod:`rete.alpha`);
 2. every index of those memories is updated, then the joins that wait for the fact's key are activated, deepest level first, and
-   tokens run down through joins, negations and other operators (:mod:`rete.operators.join`, :mod:`rete.operators.negation`,
+   tokens run down through joins and other operators (:mod:`rete.operators.join`,
    :mod:`rete.operators.operator`);
 3. productions that were reached hand the net difference of the whole transaction to their listeners (:mod:`rete.production`).
 
@@ -31,13 +31,13 @@ from typing import TypeAlias
 from .algebra import Algebra, of_group
 from .alpha import AlphaMemories, AlphaMemory, WindowMemory
 from .bag import Bag
-from .chain import Chain, Estimate, chain_of
+from .chain import Estimate, check_group
 from .compile.build import Builder
 from .compile.parameters import Instance, Parameters
 from .compile.scope import parameters
 from .compile.substitution import bound, can_share, conditions_of
 from .compile.wiring import FactsOf, Wiring
-from .conditions import AlphaSpec, Group, Parameter
+from .conditions import AlphaSpec, Group, Parameter, is_parameter
 from .errors import BadQuery, TooManyTokens
 from .index import Fact, Token, enter
 from .last_condition import straight_rows
@@ -89,7 +89,7 @@ class Network:
         self._root = Root(self._meter)
         self._memories = AlphaMemories(by_feed=by_feed)
         self._wiring = Wiring(self._memories, self._meter, facts_of)
-        self.extend = self._wiring.extend
+        self.join = self._wiring.join
         self._templates: dict[Hashable, Parameters] = {}
         self._dirty: list[Collector] = []
         """What was reached by the transaction under way; emptied at its end."""
@@ -111,14 +111,7 @@ class Network:
         Raises BadQuery for a query that cannot be built, or a selected variable that no condition binds; TooManyTokens for one that
         would hold more than ``max_tokens``, rows of its answer included.
         """
-        chain = chain_of(group, self._estimate)
-        places = _places(chain, select)
-        with self._meter.entered(max_tokens):
-            node = self.extend(self._root, chain.specs)
-            production = ChainEnd(node, places, listener, self._dirty)
-            node.add_child(production)
-            self._admit(production, max_tokens)
-        return production
+        return self.subscribe_algebra(_tree_of(group, select), select, listener, max_tokens=max_tokens)
 
     def subscribe_algebra(
         self, tree: Algebra, select: Sequence[str], listener: Listener, *, max_tokens: int = UNLIMITED
@@ -127,7 +120,7 @@ class Network:
 
         Raises BadQuery for a query that cannot be built, TooManyTokens like :meth:`subscribe`; nothing of it is left then.
         """
-        builder = Builder(self._root, self.extend, self._estimate)
+        builder = Builder(self._root, self.join, self._estimate)
         with self._meter.entered(max_tokens):
             try:
                 stream = builder.tree(tree)
@@ -206,14 +199,9 @@ class Network:
             return self._estimate(AlphaSpec(closed.get(alpha.template, alpha.template), alpha.tests, alpha.window))
 
         template = Parameters(key, names, self._dirty, self._meter)
-        if isinstance(tree, Group):
-            chain = chain_of(tree, estimate, names)
-            places = _places(chain, select)
-            template.finish(self.extend(template, chain.specs), places)
-            return template
-        builder = Builder(self._root, self.extend, estimate, template)
+        builder = Builder(self._root, self.join, estimate, template)
         try:
-            stream = builder.tree(tree)
+            stream = builder.tree(_tree_of(tree, select) if isinstance(tree, Group) else tree)
             template.finish(stream.node, places_of(select, stream.layout))
         finally:
             self._tidy(builder)
@@ -480,9 +468,12 @@ def _level(hit: tuple[int, Bag, Token]) -> int:
     return hit[0]
 
 
-def _places(chain: Chain, select: Sequence[str]) -> tuple[int, ...]:
-    missing = [name for name in select if name not in chain.layout]
+def _tree_of(group: Group, select: Sequence[str]) -> Algebra:
+    """A group as a tree. Raises BadQuery, also where its conditions do not bind what is selected."""
+    check_group(group)
+    binds = [name for name in group.variables() if not is_parameter(name)]
+    missing = [name for name in select if name not in binds]
     if missing:
-        bound = ", ".join(f"?{name}" for name in chain.layout) or "none"
+        bound = ", ".join(f"?{name}" for name in binds) or "none"
         raise BadQuery(f"?{missing[0]} is selected but no condition outside NOT binds it; bound are: {bound}")
-    return tuple(chain.layout.index(name) for name in select)
+    return of_group(group)

@@ -42,7 +42,6 @@ _COLOURS = {
     "Root": ("#f4f4f4", "#8a8a8a"),
     "Parameters": ("#f4f4f4", "#8a8a8a"),
     "Demand": ("#f4f4f4", "#8a8a8a"),
-    "Negation": ("#fdeeee", "#b45a5a"),
     "Existence": ("#fdeeee", "#b45a5a"),
     "Removal": ("#fdeeee", "#b45a5a"),
     "Selection": ("#fdf7e7", "#a98a3c"),
@@ -145,7 +144,7 @@ def _box(number: int, data: dict[str, Any], shown: Sequence[Shown], *, counts: b
     else:
         node = data["node"]
         title = "join" if isinstance(node, Join) else NODES.get(kind, kind)
-        title = "NOT EXISTS" if is_negated(node) else title
+        title = "NOT" if is_negated(node) else title
         detail, count = node_detail(node), _number(data["tokens"], "token") if _keeps_tokens(node) else ""
     detail = one_line(detail)  # SVG is XML, which has no control characters
     return _Box(number, kind, title, detail, _wrapped(detail), count if counts else "", data["level"])

@@ -19,8 +19,10 @@ Four rules make networks small:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import compress, product
+from typing import Any
 
 from ..algebra import (
     Algebra,
@@ -41,20 +43,20 @@ from ..algebra import (
     Union,
     Values,
 )
-from ..chain import Estimate, Spec, specs_of
-from ..conditions import MAX_CONDITIONS, Condition, Group, Parameter, Variable, is_parameter
+from ..chain import Estimate, JoinSpec, joins_of
+from ..conditions import MAX_CONDITIONS, Condition, Parameter, Variable, is_parameter
 from ..errors import BadQuery
 from ..functions import Computation, Test
+from ..index import tuple_getter
+from ..operators import exists, lateral
 from ..operators.aggregate import Groups
 from ..operators.closure import Reach
+from ..operators.demand import MAX_UNCERTAIN, Branch
 from ..operators.distinct import Once
-from ..operators.exists import MAX_UNCERTAIN, Existence
 from ..operators.extend import Extension
 from ..operators.filter import Selection
 from ..operators.join import Node
-from ..operators.lateral import Lateral
 from ..operators.minus import Removal
-from ..operators.negation import Asked, Demand
 from ..operators.numbered import Numbering
 from ..operators.operator import places_of
 from ..operators.optional import Optional
@@ -63,10 +65,11 @@ from ..operators.project import Projection
 from ..operators.slice import Sliced
 from ..operators.union import Both
 from ..operators.values import InlineRows
-from .built_part import Stream, Tests, at_memories, both, pairing_of, split, with_all
+from .built_part import Stream, Tests, at_memories, both, pairing_of, split
 from .parameters import Parameters
 from .paths import FRESH, Is, Same, nullable, without_steps
 from .scope import certain, depth, in_scope, mentioned, parameters, predicates, substitutable
+from .substitution import without_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,7 @@ class Builder:
     def __init__(
         self,
         root: Node,
-        extend: Callable[[Node, Iterable[Spec]], Node],
+        join: Callable[[Node, JoinSpec], Node],
         estimate: Estimate,
         parameters: Parameters | None = None,
     ) -> None:
@@ -100,7 +103,7 @@ class Builder:
         self._top = self._root if parameters is None else Stream(parameters, parameters.names, frozenset(parameters.names))
         self._tops = [self._root, self._top]
         """Contexts that bind nothing but parameters: what is built there is built as at the root."""
-        self._extend = extend
+        self._join_below = join
         self._estimate = estimate
         self.made: list[Node] = []
 
@@ -171,14 +174,14 @@ class Builder:
 
     def _basic(self, conditions: tuple[Condition, ...], context: Stream, tests: Tests) -> Stream:
         at_alpha, waiting = at_memories(conditions, tests)
-        specs, layout = specs_of(Group(conditions), context.layout, self._estimate, at_alpha)
-        node = context.node
+        chain = joins_of(conditions, context.layout, self._estimate, at_alpha)
+        layout = chain.layout
         known = len(context.layout)
-        stream = Stream(node, context.layout, context.certain)
-        for spec in (None, *specs):
+        stream = context
+        for spec in (None, *chain.specs):
             if spec is not None:
-                known += len(getattr(spec, "new", ()))
-                node = self._extend(stream.node, (spec,))
+                known += len(spec.new)
+                node = self._join_below(stream.node, spec)
                 self.made.append(node)
                 stream = Stream(node, layout[:known], stream.certain | frozenset(layout[len(stream.layout) : known]))
             later = set(layout[known:])
@@ -264,21 +267,22 @@ class Builder:
             return None
         asked = shared & left.certain | parameters(right)
         sure = tuple(name for name in left.layout if name in asked)
-        at_sure, at_unsure = tuple(map(left.place, sure)), tuple(map(left.place, unsure))
         layout = (*left.layout, *(name for name in in_scope(right) if name not in left.layout))
         places = () if test is None else places_of(test.names, layout)
-        key = ("lateral", right, test, places, optional, sure, unsure, at_sure, at_unsure, layout)
+        at_unsure = tuple(map(left.place, unsure))
+        padding = (None,) * (len(layout) - len(left.layout)) if optional else None
+        key = ("lateral", right, test, places, optional, sure, unsure, tuple(map(left.place, sure)), at_unsure, layout)
 
-        def below(demand: Node, bound: Sequence[bool]) -> tuple[Node, tuple[tuple[int, int], ...], tuple[int, ...]]:
-            given = sure + tuple(name for name, is_bound in zip(unsure, bound, strict=True) if is_bound)
-            found = self._columns(
-                *with_all(self._build(right, Stream(demand, given, frozenset(given))), given, in_scope(right)),
-            )
-            fill = tuple((left.place(name), found.place(name)) for name in unsure if name not in given)
-            return found.node, fill, tuple(found.place(name) for name in layout[len(left.layout) :])
+        def branches() -> Iterator[Branch[lateral.Asked]]:
+            for branch, below in self._branches_of(left, sure, unsure):
+                found = self._columns(self._build(right, below), dict.fromkeys((*below.layout, *in_scope(right))))
+                branch.end = found.node
+                branch.fill = tuple((left.place(name), found.place(name)) for name in unsure if name not in below.layout)
+                branch.extension_of = tuple_getter(tuple(map(found.place, layout[len(left.layout) :])))
+                yield branch
 
         node = self._share(
-            left.node, key, lambda: Lateral(key, left.node, at_sure, at_unsure, below, test, places, optional=optional)
+            left.node, key, lambda: lateral.Lateral(key, left.node, at_unsure, list(branches()), test, places, padding)
         )
         return Stream(node, layout, left.certain if optional else left.certain | certain(right))
 
@@ -312,7 +316,7 @@ class Builder:
 
     # One stream.
 
-    def _columns(self, stream: Stream, names: Sequence[str]) -> Stream:
+    def _columns(self, stream: Stream, names: Iterable[str]) -> Stream:
         layout = tuple(names)
         if layout == stream.layout:
             return stream
@@ -408,15 +412,24 @@ class Builder:
         if len(unsure) > MAX_UNCERTAIN:
             names = ", ".join(f"?{name}" for name in unsure)
             raise BadQuery(f"EXISTS mentions {len(unsure)} names that may be unbound ({names}); expected at most {MAX_UNCERTAIN}")
-        at_sure, at_unsure = tuple(map(child.place, sure)), tuple(map(child.place, unsure))
-        key = ("exists", pattern, negated, sure, unsure, at_sure, at_unsure)
+        at_unsure = tuple(map(child.place, unsure))
+        at_sure = tuple(map(child.place, sure))
+        key = ("exists", *without_names(pattern, sure + unsure), negated, at_sure, at_unsure)
 
-        def below(demand: Demand[Asked], bound: Sequence[bool]) -> Node:
-            names = sure + tuple(name for name, is_bound in zip(unsure, bound, strict=True) if is_bound)
-            return self._build(pattern, Stream(demand, names, frozenset(names))).node
+        def branches() -> Iterator[Branch[exists.Asked]]:
+            for branch, below in self._branches_of(child, sure, unsure):
+                branch.end = self._build(pattern, below).node
+                yield branch
 
-        node = self._share(child.node, key, lambda: Existence(key, child.node, at_sure, at_unsure, below, negated=negated))
+        node = self._share(child.node, key, lambda: exists.Existence(key, child.node, at_unsure, list(branches()), negated=negated))
         return Stream(node, child.layout, child.certain)
+
+    def _branches_of(self, stream: Stream, sure: tuple[str, ...], unsure: tuple[str, ...]) -> Iterator[tuple[Branch[Any], Stream]]:
+        """A branch for each set of the ``unsure`` names that a token may bind, each with where its network begins."""
+        for bound in product((True, False), repeat=len(unsure)):
+            names = (*sure, *compress(unsure, bound))
+            branch: Branch[Any] = Branch(stream.node, bound, tuple(map(stream.place, names)))  # Any: what is noted of a demand
+            yield branch, Stream(branch.demand, names, frozenset(names))
 
     # Closures of paths.
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import overload
 
 from ..algebra import Algebra, Basic, Exists, Join, LeftJoin, Minus, Path, Union, Values
-from ..conditions import Condition, Group, OpenTemplate, Parameter
+from ..conditions import Condition, Group, OpenTemplate, Parameter, Variable, is_parameter
 from ..index import Token
 
 
@@ -58,6 +58,26 @@ def replaced(body: Group | Algebra, replacement: Callable[[object], object]) -> 
             return replace(body, child=replaced(child, replacement), pattern=replaced(pattern, replacement))
         case _:
             return replace(body, child=replaced(body.child, replacement))
+
+
+def without_names(pattern: Algebra, given: tuple[str, ...]) -> tuple[Algebra, tuple[str, ...]]:
+    """A pattern and names that have a value outside it, all renamed by number where no operator of it reads names: what two queries
+    have in common that differ in names alone."""
+    if not _is_of_conditions(pattern):
+        return pattern, given
+    numbers: dict[str, str] = {}
+
+    def numbered(name: str) -> str:
+        return name if is_parameter(name) else numbers.setdefault(name, str(len(numbers)))
+
+    names = tuple(map(numbered, given))
+    return replaced(pattern, lambda item: Variable(numbered(item.name)) if type(item) is Variable else item), names
+
+
+def _is_of_conditions(tree: Algebra) -> bool:
+    return isinstance(tree, Basic) or (
+        isinstance(tree, Exists) and _is_of_conditions(tree.child) and _is_of_conditions(tree.pattern)
+    )
 
 
 def _conditions(conditions: tuple[Condition, ...], replacement: Callable[[object], object]) -> tuple[Condition, ...]:
