@@ -19,7 +19,7 @@ import click
 
 from benchmarks.machine import machine
 from dht import Contact, Identity, Link, Links, Membership
-from dht.datagrams.sealed_datagrams import Seals
+from dht.datagrams.sealed_datagrams import SealedDatagrams
 
 BODY = bytes(200)
 PAYLOAD = bytes(100)
@@ -38,7 +38,7 @@ def each_us(work: Callable[[], object], times: int) -> float:
 
 def datagrams(times: int) -> list[tuple[str, float]]:
     """The cost of each step."""
-    a, b = (Seals(Membership(Identity(name * 32)), life=1, rng=Random(1)) for name in (b"a", b"b"))
+    a, b = (SealedDatagrams(Membership(Identity(name * 32)), life=1, rng=Random(1)) for name in (b"a", b"b"))
     a.at(HERE)
     b.at(THERE)
     said = [a.seal(BODY, THERE, again=True) for _ in range(times)]
@@ -77,7 +77,7 @@ async def links(*, proved: bool, tls: bool, turns: int, opened: int) -> tuple[fl
 
     async with make(1) as near, make(2) as far:
         contact = Contact(far.id, "127.0.0.1", far.port)
-        link = await near.to(contact)
+        link = await near.connect(contact)
         began_s = time.process_time()
         for _ in range(turns):
             for _ in range(A_TURN):
@@ -92,7 +92,7 @@ async def links(*, proved: bool, tls: bool, turns: int, opened: int) -> tuple[fl
         for _ in range(opened):
             link.close()
             await link.ended()
-            link = await near.to(contact)
+            link = await near.connect(contact)
         return payload_us, (time.process_time() - began_s) / opened * 1e3
 
 

@@ -44,15 +44,16 @@ from .errors import (
     PayloadTooLarge,
     PeerMisbehaved,
     PeerUnreachable,
+    Refusal,
     RemoteError,
     WrongPeer,
 )
 from .identity.contacts import Contact, contact_from
 from .identity.ids import ID_BITS, ID_BYTES, PeerId, common_prefix_length, distance, random_id
-from .identity.membership import Membership, Refusal, allowed_from, check_secret
+from .identity.membership import Membership, allowed_from, check_secret
 from .links.frames import MAX_FRAME_BYTES, Framer, frame
 from .liveness.neighbourhood import NEIGHBOURS, NeighbourhoodChanged
-from .liveness.swim import PeerDied, PeerReturned
+from .liveness.orders import PeerDied, PeerReturned
 from .overlay.lookup import Found, K, Lookup, Send
 from .overlay.owner_cache import Regions
 

@@ -28,13 +28,12 @@ Every message says what happened, the value, what was expected and the next step
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
-
-if TYPE_CHECKING:
-    from .identity.membership import Refusal
+from collections.abc import Iterator, Sequence
+from enum import IntEnum
+from typing import TypeAlias
 
 Address: TypeAlias = tuple[str, int]
 """A host (name or IP literal) and a port."""
@@ -43,6 +42,38 @@ Address: TypeAlias = tuple[str, int]
 def show(host: str, port: int) -> str:
     """An address as people write it, with brackets around an IPv6 literal."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+class Refusal(IntEnum):
+    """Why a peer is not let in. It travels as a number, but for UNLISTED."""
+
+    OTHER_NETWORK = 1
+    NOT_ALLOWED = 2
+    TLS_ONLY = 3
+    PLAIN_ONLY = 4
+    ID_NOT_PROVED = 5
+    NOT_SIGNED = 6
+    SAME_ID = 7
+    UNLISTED = 8
+    """This side refuses the other, whom it has asked itself."""
+
+    @property
+    def sentence(self) -> str:
+        """What people read, always this side's own words."""
+        return _SENTENCES[self]
+
+
+_SENTENCES = {
+    Refusal.OTHER_NETWORK: "it belongs to another network, or to this one with another secret; check --secret-file on both sides",
+    Refusal.NOT_ALLOWED: "this peer is not on its list of allowed peers; ask for its id to be added there (--allow-peers)",
+    Refusal.TLS_ONLY: "its links are TLS and this peer's are plain; start this one with --link-tls on",
+    Refusal.PLAIN_ONLY: "its links are plain and this peer's are TLS; start both with the same --link-tls",
+    Refusal.ID_NOT_PROVED: "what was said does not prove the id that was claimed",
+    Refusal.NOT_SIGNED: "it takes signed messages only",
+    Refusal.SAME_ID: "another process runs with this peer's key; stop one of them, and give each peer a --data directory of its "
+    "own, since a copy of one is the same peer",
+    Refusal.UNLISTED: "somebody answers, and this peer's own list of allowed peers does not have it; add its id (--allow-peers)",
+}
 
 
 class DhtError(Exception):
@@ -65,6 +96,17 @@ class AddressInUse(LocalError):
         elif number == errno.EACCES:
             advice = "choose a port from 1024 on, or give port 0 to take a free one"
         super().__init__(f"cannot listen on {show(host, port)}: {os.strerror(number).lower()}; {advice}")
+
+
+@contextlib.contextmanager
+def telling_address_in_use(host: str, port: int) -> Iterator[None]:
+    """Raise AddressInUse for the errors of the block that say so."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.EADDRINUSE, errno.EACCES, errno.EADDRNOTAVAIL):
+            raise AddressInUse(host, port, error.errno) from None
+        raise
 
 
 class BadContact(LocalError):

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from doors import agents, run
 
 from pedro_compat import AsyncClient
-from pedro_compat.terms.terms import Var
+from pedro_compat.terms import Var
 
 BIDDING_S = 0.5
 """How long the manager waits for bids."""

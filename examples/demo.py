@@ -19,7 +19,7 @@ from gsg.cli.processes import PeerProcess, peers
 from gsg.cli.tables import PEERS_LEGEND, console, peers_table, print_table
 from gsg.http.client import Client
 from gsg.http.protocol import Report
-from pedro_compat.client.client import AsyncClient
+from pedro_compat.client import AsyncClient
 
 FILMS = Path(__file__).parent / "films.nt"
 PATIENCE_S = 10.0

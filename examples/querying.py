@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from doors import agents, run
 
 from pedro_compat import AsyncClient, parse
-from pedro_compat.terms.terms import COMMA, Term, Var
+from pedro_compat.terms import COMMA, Term, Var
 
 RULE = "rule(area(R, A), (rect(R), length(R, L), width(R, W), A is L * W))"
 FACTS = ("rect(study)", "length(study, 50)", "width(study, 30)", "rect(hall)", "length(hall, 80)")

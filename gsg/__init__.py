@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from .subscriptions.subscription import Subscription
     from .tuples.terms import IRI, BlankNode, Literal, Symbol, n3
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "IRI",

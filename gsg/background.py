@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Callable, Coroutine
-from typing import TypeAlias
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from typing import TypeAlias, TypeVar
 
 from .errors import RemoteError
 
@@ -17,6 +18,47 @@ DEFECT = "this peer failed on it; its log says more"
 """What whoever sent a message is told where it brought out a defect of ours."""
 
 log = logging.getLogger(__name__)
+
+Item = TypeVar("Item")
+
+
+class Worker:
+    """Work of one kind, done by one task while there is a reason for it; ``start_task`` owns the task.
+
+    idle ──wake──> working ──done──> idle
+                      └──wake──> working, and once more
+    """
+
+    def __init__(self, start_task: StartTask, work: Callable[[], Coroutine[None, None, None]]) -> None:
+        self._start_task = start_task
+        self._work = work
+        self._is_woken = self._is_working = False
+
+    def wake(self) -> None:
+        """There is something to do, at once or when what is being done is done."""
+        self._is_woken = True
+        if not self._is_working:
+            self._is_working = True
+            self._start_task(self._run())
+
+    async def _run(self) -> None:
+        try:
+            while self._is_woken:
+                self._is_woken = False
+                await self._work()
+        finally:
+            self._is_working = False
+
+
+async def in_turns(items: Iterable[Item], clock: Callable[[], float] | None = None) -> AsyncIterator[Item]:
+    """The items one by one; others have their turn whenever what is done with them has taken a slice of time."""
+    clock = asyncio.get_running_loop().time if clock is None else clock
+    ends_s = clock() + SLICE_S
+    for item in items:
+        yield item
+        if clock() >= ends_s:
+            await asyncio.sleep(0)
+            ends_s = clock() + SLICE_S
 
 
 async def logging_failure(work: Coroutine[None, None, None]) -> None:

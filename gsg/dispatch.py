@@ -11,21 +11,25 @@ import dht
 
 from .background import DEFECT, StartTask
 from .churn.forward_events import Spreading
+from .churn.forward_facts import Forwarding
 from .churn.handover import Handover
 from .churn.heartbeats import Heartbeats
 from .churn.unknown_holders import Unplaced
 from .errors import PeerMisbehaved, PeerUnreachable, Refused
 from .monitoring.status import Status
 from .placement.holders import Holders
+from .placement.responsibility import Responsibility
 from .placement.rules import REPLICAS
-from .publisher.quenching import Interests, Told
+from .publisher.quenching import Interests
 from .quotas import Quotas
 from .rendezvous.changes import Change
-from .rendezvous.delivery import Outgoing
-from .rendezvous.postings import AnyFeed, Feed
+from .rendezvous.delivery import Delivery
+from .rendezvous.feed import AnyFeed, Feed
+from .rendezvous.interest import InterestLeases
 from .rendezvous.rendezvous import Rendezvous
-from .rendezvous.time_slices import Transit
+from .rendezvous.time_slices import TimeSlices, Work
 from .replication.anti_entropy import Repair
+from .replication.catching_up import CatchingUp
 from .replication.changes import Replication
 from .subscriptions.subscriber import Subscriber
 from .wire import admission
@@ -59,6 +63,7 @@ from .wire.messages import (
     Resume,
     Snapshot,
 )
+from .wire.waiting import WaitingLines
 
 log = logging.getLogger(__name__)
 
@@ -72,12 +77,14 @@ class Reception:
         exchange: Exchange,
         rendezvous: Rendezvous,
         replication: Replication,
+        responsibility: Responsibility,
+        catching_up: CatchingUp,
         handover: Handover,
         repair: Repair,
-        outgoing: Outgoing,
+        delivery: Delivery,
         subscriber: Subscriber,
         interests: Interests,
-        told: Told,
+        leases: InterestLeases,
         heartbeats: Heartbeats,
         status: Status,
         quotas: Quotas,
@@ -88,44 +95,49 @@ class Reception:
         self._exchange = exchange
         self._rendezvous = rendezvous
         self._replication = replication
+        self._responsibility = responsibility
+        self._catching_up = catching_up
         self._handover = handover
         self._repair = repair
-        self._outgoing = outgoing
+        self._delivery = delivery
         self._subscriber = subscriber
         self._interests = interests
-        self._told = told
+        self._leases = leases
         self._heartbeats = heartbeats
         self._status = status
         self._quotas = quotas
-        self._transit = Transit(rendezvous, outgoing, self._carry_out, self._refuse)
+        self._lines = WaitingLines(self._carry_out, asyncio.get_running_loop().time)
+        """What each link has brought and waits behind what is under way, or looked up."""
+        self._time_slices = TimeSlices(rendezvous, delivery, self._lines, self._refuse)
+        self._forwarding = Forwarding(holders, exchange, rendezvous, replication, responsibility, start_task, delivery.flush)
         self._spreading = Spreading(
-            handover,
+            responsibility,
             holders,
             exchange,
             rendezvous,
-            self._transit,
+            self._time_slices,
             start_task,
-            answer=outgoing.answer,
-            flush=outgoing.flush,
+            answer=delivery.answer,
+            flush=delivery.flush,
         )
         self._unplaced = Unplaced(
             holders,
             exchange.own,
-            handover,
+            responsibility,
             start_task,
-            on_message=self._carry_out,
+            self._lines,
             refuse=self._refuse,
-            flush=outgoing.flush,
+            flush=delivery.flush,
         )
 
     def lost(self, channel: Channel) -> None:
         """A link is gone, and with it what it has brought and was not begun."""
-        self._transit.lost(channel)
-        self._unplaced.lost(channel)
+        self._lines.drop(channel)
+        self._time_slices.drop(channel)
 
     def stop(self) -> None:
         """The peer stops."""
-        self._transit.stop()
+        self._time_slices.stop()
 
     def message(self, channel: Channel, message: Message) -> None:
         """Carry out what another peer asks, or this one of itself. Raises PeerMisbehaved for what ends the link."""
@@ -154,62 +166,50 @@ class Reception:
     def _pass_over(self, message: Message) -> None:
         """What was refused does not come: nobody is to wait for its numbers."""
         if isinstance(message, Publish) and message.origin is not None:
-            self._rendezvous.passing.passed(message.origin.publisher, message.origin.number)
+            self._rendezvous.progress.advance(message.origin.publisher, message.origin.number)
         elif isinstance(message, Flash) and message.events:
-            self._rendezvous.passing.passed(message.publisher, message.events[-1].number)
+            self._rendezvous.progress.advance(message.publisher, message.events[-1].number)
 
     def _carry_out(self, channel: Channel, message: Message) -> None:
         try:
-            if self._handover.leaving and (isinstance(message, (Replicate, Buried)) or getattr(message, "forwarded", False)):
+            if self._responsibility.leaving and (isinstance(message, (Replicate, Buried)) or getattr(message, "forwarded", False)):
                 channel.send(NotHere(message.request, self._contact, leaves=True))  # type: ignore[union-attr]  # all three have it
                 return
             if isinstance(message, (Flash, Publish)) and (
-                self._transit.hold_back(channel, message) or self._unplaced.hold_back(channel, message)
+                self._lines.hold_back(channel, message) or self._unplaced.hold_back(channel, message)
             ):
                 return
             match message:
                 case Publish():
-                    if not message.forwarded and (message.unsure or self._handover.settling):
-                        held = self._handover.forwarding.publish(channel, message)
+                    if not message.forwarded and (message.unsure or self._responsibility.settling):
+                        held = self._forwarding.publish(channel, message)
                         if held is not None:
-                            self._outgoing.answer_when_held(channel, message.request, held)
+                            self._delivery.answer_when_held(channel, message.request, held)
                     else:
                         if message.forwarded:
                             self._handover.look_again()
-                        change = Change(message.sign, message.entries, message.places, message.stamp, message.by_call())
-                        is_begun = self._transit.has_time()
-                        if is_begun and self._replication.go_on(change, self._transit.slice_ends_s()):
-                            self._outgoing.answer_when_held(channel, message.request, self._replication.held(change))
-                            return
-                        self._transit.publish(
-                            channel,
-                            message,
-                            partial(self._replication.go_on, change),
-                            done=partial(self._made, channel, message.request, change),
-                            give_up=partial(self._replication.give_up, change),
-                            is_begun=is_begun,
-                        )
+                        self._time_slices.carry_out(channel, message, self._change_facts(channel, message))
                 case Replicate() | Buried():
-                    self._outgoing.answer_when_held(channel, message.request, self._replication.take(message))
+                    self._delivery.answer_when_held(channel, message.request, self._replication.take(message))
                 case Flash():
-                    if not message.forwarded and (message.unsure or self._handover.settling):
+                    if not message.forwarded and (message.unsure or self._responsibility.settling):
                         self._spreading.flash(channel, message)
                     else:
-                        self._transit.flash(channel, message, partial(self._outgoing.answer, channel, Done(message.request)))
+                        self._time_slices.forward(channel, message, partial(self._delivery.answer, channel, Done(message.request)))
                 case AskRanges():
                     channel.send(self._repair.ranges_differ(channel, message))
                 case AskKeys():
                     channel.send(self._repair.keys_differ(message))
                 case AskFacts():
-                    self._handover.catching_up.asked(channel, message)
+                    self._catching_up.asked(channel, message)
                 case Deltas() | Happened() | Snapshot() | Gap() | Missed() | Moved() | Passed():
                     self._subscriber.received(channel, message)
                 case AskLoads():
                     channel.send(Loads(message.request, self._rendezvous.loads(message.template, message.positions)))
                 case InsertCondition():
-                    self._outgoing.check_again(message.again)
+                    self._delivery.check_replaced(message.again)
                     # Always, not only while settling: whoever asks may have lost sight of the holder alone.
-                    not_here = None if message.standby else self._handover.not_here(message)
+                    not_here = None if message.standby else self._responsibility.not_here(message)
                     if not_here is not None:
                         channel.send(not_here)
                         return
@@ -217,27 +217,27 @@ class Reception:
                         self._check_templates(channel.contact.id, channel.frame_bytes, standby=message.standby)
                     feed = self._rendezvous.insert_condition(channel, message)
                     if message.again:
-                        self._outgoing.tell_again(channel, message.again, message.feed)
+                        self._delivery.replay_events(channel, message.again, message.feed)
                     posted = partial(self._posted, channel, message.request, feed)
-                    self._told.then(partial(self._handover.catching_up.then, feed, posted))
+                    self._leases.call_when_known(partial(self._catching_up.then, feed, posted))
                 case RemoveCondition():
-                    self._rendezvous.remove_condition(channel, message.feed)
+                    self._rendezvous.conditions.remove(channel, message.feed)
                 case Arrived():
-                    self._outgoing.arrived(channel, message.messages)
+                    self._delivery.acknowledge(channel, message.messages)
                 case Resume():
-                    known = self._rendezvous.feed(channel, message.feed)
+                    known = self._rendezvous.conditions.feed(channel, message.feed)
                     if known is not None:
-                        self._outgoing.resume(channel, known)
+                        self._delivery.resync_feed(channel, known)
                 case Died():
-                    self._handover.notices.heard(channel, message)
+                    pass  # facts are looked for under all of their keys whoever died (gsg/replication/restoring.py)
                 case AskInterest():
-                    self._told.answer(channel, is_sure=not self._unplaced.is_strange(channel))
+                    self._leases.answer(channel, is_sure=not self._unplaced.is_strange(channel))
                 case Interest():
                     self._interests.heard(channel, message)
                 case Interested():
                     self._interests.told(channel, message)
                 case AskPassed():
-                    self._rendezvous.passing.asked(channel, message.publisher, message.number)
+                    self._rendezvous.progress.ask(channel, message.publisher, message.number)
                 case Beat():
                     channel.send(self._heartbeats.answer(message))
                 case AskStatus():
@@ -253,14 +253,21 @@ class Reception:
             log.exception("a %s from %s was not carried out", type(message).__name__, show(channel.contact))
             self._refuse(channel, message, DEFECT)
 
-    def _made(self, channel: Channel, request: int, change: Change) -> None:
-        self._outgoing.answer_when_held(channel, request, self._replication.held(change))
+    def _change_facts(self, channel: Channel, message: Publish) -> Work:
+        change = Change(message.sign, message.entries, message.places, message.stamp, message.by_call())
+        try:
+            while not self._replication.go_on(change, self._time_slices.facts_end_s()):
+                yield
+        except BaseException:
+            self._replication.give_up(change)
+            raise
+        self._delivery.answer_when_held(channel, message.request, self._replication.held(change))
 
     def _check_templates(self, peer: bytes, size_bytes: int, *, standby: bool) -> None:
         """Raise Refused where a peer may have no template more, by whichever of its links."""
         channels = self._exchange.channels_of(peer)
-        posted = sum(self._rendezvous.feeds(channel, standby=standby) for channel in channels)
-        posted_bytes = sum(self._rendezvous.templates_bytes(channel) for channel in channels) + size_bytes
+        posted = sum(self._rendezvous.conditions.feeds(channel, standby=standby) for channel in channels)
+        posted_bytes = sum(self._rendezvous.conditions.templates_bytes(channel) for channel in channels) + size_bytes
         # What is fed at one holder stands by at all others.
         self._quotas.of_peer(peer).post(posted // (REPLICAS - 1) if standby else posted, posted_bytes)
 
@@ -268,8 +275,8 @@ class Reception:
         with contextlib.suppress(PeerUnreachable):  # the feed ends with its link
             # Also where it has ended meanwhile: whoever asked waits for the answer.
             channel.send(Done(request))
-            if type(feed) is not Feed or self._rendezvous.feed(channel, feed.number) is feed:
-                self._outgoing.snapshot(channel, feed)
+            if type(feed) is not Feed or self._rendezvous.conditions.feed(channel, feed.number) is feed:
+                self._delivery.send_snapshot(channel, feed)
 
     def _refuse(self, channel: Channel, message: Message, why: str) -> None:
         self._pass_over(message)

@@ -11,11 +11,11 @@ import logging
 from collections.abc import Callable, Sequence
 
 from .background import SLICE_S
-from .churn.handover import Handover
+from .placement.responsibility import Responsibility
 from .publisher.publisher import Publisher
 from .publisher.quenching import Interests
-from .rendezvous.matching import Passage
-from .rendezvous.postings import Subscriber as Receiver
+from .rendezvous.feed import Subscriber as Receiver
+from .rendezvous.matching import EventBatch
 from .rendezvous.rendezvous import Rendezvous
 from .subscriptions.subscriber import Subscriber
 from .tuples.terms import Tuple
@@ -38,7 +38,7 @@ class Nearby:
         publisher: Publisher,
         rendezvous: Rendezvous,
         subscriber: Subscriber,
-        handover: Handover,
+        responsibility: Responsibility,
         send: Callable[[Receiver, Message], None],
     ) -> None:
         self._interests = interests
@@ -46,12 +46,12 @@ class Nearby:
         self._publisher = publisher
         self._rendezvous = rendezvous
         self._subscriber = subscriber
-        self._handover = handover
+        self._responsibility = responsibility
         self._send = send
 
-    def flash(self, events: Sequence[tuple[Tuple, str | None]], via: Sequence[int] | None = None) -> Passage | None:
+    def flash(self, events: Sequence[tuple[Tuple, str | None]], via: Sequence[int] | None = None) -> EventBatch | None:
         """Pass events on, in order, as far as one slice goes; None, and nothing done, when they have to go the long way."""
-        if not events or self._handover.settling or self._publisher.sending or self._own.queued or not self._rendezvous.quiet:
+        if not events or self._responsibility.settling or self._publisher.sending or self._own.queued or not self._rendezvous.quiet:
             return None
         for _, text in events:
             if text is None or len(text) > MAX_TEXT:
@@ -65,18 +65,18 @@ class Nearby:
                 return None
         publisher = self._publisher
         numbered = publisher.numbered(events)
-        passage = Passage(self._rendezvous, publisher.own_id, numbered, places, publisher.passed_here(numbered[-1].number))
-        self.pass_on(passage)
-        return passage
+        batch = EventBatch(self._rendezvous, publisher.own_id, numbered, places, publisher.passed_here(numbered[-1].number))
+        self.pass_on(batch)
+        return batch
 
-    def pass_on(self, passage: Passage) -> None:
-        """Match what one slice has time for, and tell whom it concerns; to be called until the passage is done."""
+    def pass_on(self, batch: EventBatch) -> None:
+        """Match what one slice has time for, and tell whom it concerns; to be called until the batch is done."""
         own, subscriber = self._own, self._subscriber
-        publisher, after, last = passage.publisher, passage.after, passage.events[-1].number
+        publisher, after, last = batch.publisher, batch.after, batch.events[-1].number
         # What was sent to other rendezvous before these may come back to this peer: its own subscribers hear of that first.
         passes = subscriber.inorder.passes(own, publisher, last, after)
         held = None if passes else Happened(publisher, [], [], after)
-        for event, reached in passage.slice(SLICE_S):
+        for event, reached in batch.match_slice(SLICE_S):
             for receiver, feeds in reached.items():
                 if receiver is own:
                     if held is not None:
@@ -91,12 +91,12 @@ class Nearby:
                 else:
                     self._send(receiver, Happened(publisher, [event], [feeds], after))
         if held is not None:
-            subscriber.inorder.hold(own, held)
-        if passage.done:
+            subscriber.inorder.hold_events(own, held)
+        if batch.done:
             rendezvous = self._rendezvous
-            rendezvous.passing.passed(publisher, last)
-            self._publisher.published += len(passage.events)
+            rendezvous.progress.advance(publisher, last)
+            self._publisher.published += len(batch.events)
             # Whoever waits for these numbers is told now.
             if not rendezvous.quiet:
-                for receiver, message in rendezvous.take():
+                for receiver, message in rendezvous.take_messages():
                     self._send(receiver, message)

@@ -35,21 +35,26 @@ from .languages.query import MAX_TOKENS, Query
 from .local_events import Nearby
 from .monitoring.inspection import Inspection
 from .monitoring.status import Counters, Status
-from .monitoring.tracing import Tracing, Untraced
+from .monitoring.tracing import Tracing
 from .network import EVERYBODY, Network, counts_of_refused
 from .placement.anchors import rule_of
 from .placement.holders import Holders
+from .placement.responsibility import Responsibility
 from .placement.rules import Anchor
 from .publisher.caller import Caller
 from .publisher.publisher import Publisher
-from .publisher.quenching import Interests, Told
+from .publisher.quenching import Interests
 from .quotas import Quotas
-from .rendezvous.delivery import Outgoing
-from .rendezvous.matching import Passage
-from .rendezvous.predicates import compile_test
+from .rendezvous.condition_tests import compile_test
+from .rendezvous.delivery import Delivery
+from .rendezvous.interest import InterestLeases
+from .rendezvous.matching import EventBatch
 from .rendezvous.rendezvous import Rendezvous
 from .replication.anti_entropy import Repair
+from .replication.catching_up import CatchingUp
 from .replication.changes import Replication
+from .replication.copying import Copying
+from .replication.deaf_holders import DeafHolders
 from .storage.clock import Versions
 from .storage.disk.group_commit import Keeping, Unkept
 from .subscriptions.backlog import LIMIT, Overflow, overflow_of
@@ -109,7 +114,7 @@ class Peer:
         self._keeping = Unkept() if data is None else Keeping(Path(data))
         self._endpoint: dht.Endpoint
         self._trace = trace
-        self._tracing = Untraced()
+        self._tracing: Tracing | None = None
         self._rendezvous: Rendezvous
         self._rule = rule_of(anchor)
         self.quotas = Quotas() if quotas is None else quotas
@@ -127,11 +132,12 @@ class Peer:
         self._publisher: Publisher
         self._subscriber: Subscriber
         self._replication: Replication
+        self._responsibility: Responsibility
         self._handover: Handover
         self._repair: Repair
-        self._outgoing: Outgoing
+        self._delivery: Delivery
         self._interests: Interests
-        self._told: Told
+        self._leases: InterestLeases
         self._reception: Reception
         self._nearby: Nearby
         self._subscriptions: Subscriptions
@@ -141,11 +147,10 @@ class Peer:
         try:
             identity = await self._keeping.open(self._identity, lambda: dht.Identity(self._rng.randbytes(32)))
             self._membership = self._network.membership(identity)
-            self._tracing = Untraced() if self._trace is None else Tracing(Path(self._trace), identity.id, self._clock)
-            self._rendezvous = self._tracing.rendezvous(compile_test)
+            self._tracing = None if self._trace is None else Tracing(Path(self._trace), identity.id, self._clock)
             # In a simulated network a slice takes no time: what happens there depends on nothing but its seed.
-            self._rendezvous.clock = self._rendezvous.held.buried.clock = asyncio.get_running_loop().time
-            self._outgoing = Outgoing(self._rendezvous, self._start_task)
+            self._rendezvous = Rendezvous(compile_test, asyncio.get_running_loop().time, self._tracing)
+            self._delivery = Delivery(self._rendezvous, self._start_task)
             await self._keeping.resume(self._rendezvous.held, self._versions)
             self.resumed_facts = self._rendezvous.held.distinct()
             # Higher in each life of this peer, however often it is started, and whatever its clock says.
@@ -157,13 +162,12 @@ class Peer:
         self._exchange = Exchange(
             self.contact,
             on_message=lambda channel, message: self._reception.message(channel, message),
-            on_batch=self._outgoing.flush,
+            on_batch=self._delivery.flush,
             on_broken=self._channel_broken,
         )
         self._exchange.attach(self._endpoint.links)
         self._holders = Holders(self._endpoint.overlay, self._exchange.abort, self._peer_gone)
         self._subscriber = Subscriber(self._holders, self._exchange, self._start_task, rule=self._rule)
-        self._tracing.follow(self._subscriber.intake)
         self._subscriptions = Subscriptions(self._subscriber)
         self._replication = Replication(
             self.contact,
@@ -172,45 +176,64 @@ class Peer:
             self._rendezvous,
             self._versions,
             self._keeping,
-            lambda peer: self._handover.missed(peer),
+            DeafHolders(self._holders, self._exchange, lambda peer: self._handover.missed(peer), self._start_task),
+        )
+        self._responsibility = responsibility = Responsibility(self.contact, self._holders)
+        copying = Copying(
+            self._holders,
+            self._exchange,
+            self._rendezvous.held,
             self._start_task,
+            lambda: self._handover.look_again_in_time(),
         )
         self._handover = Handover(
             self.contact,
             self._holders,
+            responsibility,
+            self._rendezvous,
+            copying,
+            flush=self._delivery.flush,
+        )
+        self._interests = Interests(self._holders, self._exchange, self._rendezvous.conditions, responsibility, self._start_task)
+        self._publisher = Publisher(self.contact.id, self._holders, self._exchange, self._interests, self._versions)
+        if self._tracing is not None:
+            self._subscriber.intake.on_memory = self._tracing.memory_changed
+            self._publisher.on_facts, self._publisher.on_events = self._tracing.facts_published, self._tracing.events_published
+        self._repair = Repair(
+            self.contact,
+            self._holders,
             self._exchange,
             self._rendezvous,
-            self._replication,
-            start_task=self._start_task,
-            flush=self._outgoing.flush,
-            rng=self._rng,
+            responsibility,
+            copying,
+            self._versions,
+            self._handover.strays,
         )
-        self._interests = Interests(self._holders, self._exchange, self._rendezvous, self._handover, self._start_task)
-        self._publisher = self._tracing.publisher(self.contact.id, self._holders, self._exchange, self._interests, self._versions)
-        self._repair = Repair(self.contact, self._holders, self._exchange, self._rendezvous, self._handover, self._versions)
-        self._told = Told(self._rendezvous, self._handover, self._start_task)
-        own, send = self._exchange.own, self._outgoing.send
-        self._nearby = Nearby(self._interests, own, self._publisher, self._rendezvous, self._subscriber, self._handover, send)
+        self._leases = InterestLeases(self._rendezvous.conditions, responsibility, self._start_task)
+        own, send = self._exchange.own, self._delivery.send
+        self._nearby = Nearby(self._interests, own, self._publisher, self._rendezvous, self._subscriber, responsibility, send)
         self._heartbeats = Heartbeats(self._holders, self._exchange, self._versions, self._subscriber.intake.channels, self._rng)
-        pauses = Pauses(self._holders, self._interests, self._told, self._handover, self._subscriber.was_away)
+        pauses = Pauses(self._holders, self._interests, self._leases, self._handover, self._subscriber.was_away)
         self._reception = Reception(
             self.contact,
             self._exchange,
             self._rendezvous,
             self._replication,
+            responsibility,
+            CatchingUp(self.contact, self._holders, self._exchange, self._rendezvous, responsibility, copying, self._start_task),
             self._handover,
             self._repair,
-            self._outgoing,
+            self._delivery,
             self._subscriber,
             self._interests,
-            self._told,
+            self._leases,
             self._heartbeats,
             Status(self._exchange, self._rendezvous, self._publisher, self.counters, self._start_task),
             self.quotas,
             self._holders,
             self._start_task,
         )
-        of_parts = (self._keeping, self._outgoing, self._publisher, self._subscriptions, self.quotas)
+        of_parts = (self._keeping, self._delivery, self._publisher, self._subscriptions, self.quotas)
         for read in [part.counts for part in of_parts]:
             self.counters.add(read)
         self.counters.add(lambda: counts_of_refused(self._membership))
@@ -219,8 +242,10 @@ class Peer:
         try:
             await self._keeping.begin(self._membership.id, life)
             self._start_task(self._keeping.run())
-            self._tracing.start()
-            self._endpoint.links.begin()
+            self._start_task(self._handover.run())
+            if self._tracing is not None:
+                self._tracing.start()
+            self._endpoint.links.begin_reading()
             await self._enter_overlay()
             # Nobody waits for it: what is acknowledged from now on is written later.
             self._start_task(self._keeping.entered(self.contact.port, alone=self._holders.alone))
@@ -301,7 +326,8 @@ class Peer:
             # The caller's own error is the caller's: the group is to wait for our tasks, not to wrap it.
             await self._group.__aexit__(None, None, None)
         finally:
-            self._tracing.stop()
+            if self._tracing is not None:
+                self._tracing.stop()
             try:
                 await self._endpoint.__aexit__(None, None, None)
             finally:
@@ -413,18 +439,18 @@ class Peer:
         """Events with the text that they came as; ``via`` limits the positions whose rendezvous they go by."""
         await self._opened().events(events, via=via)
 
-    def flash_here(self, events: Sequence[tuple[Tuple, str | None]], *, via: Sequence[int] | None = None) -> Passage | None:
-        """Like :meth:`flash`, at once: call :meth:`flash_on` until the passage is done, in turn with others.
+    def flash_here(self, events: Sequence[tuple[Tuple, str | None]], *, via: Sequence[int] | None = None) -> EventBatch | None:
+        """Like :meth:`flash`, at once: call :meth:`flash_on` until the batch is done, in turn with others.
 
         None, and nothing done, where others are concerned: await :meth:`flash` then.
         """
         self._opened()
         return self._nearby.flash(events, via)
 
-    def flash_on(self, passage: Passage) -> bool:
+    def flash_on(self, batch: EventBatch) -> bool:
         """One slice more of events that :meth:`flash_here` has begun to pass on; whether that was the last one."""
-        self._nearby.pass_on(passage)
-        return passage.done
+        self._nearby.pass_on(batch)
+        return batch.done
 
     async def listen(
         self,
@@ -447,9 +473,9 @@ class Peer:
     # --- peers and links that come and go ---------------------------------------------------------------------------------
 
     def _channel_broken(self, channel: Channel, reason: str) -> None:
-        self._outgoing.lost(channel)
+        self._delivery.end_link(channel)
         self._interests.lost(channel)
-        self._told.lost(channel)
+        self._leases.drop_link(channel)
         self._reception.lost(channel)
         if self._open:
             self._publisher.lost(channel)
@@ -461,7 +487,7 @@ class Peer:
             self._heartbeats.came(contact.id)
             self._holders.came(contact)
             self._interests.forget()
-            self._told.newcomer()
+            self._leases.revoke()
             self._handover.newcomer(contact)
             self._subscriber.intake.discovered(contact)
 
@@ -475,7 +501,7 @@ class Peer:
 
     def _peer_gone(self, peer: bytes, lives: bool) -> None:
         self._handover.died(peer)
-        self._subscriber.intake.standbys.look_at_all()
+        self._subscriber.intake.standbys.check_all()
         if not lives:
             self._send_again(peer)
 

@@ -13,9 +13,10 @@ import rete
 
 from .errors import DoorClosed, Unsupported
 from .languages import Delete, Insert, Notify, parse_query, parse_script
-from .languages.query import MAX_TOKENS, Entrance, Query, alphas, check_max_tokens, too_many_tokens
+from .languages.query import MAX_TOKENS, Query, alphas, check_max_tokens, too_many_tokens
 from .storage.facts_by_template import FactStore
 from .subscriptions.backlog import LIMIT, Overflow, check_limit, overflow_of
+from .subscriptions.entrance import Entrance
 from .subscriptions.subscription import Callback, Subscription
 from .subscriptions.windows import FullWindows, looks_at, windowed
 from .tuples import terms as model

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 from .dialect import DIALECTS, PAPER, V1_14, Dialect
 from .door.commands import P2P, Bad, Command, Deregister, Notify, Register, Subscribe, Unsubscribe, decode
 from .door.extensions import Options
+from .door.handshake import FAILED, OK, FirstLine, Handshakes, information
 from .door.session import Session, acknowledgement, delivery
 from .errors import BadLine, BadSubscription
 from .goals.covers import CoverTest, Subscription, compile_subscription, compile_test, template
-from .handshake import FAILED, OK, FirstLine, Handshakes, information
 from .lines import LineReader
 from .terms.syntax import parse
 from .terms.tuples import from_tuple, to_tuple

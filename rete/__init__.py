@@ -26,7 +26,7 @@ from .conditions import (
     Variable,
     Window,
 )
-from .errors import BadQuery, ReteError, TooManySteps, TooManyTokens
+from .errors import BadQuery, ReteError, TakesLong, TooManySteps, TooManyTokens
 from .network import Network
 from .operators.join import UNLIMITED
 from .production import Production
@@ -47,6 +47,7 @@ __all__ = [
     "Parameter",
     "Production",
     "ReteError",
+    "TakesLong",
     "Template",
     "TemplateTable",
     "TooManySteps",

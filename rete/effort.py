@@ -22,8 +22,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-from .errors import TooManySteps
-from .operators.join import Node, Stopped
+from .errors import TakesLong, TooManySteps
+from .operators.join import UNLIMITED, Node, Stopped
 from .production import ChainEnd
 
 STEPS_PER_TOKEN = 2
@@ -65,16 +65,19 @@ class _Made:
 class Reading:
     """What one reader looks at; ``problem`` is why it was stopped."""
 
-    __slots__ = ("allowed", "each", "max_tokens", "problem", "rows", "steps", "widest")
+    __slots__ = ("allowed", "at_once", "each", "max_tokens", "problem", "rows", "steps", "widest")
 
-    def __init__(self, max_tokens: int) -> None:
+    def __init__(self, max_tokens: int, at_once: int) -> None:
         self.max_tokens = max_tokens
+        self.at_once = at_once
+        """The steps for which whoever reads waits."""
         self.steps = 0
         self.widest: dict[Node, int] = {}
         """The most that each node has looked at for one token, as the steps that are allowed for it: there are so many facts or
         tokens at least."""
         self.each: dict[Node, int] = {}
-        self.allowed = allowed(max_tokens, 0)
+        self.allowed = min(allowed(max_tokens, 0), at_once)
+        """At how many steps it is looked at again."""
         self.rows = 0
         """Those that it has found."""
         self.problem: TooManySteps | None = None
@@ -141,10 +144,11 @@ class Effort:
         return steps, changed
 
     @contextmanager
-    def of_reading(self, max_tokens: int) -> Iterator[Reading]:
-        """While nodes are replayed for a query that may hold so many tokens, which raises Stopped where it takes too long."""
+    def of_reading(self, max_tokens: int, at_once: int = UNLIMITED) -> Iterator[Reading]:
+        """While nodes are replayed for a query that may hold so many tokens, which raises Stopped where it takes too long, or more
+        than ``at_once`` steps."""
         before = self._reading
-        reading = self._reading = Reading(max_tokens)
+        reading = self._reading = Reading(max_tokens, at_once)
         try:
             yield reading
         finally:
@@ -162,9 +166,33 @@ class Effort:
         if steps * max(each, STEPS_EACH) > reading.widest.get(node, 0):
             reading.widest[node] = steps * max(each, STEPS_EACH)
         if reading.steps > reading.allowed:
+            if reading.steps > reading.at_once:
+                reading.problem = TakesLong(reading.steps, reading.at_once, node)
+                raise Stopped
             holders = {*reading.widest, *(self._meter.new or ())}
             has = reading.rows + sum(one.held for one in holders)
-            reading.allowed = allowed(reading.max_tokens, has) + sum(reading.widest.values())
-            if reading.steps > reading.allowed:
-                reading.problem = TooManySteps(reading.steps, reading.allowed, node)
+            may = allowed(reading.max_tokens, has) + sum(reading.widest.values())
+            if reading.steps > may:
+                reading.problem = TooManySteps(reading.steps, may, node)
                 raise Stopped
+            reading.allowed = min(may, reading.at_once)
+
+    def has_time(self, facts: int) -> bool:
+        """Whether whoever enters a query waits until so many facts are in an index that is made for it, a step each. These do not
+        count for what the query may look at: others may share the index."""
+        reading = self._reading
+        if reading is None:
+            return True
+        if reading.steps + facts > reading.at_once:
+            return False
+        reading.at_once -= facts
+        reading.allowed = min(reading.allowed, reading.at_once)
+        return True
+
+    def abandon(self) -> None:
+        """Nobody waits any more for the query that is being entered: it is left at the next steps that are counted. May be called
+        by another thread. Where that comes between two instructions that look at the limit, it is left at the look after it."""
+        reading = self._reading
+        if reading is not None:
+            reading.at_once = -1
+            reading.allowed = -1

@@ -4,6 +4,7 @@ ReteError
 ├── BadQuery        a query that can have no meaning here: it says which part, and what is expected
 └── TooManyTokens   a query holds more than it may
     └── TooManySteps    a query looks at more combinations at once than it may
+        └── TakesLong       a query that was to be entered at once takes longer, and may be entered where nobody waits
 """
 
 from __future__ import annotations
@@ -43,3 +44,8 @@ class TooManySteps(TooManyTokens):
     @property
     def unit(self) -> str:
         return "steps"
+
+
+class TakesLong(TooManySteps):
+    """A query would take more steps to enter than whoever entered it wanted to wait for: nothing of it is left, and it may well be
+    entered with more patience (:meth:`rete.Network.subscribe`)."""

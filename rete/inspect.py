@@ -11,7 +11,7 @@ owner of the network.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -108,8 +108,8 @@ def facts_in(index: Index) -> int:
     return sum(1 if isinstance(bag, tuple) else len(bag) for bag in index.rows.values())
 
 
-def graph(network: Network, productions: Iterable[Production] | None = None) -> networkx.DiGraph:
-    """The network as a graph, or the part of it that some queries use.
+def graph(network: Network | Sequence[Network], productions: Iterable[Production] | None = None) -> networkx.DiGraph:
+    """The network as a graph, or the part of it that some queries use; also several networks.
 
     Each node is a number, with these attributes: ``kind`` (the class of the node, ``AlphaMemory`` or ``Query``), ``node`` (it),
     ``level``, ``tokens`` and ``bytes``; an alpha memory has ``alpha`` (its definition), ``facts`` and ``indexes``; a query has
@@ -119,7 +119,8 @@ def graph(network: Network, productions: Iterable[Production] | None = None) -> 
     """
     import networkx
 
-    ends = list(_ends(network, productions))
+    networks = (network,) if isinstance(network, Network) else network
+    ends = list(_ends(networks, productions))
     nodes = {node: None for end in ends for node in above(end.node if isinstance(end, ChainEnd) else end.template.end)}
     made = networkx.DiGraph()
     numbers: dict[object, int] = {}
@@ -138,7 +139,7 @@ def graph(network: Network, productions: Iterable[Production] | None = None) -> 
         for top in node.asks():
             if top in nodes:
                 made.add_edge(number(node), number(top), kind="asks")
-    for memory in network.memories():
+    for memory in (memory for one in networks for memory in one.memories()):
         joins = [node for node in nodes if isinstance(node, Join) and node.index in memory.indexes.values()]
         if joins:
             indexes = list(memory.indexes.values())
@@ -166,9 +167,9 @@ def end_mark(production: Production) -> object:
     return production.template.dispatch if isinstance(production, Instance) else production
 
 
-def _ends(network: Network, productions: Iterable[Production] | None) -> Iterable[ChainEnd | Dispatch]:
+def _ends(networks: Iterable[Network], productions: Iterable[Production] | None) -> Iterable[ChainEnd | Dispatch]:
     if productions is None:
-        return dict.fromkeys(end for top in network.tops() for end in ends_below(top))
+        return dict.fromkeys(end for one in networks for top in one.tops() for end in ends_below(top))
     found: dict[ChainEnd | Dispatch, None] = {}
     for production in productions:
         end = production.template.dispatch if isinstance(production, Instance) else production

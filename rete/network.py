@@ -105,23 +105,27 @@ class Network:
         self._ended: deque[tuple[Production, TooManyTokens]] = deque()
         """Queries that were taken away, of which the owner is still to hear; bounded like those told."""
 
-    def subscribe(self, group: Group, select: Sequence[str], listener: Listener, *, max_tokens: int = UNLIMITED) -> ChainEnd:
+    def subscribe(
+        self, group: Group, select: Sequence[str], listener: Listener, *, max_tokens: int = UNLIMITED, at_once: int = UNLIMITED
+    ) -> ChainEnd:
         """Add a query; what is there already counts at once (see :meth:`Production.rows`), the listener hears of changes.
 
         Raises BadQuery for a query that cannot be built, or a selected variable that no condition binds; TooManyTokens for one that
-        would hold more than ``max_tokens``, rows of its answer included.
+        would hold more than ``max_tokens``, rows of its answer included; TakesLong, and leaves nothing behind, where it takes more
+        than ``at_once`` steps (:mod:`rete.effort`), some half a microsecond each.
         """
-        return self.subscribe_algebra(_tree_of(group, select), select, listener, max_tokens=max_tokens)
+        return self.subscribe_algebra(_tree_of(group, select), select, listener, max_tokens=max_tokens, at_once=at_once)
 
     def subscribe_algebra(
-        self, tree: Algebra, select: Sequence[str], listener: Listener, *, max_tokens: int = UNLIMITED
+        self, tree: Algebra, select: Sequence[str], listener: Listener, *, max_tokens: int = UNLIMITED, at_once: int = UNLIMITED
     ) -> ChainEnd:
         """Add a query that is a tree of operators; a selected name that the tree never binds is None in every row.
 
-        Raises BadQuery for a query that cannot be built, TooManyTokens like :meth:`subscribe`; nothing of it is left then.
+        Raises BadQuery for a query that cannot be built, TooManyTokens and TakesLong like :meth:`subscribe`; nothing of it is left
+        then.
         """
         builder = Builder(self._root, self.join, self._estimate)
-        with self._meter.entered(max_tokens):
+        with self._meter.entered(max_tokens, at_once):
             try:
                 stream = builder.tree(tree)
                 production = ChainEnd(stream.node, places_of(select, stream.layout), listener, self._dirty)
@@ -130,6 +134,10 @@ class Network:
             finally:
                 self._tidy(builder)
         return production
+
+    def abandon(self) -> None:
+        """Leave the query that another thread is entering, soon: there it raises TakesLong. Meanwhile nothing else may be asked."""
+        self._meter.effort.abandon()
 
     def _admit(self, production: ChainEnd, max_tokens: int) -> None:
         """The last step of entering a query: it stays, or raises TooManyTokens and leaves nothing behind."""
@@ -254,6 +262,10 @@ class Network:
         for fact, sign in changes:
             self._activate(memories, fact, sign)
         self._settle()
+
+    def is_fed(self, alpha: AlphaSpec) -> bool:
+        """Whether :meth:`change_memory` concerns anybody."""
+        return bool(self._memories.fed_by(alpha))
 
     def notify(self, event: Fact, now: float) -> list[tuple[Production, list[tuple[Row, int]]]]:
         """An event: it enters the windows that ask for it, and joins with the facts of this moment without a trace.

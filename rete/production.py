@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import TypeAlias
 
 from .index import Token
@@ -14,6 +15,9 @@ from .operators.operator import Places, columns
 Row: TypeAlias = Token
 """The values of the selected variables, in the order selected."""
 Listener: TypeAlias = Callable[[list[tuple[Row, int]]], None]
+
+ROWS = 8_192
+"""Rows of a first answer that are told without letting other threads have their turn."""
 
 
 class Collector(ABC):
@@ -115,7 +119,10 @@ class ChainEnd(Production):
         """The rows that held when the query was entered, which are to be asked for once, and at once."""
         rows, self.beginning = self.beginning, None
         assert rows is not None, "nobody has asked before"
-        return list(rows.items())
+        left, told = iter(rows.items()), list[tuple[Row, int]]()
+        while some := list(islice(left, ROWS)):
+            told += some
+        return told
 
     def rows(self) -> Counter[Row]:
         """The rows that hold now; computed from the joins, which already hold all that it takes. Raises TooManySteps."""

@@ -18,18 +18,21 @@ go beyond its cap meanwhile, and it ends after the transaction.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from heapq import heappop, heappush
-from itertools import count
+from itertools import count, islice
 
 from .compile.parameters import Dispatch, Parameters
 from .effort import UNASKED, Effort, allowed
-from .errors import TooManySteps, TooManyTokens
-from .index import Token
+from .errors import TakesLong, TooManySteps, TooManyTokens
+from .index import Fact, Index, Token
 from .operators.join import MUTED, UNLIMITED, Limited, Node, Owing, Receiver, Stopped
 from .operators.operator import RightPort
 from .production import ChainEnd, Collector, Production
+
+LOADED = 65_536
+"""Facts that are entered in an index before it is asked again whether somebody waits for that."""
 
 
 class Meter:
@@ -64,12 +67,12 @@ class Meter:
                 heappop(self.owing)[2].tell()
 
     @contextmanager
-    def entered(self, max_tokens: int) -> Iterator[None]:
-        """While a query with this cap is built."""
+    def entered(self, max_tokens: int, at_once: int) -> Iterator[None]:
+        """While a query with this cap is built, by somebody who waits for so many steps."""
         self.entering = max_tokens
         self.new = []
         try:
-            with self.effort.of_reading(max_tokens):
+            with self.effort.of_reading(max_tokens, at_once):
                 yield
         finally:
             self.entering = UNLIMITED
@@ -116,6 +119,16 @@ class Meter:
 
         if self.failed is None and not self.is_hollow:
             self._reading(tell)
+
+    def load(self, index: Index, facts: Iterable[Fact]) -> None:
+        """Enter the facts of a memory in an index that is made, unless that takes too long for whoever waits."""
+        rest = iter(facts)
+        while self.failed is None and (some := list(islice(rest, LOADED))):
+            if self.effort.has_time(len(some)):
+                for fact in some:
+                    index.add(fact)
+            else:
+                self.failed = TakesLong(self.effort.reading.steps + len(some), self.effort.reading.at_once, None)
 
     def _reading(self, read: Callable[[], None]) -> None:
         """Do what may turn out to be too much for the query that is being entered."""

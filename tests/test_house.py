@@ -8,14 +8,19 @@ import re
 import subprocess
 from collections import Counter
 from pathlib import Path
+from statistics import median
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("rete", "dht", "gsg", "pedro_compat", "simulations")
 
-MAX_LINES = 500
-"""HOUSE_STYLE section 1: think about splitting a file at this length."""
+MAX_LINES, MEDIAN_LINES = 450, 150
+"""Lines of one file, and of the file in the middle (HOUSE_STYLE section 1)."""
+MAX_FILES = 20
+"""Files of one room."""
+BESIDE_ROOMS = 12
+"""Files of gsg that lie beside its rooms."""
 
 SAY_NOTHING = {"utils", "util", "helpers", "helper", "misc", "common", "manager", "base"}
 """Names of modules and folders that do not tell what is in them."""
@@ -39,6 +44,19 @@ def test_no_module_is_too_long() -> None:
     long = [path for path in modules(*PACKAGES) if len(path.read_text("utf-8").splitlines()) > MAX_LINES]
 
     assert names(long) == []
+
+
+def test_most_modules_are_short() -> None:
+    lengths = [len(path.read_text("utf-8").splitlines()) for path in modules(*PACKAGES)]
+
+    assert median(lengths) <= MEDIAN_LINES
+
+
+def test_no_room_is_too_full() -> None:
+    rooms = Counter(path.parent for path in modules(*PACKAGES))
+
+    assert {str(room.relative_to(ROOT)): count for room, count in rooms.items() if count > MAX_FILES} == {}
+    assert rooms[ROOT / "gsg"] <= BESIDE_ROOMS
 
 
 def test_no_name_says_nothing() -> None:

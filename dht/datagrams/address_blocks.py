@@ -41,15 +41,15 @@ def block_of(host: str) -> bytes | None:
     return address.packed[: 8 if isinstance(address, IPv6Address) else 3]
 
 
-class Shares:
+class BlockShares:
     """Counts peers by their block, the closest first; ``per_block`` is 0 for no limit."""
 
     def __init__(self, per_block: int) -> None:
         self._per_block = per_block
         self._counts: Counter[bytes] = Counter()
 
-    def takes(self, host: str) -> bool:
-        """Whether one more peer at this address counts; it does from now on."""
+    def count_peer(self, host: str) -> bool:
+        """Count one more peer at this address; whether it is within the share of its block."""
         block = block_of(host) if self._per_block else None
         if block is None:
             return True
@@ -64,8 +64,8 @@ class PassedOver:
         self._per_block = per_block
         self._last_s: float | None = None
 
-    def met(self, contact: Contact, counts: Counter[str], now: float) -> None:
-        """One answered, which is counted; of the first it is said what to do."""
+    def report(self, contact: Contact, counts: Counter[str], now: float) -> None:
+        """One answered: it is counted, and of the first it is logged what to do."""
         if self._last_s is None:
             log.warning(
                 "%s is passed over, as are others: more than %d peers of its address block are known already; where all of them "
@@ -77,11 +77,11 @@ class PassedOver:
         counts["peers beyond their block's share"] += 1
 
     def lately(self, now: float) -> bool:
-        """Whether any was met in the last LATELY_S."""
+        """Whether any answered in the last LATELY_S."""
         return self._last_s is not None and now - self._last_s < LATELY_S
 
 
-def spread(contacts: Iterable[Contact], per_block: int) -> Iterator[Contact]:
-    """Those of the contacts, in their order, that count."""
-    shares = Shares(per_block)
-    return (contact for contact in contacts if shares.takes(contact.host))
+def limit_per_block(contacts: Iterable[Contact], per_block: int) -> Iterator[Contact]:
+    """Those of the contacts, in their order, that are within the shares of their blocks."""
+    shares = BlockShares(per_block)
+    return (contact for contact in contacts if shares.count_peer(contact.host))

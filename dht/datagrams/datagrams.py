@@ -1,14 +1,14 @@
-"""Datagrams between peers: the ``kademlia`` package's protocol, with its defects mended where they would hurt.
+"""Datagrams between peers: one UDP socket that asks, answers and keeps the routing table.
 
-What the package gives: the wire format (a kind, 20 bytes of call id, msgpack), the ``rpc_*`` methods and the routing table. What
-differs here:
+The wire format is that of the ``kademlia`` package (a kind, 20 bytes of call id, msgpack of a name and arguments); the rules are:
 
 * A query is sent again before its peer counts as silent (:mod:`dht.datagrams.round_trip`); at most 128 are in flight a socket.
 * ``probe`` asks whether a peer lives and ``vouch`` whether it can reach a third; both carry rumours (:mod:`dht.liveness.swim`).
 * ``closest`` answers with the answering peer's own id and the exact k closest of all contacts that it knows. ``find_node`` stays
   for peers that run the package itself.
 * Who asks is believed only after it answered at the address that it asked from. An answer from another address of its host than
-  was asked is none, except to a first call (``meet``): whoever called asks there, and takes what answers from where it was asked.
+  was asked is none, except to a first call (:meth:`Datagrams.call`): whoever called asks there, and takes what answers from where
+  it was asked.
 * Every datagram leaves sealed and is opened first (:mod:`dht.datagrams.sealed_datagrams`): nobody speaks for another id, where ids
   are proved.
 * Nothing a datagram holds raises or logs: what is malformed is counted in ``counts``. Nothing is stored for others.
@@ -17,26 +17,23 @@ differs here:
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from random import Random
 from typing import Any, Protocol, cast
 
 import msgspec
-from kademlia.node import Node
-from kademlia.protocol import KademliaProtocol
-from kademlia.routing import RoutingTable
 
 from ..errors import Address, BadAnswer, BadSeal
 from ..identity.contacts import Contact, contact_from, contacts_from
-from ..identity.ids import ID_BYTES, PeerId, as_int
-from .address_blocks import IN_BUCKET, block_of, spread
+from ..identity.ids import ID_BYTES, PeerId
 from .gossip import Rumour, incarnation_from, rumours_from
 from .round_trip import FOR_HELPER, FOR_LOOKUP, FOR_PROBE, RoundTrip
-from .sealed_datagrams import Unsealed
+from .routing_table import RoutingTable
+from .sealed_datagrams import PlainDatagrams
 
 MAX_CALLS = 128
 """Queries in flight on one socket; 250 at once were seen to fit a default receive buffer, 500 were not."""
@@ -51,84 +48,6 @@ _QUERY, _ANSWER = b"\x00", b"\x01"
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder().decode
 _decode_query = msgspec.msgpack.Decoder(tuple[str, list[Any]]).decode  # Any: each query checks its own arguments
-
-
-class Table(RoutingTable):  # type: ignore[misc]  # the package has no types
-    """The package's routing table, with exact neighbours.
-
-    Its limits: k contacts and 5 k replacements a bucket, of one address block IN_BUCKET times ``per_block`` together, and as many
-    buckets as prefixes that it splits.
-    """
-
-    def __init__(self, protocol: Queries, k: int, node: Node, per_block: int) -> None:
-        super().__init__(protocol, k, node)
-        self._per_block = per_block
-        # The contacts of all buckets, and their points, kept beside them; None when the package has moved some by itself.
-        self._all: dict[PeerId, Contact] | None = {}
-        self._points: dict[int, Contact] = {}
-        self._has_blocks = False
-
-    def all(self) -> dict[PeerId, Contact]:
-        """Every contact, those waiting for a place in a full bucket included. Not to be kept: it changes with the table."""
-        if self._all is None:
-            self._all = {
-                node.id: Contact(node.id, node.ip, node.port)
-                for bucket in self.buckets
-                for nodes in (bucket.nodes, bucket.replacement_nodes)
-                for node in nodes.values()
-            }
-            self._points = {as_int(peer): contact for peer, contact in self._all.items()}
-            self._has_blocks = any(block_of(contact.host) is not None for contact in self._all.values())
-        return self._all
-
-    def add(self, contact: Contact) -> bool:
-        """A contact answered: it is its bucket's newest, or waits for a place there; False when its address block has its share."""
-        node = Node(contact.id, contact.host, contact.port)
-        bucket = self.buckets[self.get_bucket_for(node)]
-        held = bucket.nodes.get(contact.id)
-        block = block_of(contact.host) if self._per_block else None
-        if block is not None:
-            others = (each for nodes in (bucket.nodes, bucket.replacement_nodes) for each in nodes.values())
-            if sum(block_of(each.ip) == block and each.id != contact.id for each in others) >= IN_BUCKET * self._per_block:
-                return False
-        if held is None or (held.ip, held.port) != contact.address:
-            bucket.remove_node(node)
-        self.add_contact(node)
-        known = self.all()
-        if known.get(contact.id) != contact:
-            known[contact.id] = self._points[as_int(contact.id)] = contact
-            self._has_blocks = self._has_blocks or block_of(contact.host) is not None
-            if len(known) != sum(len(each.nodes) + len(each.replacement_nodes) for each in self.buckets):
-                # The one that waited the longest has gone for it.
-                self._all = None
-        return True
-
-    def remove(self, peer: PeerId) -> None:
-        """A contact is gone; the newest that waits takes its place."""
-        self.remove_contact(Node(peer))
-        if self._all is not None and self._all.pop(peer, None) is not None:
-            del self._points[as_int(peer)]
-
-    def get_bucket_for(self, node: Node) -> int:
-        """The index of the bucket whose range holds the node. (The package's own is off by one at the upper end of a range.)"""
-        return next(index for index, bucket in enumerate(self.buckets) if bucket.has_in_range(node))
-
-    def nearest(self, target: bytes, k: int) -> list[Contact]:
-        """The k known contacts closest to the target, closest first, of whatever blocks."""
-        self.all()
-        return [self._points[each] for each in sorted(self._points, key=as_int(target).__xor__)[:k]]
-
-    def closest(self, target: bytes, k: int, *, besides: PeerId | None = None) -> list[Contact]:
-        """The k known contacts closest to the target that count, closest first, without ``besides``."""
-        self.all()
-        points = self._points
-        # The bound method compares without a call into Python; sorting the few hundred contacts of a table beats a heap.
-        nearest = sorted(points, key=as_int(target).__xor__)
-        if self._has_blocks and self._per_block:
-            ours = (points[each] for each in nearest if points[each].id != besides)
-            return list(islice(spread(ours, self._per_block), k))
-        del nearest[k + 1 :]
-        return [points[each] for each in nearest if points[each].id != besides][:k]
 
 
 @dataclass(slots=True)
@@ -150,20 +69,20 @@ class _Elsewhere:
 
 
 class Gossip(Protocol):
-    """Who says and hears what goes round about who lives."""
+    """Whoever sends and hears rumours of who lives."""
 
     def incarnation_and_rumours(self, to: PeerId) -> tuple[int, list[Rumour]]:
-        """What to say to a peer beside a probe."""
+        """What to send to a peer beside a probe."""
 
-    def heard(self, speaker: Contact, rumours: list[Rumour]) -> None:
-        """A peer said this."""
+    def hear_rumours(self, speaker: Contact, rumours: list[Rumour]) -> None:
+        """A peer sent these."""
 
     def vouch_for(self, asker: PeerId, contact: Contact, answer: Callable[[int | None], None]) -> None:
         """Somebody cannot reach this peer: can we? The answer is its incarnation, None when it is silent, or none at all."""
 
 
-class Queries(KademliaProtocol):  # type: ignore[misc]  # the package has no types
-    """One UDP socket: asks, answers, and keeps the routing table.
+class Datagrams(asyncio.DatagramProtocol):
+    """The UDP socket of one peer: asks, answers, and keeps the routing table.
 
     ``on_asked`` hears of each peer that asked us something and is not in the table at that address, ``on_doubtful`` of the oldest
     contact of a full bucket, when a newer one wants its place.
@@ -171,35 +90,60 @@ class Queries(KademliaProtocol):  # type: ignore[misc]  # the package has no typ
 
     def __init__(
         self,
-        node: Node,
-        storage: object,
+        id: PeerId,
         k: int,
         *,
         rng: Random,
         on_asked: Callable[[Contact], None],
-        on_doubtful: Callable[[Contact], Awaitable[None]],
-        gossip: Gossip,
-        seals: Unsealed,
+        on_doubtful: Callable[[Contact], Awaitable[object]],
+        sealing: PlainDatagrams,
         per_block: int,
     ) -> None:
-        super().__init__(node, storage, k)
-        self.seals = seals
+        self.id = id
         self.k = k
-        self.id: PeerId = node.id
         self.transport: asyncio.DatagramTransport
-        self.router: Table = Table(self, k, node, per_block)
+        self.table = RoutingTable(id, k, per_block, on_doubtful)
         self.counts: Counter[str] = Counter()
         self.round_trip = RoundTrip()
+        self._sealing = sealing
         self._rng = rng
         self._on_asked = on_asked
-        self._on_doubtful = on_doubtful
-        self._gossip = gossip
+        self.gossip: Gossip
+        """Set before the socket is opened."""
         # Limit: MAX_CALLS futures; each leaves at its answer, its last timeout or its cancellation.
         self._pending: dict[bytes, _Pending] = {}
         # Late answers to these are no answers any more, but tell how long to wait. Limit: MAX_GIVEN_UP.
         self._given_up: dict[bytes, _Pending] = {}
         self._places = asyncio.Semaphore(MAX_CALLS)
-        self._lost = asyncio.get_running_loop().create_future()
+        self._closed = asyncio.Event()
+        self._answers: dict[str, Callable[..., object]] = {
+            "ping": self._answer_ping,
+            "closest": self._answer_closest,
+            "find_node": lambda sender, asker, target: self._answer_closest(sender, asker, target)[1],
+            "probe": self._answer_probe,
+            "stun": lambda sender: sender,
+        }
+
+    async def open(self, host: str, port: int) -> None:
+        """Open the socket. Raises OSError with its number: uvloop says that it could not bind, and not why."""
+        loop = asyncio.get_running_loop()
+        if getattr(loop, "is_simulated", False):
+            await loop.create_datagram_endpoint(lambda: self, local_addr=(host, port))
+            return
+        sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_DGRAM)
+        try:
+            sock.setblocking(False)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
+            sock.bind((host, port))
+            await loop.create_datagram_endpoint(lambda: self, sock=sock)
+        except BaseException:
+            sock.close()
+            raise
+
+    async def close(self) -> None:
+        """Close the socket, and wait until it is closed."""
+        self.transport.close()
+        await self._closed.wait()
 
     # Asking
 
@@ -241,18 +185,7 @@ class Queries(KademliaProtocol):  # type: ignore[misc]  # the package has no typ
                     if len(self._given_up) > MAX_GIVEN_UP:
                         del self._given_up[next(iter(self._given_up))]
 
-    async def ask_id(self, address: Address, *, waits: Sequence[float] = FOR_LOOKUP) -> PeerId | None:
-        """The id of whoever listens at an address; None when nobody answers with one."""
-        return self._id_from(await self.ask(address, "ping", self.id, waits=waits))
-
-    def _id_from(self, found: object) -> PeerId | None:
-        if isinstance(found, bytes) and len(found) == ID_BYTES:
-            return found
-        if found is not None:
-            self.counts["answers malformed"] += 1
-        return None
-
-    async def meet(self, address: Address) -> Contact | None:
+    async def call(self, address: Address) -> Contact | None:
         """Whoever listens at an address, at the address that it answers from; None when nobody answers.
 
         A host that has several addresses answers from the one that is next to us, if its peer listens at all of them.
@@ -260,8 +193,10 @@ class Queries(KademliaProtocol):  # type: ignore[misc]  # the package has no typ
         found = await self.ask(address, "ping", self.id, any_address=True)
         if isinstance(found, _Elsewhere):
             address = found.address
-        peer = await self.ask_id(address) if isinstance(found, _Elsewhere) else self._id_from(found)
-        return None if peer is None else Contact(peer, *address)
+            found = await self.ask(address, "ping", self.id)
+        with contextlib.suppress(BadAnswer), self._counting_malformed():
+            return None if found is None else Contact(_point(found), *address)
+        return None
 
     async def ask_closest(
         self, address: Address, target: bytes, *, waits: Sequence[float] = FOR_LOOKUP, on_slow: Callable[[], None] | None = None
@@ -273,72 +208,56 @@ class Queries(KademliaProtocol):  # type: ignore[misc]  # the package has no typ
         found = await self.ask(address, "closest", self.id, target, waits=waits, on_slow=on_slow)
         if found is None:
             return None
-        try:
-            if not isinstance(found, list) or len(found) != 2:
-                raise BadAnswer(f"{found!r:.80} answers no query for the closest peers; expected an id and contacts")
-            return _point(found[0]), contacts_from(found[1], limit=self.k)
-        except BadAnswer:
-            self.counts["answers malformed"] += 1
-            raise
+        with self._counting_malformed():
+            peer, contacts = _fields(found, 2, "no query for the closest peers; expected an id and contacts")
+            return _point(peer), contacts_from(contacts, limit=self.k)
 
     async def ask_probe(self, contact: Contact) -> tuple[PeerId, int] | None:
         """The id and the incarnation of whoever listens at a contact's address; None when nobody answers.
 
         Raises BadAnswer when it answers with anything else.
         """
-        found = await self.ask(
-            contact.address, "probe", self.id, *self._gossip.incarnation_and_rumours(contact.id), waits=FOR_PROBE
-        )
+        mine = self.gossip.incarnation_and_rumours(contact.id)
+        found = await self.ask(contact.address, "probe", self.id, *mine, waits=FOR_PROBE)
         if found is None:
             return None
-        try:
-            if not isinstance(found, list) or len(found) != 3:
-                raise BadAnswer(f"{found!r:.80} answers no probe; expected an id, an incarnation and rumours")
-            peer, incarnation, rumours = _point(found[0]), incarnation_from(found[1]), rumours_from(found[2])
-        except BadAnswer:
-            self.counts["answers malformed"] += 1
-            raise
-        self._gossip.heard(Contact(peer, *contact.address), rumours)
+        with self._counting_malformed():
+            fields = _fields(found, 3, "no probe; expected an id, an incarnation and rumours")
+            peer, incarnation, rumours = _point(fields[0]), incarnation_from(fields[1]), rumours_from(fields[2])
+        self.gossip.hear_rumours(Contact(peer, *contact.address), rumours)
         return peer, incarnation
 
     async def ask_vouch(self, helper: Contact, contact: Contact) -> int | None:
         """The incarnation of a peer that a helper can reach; None when it cannot, or does not answer us."""
-        mine = self._gossip.incarnation_and_rumours(helper.id)
+        mine = self.gossip.incarnation_and_rumours(helper.id)
         found = await self.ask(helper.address, "vouch", self.id, *mine, contact, waits=FOR_HELPER)
         if not isinstance(found, list) or len(found) != 2 or found[0] != helper.id or found[1] is None:
             return None
-        try:
+        with contextlib.suppress(BadAnswer), self._counting_malformed():
             return incarnation_from(found[1])
+        return None
+
+    @contextlib.contextmanager
+    def _counting_malformed(self) -> Iterator[None]:
+        try:
+            yield
         except BadAnswer:
             self.counts["answers malformed"] += 1
-            return None
+            raise
 
-    def tell(self, contact: Contact, incarnation: int, rumours: list[Rumour]) -> None:
-        """Say something to a peer without waiting for its answer."""
+    def send_rumours(self, contact: Contact, incarnation: int, rumours: list[Rumour]) -> None:
+        """Probe a peer for the sake of the rumours alone: nobody waits for its answer."""
         self._send(_QUERY + self._rng.randbytes(20) + _encode(("probe", (self.id, incarnation, rumours))), contact.address)
-
-    def call_ping(self, node_to_ask: Node) -> Awaitable[None]:
-        """The package asks whether the oldest contact of a full bucket lives; whoever gave ``on_doubtful`` owns the task."""
-        return self._on_doubtful(Contact(node_to_ask.id, node_to_ask.ip, node_to_ask.port))
 
     # Being asked
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The socket is open."""
         self.transport = cast(asyncio.DatagramTransport, transport)
-        # A simulated network has no sockets.
-        sock = transport.get_extra_info("socket")
-        if sock is not None:
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The socket is closed."""
-        if not self._lost.done():
-            self._lost.set_result(None)
-
-    async def closed(self) -> None:
-        """Wait until the socket is closed."""
-        await asyncio.shield(self._lost)
+        self._closed.set()
 
     def error_received(self, exc: Exception) -> None:
         """The kernel refused a datagram or heard that nobody listens: the timeout says the same."""
@@ -351,9 +270,9 @@ class Queries(KademliaProtocol):  # type: ignore[misc]  # the package has no typ
             speaker, body = self._opened(data, sender)
             kind, call = body[:1], body[1:21]
             if kind == _ANSWER and len(body) > 21:
-                self._answered(call, sender, body[21:], speaker)
+                self._take_answer(call, sender, body[21:], speaker)
             elif kind == _QUERY and len(body) > 21:
-                self._asked(call, sender, body[21:], speaker)
+                self._answer_query(call, sender, body[21:], speaker)
             else:
                 self.counts["datagrams malformed"] += 1
         except BadSeal as error:
@@ -366,14 +285,14 @@ class Queries(KademliaProtocol):  # type: ignore[misc]  # the package has no typ
         """Who sent a datagram, where that is proved, and what it says. Raises BadSeal, after its sender was told."""
         now = asyncio.get_running_loop().time()
         try:
-            return self.seals.open(data, sender, now)
+            return self._sealing.open(data, sender, now)
         except BadSeal as error:
-            refusal = self.seals.refusal(data, error, now)
+            refusal = self._sealing.refusal_for(data, error, now)
             if refusal is not None:
                 self._transmit(refusal, sender)
             raise
 
-    def _answered(self, call: bytes, sender: Address, body: bytes, speaker: PeerId | None) -> None:
+    def _take_answer(self, call: bytes, sender: Address, body: bytes, speaker: PeerId | None) -> None:
         pending = self._pending.get(call[:19]) or self._given_up.get(call[:19])
         is_late = pending is None or pending.answer.done() or call[19] >= len(pending.sent_s)
         if pending is not None and not is_late and pending.any_address and sender[0] != pending.address[0]:
@@ -393,82 +312,82 @@ class Queries(KademliaProtocol):  # type: ignore[misc]  # the package has no typ
             return
         pending.answer.set_result(answer)
 
-    def _asked(self, call: bytes, sender: Address, body: bytes, speaker: PeerId | None) -> None:
+    def _answer_query(self, call: bytes, sender: Address, body: bytes, speaker: PeerId | None) -> None:
         name, arguments = _decode_query(body)
         if speaker is not None and name != "stun" and arguments[0] != speaker:
             self.counts["queries in another's name"] += 1
-            return
-        if name in ("store", "find_value"):
+        elif name in ("store", "find_value"):
             self.counts["storage queries refused"] += 1
-            return
-        if name == "vouch":
-            self._asked_to_vouch(call, sender, *arguments)
-            return
-        if name not in ("ping", "closest", "find_node", "stun", "probe"):
+        elif name == "vouch":
+            self._answer_vouch(call, sender, *arguments)
+        elif name in self._answers:
+            self._send(_ANSWER + call + _encode(self._answers[name](sender, *arguments)), sender)
+        else:
             self.counts["queries unknown"] += 1
-            return
-        answer = getattr(self, f"rpc_{name}")(sender, *arguments)
-        self._send(_ANSWER + call + _encode(answer), sender)
 
     def _send(self, datagram: bytes, address: Address, *, again: bool = False) -> None:
-        self._transmit(self.seals.seal(datagram, address, again=again), address)
+        self._transmit(self._sealing.seal(datagram, address, again=again), address)
 
     def _transmit(self, datagram: bytes, address: Address) -> None:
-        transport = self.transport
-        if not transport.is_closing():
+        if not self.transport.is_closing():
             try:
-                transport.sendto(datagram, address)
+                self.transport.sendto(datagram, address)
             except (OSError, ValueError):
                 # An address of another family, say: the timeout says that nobody is there.
                 self.counts["socket errors"] += 1
 
-    def rpc_ping(self, sender: Address, nodeid: object) -> PeerId:
+    def _answer_ping(self, sender: Address, asker: object) -> PeerId:
         """Our id."""
-        self._note(sender, nodeid)
+        self._note_asker(sender, asker)
         return self.id
 
-    def rpc_closest(self, sender: Address, nodeid: object, target: object) -> tuple[PeerId, list[Contact]]:
+    def _answer_closest(self, sender: Address, asker: object, target: object) -> tuple[PeerId, list[Contact]]:
         """Our id, and the k contacts that we know closest to the target, without the asker."""
-        asker = self._note(sender, nodeid)
-        return self.id, self.router.closest(_point(target), self.k, besides=asker)
+        peer = self._note_asker(sender, asker)
+        return self.id, self.table.closest(_point(target), self.k, besides=peer)
 
-    def rpc_probe(self, sender: Address, nodeid: object, incarnation: object, rumours: object) -> tuple[PeerId, int, list[Rumour]]:
-        """Our id, our incarnation, and what we have to say."""
-        asker = self._note(sender, nodeid)
-        incarnation_from(incarnation)
-        said = rumours_from(rumours)
+    def _answer_probe(
+        self, sender: Address, asker: object, incarnation: object, rumours: object
+    ) -> tuple[PeerId, int, list[Rumour]]:
+        """Our id, our incarnation, and our rumours."""
         # First what it says, which may be about ourselves: the answer then refutes it.
-        self._gossip.heard(Contact(asker, *sender), said)
-        return self.id, *self._gossip.incarnation_and_rumours(asker)
+        peer = self._hear_asker(sender, asker, incarnation, rumours)
+        return self.id, *self.gossip.incarnation_and_rumours(peer)
 
-    def _asked_to_vouch(
-        self, call: bytes, sender: Address, nodeid: object, incarnation: object, rumours: object, contact: object
+    def _answer_vouch(
+        self, call: bytes, sender: Address, asker: object, incarnation: object, rumours: object, contact: object
     ) -> None:
-        """Whether a third peer lives is said later. Only of peers that we know, so that nobody can have us call at strangers."""
-        asker = self._note(sender, nodeid)
-        incarnation_from(incarnation)
-        self._gossip.heard(Contact(asker, *sender), rumours_from(rumours))
+        """Answer later whether a third peer lives. Only of peers that we know, so that nobody can have us call at strangers."""
+        peer = self._hear_asker(sender, asker, incarnation, rumours)
         third = contact_from(contact)
-        if self.router.all().get(third.id) == third:
-            self._gossip.vouch_for(asker, third, lambda lives: self._send(_ANSWER + call + _encode((self.id, lives)), sender))
+
+        def answer(lives: int | None) -> None:
+            self._send(_ANSWER + call + _encode((self.id, lives)), sender)
+
+        if self.table.contacts().get(third.id) == third:
+            self.gossip.vouch_for(peer, third, answer)
         else:
-            self._send(_ANSWER + call + _encode((self.id, None)), sender)
+            answer(None)
 
-    def rpc_find_node(self, sender: Address, nodeid: object, key: object) -> list[Contact]:
-        """The same contacts, as the package's own peers expect them."""
-        return self.rpc_closest(sender, nodeid, key)[1]
+    def _hear_asker(self, sender: Address, asker: object, incarnation: object, rumours: object) -> PeerId:
+        peer = self._note_asker(sender, asker)
+        incarnation_from(incarnation)
+        self.gossip.hear_rumours(Contact(peer, *sender), rumours_from(rumours))
+        return peer
 
-    def welcome_if_new(self, node: Node) -> None:
-        """A node answered the package: it enters the table, and nothing is handed over."""
-        self.router.add(Contact(node.id, node.ip, node.port))
-
-    def _note(self, sender: Address, nodeid: object) -> PeerId:
-        asker = _point(nodeid)
-        if asker != self.id:
-            known = self.router.all().get(asker)
+    def _note_asker(self, sender: Address, asker: object) -> PeerId:
+        peer = _point(asker)
+        if peer != self.id:
+            known = self.table.contacts().get(peer)
             if known is None or known.address != sender:
-                self._on_asked(Contact(asker, *sender))
-        return asker
+                self._on_asked(Contact(peer, *sender))
+        return peer
+
+
+def _fields(raw: object, count: int, answers: str) -> list[Any]:  # Any: each is checked by the caller
+    if not isinstance(raw, list) or len(raw) != count:
+        raise BadAnswer(f"{raw!r:.80} answers {answers}")
+    return raw
 
 
 def _point(raw: object) -> bytes:

@@ -1,4 +1,8 @@
-"""What peers say of each other beside their probes, and how it is checked when it comes; :mod:`dht.liveness.swim` decides by it."""
+"""Gossip: what peers tell each other of others beside their probes, how it is queued, and how it is checked when it comes.
+
+One item is a rumour, as in "rumor mongering" (Demers et al. 1987, "Epidemic algorithms for replicated database maintenance").
+:mod:`dht.liveness.swim` decides by them.
+"""
 
 from __future__ import annotations
 
@@ -9,78 +13,77 @@ import msgspec
 from ..errors import BadAnswer
 from ..identity.ids import ID_BYTES, PeerId
 
-RUMOURS = 8
-"""Rumours in one datagram: at most 250 bytes."""
+RUMOURS_PER_DATAGRAM = 8
+"""At most 250 bytes together."""
 
-MAX_RUMOURS = 64
-"""Rumours waiting to be said; the one said most often is dropped for a new one."""
+MAX_QUEUED = 64
+"""Rumours waiting to be sent; the one sent most often is dropped for a new one."""
 
 MAX_INCARNATION = 2**53
 """Milliseconds since 1970 are far below; whoever claims more lies."""
 
 
-class Word(IntEnum):
-    """What is said of a peer."""
+class Status(IntEnum):
+    """What a rumour says of a peer."""
 
-    LIVES = 0
+    ALIVE = 0
     SUSPECTED = 1
     DEAD = 2
 
 
 class Rumour(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Something said of a peer in one of its lives, by whoever sends it."""
+    """The status of a peer in one of its lives, as whoever sends it has found."""
 
-    word: Word
+    status: Status
     peer: PeerId
     incarnation: int
 
 
-class Rumours:
-    """What one peer has to say of others, each so many times: to somebody else with each of its datagrams (SWIM, section 4.1)."""
+class GossipQueue:
+    """The rumours that one peer sends, each so many times: to another peer with each of its datagrams (SWIM, section 4.1)."""
 
     def __init__(self) -> None:
-        self._of: dict[PeerId, tuple[Rumour, int]] = {}
-        """The last word of each peer, with how often it is still to be said. Limit: MAX_RUMOURS; beyond, what was said most often
+        self._queued: dict[PeerId, tuple[Rumour, int]] = {}
+        """The last rumour of each peer, with how often it is still to be sent. Limit: MAX_QUEUED; beyond, the one sent most often
         goes."""
         self.times = 2
-        """How often the next one is to be said."""
+        """How often the next one is to be sent."""
 
     def __len__(self) -> int:
-        return len(self._of)
+        return len(self._queued)
 
-    def say(self, rumour: Rumour) -> None:
-        """One more, in the place of what was said of the same peer."""
-        self._of.pop(rumour.peer, None)
-        if len(self._of) >= MAX_RUMOURS:
-            del self._of[min(self._of, key=lambda peer: self._of[peer][1])]
-        self._of[rumour.peer] = (rumour, self.times)
+    def queue_rumour(self, rumour: Rumour) -> None:
+        """Send this from now on, in the place of what was sent of the same peer."""
+        self._queued.pop(rumour.peer, None)
+        if len(self._queued) >= MAX_QUEUED:
+            del self._queued[min(self._queued, key=lambda peer: self._queued[peer][1])]
+        self._queued[rumour.peer] = (rumour, self.times)
 
-    def next(self, to: PeerId, most: int) -> list[Rumour]:
-        """What to say to a peer now: what was said least often, and nothing of itself."""
-        said: list[Rumour] = []
-        for rumour, times in sorted(self._of.values(), key=lambda each: -each[1])[:RUMOURS]:
-            if len(said) < most and rumour.peer != to:
-                said.append(rumour)
+    def take_rumours(self, to: PeerId, limit: int) -> list[Rumour]:
+        """What to send to a peer now: the rumours sent least often, and none of itself."""
+        taken: list[Rumour] = []
+        for rumour, times in sorted(self._queued.values(), key=lambda each: -each[1])[:RUMOURS_PER_DATAGRAM]:
+            if len(taken) < limit and rumour.peer != to:
+                taken.append(rumour)
                 if times > 1:
-                    self._of[rumour.peer] = (rumour, times - 1)
+                    self._queued[rumour.peer] = (rumour, times - 1)
                 else:
-                    del self._of[rumour.peer]
-        return said
+                    del self._queued[rumour.peer]
+        return taken
 
-    def of(self, peer: PeerId) -> Rumour | None:
-        """What is said of a peer."""
-        known = self._of.get(peer)
-        return None if known is None else known[0]
+    def rumour_about(self, peer: PeerId) -> Rumour | None:
+        """What is sent of a peer, if anything."""
+        return self._queued.get(peer, (None, 0))[0]
 
-    def forget(self, peer: PeerId) -> None:
-        """Nothing is to be said of a peer any more."""
-        self._of.pop(peer, None)
+    def drop_rumour(self, peer: PeerId) -> None:
+        """Send nothing of a peer any more."""
+        self._queued.pop(peer, None)
 
 
 def rumours_from(raw: object) -> list[Rumour]:
     """The rumours in a decoded datagram. Raises BadAnswer when they are anything else."""
-    if not isinstance(raw, list | tuple) or len(raw) > RUMOURS:
-        raise BadAnswer(f"{raw!r:.80} is no list of rumours; expected at most {RUMOURS}")
+    if not isinstance(raw, list | tuple) or len(raw) > RUMOURS_PER_DATAGRAM:
+        raise BadAnswer(f"{raw!r:.80} is no list of rumours; expected at most {RUMOURS_PER_DATAGRAM}")
     try:
         rumours = msgspec.convert(raw, list[Rumour])
     except msgspec.ValidationError as error:

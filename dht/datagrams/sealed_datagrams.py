@@ -31,10 +31,10 @@ from ipaddress import ip_address
 from random import Random
 from struct import Struct
 
-from ..errors import Address, BadSeal
+from ..errors import Address, BadSeal, Refusal
 from ..identity.ids import ID_BYTES, PeerId
 from ..identity.key_pair import PUBLIC_BYTES, SEED_BYTES, SIGNATURE_BYTES, Agreement, id_of, verified
-from ..identity.membership import CHECK_BYTES, Membership, Refusal
+from ..identity.membership import CHECK_BYTES, Membership
 from .gossip import MAX_INCARNATION
 
 MAX_SESSIONS = 4096
@@ -103,11 +103,11 @@ class _Session:
     ended: bool = False
 
 
-class Unsealed:
+class PlainDatagrams:
     """Datagrams as they are, for networks where ids are claims: measurements, and tests of the overlay's arithmetic."""
 
-    def at(self, address: Address) -> None:
-        """We listen there."""
+    def set_own_address(self, address: Address) -> None:
+        """This peer listens there."""
 
     def seal(self, body: bytes, to: Address, *, again: bool = False) -> bytes:
         """What to send."""
@@ -117,11 +117,11 @@ class Unsealed:
         """Who said it, if that was proved, and what."""
         return None, data
 
-    def refusal(self, data: bytes, error: BadSeal, now: float) -> bytes | None:
+    def refusal_for(self, data: bytes, error: BadSeal, now: float) -> bytes | None:
         """What to answer to a datagram that did not open, if anything."""
         return None
 
-    def ended(self, peer: PeerId) -> None:
+    def note_death(self, peer: PeerId) -> None:
         """A peer is dead, as far as known."""
 
     def refused_by(self, address: Address) -> Refusal | None:
@@ -129,11 +129,11 @@ class Unsealed:
         return None
 
 
-class Seals(Unsealed):
+class SealedDatagrams(PlainDatagrams):
     """The seals of one peer in one life. ``rng`` draws the key that it agrees by; ``link_tls`` says whether its links are TLS.
 
-    ``on_twin`` hears at which address another process with this peer's key is, or who says that there is one, ``on_anew`` of each
-    peer that is met in a later life than before, and of that life.
+    ``on_duplicate_id`` hears at which address another process with this peer's key is, or who says that there is one,
+    ``on_new_life`` of each peer that is met in a later life than before, and of that life.
     """
 
     def __init__(
@@ -143,12 +143,12 @@ class Seals(Unsealed):
         life: int,
         rng: Random,
         link_tls: bool = False,
-        on_twin: Callable[[Address], None] = lambda address: None,
-        on_anew: Callable[[PeerId, int], None] = lambda peer, life: None,
+        on_duplicate_id: Callable[[Address], None] = lambda address: None,
+        on_new_life: Callable[[PeerId, int], None] = lambda peer, life: None,
     ) -> None:
         self._membership = membership
-        self._on_twin = on_twin
-        self._on_anew = on_anew
+        self._on_duplicate_id = on_duplicate_id
+        self._on_new_life = on_new_life
         self._link_tls = link_tls
         self._life = life
         self._count = 0
@@ -167,8 +167,8 @@ class Seals(Unsealed):
     def __len__(self) -> int:
         return len(self._sessions)
 
-    def at(self, address: Address) -> None:
-        """We listen there: an address, or an unspecified one."""
+    def set_own_address(self, address: Address) -> None:
+        """This peer listens there: an address, or an unspecified one."""
         host, self._port = address
         self._host = b"" if ip_address(host).is_unspecified else _packed(host)
 
@@ -257,10 +257,10 @@ class Seals(Unsealed):
             # The process that was there is gone: one of an earlier life, which it was copied from, may go on.
             session = None
         # A later life at another address: this one may have ended, or be a second process with the same key.
-        is_twin = peer == self._membership.id or (session is not None and life < session.life and session.address != sender)
+        is_duplicate = peer == self._membership.id or (session is not None and life < session.life and session.address != sender)
         if (
             session is not None
-            and not is_twin
+            and not is_duplicate
             and (life < session.life or (life == session.life and (agreement != session.agreement or _is_taken(session, count))))
         ):
             raise BadSeal("datagrams repeated")
@@ -268,15 +268,15 @@ class Seals(Unsealed):
             raise BadSeal("datagrams beyond the budget for signatures")
         if not verified(public, rest[head_bytes:body_at], _SIGNED_AS + rest[:head_bytes] + rest[body_at:]):
             raise BadSeal("datagrams forged", Refusal.ID_NOT_PROVED)
-        if is_twin:
+        if is_duplicate:
             if peer == self._membership.id:
-                self._on_twin(sender)
+                self._on_duplicate_id(sender)
             raise BadSeal("datagrams of a second process with one id", Refusal.SAME_ID)
         if session is None or life > session.life:
             is_anew = session is not None
             session = self._meet(peer, sender, agreement, life, count)
             if is_anew:
-                self._on_anew(peer, life)
+                self._on_new_life(peer, life)
         else:
             _take(session, count)
             session.ended = False
@@ -314,7 +314,7 @@ class Seals(Unsealed):
         if session is not None and self._at.get(session.address) == peer:
             del self._at[session.address]
 
-    def ended(self, peer: PeerId) -> None:
+    def note_death(self, peer: PeerId) -> None:
         """A peer is dead, as far as known: another process with its key may take its place."""
         session = self._sessions.get(peer)
         if session is not None:
@@ -322,7 +322,7 @@ class Seals(Unsealed):
 
     # Refusing, and being refused
 
-    def refusal(self, data: bytes, error: BadSeal, now: float) -> bytes | None:
+    def refusal_for(self, data: bytes, error: BadSeal, now: float) -> bytes | None:
         """What to answer to a datagram that did not open, if anything."""
         if error.refusal is not None:
             self._membership.counts[error.refusal] += 1
@@ -347,7 +347,7 @@ class Seals(Unsealed):
             raise BadSeal("refusals without a reason")
         self._introduced[asked] = (check, Refusal(data[-1]))
         if self._introduced[asked][1] is Refusal.SAME_ID:
-            self._on_twin(sender)
+            self._on_duplicate_id(sender)
         raise BadSeal("refused by others")
 
 

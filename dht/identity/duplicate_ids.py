@@ -7,23 +7,23 @@ import logging
 from ..errors import Address, show
 from .ids import PeerId
 
-TWIN_S = 60.0
-"""How often it is logged, in seconds: one may be met by each of its datagrams."""
+LOG_EVERY_S = 60.0
+"""How long nothing more is logged after a line, in seconds: each datagram of the other process reports it again."""
 
 log = logging.getLogger(__name__)
 
 
-class Twins:
-    """What one peer says of others with its id."""
+class DuplicateIds:
+    """Logs other processes with the id of this peer, one line in LOG_EVERY_S."""
 
     def __init__(self, own: PeerId) -> None:
         self._own = own
-        self._told_s = float("-inf")
+        self._logged_s = float("-inf")
 
-    def met(self, address: Address, now: float) -> None:
-        """There is one at this address, or whoever listens there knows of one."""
-        if now - self._told_s >= TWIN_S:
-            self._told_s = now
+    def report(self, address: Address, now: float) -> None:
+        """Another process with our id is at this address, or whoever listens there knows of one."""
+        if now - self._logged_s >= LOG_EVERY_S:
+            self._logged_s = now
             log.error(
                 "peer %s runs twice: the other one is at %s, or the peer there has met it; some peers know this process, and some "
                 "the other, so rows and facts are missing at both: stop one of them, and give each peer a --data directory of its "

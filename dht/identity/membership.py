@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from enum import IntEnum
 from hashlib import blake2b, scrypt
 from hmac import compare_digest
 
-from ..errors import BadMembership
+from ..errors import BadMembership, Refusal
 from .ids import ID_BYTES, PeerId
 from .key_pair import Identity
 
@@ -27,38 +26,6 @@ CHECK_BYTES = 8
 """What tells a member's message from a stranger's before any signature is looked at: nobody gets 2**64 tries."""
 
 _PUBLIC = "gsg"
-
-
-class Refusal(IntEnum):
-    """Why a peer is not let in. It travels as a number, but for UNLISTED; what is read is this side's own sentence."""
-
-    OTHER_NETWORK = 1
-    NOT_ALLOWED = 2
-    TLS_ONLY = 3
-    PLAIN_ONLY = 4
-    ID_NOT_PROVED = 5
-    NOT_SIGNED = 6
-    SAME_ID = 7
-    UNLISTED = 8
-    """This side refuses the other, whom it has asked itself."""
-
-    @property
-    def sentence(self) -> str:
-        """What a person reads."""
-        return _SENTENCES[self]
-
-
-_SENTENCES = {
-    Refusal.OTHER_NETWORK: "it belongs to another network, or to this one with another secret; check --secret-file on both sides",
-    Refusal.NOT_ALLOWED: "this peer is not on its list of allowed peers; ask for its id to be added there (--allow-peers)",
-    Refusal.TLS_ONLY: "its links are TLS and this peer's are plain; start this one with --link-tls on",
-    Refusal.PLAIN_ONLY: "its links are plain and this peer's are TLS; start both with the same --link-tls",
-    Refusal.ID_NOT_PROVED: "what was said does not prove the id that was claimed",
-    Refusal.SAME_ID: "another process runs with this peer's key; stop one of them, and give each peer a --data directory of its "
-    "own, since a copy of one is the same peer",
-    Refusal.NOT_SIGNED: "it takes signed messages only",
-    Refusal.UNLISTED: "somebody answers, and this peer's own list of allowed peers does not have it; add its id (--allow-peers)",
-}
 
 
 class Membership:

@@ -2,13 +2,14 @@
 
 async with Endpoint(id, "127.0.0.1", 0, rng=rng, on_frames=...) as endpoint:
     await endpoint.overlay.join([("seed.example.org", 7400)])
-    link = await endpoint.links.to((await endpoint.overlay.owners(key))[0])
+    link = await endpoint.links.connect((await endpoint.overlay.owners(key))[0])
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 from random import Random
 from types import TracebackType
@@ -19,8 +20,7 @@ from ..errors import AddressInUse
 from ..identity.contacts import Contact
 from ..identity.ids import PeerId
 from ..identity.membership import Membership
-from ..overlay.lookup import K
-from ..overlay.overlay import Overlay, OverlayEvent
+from ..overlay.overlay import Overlay
 from .link import Link
 from .links import Links
 
@@ -44,76 +44,57 @@ class Endpoint:
         rng: Random,
         on_frames: Callable[[Link, list[bytes]], None],
         on_lost_link: Callable[[Link, str], None] | None = None,
-        on_opened: Callable[[Link], None] | None = None,
-        on_congested: Callable[[Link], None] | None = None,
-        on_drained: Callable[[Link], None] | None = None,
         on_discovered: Callable[[Contact], None] | None = None,
         on_lost_peer: Callable[[Contact], None] | None = None,
-        on_event: Callable[[OverlayEvent], None] | None = None,
         book: Path | None = None,
         incarnation: int = 0,
-        handshake_s: float = 5.0,
-        k: int = K,
         probe_s: float = 1.0,
-        refresh_s: float = 30.0,
         membership: Membership | None = None,
         link_tls: bool = False,
         links_wait: bool = False,
         per_block: int = PER_BLOCK,
     ) -> None:
-        def make_links() -> Links:
-            return Links(
-                id,
-                host,
-                port,
-                rng=rng,
-                on_frames=on_frames,
-                on_lost=on_lost_link,
-                on_opened=on_opened,
-                on_congested=on_congested,
-                on_drained=on_drained,
-                handshake_s=handshake_s,
-                membership=membership,
-                tls=link_tls,
-                waits=links_wait,
-            )
-
-        def make_overlay(bound: int) -> Overlay:
-            return Overlay(
-                id,
-                host,
-                bound,
-                rng=rng,
-                k=k,
-                probe_s=probe_s,
-                refresh_s=refresh_s,
-                on_discovered=on_discovered,
-                on_lost=self._lost_peer,
-                on_event=on_event,
-                heard_s=lambda peer: self.links.heard_s(peer),
-                depends_on=lambda: dict.fromkeys(link.peer.id for link in self.links.all()),
-                book=book,
-                incarnation=incarnation,
-                membership=membership,
-                link_tls=link_tls,
-                per_block=per_block,
-            )
-
+        self._make_links = partial(
+            Links,
+            id,
+            host,
+            port,
+            rng=rng,
+            on_frames=on_frames,
+            on_lost=on_lost_link,
+            membership=membership,
+            tls=link_tls,
+            waits=links_wait,
+        )
+        self._make_overlay = partial(
+            Overlay,
+            id,
+            host,
+            rng=rng,
+            probe_s=probe_s,
+            on_discovered=on_discovered,
+            on_lost=self._end_links,
+            heard_s=lambda peer: self.links.heard_s(peer),
+            depends_on=lambda: dict.fromkeys(link.peer.id for link in self.links.open_links()),
+            book=book,
+            incarnation=incarnation,
+            membership=membership,
+            link_tls=link_tls,
+            per_block=per_block,
+        )
         self._on_lost_peer = on_lost_peer
-        self._make_links = make_links
-        self._make_overlay = make_overlay
         self._tries = 1 if port else FREE_PORT_TRIES
         self._open = AsyncExitStack()
         self.links: Links
         self.overlay: Overlay
 
-    def _lost_peer(self, contact: Contact) -> None:
+    def _end_links(self, contact: Contact) -> None:
         """A dead peer leaves its links standing when its machine vanished: they end here, after the caller's own reason for it."""
         try:
             if self._on_lost_peer is not None:
                 self._on_lost_peer(contact)
         finally:
-            for link in [each for each in self.links.all() if each.peer.id == contact.id]:
+            for link in self.links.links_to(contact.id):
                 link.abort("the peer does not answer any more")
 
     @property
@@ -127,7 +108,7 @@ class Endpoint:
             async with AsyncExitStack() as opening:
                 links = self._make_links()
                 await opening.enter_async_context(links)
-                overlay = self._make_overlay(links.port)
+                overlay = self._make_overlay(port=links.port)
                 try:
                     await opening.enter_async_context(overlay)
                 except AddressInUse:

@@ -1,10 +1,10 @@
 """Links: one TCP stream between two peers, carrying frames both ways.
 
-    connected ──> greeting: who is who ──> open ──> closed: reason
+    SHAKING_HANDS: who is who ──> OPEN ──> CLOSING ──> CLOSED: reason
 
 The rules:
 
-* The first frames each way are a greeting (:mod:`dht.links.handshake`), inside TLS where this peer's links have it
+* The first frames each way are a handshake (:mod:`dht.links.handshake`), inside TLS where this peer's links have it
   (:mod:`dht.links.tls`). Anything else, or nothing within ``handshake_s``, closes the connection and is counted; the peer goes on
   serving others.
 * Payloads sent in one turn of the event loop leave in one write. Nothing is dropped silently: a link is *congested* above
@@ -13,26 +13,23 @@ The rules:
   that had opened.
 * Two peers that dial each other at the same moment have two links. Each side goes on sending on the first it had, so that the
   order of its frames holds; ``Links.linked`` says which.
-* A greeting with another start number means that the peer was started anew: links to its former life are closed.
+* A handshake with another start number means that the peer was started anew: links to its former life are closed.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from enum import Enum
-from typing import TYPE_CHECKING, cast
+from typing import Protocol, cast
 
-from ..errors import FrameTooLarge, LinkLost
+from ..errors import FrameTooLarge, LinkLost, Refusal
 from ..identity.contacts import Contact
 from ..identity.ids import ID_BYTES
-from ..identity.membership import Refusal
 from .closing import close_in_time
 from .frames import HEADER_BYTES, Framer, header
-from .handshake import OTHER_PROTOCOL, WRONG_PEER, Greeting, GreetingFailed, RefusalReader, refusing
-from .tls import HANDSHAKE, Cipher, CipherFailed
-
-if TYPE_CHECKING:
-    from .links import Links
+from .handshake import OTHER_PROTOCOL, WRONG_PEER, Handshake, HandshakeFailed, HandshakeFrames, refusal_frame
+from .tls import TLS_RECORD, LinkTls, TlsFailed, TlsSession
 
 HIGH_WATER_BYTES = 1024 * 1024
 """Unsent bytes from which a link is congested: stop producing for it."""
@@ -60,10 +57,49 @@ class LinkState(Enum):
     CLOSED = "closed"
 
 
+TRANSITIONS = {
+    LinkState.SHAKING_HANDS: {LinkState.OPEN, LinkState.CLOSING, LinkState.CLOSED},
+    LinkState.OPEN: {LinkState.CLOSING, LinkState.CLOSED},
+    LinkState.CLOSING: {LinkState.CLOSING, LinkState.CLOSED},
+    LinkState.CLOSED: set[LinkState](),
+}
+_LIVE = (LinkState.SHAKING_HANDS, LinkState.OPEN)
+
+
+class LinkOwner(Protocol):
+    """What a link asks of, and reports to, whoever holds it: :class:`dht.links.links.Links`."""
+
+    tls: LinkTls | None
+    """The TLS of this peer's links; None where they are plain."""
+    waits: bool
+    """Whether nothing is to be read yet."""
+    read_s: float
+    """When anything came last by any link: each sets it."""
+    counts: Counter[str]
+
+    def make_handshake(self, expected: Contact | None) -> Handshake:
+        """This side's part in the beginning of a link, to the peer that was dialled or from whoever dials."""
+
+    def count_refusal(self, refusal: Refusal) -> None:
+        """Somebody was not let in."""
+
+    def link_connected(self, link: Link) -> None:
+        """A connection stands; the hellos are awaited."""
+
+    def link_opened(self, link: Link) -> None:
+        """The hellos are exchanged."""
+
+    def frames_received(self, link: Link, payloads: list[bytes]) -> None:
+        """Frames came."""
+
+    def link_ended(self, link: Link, *, was_open: bool) -> None:
+        """A connection is gone."""
+
+
 class Link(asyncio.Protocol):
     """One stream to one peer. Made by :class:`dht.links.links.Links`; ``peer`` is right once the link is open."""
 
-    def __init__(self, links: Links, expected: Contact | None) -> None:
+    def __init__(self, links: LinkOwner, expected: Contact | None) -> None:
         self.state = LinkState.SHAKING_HANDS
         self.dialled = expected is not None
         """Whether this side opened the connection."""
@@ -78,25 +114,25 @@ class Link(asyncio.Protocol):
         self.heard_s = float("-inf")
         """When anything came last since the link opened, by the loop's clock: of a long frame, its latest part."""
         self.start_number = 0
+        self._was_open = False
         self._links = links
         self._expected = expected
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._framer = Framer()
-        self._greeting: Greeting = links.greeting(expected)
-        self._cipher: Cipher | None = None
-        # Reads the plain words of a side that does not speak TLS, where this one does.
-        self._plain: RefusalReader | None = None
+        self._handshake: Handshake = links.make_handshake(expected)
+        self._session: TlsSession | None = None
+        # Cuts the plain words of a side that does not speak TLS, where this one does.
+        self._plain: HandshakeFrames | None = None
         self._has_read = False
         self._early = b""
-        """What came before :meth:`begin`. Limit: one read, and what else a loop hands on of what it has read already."""
+        """What came before :meth:`begin_reading`. Limit: one read, and what else a loop hands on of what it has read already."""
         self._reads = True
         """Whether the caller takes frames: see ``pause_reading``."""
         # Headers and payloads not yet given to the transport. Limit: HARD_LIMIT_BYTES, where the link is closed with a reason.
         self._unsent: list[bytes] = []
         self._unsent_bytes = 0
         self._flushing = False
-        self._blocked = False
         self._drained = asyncio.Event()
         self._drained.set()
         self._opened: asyncio.Future[None] = self._loop.create_future()
@@ -104,6 +140,10 @@ class Link(asyncio.Protocol):
 
     def __repr__(self) -> str:
         return f"<Link to {self.peer}, {self.state.value}{': ' + self.reason if self.reason else ''}>"
+
+    def _enter(self, state: LinkState) -> None:
+        assert state in TRANSITIONS[self.state], f"{self.state} does not lead to {state}"
+        self.state = state
 
     # Sending
 
@@ -115,7 +155,7 @@ class Link(asyncio.Protocol):
         unsent.append(header(payload))
         unsent.append(payload)
         self._unsent_bytes += HEADER_BYTES + len(payload)
-        if self._blocked:
+        if self.congested:
             if self._unsent_bytes > HARD_LIMIT_BYTES:
                 self._fail(f"the other side left more than {HARD_LIMIT_BYTES} bytes unread")
         elif self._unsent_bytes >= WRITE_BYTES:
@@ -137,7 +177,7 @@ class Link(asyncio.Protocol):
 
     def _flush(self) -> None:
         self._flushing = False
-        if self._unsent and not self._blocked and self.state is LinkState.OPEN:
+        if self._unsent and not self.congested and self.state is LinkState.OPEN:
             self._write()
 
     def _write(self) -> None:
@@ -145,25 +185,21 @@ class Link(asyncio.Protocol):
         self._unsent.clear()
         self._unsent_bytes = 0
         assert self._transport is not None
-        self._transport.write(data if self._cipher is None else self._cipher.encrypt(data))
+        self._transport.write(data if self._session is None else self._session.encrypt(data))
 
     def pause_writing(self) -> None:
         """The transport holds HIGH_WATER_BYTES: keep the rest here."""
-        self._blocked = True
-        if not self.congested and self.state is LinkState.OPEN:
+        if self.state is LinkState.OPEN:
             self.congested = True
             self._drained.clear()
-            self._links.congested(self)
 
     def resume_writing(self) -> None:
         """The transport is down to LOW_WATER_BYTES."""
-        self._blocked = False
+        self.congested = False
         if self.state is LinkState.OPEN and self._unsent:
             self._write()
-        if not self._blocked and self.congested:
-            self.congested = False
+        if not self.congested:  # the write may have filled the transport again
             self._drained.set()
-            self._links.drained(self)
 
     # Receiving
 
@@ -178,7 +214,7 @@ class Link(asyncio.Protocol):
         self._reads = True
         self._read_on()
 
-    def begin(self) -> None:
+    def begin_reading(self) -> None:
         """Take what waits, and go on reading: see ``waits`` in :class:`dht.links.links.Links`."""
         early, self._early = self._early, b""
         if early:
@@ -187,7 +223,7 @@ class Link(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """One read: all the frames that it completes go to the caller together."""
-        if self.state not in (LinkState.OPEN, LinkState.SHAKING_HANDS):
+        if self.state not in _LIVE:
             return
         if self._links.waits:
             # Here, and not where the connection is made: asyncio before 3.12, and uvloop, begin to read after that, paused or not.
@@ -202,10 +238,10 @@ class Link(asyncio.Protocol):
                 assert self._transport is not None
                 self._transport.pause_reading()
                 self._loop.call_soon(self._read_on)
-        if self._links.ciphers is not None:
-            data = self._deciphered(data)
+        if self._links.tls is not None:
+            data = self._decrypt(data)
         if data and self.state is LinkState.SHAKING_HANDS:
-            data = self._greeted(data)
+            data = self._shake_hands(data)
         if not data:
             return
         try:
@@ -214,86 +250,87 @@ class Link(asyncio.Protocol):
             self._fail(str(error))
             return
         if payloads:
-            self._links.received(self, payloads)
+            self._links.frames_received(self, payloads)
 
     def _read_on(self) -> None:
         transport = self._transport
-        reads = self._reads and self.state in (LinkState.OPEN, LinkState.SHAKING_HANDS)
+        reads = self._reads and self.state in _LIVE
         if reads and transport is not None and not transport.is_closing():
             transport.resume_reading()
 
-    def _deciphered(self, data: bytes) -> bytes:
+    def _decrypt(self, data: bytes) -> bytes:
         """The plain bytes of one read; nothing while TLS shakes hands, or when it fails."""
-        cipher, links, transport = self._cipher, self._links, self._transport
-        assert links.ciphers is not None
+        session, links, transport = self._session, self._links, self._transport
+        assert links.tls is not None
         assert transport is not None
         if not self._has_read:
             self._has_read = True
             if data[0] == 0:
                 # A side without TLS says in plain words that it has none.
-                self._plain = RefusalReader()
-            elif cipher is None and data[0] != HANDSHAKE:
+                self._plain = HandshakeFrames()
+            elif session is None and data[0] != TLS_RECORD:
                 self._fail(OTHER_PROTOCOL)
                 return b""
-            elif cipher is None:
-                cipher = self._cipher = links.ciphers.listen()
+            elif session is None:
+                session = self._session = links.tls.listen()
         if self._plain is not None:
-            if cipher is None:
+            if session is None:
                 self._refuse("the other side's links are plain", Refusal.TLS_ONLY)
                 return b""
             try:
-                self._plain.received(data)
-            except GreetingFailed as error:
+                self._plain.cut(data)
+            except HandshakeFailed as error:
                 self._fail(str(error))
             return b""
-        assert cipher is not None
-        was_established = cipher.established
+        assert session is not None
+        was_established = session.established
         try:
-            plain = cipher.received(data)
-            if cipher.established and not was_established and self._expected is not None:
-                found = cipher.peer()
+            plain = session.received(data)
+            if session.established and not was_established and self._expected is not None:
+                found = session.peer()
                 if found != self._expected.id:
                     self.peer = Contact(found, self._expected.host, self._expected.port)
                     self._fail(WRONG_PEER)
                     return b""
-                transport.write(cipher.outgoing() + cipher.encrypt(self._greeting.begin()))
-        except CipherFailed as error:
+                transport.write(session.outgoing() + session.encrypt(self._handshake.begin()))
+        except TlsFailed as error:
             # With an alert, as TLS has it.
-            transport.write(cipher.outgoing())
+            transport.write(session.outgoing())
             self._fail(str(error))
             return b""
-        out = cipher.outgoing()
+        out = session.outgoing()
         if out:
             transport.write(out)
         return plain
 
-    def _greeted(self, data: bytes) -> bytes:
-        """Go on with the greeting; what came after it, or nothing while it lasts or when it fails."""
+    def _shake_hands(self, data: bytes) -> bytes:
+        """Go on with the handshake; what came after it, or nothing while it lasts or when it fails."""
         assert self._transport is not None
-        greeting, expected = self._greeting, self._expected
-        if self._links.ciphers is None and not self._has_read and data[0] == HANDSHAKE:
+        handshake, expected = self._handshake, self._expected
+        if self._links.tls is None and not self._has_read and data[0] == TLS_RECORD:
             self._refuse("the other side's links are TLS", Refusal.PLAIN_ONLY)
             return b""
         self._has_read = True
         try:
-            answer = greeting.received(data)
-        except GreetingFailed as error:
+            answer = handshake.received(data)
+        except HandshakeFailed as error:
             if expected is not None and str(error) == WRONG_PEER:
-                self.peer = Contact(greeting.peer, expected.host, expected.port)
+                self.peer = Contact(handshake.peer, expected.host, expected.port)
             self._refuse(str(error), error.refusal, is_told=error.is_told)
             return b""
         if answer:
-            self._transport.write(answer if self._cipher is None else self._cipher.encrypt(answer))
-        if not greeting.done:
+            self._transport.write(answer if self._session is None else self._session.encrypt(answer))
+        if not handshake.done:
             return b""
-        self.start_number = greeting.start_number
+        self.start_number = handshake.start_number
         if expected is None:
-            self.peer = Contact(greeting.peer, self._transport.get_extra_info("peername")[0], greeting.port)
-        self.state = LinkState.OPEN
-        self._links.opened(self)
+            self.peer = Contact(handshake.peer, self._transport.get_extra_info("peername")[0], handshake.port)
+        self._enter(LinkState.OPEN)
+        self._was_open = True
+        self._links.link_opened(self)
         if not self._opened.done():
             self._opened.set_result(None)
-        return greeting.rest
+        return handshake.rest
 
     # Beginning and end
 
@@ -303,13 +340,13 @@ class Link(asyncio.Protocol):
         transport = cast(asyncio.Transport, transport)
         self._transport = transport
         transport.set_write_buffer_limits(high=HIGH_WATER_BYTES, low=LOW_WATER_BYTES)
-        self._links.connected(self)
+        self._links.link_connected(self)
         if self.dialled and self.state is LinkState.SHAKING_HANDS:
-            if self._links.ciphers is None:
-                transport.write(self._greeting.begin())
+            if self._links.tls is None:
+                transport.write(self._handshake.begin())
             else:
-                self._cipher = self._links.ciphers.dial()
-                transport.write(self._cipher.outgoing())
+                self._session = self._links.tls.dial()
+                transport.write(self._session.outgoing())
 
     def eof_received(self) -> bool:
         """The other side ended its direction: so does this one."""
@@ -319,38 +356,37 @@ class Link(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection is gone."""
-        was_open = self.state is LinkState.OPEN or (self.state is LinkState.CLOSING and self._opened.done())
         if not self.reason:
             self.broke = exc is not None
             self.reason = f"the connection broke ({exc})" if exc else "the other side closed it"
-        self.state = LinkState.CLOSED
+        self._enter(LinkState.CLOSED)
         self._unsent.clear()
         self._unsent_bytes = 0
         self._drained.set()
         if not self._opened.done():
             self._opened.set_result(None)
         self._ended.set_result(None)
-        self._links.ended(self, was_open=was_open)
+        self._links.link_ended(self, was_open=self._was_open)
 
     def close(self, reason: str = "closed by this side") -> None:
         """Send what is unsent, then end the link; ``on_lost`` follows with the reason."""
-        if self.state not in (LinkState.OPEN, LinkState.SHAKING_HANDS):
+        if self.state not in _LIVE:
             return
         if self.state is LinkState.OPEN and self._unsent:
             self._write()
         self.reason = reason
-        self.state = LinkState.CLOSING
+        self._enter(LinkState.CLOSING)
         self._drained.set()
         if self._transport is not None:
-            if self._cipher is not None and self._cipher.established:
-                self._transport.write(self._cipher.farewell())
+            if self._session is not None and self._session.established:
+                self._transport.write(self._session.farewell())
             close_in_time(self._transport)
 
     def abort(self, reason: str) -> None:
         """End the link at once; what is unsent is lost with it."""
         if self.state is not LinkState.CLOSED:
             self.reason = self.reason or reason
-            self.state = LinkState.CLOSING
+            self._enter(LinkState.CLOSING)
             self._drained.set()
             if self._transport is not None:
                 self._transport.abort()
@@ -364,15 +400,15 @@ class Link(asyncio.Protocol):
         await asyncio.shield(self._ended)
 
     def _refuse(self, reason: str, refusal: Refusal | None, *, is_told: bool = True) -> None:
-        """End the greeting; the other side is told why where there is something to tell."""
+        """End the handshake; the other side is told why where there is something to tell."""
         if refusal is not None:
-            self._links.refused(refusal)
+            self._links.count_refusal(refusal)
         if refusal is None or self._transport is None or not is_told:
             self._fail(reason)
             return
         self._links.counts[f"hello: {reason}"] += 1
-        words = refusing(refusal)
-        self._transport.write(words if self._cipher is None else self._cipher.encrypt(words))
+        words = refusal_frame(refusal)
+        self._transport.write(words if self._session is None else self._session.encrypt(words))
         # Closed, not aborted: the words are to arrive.
         self.close(reason)
 

@@ -1,7 +1,7 @@
 """All links of one peer: listens, dials, and knows which peer is at the end of each.
 
     async with Links(id, host, port, rng=rng, on_frames=..., on_lost=...) as links:
-        link = await links.to(contact)
+        link = await links.connect(contact)
         link.send(payload)
 
 Leaving the block sends what is unsent, for ``CLOSE_S`` at most, and ends every connection and dial.
@@ -10,7 +10,6 @@ Leaving the block sends what is unsent, for ``CLOSE_S`` at most, and ends every 
 from __future__ import annotations
 
 import asyncio
-import errno
 import logging
 import socket
 from collections import Counter
@@ -21,17 +20,18 @@ from random import Random
 from types import TracebackType
 from typing import Self
 
-from ..errors import Address, AddressInUse, BadContact, DialBroke, NotOpen, PeerUnreachable, WrongPeer
+from ..background import BackgroundTasks
+from ..errors import Address, BadContact, DialBroke, NotOpen, PeerUnreachable, Refusal, WrongPeer, telling_address_in_use
 from ..identity.contacts import Contact, is_reachable_literal
 from ..identity.ids import PeerId
-from ..identity.membership import Membership, Refusal
+from ..identity.membership import Membership
 from ..liveness.late_timers import Timer, late_s
 from ..log_rate import LogRate
 from .closing import CLOSE_S
 from .handles import HANDLES
-from .handshake import WRONG_PEER, Claimed, Greeting, Proved
+from .handshake import WRONG_PEER, ClaimedHandshake, Handshake, ProvedHandshake
 from .link import Link, LinkState
-from .tls import Ciphers
+from .tls import LinkTls
 
 MAX_LINKS = 4096
 """Connections at once; one more is closed as it comes, and counted."""
@@ -47,7 +47,7 @@ this side that does not get to reading. One that has no place for another link b
 
 BACKLOG = 1024
 
-_refused = LogRate(logging.getLogger(__name__))
+_refused_log = LogRate(logging.getLogger(__name__))
 
 
 class Links:
@@ -55,13 +55,12 @@ class Links:
 
     ``host`` is an IP literal to listen at, ``port`` TCP's, 0 takes a free one; ``rng`` draws the number of this start.
     ``on_frames(link, payloads)`` is called once per read with all the payloads complete in it; ``on_lost(link, reason)`` when a
-    link that had opened has ended; ``on_opened(link)`` when either side's dial succeeded; ``on_congested(link)`` and
-    ``on_drained(link)`` when the caller should stop producing for a link and may go on. Callbacks must not block. When
-    ``on_frames`` raises, its frames count as lost: that is logged, counted in ``counts``, and the link is closed with the reason.
+    link that had opened has ended. Callbacks must not block. When ``on_frames`` raises, its frames count as lost: that is logged,
+    counted in ``counts``, and the link is closed with the reason.
 
     ``membership``, whose id is to be ``id``, proves who this peer is and demands the same of others; with ``tls``, inside TLS. Both
-    ends of a link have the same of both. Without it ids are claims. Where it ``waits``, nothing is read before :meth:`begin`: who
-    calls earlier, as one that knows this peer from its last life, waits too.
+    ends of a link have the same of both. Without it ids are claims. Where it ``waits``, nothing is read before
+    :meth:`begin_reading`: who calls earlier, as one that knows this peer from its last life, waits too.
     """
 
     def __init__(
@@ -73,9 +72,6 @@ class Links:
         rng: Random,
         on_frames: Callable[[Link, list[bytes]], None],
         on_lost: Callable[[Link, str], None] | None = None,
-        on_opened: Callable[[Link], None] | None = None,
-        on_congested: Callable[[Link], None] | None = None,
-        on_drained: Callable[[Link], None] | None = None,
         handshake_s: float = 5.0,
         max_links: int = MAX_LINKS,
         membership: Membership | None = None,
@@ -86,7 +82,7 @@ class Links:
         self.host = host
         self.port = port
         """Where this peer listens: right once entered."""
-        self.ciphers: Ciphers | None = None
+        self.tls: LinkTls | None = None
         self.read_s = float("-inf")
         """When anything came last by any connection, by the loop's clock."""
         self.counts: Counter[str] = Counter()
@@ -94,47 +90,36 @@ class Links:
         self._rng = rng
         self._start_number = rng.getrandbits(64)
         self._membership = membership
-        self._tls = tls
+        self._wants_tls = tls
         self._on_frames = on_frames
         self._on_lost = on_lost
-        self._on_opened = on_opened
-        self._on_congested = on_congested
-        self._on_drained = on_drained
         self._handshake_s = handshake_s
         self._max_links = max_links
         self._server: asyncio.Server | None = None
-        self._group = asyncio.TaskGroup()
-        self._closing = True
+        self._tasks = BackgroundTasks(self.counts)
         # Limits: max_links; MAX_LINKS_PER_PEER of one peer, once they are open.
         # The value is the timer that ends half a handshake, owned by the link's entry here.
         self._connections: dict[Link, Timer] = {}
         self._by_peer: dict[PeerId, list[Link]] = {}
         # Limit: one a peer that a caller asks for; each ends within DIALS times handshake_s.
-        self._dials: dict[PeerId, asyncio.Task[Link | PeerUnreachable]] = {}
+        self._dials: dict[PeerId, asyncio.Task[Link | PeerUnreachable | None]] = {}
         self.waits = waits
         """Whether nothing is read yet."""
 
     async def __aenter__(self) -> Self:
         """Listen. Raises AddressInUse."""
         loop = asyncio.get_running_loop()
-        try:
+        with telling_address_in_use(self.host, self.port):
             self._server = await loop.create_server(lambda: Link(self, None), self.host, self.port, backlog=BACKLOG)
-        except OSError as error:
-            if error.errno in (errno.EADDRINUSE, errno.EACCES, errno.EADDRNOTAVAIL):
-                raise AddressInUse(self.host, self.port, error.errno) from None
-            raise
         self.port = self._server.sockets[0].getsockname()[1]
-        if self._tls and self._membership is not None:
-            self.ciphers = Ciphers(self._membership.identity)
-        await self._group.__aenter__()
-        self._closing = False
+        if self._wants_tls and self._membership is not None:
+            self.tls = LinkTls(self._membership.identity)
+        await self._tasks.open()
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Stop listening, send what is unsent, end everything."""
-        self._closing = True
-        for dial in list(self._dials.values()):
-            dial.cancel()
+        self._tasks.cancel_all()
         if self._server is not None:
             self._server.close()
         for link in list(self._connections):
@@ -149,69 +134,58 @@ class Links:
         finally:
             for link in list(self._connections):
                 link.abort("this peer stops")
-            # The group would wrap the caller's own error; only cancellation, which may be the group's doing, is its affair.
-            if kind is not None and issubclass(kind, asyncio.CancelledError):
-                await self._group.__aexit__(kind, error, trace)
-            else:
-                await self._group.__aexit__(None, None, None)
+            await self._tasks.close(kind, error, trace)
 
     # What callers ask
 
-    def begin(self) -> None:
+    def begin_reading(self) -> None:
         """Read from now on what links bring, as whoever is told of it is ready."""
         self.waits = False
         for link in list(self._connections):
-            link.begin()
+            link.begin_reading()
 
-    def linked(self, peer: PeerId) -> Link | None:
+    def link_to(self, peer: PeerId) -> Link | None:
         """The link that this side sends on to a peer, or None."""
         links = self._by_peer.get(peer)
         return links[0] if links else None
 
-    def all(self) -> list[Link]:
-        """Every open link."""
-        return [link for links in self._by_peer.values() for link in links]
-
-    def of(self, peer: PeerId) -> list[Link]:
+    def links_to(self, peer: PeerId) -> list[Link]:
         """The open links to one peer."""
         return list(self._by_peer.get(peer, ()))
+
+    def open_links(self) -> list[Link]:
+        """Every open link."""
+        return [link for links in self._by_peer.values() for link in links]
 
     def heard_s(self, peer: PeerId) -> float:
         """When a frame came last by the links to a peer, by the loop's clock; minus infinity where none did."""
         return max((link.heard_s for link in self._by_peer.get(peer, ())), default=float("-inf"))
 
-    async def to(self, contact: Contact) -> Link:
+    async def connect(self, contact: Contact) -> Link:
         """The link to a peer: the one there is, else a new one; callers who ask at the same time share the dial.
 
         Raises PeerUnreachable, as DialBroke or WrongPeer where it is that; BadContact for ourselves, NotOpen.
         """
-        link = self.linked(contact.id)
+        link = self.link_to(contact.id)
         if link is not None:
             return link
-        if self._closing:
+        if not self._tasks.is_open:
             raise NotOpen("these links are not open; use them inside `async with Links(...) as links:`")
         if contact.id == self.id:
             raise BadContact(f"{contact} is this peer itself; expected another")
         dial = self._dials.get(contact.id)
         if dial is None:
-            dial = self._dials[contact.id] = self._group.create_task(self._dial(contact))
+            dial = self._dials[contact.id] = self._tasks.start(self._dial(contact))
             dial.add_done_callback(lambda _: self._dials.pop(contact.id))
-        try:
-            outcome = await asyncio.shield(dial)
-        except asyncio.CancelledError:
-            # Our caller's own cancellation is passed on; that of the dial is news.
-            current = asyncio.current_task()
-            if dial.cancelled() and self._closing and (current is None or not current.cancelling()):
-                raise PeerUnreachable(contact.host, contact.port, "this peer stops") from None
-            raise
+        outcome = await self._tasks.outcome(dial, PeerUnreachable(contact.host, contact.port, "this peer stops"))
         if isinstance(outcome, Link):
             return outcome
-        raise outcome
+        raise outcome or PeerUnreachable(contact.host, contact.port, "this side failed to dial, as its log says")
 
     # Dialling
 
     async def _dial(self, contact: Contact) -> Link | PeerUnreachable:
-        # An error is returned, not raised: raised, it would end the group that owns this task.
+        # An error is returned, not raised: raised, it would be logged as a defect.
         loop = asyncio.get_running_loop()
         link: Link | None = None
         began_s = loop.time()
@@ -230,7 +204,7 @@ class Links:
                     break  # the hello had come, and nobody had looked yet
                 if link is not None:
                     link.abort("no hello in time")
-                if theirs := self.linked(contact.id):
+                if theirs := self.link_to(contact.id):
                     return theirs
                 if left and (late_s(due_s) or not self._reads(contact, began_s)):
                     began_s = loop.time()
@@ -265,26 +239,26 @@ class Links:
 
     # What links ask and report
 
-    def greeting(self, expected: Contact | None) -> Greeting:
+    def make_handshake(self, expected: Contact | None) -> Handshake:
         """This side's part in the beginning of a link, to the peer that was dialled or from whoever dials."""
         dialled = None if expected is None else expected.id
         if self._membership is None:
-            return Claimed(self.id, self.port, self._start_number, dialled=dialled)
-        return Proved(
+            return ClaimedHandshake(self.id, self.port, self._start_number, dialled=dialled)
+        return ProvedHandshake(
             self._membership,
             self.port,
             self._start_number,
             dialled=dialled,
-            tls=self.ciphers is not None,
+            tls=self.tls is not None,
             nonce=self._rng.randbytes,
         )
 
-    def refused(self, refusal: Refusal) -> None:
+    def count_refusal(self, refusal: Refusal) -> None:
         """Somebody was not let in."""
         if self._membership is not None:
             self._membership.counts[refusal] += 1
 
-    def connected(self, link: Link) -> None:
+    def link_connected(self, link: Link) -> None:
         """A connection stands; the hellos are awaited."""
         self._connections[link] = Timer(self._handshake_s, partial(self._give_up, link))
         transport = link._transport
@@ -293,14 +267,14 @@ class Links:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             if not link.dialled and HANDLES.beyond() > 0:
                 self.counts["too few file handles"] += 1
-                _refused.warning("a link from %s is refused: %s", sock.getpeername()[0], HANDLES.problem())
+                _refused_log.warning("a link from %s is refused: %s", sock.getpeername()[0], HANDLES.problem())
                 link.abort("this peer has no file handle for another link")
                 return
-        if self._closing or len(self._connections) > self._max_links:
-            self.counts["too many links" if not self._closing else "came while stopping"] += 1
+        if not self._tasks.is_open or len(self._connections) > self._max_links:
+            self.counts["too many links" if self._tasks.is_open else "came while stopping"] += 1
             link.abort("this peer has no place for another link")
 
-    def opened(self, link: Link) -> None:
+    def link_opened(self, link: Link) -> None:
         """The hellos are exchanged."""
         self._connections[link].cancel()
         links = self._by_peer.setdefault(link.peer.id, [])
@@ -313,9 +287,8 @@ class Links:
             links.remove(silent)
             silent.abort("the peer opened more links than it needs")
         links.append(link)
-        self._guard("on_opened", self._on_opened, link)
 
-    def received(self, link: Link, payloads: list[bytes]) -> None:
+    def frames_received(self, link: Link, payloads: list[bytes]) -> None:
         """Frames came."""
         try:
             self._on_frames(link, payloads)
@@ -324,15 +297,7 @@ class Links:
             logging.getLogger(__name__).exception("on_frames failed for %r, which is closed", link)
             link.abort("this side failed to take a frame")
 
-    def congested(self, link: Link) -> None:
-        """A link holds more than it should."""
-        self._guard("on_congested", self._on_congested, link)
-
-    def drained(self, link: Link) -> None:
-        """A link may take more again."""
-        self._guard("on_drained", self._on_drained, link)
-
-    def ended(self, link: Link, *, was_open: bool) -> None:
+    def link_ended(self, link: Link, *, was_open: bool) -> None:
         """A connection is gone."""
         self._connections.pop(link).cancel()
         links = self._by_peer.get(link.peer.id, [])
@@ -340,18 +305,13 @@ class Links:
             links.remove(link)
         if not links:
             self._by_peer.pop(link.peer.id, None)
-        if was_open:
-            self._guard("on_lost", self._on_lost, link, link.reason)
+        if was_open and self._on_lost is not None:
+            try:
+                self._on_lost(link, link.reason)
+            except Exception:
+                self.counts["callbacks failed"] += 1
+                logging.getLogger(__name__).exception("on_lost failed for %r", link)
 
     def _give_up(self, link: Link) -> None:
         self.counts["hello: none in time"] += 1
         link.abort(f"no hello within {self._handshake_s:g} s")
-
-    def _guard(self, name: str, callback: Callable[..., None] | None, *arguments: object) -> None:
-        if callback is None:
-            return
-        try:
-            callback(*arguments)
-        except Exception:
-            self.counts["callbacks failed"] += 1
-            logging.getLogger(__name__).exception("%s failed for %r", name, arguments[0])

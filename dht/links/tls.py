@@ -2,7 +2,7 @@
 
 Each peer has a certificate that it signed itself, of the key that is its identity, so there is no authority to ask: the dialler
 compares the key with the id that it dialled. A listener of Python's ``ssl`` cannot ask for a certificate that no authority signed;
-who dialled is proved inside, by the greeting (:mod:`dht.links.handshake`). The names and dates of a certificate mean nothing.
+who dialled is proved inside, by the handshake (:mod:`dht.links.handshake`). The names and dates of a certificate mean nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..errors import NoRoomForKey
 from ..identity.ids import PeerId
 from ..identity.key_pair import Identity, id_of
 
-HANDSHAKE = 0x16
+TLS_RECORD = 0x16
 """The first byte of a TLS connection (RFC 8446, section 5.1); a plain link begins with a zero."""
 
 READ_BYTES = 256 * 1024
@@ -28,12 +28,12 @@ READ_BYTES = 256 * 1024
 _FROM, _TO = datetime(2000, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
 
 
-class CipherFailed(Exception):
+class TlsFailed(Exception):
     """The other side does not speak TLS as it should; the text is OpenSSL's, in one line."""
 
 
-class Ciphers:
-    """The TLS of one peer: makes a :class:`Cipher` for each link."""
+class LinkTls:
+    """The TLS of one peer: makes a :class:`TlsSession` for each link."""
 
     def __init__(self, identity: Identity) -> None:
         self._listener = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -47,16 +47,16 @@ class Ciphers:
         self._listener.num_tickets = 0
         _load(self._listener, identity)
 
-    def dial(self) -> Cipher:
+    def dial(self) -> TlsSession:
         """For a link that this side dialled."""
-        return Cipher(self._dialler, is_listener=False)
+        return TlsSession(self._dialler, is_listener=False)
 
-    def listen(self) -> Cipher:
+    def listen(self) -> TlsSession:
         """For a link that another dialled."""
-        return Cipher(self._listener, is_listener=True)
+        return TlsSession(self._listener, is_listener=True)
 
 
-class Cipher:
+class TlsSession:
     """One side of one link. After each call, :meth:`outgoing` has what is to be sent."""
 
     def __init__(self, context: ssl.SSLContext, *, is_listener: bool) -> None:
@@ -69,7 +69,7 @@ class Cipher:
             self._shake()
 
     def received(self, data: bytes) -> bytes:
-        """Ciphered bytes came: the plain ones. Raises CipherFailed."""
+        """Ciphered bytes came: the plain ones. Raises TlsFailed."""
         self._in.write(data)
         if not self.established:
             self._shake()
@@ -84,7 +84,7 @@ class Cipher:
             # All that came is read; or the other side said goodbye, and the end of the stream follows.
             pass
         except ssl.SSLError as error:
-            raise CipherFailed(_said(error)) from None
+            raise TlsFailed(_said(error)) from None
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def encrypt(self, data: bytes) -> bytes:
@@ -106,7 +106,7 @@ class Cipher:
         return self._out.read()
 
     def peer(self) -> PeerId:
-        """Whose key is in the listener's certificate. Raises CipherFailed when it is no key of a peer."""
+        """Whose key is in the listener's certificate. Raises TlsFailed when it is no key of a peer."""
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
         from cryptography.x509 import load_der_x509_certificate
 
@@ -117,7 +117,7 @@ class Cipher:
             # Whatever the parser raises for what a stranger made.
             key = None
         if not isinstance(key, Ed25519PublicKey):
-            raise CipherFailed("its certificate has no Ed25519 key")
+            raise TlsFailed("its certificate has no Ed25519 key")
         return id_of(key.public_bytes_raw())
 
     def _shake(self) -> None:
@@ -126,7 +126,7 @@ class Cipher:
         except ssl.SSLWantReadError:
             return
         except ssl.SSLError as error:
-            raise CipherFailed(_said(error)) from None
+            raise TlsFailed(_said(error)) from None
         self.established = True
 
 

@@ -2,7 +2,7 @@
 
 In the book stand peers that died, or only seem to have, and the addresses that the user gave. Each is called at again and again,
 ever more seldom; two halves of a network that were cut apart for long meet again when one such call is answered, and then all
-others are called at once, since they may be back too. ``book_file.py`` keeps it, with the living, on disk.
+others are called at once, since they may be back too. ``address_book_file.py`` keeps it, with the living, on disk.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class AddressBook:
     def __contains__(self, address: Address) -> bool:
         return address in self._entries
 
-    def add(self, address: Address, now: float, *, given: bool = False) -> None:
+    def add_address(self, address: Address, now: float, *, given: bool = False) -> None:
         """Somebody lived here until now; ``given`` by the user, the address is never dropped."""
         known = self._entries.get(address)
         if known is not None:
@@ -67,13 +67,13 @@ class AddressBook:
             del self._entries[dropped]
         self._entries[address] = _Entry(given, now + FIRST_S)
 
-    def remove(self, address: Address) -> None:
+    def remove_address(self, address: Address) -> None:
         """Somebody whom we know lives there: no need to call, unless the user gave it; then seldom, as its peer may change."""
         entry = self._entries.get(address)
         if entry is not None and not entry.given:
             del self._entries[address]
 
-    def due(self, now: float, limit: int) -> list[Address]:
+    def take_due(self, now: float, limit: int) -> list[Address]:
         """Up to ``limit`` addresses to call at now, the longest overdue first; each then waits twice as long."""
         overdue = sorted((address for address, entry in self._entries.items() if entry.next_s <= now), key=self._next)[:limit]
         for address in overdue:
@@ -83,8 +83,8 @@ class AddressBook:
             entry.wait_s = min(2 * entry.wait_s, LONGEST_S)
         return overdue
 
-    def hurry(self, now: float) -> None:
-        """Somebody is back: so may be the others."""
+    def make_all_due(self, now: float) -> None:
+        """Let all addresses be called at now: somebody is back, and so may be the others."""
         for entry in self._entries.values():
             entry.next_s = min(entry.next_s, now)
             entry.wait_s = FIRST_S

@@ -6,18 +6,18 @@ import asyncio
 import contextlib
 import logging
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from pathlib import Path
 from random import Random
-from typing import Any
 
-from ..errors import REFUSED, Address, BadBook, JoinFailed, show
+from ..background import BackgroundTasks
+from ..datagrams.datagrams import Datagrams
+from ..datagrams.sealed_datagrams import PlainDatagrams
+from ..errors import REFUSED, Address, JoinFailed, Refusal, show
 from ..identity.contacts import Contact
-from ..identity.ids import PeerId
-from ..identity.membership import Refusal
 from ..resolving import resolve
-from .address_book import MAX_ADDRESSES, AddressBook
-from .address_book_file import read_book, write_book
+from .address_book import AddressBook
+from .address_book_file import AddressBookFile
 
 CALLS_A_PERIOD = 4
 """Addresses of the book called at in one period."""
@@ -51,60 +51,46 @@ class Joining:
     """Enters the network through addresses, and calls at old ones.
 
     ``call(address)`` asks who listens at an IP literal, which makes it known at the address that it answers from, which may be
-    another one of its host; ``look_around`` looks for neighbours,
-    ``refused_by`` says why whoever listens at one does not talk with us, ``living`` are the addresses of the peers known now.
-    ``failed()`` counts and logs a round that failed. ``path`` is the book's file, None keeps it in memory alone.
+    another one of its host; ``look_around`` looks for neighbours. ``path`` is the book's file, None keeps it in memory alone.
     """
 
     def __init__(
         self,
         path: Path | None,
+        datagrams: Datagrams,
+        sealing: PlainDatagrams,
         *,
         rng: Random,
         per_block: int,
         period_s: float,
         family: socket.AddressFamily,
-        start: Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]],  # Any: whatever the work returns
+        tasks: BackgroundTasks,
         call: Callable[[Address], Awaitable[Contact | None]],
-        refused_by: Callable[[Address], Refusal | None],
         look_around: Callable[[], Awaitable[object]],
-        living: Callable[[], Collection[Address]],
-        failed: Callable[[], None],
     ) -> None:
         self.book = AddressBook(rng=rng, per_block=per_block)
-        self._path = path
+        self.file = AddressBookFile(path, lambda: (*self._living(), *self.book.addresses()), tasks)
+        self._datagrams = datagrams
+        self._sealing = sealing
         self._period_s = period_s
         self._family = family
-        self._start = start
+        self._tasks = tasks
         self._call = call
-        self._refused_by = refused_by
         self._look_around = look_around
-        self._living = living
-        self._failed = failed
-        self._written: list[Address] = []
-        # Held while the book is written. Nobody waits for it but :meth:`save`'s callers, one each: the overlay as it has joined, as
-        # it has refreshed and as it is left. What is saved every period is saved later where a disk takes longer than that.
-        # Whoever is cancelled lets go of it.
-        self._saving = asyncio.Lock()
-        self.changed = False
-        """Whether peers came or went since the book was written: a peer that is killed is to find its way back by it."""
         self._hurried_s = self._looked_s = float("-inf")
         # Old addresses that are being called at. Limit: MAX_CALLS; each leaves with its task, which ends with the call's last
         # timeout or as the overlay is left.
         self._calling: set[Address] = set()
 
-    def read(self) -> None:
-        """Open the book; one that is damaged is as good as none. Raises BookUnreadable."""
-        if self._path is not None:
-            try:
-                self._written = read_book(self._path)
-            except BadBook as error:
-                # A wrong bit makes another address of one, where anybody may listen.
-                log.error("%s: %s; it is not used, and written anew: others find this peer, or name one to join", self._path, error)
-            for address in self._written:
-                self.book.add(address, self._now())
+    def read_book(self) -> None:
+        """Take the addresses of the book's file. Raises BookUnreadable."""
+        for address in self.file.read():
+            self.book.add_address(address, self._now())
 
-    async def enter(self, addresses: Iterable[Address], own: PeerId) -> list[Address]:
+    def _living(self) -> dict[Address, None]:
+        return {each.address: None for each in self._datagrams.table.contacts().values()}
+
+    async def enter(self, addresses: Iterable[Address]) -> list[Address]:
         """Call at addresses and at those of the book; those that answered, as IP literals. Hosts may be names.
 
         Raises JoinFailed when there are addresses and nobody answers a call that begins within PATIENCE_S; the last may take three
@@ -114,30 +100,29 @@ class Joining:
         patient_until_s = self._now() + PATIENCE_S
         wanted = list(dict.fromkeys(addresses))
         others = [each for each in self.book.addresses() if each not in wanted][:ENTRIES]
-        outcomes = await self._call_all((*wanted, *others), own)
+        outcomes = await self._call_all((*wanted, *others))
         for address in wanted:
             if _problem(address) is None:
-                self.book.add(address, self._now(), given=True)
+                self.book.add_address(address, self._now(), given=True)
         while not (entered := [outcome for outcome in outcomes.values() if not isinstance(outcome, str)]):
             silent = [address for address in wanted if outcomes[address] in (NO_ANSWER, NO_NAME_SERVER)]
             if not silent or self._now() >= patient_until_s:
                 break
             async with asyncio.TaskGroup() as both:
                 both.create_task(asyncio.sleep(ASK_AGAIN_S))
-                again = both.create_task(self._call_all(silent, own))
+                again = both.create_task(self._call_all(silent))
             outcomes |= again.result()
-        if twins := [address for address, outcome in outcomes.items() if outcome == f"{REFUSED}{Refusal.SAME_ID.sentence}"]:
-            # Whoever else lets us in: the network would know now this process, now the other.
-            raise JoinFailed([(address, str(outcomes[address])) for address in twins])
-        if wanted and not entered:
-            raise JoinFailed([(address, str(outcomes[address])) for address in wanted])
+        # Whoever else lets us in where another process has our id: the network would know now this process, now the other.
+        same_id = [address for address, outcome in outcomes.items() if outcome == f"{REFUSED}{Refusal.SAME_ID.sentence}"]
+        if same_id or (wanted and not entered):
+            raise JoinFailed([(address, str(outcomes[address])) for address in same_id or wanted])
         for address in wanted:
             outcome = outcomes[address]
             if isinstance(outcome, str):
                 # One list of addresses may serve all peers: not all need run yet, and it may have this peer itself.
                 level = logging.INFO if outcome in (NO_ANSWER, NO_NAME_SERVER, OURSELVES) else logging.WARNING
                 log.log(level, "not entered by %s: %s; entered by %s", show(*address), outcome, show(*entered[0]))
-        refused = [(show(*address), outcomes[address]) for address in others if _is_refusal(outcomes[address])]
+        refused = [(show(*address), outcomes[address]) for address in others if str(outcomes[address]).startswith(REFUSED)]
         if refused and not entered:
             # Nobody was named, and ports change hands: others than ours may listen there by now.
             log.warning("the peer at %s %s; going on alone, and calling again at all %d old addresses", *refused[0], len(others))
@@ -145,37 +130,39 @@ class Joining:
             log.warning("nobody answers at an old address; going on alone, and calling again at all %d of them", len(others))
         return entered
 
-    async def _call_all(self, addresses: Iterable[Address], own: PeerId) -> dict[Address, Address | str]:
-        names = _Patience()
+    async def _call_all(self, addresses: Iterable[Address]) -> dict[Address, Address | str]:
+        deadline = _NameDeadline()
         async with asyncio.TaskGroup() as calls:
-            entering = {address: calls.create_task(self._enter(address, own, names)) for address in addresses}
+            entering = {address: calls.create_task(self._enter_by(address, deadline)) for address in addresses}
         return {address: task.result() for address, task in entering.items()}
 
-    async def _enter(self, address: Address, own: PeerId, names: _Patience) -> Address | str:
+    async def _enter_by(self, address: Address, deadline: _NameDeadline) -> Address | str:
         """Call at an address; who answered as an IP literal, or what went wrong."""
         try:
-            async with names.wait():
+            async with deadline.applied():
                 literal = await self._resolve(address)
         except TimeoutError:
             return NO_NAME_SERVER
         if isinstance(literal, str):
             return literal
-        outcome = await self._call_at(literal, own)
-        if not isinstance(outcome, str):
-            names.end()
-        return outcome
-
-    async def _call_at(self, literal: Address, own: PeerId) -> Address | str:
         found = await self._call(literal)
         if found is None:
-            refusal = self._refused_by(literal)
-            if refusal is None:
-                return NO_ANSWER
+            return self._silence_at(literal)
+        if found.id == self._datagrams.id:
+            return OURSELVES
+        deadline.pass_now()
+        return found.address
+
+    def _silence_at(self, literal: Address) -> str:
+        """Why nobody answers at an address, as far as known."""
+        refusal = self._sealing.refused_by(literal)
+        if refusal is None:
+            return NO_ANSWER
+        if refusal is Refusal.UNLISTED:
             # That this side refuses is no proof that a peer is there: whoever can send from its address could have answered.
-            if refusal is Refusal.NOT_ALLOWED:
-                return f"{REFUSED}{refusal.sentence}; its id is {own.hex()}"
-            return refusal.sentence if refusal is Refusal.UNLISTED else f"{REFUSED}{refusal.sentence}"
-        return OURSELVES if found.id == own else found.address
+            return refusal.sentence
+        own = f"; its id is {self._datagrams.id.hex()}" if refusal is Refusal.NOT_ALLOWED else ""
+        return f"{REFUSED}{refusal.sentence}{own}"
 
     async def _resolve(self, address: Address) -> Address | str:
         problem = _problem(address)
@@ -197,19 +184,18 @@ class Joining:
                 self._call_due()
             except Exception:
                 # A defect that one round brings out is no reason for there to be no more: parts of a cut network would stay apart.
-                self._failed()
+                self._tasks.count_failure()
 
     def _call_due(self) -> None:
         now = self._now()
-        if self.changed and not self._saving.locked():
-            self._start(self.save())
+        self.file.start_saving()
         if not self._living() and now - self._hurried_s >= ALONE_S:
             self._hurried_s = now
-            self.book.hurry(now)
-        for address in self.book.due(now, min(CALLS_A_PERIOD, MAX_CALLS - len(self._calling))):
+            self.book.make_all_due(now)
+        for address in self.book.take_due(now, min(CALLS_A_PERIOD, MAX_CALLS - len(self._calling))):
             if address not in self._calling:
                 self._calling.add(address)
-                self._start(self._revisit(address))
+                self._tasks.start(self._revisit(address))
 
     async def _revisit(self, address: Address) -> None:
         """Call at an old address; if somebody lives there whom we had lost, the network may have been cut: look around."""
@@ -219,50 +205,24 @@ class Joining:
                 return
             known, found = self._living(), await self._call(literal)
             if found is not None and found.address not in known and found.address in self._living():
-                await self.found_again()
+                await self.look_around()
         finally:
             self._calling.discard(address)
 
-    async def found_again(self) -> None:
-        """Somebody lives whom we had lost: look around, unless that was just done."""
+    async def look_around(self) -> None:
+        """Somebody lives whom we had lost: look for neighbours, and call at all old addresses, unless that was just done."""
         now = self._now()
         if now - self._looked_s >= LOOK_AROUND_S:
             self._looked_s = now
-            self.book.hurry(now)
+            self.book.make_all_due(now)
             await self._look_around()
-
-    def met(self) -> None:
-        """A peer is there that was not known."""
-        is_due, self.changed = self.changed, True
-        if self._path is not None and not self._written and not is_due and not self._saving.locked():
-            # The first one: until it is in the book, nobody could be found again.
-            self._start(self.save())
-
-    async def save(self) -> None:
-        """Write the book: the living first. What goes wrong is logged, since the peer itself is well."""
-        self.changed = False
-        if self._path is None:
-            return
-        # One after the other: two that replace the file at once take it away from each other.
-        async with self._saving:
-            addresses = list(dict.fromkeys([*self._living(), *self.book.addresses()]))[:MAX_ADDRESSES]
-            if addresses == self._written:
-                return
-            try:
-                await asyncio.to_thread(write_book, self._path, addresses)
-                self._written = addresses
-            except (OSError, RuntimeError) as error:
-                # The latter where the machine gives no thread.
-                log.warning(
-                    "the address book %s cannot be written: %s; after a restart old peers are not found by it", self._path, error
-                )
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
 
 
-class _Patience:
-    """For names that are looked up at once: PATIENCE_S, and none any more once an address has answered."""
+class _NameDeadline:
+    """Until when names are waited for that are looked up together: PATIENCE_S, and no longer once an address has answered."""
 
     def __init__(self) -> None:
         self._waiting: set[asyncio.Timeout] = set()
@@ -270,8 +230,8 @@ class _Patience:
         self._until_s = asyncio.get_running_loop().time() + PATIENCE_S
 
     @contextlib.asynccontextmanager
-    async def wait(self) -> AsyncIterator[None]:
-        """Raise TimeoutError in the block when it is over."""
+    async def applied(self) -> AsyncIterator[None]:
+        """Raise TimeoutError in the block when it has passed."""
         async with asyncio.timeout_at(self._until_s) as timeout:
             self._waiting.add(timeout)
             try:
@@ -279,16 +239,12 @@ class _Patience:
             finally:
                 self._waiting.discard(timeout)
 
-    def end(self) -> None:
+    def pass_now(self) -> None:
         """Wait for no name any more."""
         self._until_s = asyncio.get_running_loop().time()
         for timeout in self._waiting:
             if not timeout.expired():
                 timeout.reschedule(self._until_s)
-
-
-def _is_refusal(outcome: Address | str) -> bool:
-    return isinstance(outcome, str) and outcome.startswith(REFUSED)
 
 
 def _problem(address: Address) -> str | None:

@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 
-from ..datagrams.address_blocks import PER_BLOCK, Shares, spread
+from ..datagrams.address_blocks import PER_BLOCK, BlockShares, limit_per_block
 from ..identity.contacts import Contact
 from ..identity.ids import PeerId, as_int
 
@@ -110,8 +110,8 @@ class Lookup:
 
     def received(self, peer: PeerId, contacts: Iterable[Contact]) -> list[Send]:
         """A peer answered with validated contacts."""
-        candidate = self._by_id.get(peer)
-        if self.result is not None or candidate is None or candidate.state not in (_State.ASKED, _State.SLOW):
+        candidate = self._awaited(peer, _State.ASKED, _State.SLOW)
+        if candidate is None:
             return []
         self._settle(candidate, _State.ANSWERED)
         for contact in contacts:
@@ -120,16 +120,16 @@ class Lookup:
 
     def slow(self, peer: PeerId) -> list[Send]:
         """A peer did not answer the first transmission: it may still, but others are asked meanwhile."""
-        candidate = self._by_id.get(peer)
-        if self.result is not None or candidate is None or candidate.state is not _State.ASKED:
+        candidate = self._awaited(peer, _State.ASKED)
+        if candidate is None:
             return []
         self._settle(candidate, _State.SLOW)
         return self._next()
 
     def timed_out(self, peer: PeerId) -> list[Send]:
         """A peer did not answer at all, or not with an answer."""
-        candidate = self._by_id.get(peer)
-        if self.result is not None or candidate is None or candidate.state not in (_State.ASKED, _State.SLOW):
+        candidate = self._awaited(peer, _State.ASKED, _State.SLOW)
+        if candidate is None:
             return []
         if candidate.others:
             self._settle(candidate, _State.HEARD)
@@ -137,6 +137,10 @@ class Lookup:
         else:
             self._settle(candidate, _State.FAILED)
         return self._next()
+
+    def _awaited(self, peer: PeerId, *states: _State) -> _Candidate | None:
+        candidate = self._by_id.get(peer)
+        return candidate if self.result is None and candidate is not None and candidate.state in states else None
 
     def _settle(self, candidate: _Candidate, state: _State) -> None:
         if candidate.state is _State.ASKED:
@@ -163,9 +167,9 @@ class Lookup:
         sends = []
         waiting = False
         alive = lively = 0
-        shares = Shares(self._per_block)
+        shares = BlockShares(self._per_block)
         for candidate in self._ordered:
-            if candidate.state is _State.FAILED or not shares.takes(candidate.contact.host):
+            if candidate.state is _State.FAILED or not shares.count_peer(candidate.contact.host):
                 continue
             if candidate.state is _State.HEARD:
                 if self._asked >= self._max_asked:
@@ -181,6 +185,8 @@ class Lookup:
             if lively == self.k:
                 break
         if not waiting:
-            answered = list(spread((each.contact for each in self._ordered if each.state is _State.ANSWERED), self._per_block))
+            answered = list(
+                limit_per_block((each.contact for each in self._ordered if each.state is _State.ANSWERED), self._per_block)
+            )
             self.result = Found(tuple(answered[: self.k]), self._asked < self._max_asked, self._asked)
         return sends

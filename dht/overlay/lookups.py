@@ -3,89 +3,74 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Coroutine
-from typing import Any
+from collections.abc import Callable, Collection
 
-from ..datagrams.datagrams import Queries
+from ..background import BackgroundTasks
+from ..datagrams.datagrams import Datagrams
 from ..errors import BadAnswer, LookupFailed, NotOpen
 from ..identity.contacts import Contact
 from ..identity.ids import ID_BITS, PeerId, as_int, common_prefix_length
-from ..liveness.failure_detector import Watched, Watching
+from ..liveness.failure_detector import FailureDetector, PeerListener
 from .lookup import Found, Lookup, Send
 
 MAX_LOOKUPS = 32
 """Lookups at once; further callers wait their turn."""
 
 
-class Searching:
-    """Lookups of one peer for the ``k`` closest.
+class Lookups:
+    """Lookups of one peer for the k closest.
 
-    ``told`` hears who answered, ``watching`` who did not, ``learn`` of each target, the closest to it, and who said nothing of use.
+    ``listener`` hears who answered, ``detector`` who did not, ``learn`` of each target, the closest to it, and who said nothing of
+    use.
     """
 
     def __init__(
         self,
-        own: PeerId,
-        told: Watched,
-        watching: Watching,
+        datagrams: Datagrams,
+        listener: PeerListener,
+        detector: FailureDetector,
         *,
-        k: int,
         per_block: int,
         learn: Callable[[bytes, tuple[Contact, ...], Collection[PeerId]], None],
-        start: Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]],  # Any: whatever the work returns
+        tasks: BackgroundTasks,
     ) -> None:
-        self._own = own
-        self._told = told
-        self._watching = watching
-        self._k = k
+        self._datagrams = datagrams
+        self._listener = listener
+        self._detector = detector
         self._per_block = per_block
         self._learn = learn
-        self._start = start
-        self._queries: Queries
-        self._open = False
+        self._tasks = tasks
         self._places = asyncio.Semaphore(MAX_LOOKUPS)
         # Lookups that others may wait for: by leading bits and how many. Limit: one for each caller.
         self._shared: dict[tuple[int, int], asyncio.Task[Found | None]] = {}
         # Limit: one for each bit of an id.
         self._searched_s: dict[int, float] = {}
 
-    def attach(self, queries: Queries) -> None:
-        """The socket is open."""
-        self._queries = queries
-        self._open = True
-
-    def stop(self) -> None:
-        """Whoever waits for a lookup that is cancelled from now on is told that the overlay closed."""
-        self._open = False
-
-    def running(self, key: bytes, depth: int) -> asyncio.Task[Found | None] | None:
-        """A lookup under way of a key with the same leading bits."""
+    def under_way(self, key: bytes, depth: int) -> asyncio.Task[Found | None] | None:
+        """The lookup under way of a key with the same ``depth`` leading bits, if any."""
         return self._shared.get((depth, as_int(key) >> (ID_BITS - depth)))
 
-    async def find(self, target: bytes, depth: int = ID_BITS) -> Found:
-        """The peers closest to a target, shared by those who ask :meth:`running` for its first ``depth`` bits.
+    async def look_up(self, target: bytes, depth: int = ID_BITS) -> Found:
+        """The peers closest to a target, shared by those who ask :meth:`under_way` for its first ``depth`` bits.
 
         The lookup is a task of the overlay, so that a caller who gives up does not end it for others.
         """
-        if not self._open:
+        if not self._tasks.is_open:
             raise NotOpen("this overlay is closed; use it inside `async with Overlay(...) as overlay:`")
-        task = self._start(self.search(target))
+        task = self.start(target)
         slot = (depth, as_int(target) >> (ID_BITS - depth))
         if slot not in self._shared:
             self._shared[slot] = task
             task.add_done_callback(lambda _: self._shared.pop(slot))
         return await self.outcome(task)
 
+    def start(self, target: bytes, *, learn: bool = True) -> asyncio.Task[Found | None]:
+        """Begin one lookup, which waits for a place. Without ``learn`` it only serves the table."""
+        return self._tasks.start(self._run(target, learn))
+
     async def outcome(self, task: asyncio.Task[Found | None]) -> Found:
-        """What a lookup found. Raises LookupFailed."""
-        try:
-            found = await asyncio.shield(task)
-        except asyncio.CancelledError:
-            # Our own cancellation is passed on; that of the task, when the overlay closes, is news for the caller.
-            current = asyncio.current_task()
-            if task.cancelled() and not self._open and (current is None or not current.cancelling()):
-                raise NotOpen("this overlay was closed while it looked a key up") from None
-            raise
+        """What a lookup found. Raises LookupFailed, and NotOpen where the overlay was closed meanwhile."""
+        found = await self._tasks.outcome(task, NotOpen("this overlay was closed while it looked a key up"))
         if found is None:
             raise LookupFailed("a lookup failed in this process, as its log says; try again")
         return found
@@ -94,11 +79,11 @@ class Searching:
         """When a point of a bucket was last looked up."""
         return self._searched_s.get(bucket, float("-inf"))
 
-    async def search(self, target: bytes, *, learn: bool = True) -> Found:
-        """One lookup, when there is a place for it. Without ``learn`` it only serves the table."""
+    async def _run(self, target: bytes, learn: bool) -> Found:
         async with self._places:
-            seeds = self._watching.worth_asking(self._queries.router.closest(target, 2 * self._k))
-            lookup = Lookup(target, seeds[: self._k], own=self._own, k=self._k, per_block=self._per_block)
+            k = self._datagrams.k
+            seeds = self._detector.worth_asking(self._datagrams.table.closest(target, 2 * k))
+            lookup = Lookup(target, seeds[:k], own=self._datagrams.id, k=k, per_block=self._per_block)
             finished = asyncio.Event()
             queries: list[asyncio.Task[None]] = []
             useless: set[PeerId] = set()
@@ -106,7 +91,7 @@ class Searching:
             async def ask(contact: Contact) -> None:
                 sends = []
                 try:
-                    answer = await self._queries.ask_closest(
+                    answer = await self._datagrams.ask_closest(
                         contact.address, target, on_slow=lambda: order(lookup.slow(contact.id))
                     )
                 except BadAnswer:
@@ -115,10 +100,10 @@ class Searching:
                     sends = lookup.timed_out(contact.id)
                 else:
                     if answer is not None and answer[0] == contact.id:
-                        self._told.lives(contact)
-                        sends = lookup.received(contact.id, self._watching.worth_asking(answer[1]))
+                        self._listener.peer_answered(contact)
+                        sends = lookup.received(contact.id, self._detector.worth_asking(answer[1]))
                     else:
-                        self._watching.absent(contact, None if answer is None else answer[0])
+                        self._detector.report_absent(contact, None if answer is None else answer[0])
                         sends = lookup.timed_out(contact.id)
                 order(sends)
 
@@ -133,7 +118,7 @@ class Searching:
                 # Those that are still out were overtaken: nothing is known about them.
                 for query in queries:
                     query.cancel()
-            self._searched_s[common_prefix_length(self._own, target)] = asyncio.get_running_loop().time()
+            self._searched_s[common_prefix_length(self._datagrams.id, target)] = asyncio.get_running_loop().time()
             result = lookup.result
             assert result is not None
             if learn and result.complete:

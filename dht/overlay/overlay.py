@@ -5,7 +5,7 @@
         overlay.owners_now(key, r=3) or await overlay.owners(key, r=3)
 
 A thin shell that puts the parts together: datagrams (dht/datagrams), lookups (lookup.py, lookups.py), the owner cache
-(owner_cache.py), who lives (dht/liveness), the way in and back (joining.py). Every ``refresh_s`` it looks up its own id, points of
+(owner_cache.py), who lives (dht/liveness), the way in and back (joining.py). Every REFRESH_S it looks up its own id, points of
 the buckets looked at longest ago, and the regions learned longest ago.
 
 A peer counts as known only after it answered, and at the address that answered last. Keys and ids are points of one space, 20
@@ -16,37 +16,39 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 import logging
 import socket
 from collections import Counter
-from collections.abc import Callable, Collection, Coroutine, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from random import Random
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
-from ..background import counting_failure, failed
-from ..datagrams.address_blocks import PER_BLOCK, PassedOver, spread
-from ..datagrams.datagrams import Queries
-from ..datagrams.sealed_datagrams import Seals, Unsealed
-from ..errors import Address, AddressInUse, BadContact, NotOpen
+from ..background import BackgroundTasks
+from ..datagrams.address_blocks import PER_BLOCK, PassedOver, limit_per_block
+from ..datagrams.datagrams import Datagrams
+from ..datagrams.routing_table import RoutingTable
+from ..datagrams.sealed_datagrams import PlainDatagrams, SealedDatagrams
+from ..errors import Address, BadContact, NotOpen, telling_address_in_use
 from ..identity.contacts import Contact, is_reachable_literal
-from ..identity.duplicate_ids import Twins
+from ..identity.duplicate_ids import DuplicateIds
 from ..identity.ids import ID_BYTES, PeerId, as_int, common_prefix_length, random_id_in_bucket
 from ..identity.membership import Membership
-from ..liveness.failure_detector import Watching
+from ..liveness.failure_detector import FailureDetector
 from ..liveness.neighbourhood import NEIGHBOURS, NeighbourhoodChanged
-from ..liveness.swim import PeerDied, PeerReturned
+from ..liveness.orders import PeerDied, PeerReturned
 from .joining import PATIENCE_S, Joining
-from .kademlia_node import OurServer
 from .lookup import Found, K
-from .lookups import Searching
+from .lookups import Lookups
 from .owner_cache import Regions
 
 MAX_CHECKS = 64
 """Unknown peers called back at once to see whether they live; further ones are passed over and counted, and will be heard of
 again."""
+
+REFRESH_S = 30.0
+"""How often the overlay is looked at anew, in seconds."""
 
 STALE_REGIONS = 4
 """Regions looked up again in one refresh."""
@@ -68,8 +70,8 @@ class Overlay:
     address that others see, learned by joining); ``port`` is UDP's, 0 takes a free one. ``rng`` draws call ids and targets,
     seeded for a repeatable run. ``on_discovered`` hears of each peer that becomes known, answers from another address or
     was started anew before it was missed, ``on_lost`` of each that died. ``on_event`` hears of each PeerDied (also of those that
-    :meth:`lost` was told of), PeerReturned, and NeighbourhoodChanged, at most once a turn of the loop. Callbacks must not block;
-    what they raise is logged and counted.
+    :meth:`report_dead` was told of), PeerReturned, and NeighbourhoodChanged, at most once a turn of the loop. Callbacks must not
+    block; what they raise is logged and counted.
 
     ``depends_on`` names peers to watch besides the neighbours, ``heard_s`` when a peer was last heard by other means than
     datagrams, by the loop's clock: whoever is heard lives. ``book`` is the file of the address book, which brings a peer that
@@ -90,9 +92,7 @@ class Overlay:
         port: int,
         *,
         rng: Random,
-        k: int = K,
         probe_s: float = 1.0,
-        refresh_s: float = 30.0,
         on_discovered: Callable[[Contact], None] | None = None,
         on_lost: Callable[[Contact], None] | None = None,
         on_event: Callable[[OverlayEvent], None] | None = None,
@@ -113,135 +113,117 @@ class Overlay:
         self.on_discovered = on_discovered
         self.on_lost = on_lost
         self.on_event = on_event
-        self.regions = Regions(k, per_block)
-        self._k = k
+        self.regions = Regions(K, per_block)
         self._per_block = per_block
         self._passed_over = PassedOver(per_block)
+        self._duplicate_ids = DuplicateIds(id)
         self._rng = rng
-        self._seals = (
-            Unsealed()
-            if membership is None
-            else Seals(
-                membership,
-                life=incarnation,
-                rng=rng,
-                link_tls=link_tls,
-                on_twin=lambda address: self._twins.met(address, asyncio.get_running_loop().time()),
-                on_anew=lambda peer, life: self._watching.anew(peer, life),
-            )
-        )
-        self._refresh_s = refresh_s
-        self._server = OurServer(id, k, self._make_queries)
-        self._queries: Queries | None = None
-        self._group = asyncio.TaskGroup()
-        # Every task that this overlay started and that still runs; leaving cancels them. A dict, since a set's order is not
-        # repeatable.
-        self._tasks: dict[asyncio.Task[Any], None] = {}  # Any: their results are read where they are started
-        self._open = False
         self._entered = asyncio.Event()
-        self._twins = Twins(id)
         # Where unknown peers are called. Limit: MAX_CHECKS; each leaves when its task ends, answered, after its last timeout or
         # as this overlay is left.
         self._checking: set[Address] = set()
         self._nearest_may_have_changed = False
-        self._watching = Watching(
+        self._sealing = (
+            PlainDatagrams()
+            if membership is None
+            else SealedDatagrams(
+                membership,
+                life=incarnation,
+                rng=rng,
+                link_tls=link_tls,
+                on_duplicate_id=lambda address: self._duplicate_ids.report(address, self._now()),
+                on_new_life=lambda peer, life: self._detector.report_new_life(peer, life),
+            )
+        )
+        self._datagrams = Datagrams(
             id,
+            K,
+            rng=rng,
+            on_asked=self.heard_of,
+            on_doubtful=lambda contact: self._tasks.start(self._detector.probe(contact)),
+            sealing=self._sealing,
+            per_block=per_block,
+        )
+        self._tasks = BackgroundTasks(self.counts)
+        self._detector = self._datagrams.gossip = FailureDetector(
+            self._datagrams,
             self,
             rng=rng,
             incarnation=incarnation,
             period_s=probe_s,
-            start=self._start,
+            tasks=self._tasks,
             depends_on=depends_on,
             heard_s=heard_s,
         )
-        self._searching = Searching(id, self, self._watching, k=k, per_block=per_block, learn=self._learn, start=self._start)
+        self._lookups = Lookups(
+            self._datagrams, self, self._detector, per_block=per_block, learn=self._learn_region, tasks=self._tasks
+        )
         self._joining = Joining(
             book,
+            self._datagrams,
+            self._sealing,
             rng=rng,
             per_block=per_block,
             period_s=probe_s,
             family=socket.AF_INET6 if ":" in host else socket.AF_INET,
-            start=self._start,
+            tasks=self._tasks,
             call=self._call,
-            refused_by=self._seals.refused_by,
             look_around=lambda: self.lookup(self.contact.id),
-            living=lambda: {each.address: None for each in self.contacts()},
-            failed=lambda: failed(self.counts),
         )
 
     async def __aenter__(self) -> Self:
         """Listen. Raises AddressInUse, and BookUnreadable where there is a book."""
-        self._joining.read()
+        self._joining.read_book()
         host, port = self.contact.address
-        try:
-            await self._server.listen(port, host)
-        except OSError as error:
-            if error.errno in (errno.EADDRINUSE, errno.EACCES, errno.EADDRNOTAVAIL):
-                raise AddressInUse(host, port, error.errno) from None
-            raise
-        queries: Queries = self._server.protocol
-        self._queries = queries
-        self._watching.attach(queries)
-        self._searching.attach(queries)
-        self.contact = Contact(self.contact.id, host, self._server.transport.get_extra_info("sockname")[1])
-        self._seals.at(self.contact.address)
-        await self._group.__aenter__()
-        self._open = True
-        self._start(self._watching.run())
-        self._start(self._joining.run())
-        self._start(self._refresh_often())
+        with telling_address_in_use(host, port):
+            await self._datagrams.open(host, port)
+        self.contact = Contact(self.contact.id, host, self._datagrams.transport.get_extra_info("sockname")[1])
+        self._sealing.set_own_address(self.contact.address)
+        await self._tasks.open()
+        self._tasks.start(self._detector.run())
+        self._tasks.start(self._joining.run())
+        self._tasks.start(self._refresh_often())
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Stop: end every task, close the socket."""
-        self._open = False
-        self._searching.stop()
-        self._watching.stop()
-        for task in list(self._tasks):
-            task.cancel()
         try:
-            # The group would wrap the caller's own error; only cancellation, which may be the group's doing, is its affair.
-            if kind is not None and issubclass(kind, asyncio.CancelledError):
-                await self._group.__aexit__(kind, error, trace)
-            else:
-                await self._group.__aexit__(None, None, None)
+            await self._tasks.close(kind, error, trace)
         finally:
-            self._watching.say_farewell()
-            self._server.stop()
-            if self._queries is not None:
-                await self._queries.closed()
-            await self._joining.save()
+            self._detector.send_farewell()
+            await self._datagrams.close()
+            await self._joining.file.save()
 
     # What callers ask
 
     @property
     def counts(self) -> Counter[str]:
         """How often something went wrong that was not worth an error, by its name."""
-        return self._asking.counts
+        return self._datagrams.counts
 
     def contacts(self) -> list[Contact]:
         """Every living peer that we know, ourselves not included."""
-        return list(self._asking.router.all().values())
+        return list(self._table.contacts().values())
 
     def knows(self, peer: PeerId) -> Contact | None:
         """The contact of a living peer that we know, or None."""
-        return self._asking.router.all().get(peer)
+        return self._table.contacts().get(peer)
 
     @property
     def passes_over(self) -> bool:
         """Whether of late a peer answered that is not among those known, as more of its address block are."""
-        return self._passed_over.lately(asyncio.get_running_loop().time())
+        return self._passed_over.lately(self._now())
 
     def neighbours(self) -> tuple[Contact, ...]:
         """The living peers nearest to our own id, nearest first, at most NEIGHBOURS, ourselves not included."""
-        return tuple(self._asking.router.nearest(self.contact.id, NEIGHBOURS))
+        return tuple(self._table.nearest(self.contact.id, NEIGHBOURS))
 
     def closest_known(self, key: bytes, r: int = 1) -> tuple[Contact, ...]:
         """The ``r`` living peers closest to the key of all that we know, closest first, ourselves included, without asking.
 
         Exact where :meth:`owners_now` answers, and for keys near our own id; elsewhere nearer ones may exist.
         """
-        return self.regions.owners(key, r) or self._with_ourselves(key, tuple(self._asking.router.closest(key, r)))[:r]
+        return self.regions.owners(key, r) or self._with_ourselves(key, tuple(self._table.closest(key, r)))[:r]
 
     def owners_now(self, key: bytes, r: int = 1) -> tuple[Contact, ...] | None:
         """The ``r`` living peers closest to the key, closest first, ourselves included; None when that needs :meth:`owners`."""
@@ -250,7 +232,7 @@ class Overlay:
     async def owners(self, key: bytes, r: int = 1, *, anew: bool = False) -> tuple[Contact, ...]:
         """The ``r`` living peers closest to the key, closest first, ourselves included; fewer when the network has fewer.
 
-        Answers from memory where it can; else one lookup answers for all who wait for keys of the same region. ``r`` is at most k.
+        Answers from memory where it can; else one lookup answers for all who wait for keys of the same region. ``r`` is at most K.
         ``anew``: always by a lookup of its own.
         """
         if anew:
@@ -264,18 +246,18 @@ class Overlay:
                 async with asyncio.timeout(ENTERING_S):
                     await self._entered.wait()
         depth = self.regions.usual_depth
-        running = self._searching.running(key, depth)
-        if running is not None:
-            await self._searching.outcome(running)
+        under_way = self._lookups.under_way(key, depth)
+        if under_way is not None:
+            await self._lookups.outcome(under_way)
             found = self.regions.owners(key, r)
             if found is not None:
                 return found
-        found_now = await self._searching.find(key, depth)
+        found_now = await self._lookups.look_up(key, depth)
         return self.regions.owners(key, r) or self._with_ourselves(key, found_now.contacts)[:r]
 
     async def lookup(self, target: bytes) -> tuple[Contact, ...]:
         """The k living peers closest to a point, ourselves not included, always by asking."""
-        return (await self._searching.find(target)).contacts
+        return (await self._lookups.look_up(target)).contacts
 
     async def join(self, addresses: Iterable[Address]) -> None:
         """Enter the network through any of these addresses or those of the book, then make ourselves known to our neighbours.
@@ -285,20 +267,20 @@ class Overlay:
         """
         entered: list[Address] = []
         try:
-            entered = await self._joining.enter(addresses, self.contact.id)
+            entered = await self._joining.enter(addresses)
         finally:
             self._entered.set()
             if not entered:
-                self._learn(self.contact.id, ())
+                self._learn_region(self.contact.id, ())
         if not entered:
             return
         # A peer that is killed in its first second would not find its way back, and be alone with what it had acknowledged.
-        await self._joining.save()
+        await self._joining.file.save()
         if not is_reachable_literal(self.contact.host):
             await self._learn_own_host(entered[0])
         near = await self.lookup(self.contact.id)
         for search in [self._search_bucket(bucket) for bucket in self._buckets(near)]:
-            await self._searching.outcome(search)
+            await self._lookups.outcome(search)
 
     @property
     def has_entered(self) -> bool:
@@ -308,85 +290,92 @@ class Overlay:
     async def refresh(self) -> None:
         """Look up our own id, points of the buckets looked at longest ago, and the regions learned longest ago."""
         near = await self.lookup(self.contact.id)
-        stale_s = asyncio.get_running_loop().time() - self._refresh_s
-        searches = [self._start(self._searching.search(target)) for target in self.regions.stale(stale_s, STALE_REGIONS)]
-        buckets = sorted(self._buckets(near), key=self._searching.bucket_searched_s)[:STALE_BUCKETS]
-        searches += [self._search_bucket(bucket) for bucket in buckets if self._searching.bucket_searched_s(bucket) < stale_s]
+        stale_s = self._now() - REFRESH_S
+        searches = [self._lookups.start(target) for target in self.regions.stale(stale_s, STALE_REGIONS)]
+        buckets = sorted(self._buckets(near), key=self._lookups.bucket_searched_s)[:STALE_BUCKETS]
+        searches += [self._search_bucket(bucket) for bucket in buckets if self._lookups.bucket_searched_s(bucket) < stale_s]
         for search in searches:
-            await self._searching.outcome(search)
+            await self._lookups.outcome(search)
 
     def _buckets(self, near: tuple[Contact, ...]) -> range:
         """The buckets up to our nearest neighbour's: those that may hold peers whom the lookup of our own id did not meet."""
-        return range(common_prefix_length(self.contact.id, near[0].id) + 1 if len(near) >= self._k else 0)
+        return range(common_prefix_length(self.contact.id, near[0].id) + 1 if len(near) >= K else 0)
 
-    def _search_bucket(self, bucket: int) -> asyncio.Task[Found]:
+    def _search_bucket(self, bucket: int) -> asyncio.Task[Found | None]:
         # For the sake of the table; nobody asked for a key there, so its region is not worth keeping fresh.
-        return self._start(self._searching.search(random_id_in_bucket(self.contact.id, bucket, self._rng), learn=False))
+        return self._lookups.start(random_id_in_bucket(self.contact.id, bucket, self._rng), learn=False)
 
-    def lost(self, peer: PeerId) -> None:
+    def report_dead(self, peer: PeerId) -> None:
         """The caller found a peer dead: it leaves the table and every cache. ``on_lost`` is not called."""
-        known = self._asking.router.all().get(peer)
+        known = self._table.contacts().get(peer)
         if known is not None:
-            self._watching.lost(known)
+            self._detector.report_dead(known)
             self._forget(known)
         else:
             self.regions.forget(peer)
 
     def suspects(self, peer: PeerId) -> bool:
         """Whether a peer is suspected to be dead. It stays where it is until that is sure, which takes some seconds."""
-        return self._watching.liveness.suspects(peer)
+        return self._detector.swim.suspects(peer)
 
     def has_left(self, peer: PeerId) -> bool:
         """Whether a peer that is dead took its leave, as one does that stops."""
-        return self._watching.liveness.has_left(peer)
+        return self._detector.swim.has_left(peer)
 
     def heard_of(self, contact: Contact) -> None:
         """Somebody says that a peer is at this address: it becomes known if it answers there. Limit: MAX_CHECKS at once."""
-        if contact.id != self.contact.id and self._asking.router.all().get(contact.id) != contact:
-            self._check(contact)
+        if contact.id == self.contact.id or self._table.contacts().get(contact.id) == contact:
+            return
+        if not self._tasks.is_open or contact.address in self._checking:
+            return
+        if len(self._checking) >= MAX_CHECKS:
+            self.counts["unknown peers passed over"] += 1
+            return
+        self._checking.add(contact.address)
+        self._tasks.start(self._call(contact.address)).add_done_callback(lambda _: self._checking.discard(contact.address))
 
     # Lookups
 
     @property
-    def _asking(self) -> Queries:
-        if self._queries is None:
+    def _table(self) -> RoutingTable:
+        if not hasattr(self._datagrams, "transport"):
             raise NotOpen("this overlay is not open; use it inside `async with Overlay(...) as overlay:`")
-        return self._queries
+        return self._datagrams.table
 
-    def _learn(self, target: bytes, contacts: tuple[Contact, ...], useless: Collection[PeerId] = ()) -> None:
+    def _learn_region(self, target: bytes, contacts: tuple[Contact, ...], useless: Collection[PeerId] = ()) -> None:
         # Whoever was silent or is suspected stays an owner until it is dead: else peers that asked at other moments would disagree.
-        near = [each for each in self._asking.router.closest(target, self._k) if each.id not in useless]
+        near = [each for each in self._table.closest(target, K) if each.id not in useless]
         known = {each.id: each for each in (*near, *contacts)}
         if not known and not self.has_entered:
             return
-        self.regions.learn(target, self._with_ourselves(target, tuple(known.values())), asyncio.get_running_loop().time())
+        self.regions.learn(target, self._with_ourselves(target, tuple(known.values())), self._now())
 
     def _with_ourselves(self, target: bytes, contacts: tuple[Contact, ...]) -> tuple[Contact, ...]:
         goal = as_int(target)
         ordered = sorted((self.contact, *contacts), key=lambda each: as_int(each.id) ^ goal)
         # Where others of our own block are closer we do not count either: everybody else leaves us out there.
-        return tuple(spread(ordered, self._per_block))[: self._k]
+        return tuple(limit_per_block(ordered, self._per_block))[:K]
 
-    # Who lives: what Watching and lookups report
+    # Who lives: what the failure detector and lookups report
 
-    def lives(self, contact: Contact, incarnation: int | None = None) -> None:
+    def peer_answered(self, contact: Contact, incarnation: int | None = None) -> None:
         """A peer answered from this address."""
         if contact.id == self.contact.id:
             return
-        known = self._asking.router.all().get(contact.id)
-        if not self._asking.router.add(contact):
-            self._passed_over.met(contact, self.counts, asyncio.get_running_loop().time())
+        known = self._table.contacts().get(contact.id)
+        if not self._table.insert(contact):
+            self._passed_over.report(contact, self.counts, self._now())
             return
-        returned = self._watching.answered(contact, incarnation)
+        returned = self._detector.report_answer(contact, incarnation)
         if known != contact:
-            self._joining.met()
+            self._joining.file.mark_changed()
             if known is not None:
-                self._joining.book.add(known.address, asyncio.get_running_loop().time())
-            self._joining.book.remove(contact.address)
-            if (returned is not None and returned.was_apart) or (self.has_entered and len(self._asking.router.all()) == 1):
+                self._joining.book.add_address(known.address, self._now())
+            self._joining.book.remove_address(contact.address)
+            if (returned is not None and returned.was_apart) or (self.has_entered and len(self._table.contacts()) == 1):
                 # The network was cut, or we took ourselves for alone: what we know of who is near what is of our own part of it.
                 self.regions.clear()
-                self._start(self._joining.found_again())
+                self._tasks.start(self._joining.look_around())
             else:
                 self.regions.discovered(contact)
             self._nearest_changed()
@@ -395,23 +384,19 @@ class Overlay:
         if known != contact or returned is not None:
             self._tell(self.on_discovered, contact)
 
-    def died(self, contact: Contact) -> None:
+    def peer_died(self, contact: Contact) -> None:
         """A peer is dead at this address."""
-        if self._asking.router.all().get(contact.id) == contact:
-            self._watching.lost(contact)
+        if self._table.contacts().get(contact.id) == contact:
+            self._detector.report_dead(contact)
             self._forget(contact)
             self._tell(self.on_lost, contact)
 
-    def named(self, contact: Contact) -> None:
-        """A peer that we asked says that this one is there."""
-        self.heard_of(contact)
-
     def _forget(self, contact: Contact) -> None:
-        self._asking.router.remove(contact.id)
-        self._seals.ended(contact.id)
+        self._table.remove(contact.id)
+        self._sealing.note_death(contact.id)
         self.regions.forget(contact.id)
-        self._joining.changed = True
-        self._joining.book.add(contact.address, asyncio.get_running_loop().time())
+        self._joining.file.mark_changed()
+        self._joining.book.add_address(contact.address, self._now())
         self._nearest_changed()
         self._tell(self.on_event, PeerDied(contact))
 
@@ -422,8 +407,8 @@ class Overlay:
 
     def _tell_of_nearest(self) -> None:
         self._nearest_may_have_changed = False
-        changed = self._watching.neighbourhood.changed(self.neighbours())
-        if changed is not None and self._open:
+        changed = self._detector.neighbourhood.changed(self.neighbours())
+        if changed is not None and self._tasks.is_open:
             self._tell(self.on_event, changed)
 
     def _tell(self, callback: Callable[[Any], None] | None, news: Contact | OverlayEvent) -> None:  # Any: of these, its own
@@ -435,34 +420,16 @@ class Overlay:
             self.counts["callbacks failed"] += 1
             logging.getLogger(__name__).exception("the overlay's callback %r failed for %s", callback, news)
 
-    def _check(self, contact: Contact) -> None:
-        """Call a peer at an address, unless that is being done."""
-        if not self._open or contact.address in self._checking:
-            return
-        if len(self._checking) >= MAX_CHECKS:
-            self.counts["unknown peers passed over"] += 1
-            return
-        self._checking.add(contact.address)
-        self._start(self._call(contact.address)).add_done_callback(lambda _: self._checking.discard(contact.address))
-
     async def _call(self, address: Address) -> Contact | None:
         """Call whoever listens at an address: it becomes known if it answers."""
-        found = await self._asking.meet(address)
+        found = await self._datagrams.call(address)
         if found is not None:
-            self.lives(found)
+            self.peer_answered(found)
         return found
-
-    async def _make_sure(self, contact: Contact) -> None:
-        """Whether a contact that we know still lives."""
-        found = await self._asking.ask_id(contact.address)
-        if found == contact.id:
-            self.lives(contact)
-        else:
-            self._watching.absent(contact, found)
 
     async def _learn_own_host(self, address: Address) -> None:
         """We listen everywhere: ask how we look from outside, since others will be told to reach us there."""
-        seen = await self._asking.ask(address, "stun")
+        seen = await self._datagrams.ask(address, "stun")
         if isinstance(seen, list) and seen and isinstance(seen[0], str) and is_reachable_literal(seen[0]):
             self.contact = Contact(self.contact.id, seen[0], self.contact.port)
             self.regions.discovered(self.contact)
@@ -471,30 +438,12 @@ class Overlay:
 
     async def _refresh_often(self) -> None:
         while True:
-            await asyncio.sleep(self._refresh_s)
+            await asyncio.sleep(REFRESH_S)
             try:
                 await self.refresh()
-                await self._joining.save()
+                await self._joining.file.save()
             except Exception:
-                failed(self.counts)
+                self._tasks.count_failure()
 
-    def _start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:  # Any: whatever the work returns
-        task = self._group.create_task(counting_failure(work, self.counts))
-        self._tasks[task] = None
-        task.add_done_callback(lambda done: self._tasks.pop(done))
-        # A task that is cancelled before its first step never came to await its work.
-        task.add_done_callback(lambda _: work.close())
-        return task
-
-    def _make_queries(self, server: OurServer) -> Queries:
-        return Queries(
-            server.node,
-            server.storage,
-            self._k,
-            rng=self._rng,
-            on_asked=self._check,
-            on_doubtful=lambda contact: self._start(self._make_sure(contact)),
-            gossip=self._watching,
-            seals=self._seals,
-            per_block=self._per_block,
-        )
+    def _now(self) -> float:
+        return asyncio.get_running_loop().time()

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import islice, pairwise
 
-from ..datagrams.address_blocks import PER_BLOCK, block_of, spread
+from ..datagrams.address_blocks import PER_BLOCK, block_of, limit_per_block
 from ..identity.contacts import Contact
 from ..identity.ids import ID_BITS, PeerId, as_int
 
@@ -130,7 +130,7 @@ class Regions:
                 closest = sorted(members, key=point.__xor__)
                 if region.all_count:
                     return tuple([members[each] for each in closest[:r]])
-                found = tuple(islice(spread((members[each] for each in closest), self._per_block), r))
+                found = tuple(islice(limit_per_block((members[each] for each in closest), self._per_block), r))
                 if len(found) == r or region.depth == 0:
                     return found
         return None

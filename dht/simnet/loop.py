@@ -1,26 +1,19 @@
 """An event loop whose time is virtual: it never sleeps, it moves the clock on to the next timer.
 
-Everything else is asyncio's own loop, so code runs under it unchanged; the network comes from :mod:`dht.simnet`. Work given to an
+Everything else is asyncio's own loop, so code runs under it unchanged; :mod:`dht.simnet.net` adds the network. Work given to an
 executor is done at once, in place, so that a run with a database behind it is repeatable as well.
 """
 
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import Context, ContextVar, copy_context
 from functools import partial
 from heapq import heappop, heappush
 from selectors import BaseSelector
-from typing import TYPE_CHECKING, Any
-
-from ..errors import Address
-
-if TYPE_CHECKING:
-    from .net import SimNet
-
+from typing import Any
 
 _MOMENT_S = 1e-9
 """What is this close together happens at one moment."""
@@ -78,7 +71,7 @@ _new_timed_call: Callable[[type[_TimedCall]], _TimedCall] = object.__new__
 
 
 class SimLoop(asyncio.SelectorEventLoop):
-    """asyncio's loop in virtual time, with the sockets of a :class:`~dht.simnet.SimNet`.
+    """asyncio's loop in virtual time.
 
     What is due at one moment runs in the order in which it was asked for. Turns are written out here, as there are tens of
     thousands in a run and nothing to select from.
@@ -92,8 +85,7 @@ class SimLoop(asyncio.SelectorEventLoop):
     is_simulated = True
     """Nobody listens in on its wires, so peers leave the ciphers out unless they are told otherwise; the greetings are the same."""
 
-    def __init__(self, net: SimNet) -> None:
-        self._net = net
+    def __init__(self) -> None:
         self._now_s = 0.0
         self._asked_for = 0
         self._timers: list[tuple[float, int, _TimedCall]] = []
@@ -227,27 +219,3 @@ class SimLoop(asyncio.SelectorEventLoop):
         except Exception as error:
             done.set_exception(error)
         return done
-
-    async def getaddrinfo(  # type: ignore[override]  # the same arguments, as far as they mean anything here
-        self, host: str, port: int, *, family: int = 0, type: int = 0, proto: int = 0, flags: int = 0
-    ) -> list[tuple[int, int, int, str, Address]]:
-        """The address of a simulated host, by literal or by a name from ``net.names``."""
-        return [(socket.AF_INET, type, proto, "", (self._net.resolve(host), port))]
-
-    async def create_datagram_endpoint(  # type: ignore[override]  # Any: as asyncio has it
-        self, protocol_factory: Any, local_addr: Any = None, **_: Any
-    ) -> Any:
-        """Bind a simulated datagram socket."""
-        return await self._net.bind_datagrams(protocol_factory, local_addr)
-
-    async def create_server(  # Any: as asyncio has it
-        self, protocol_factory: Any, host: Any = None, port: Any = None, **_: Any
-    ) -> Any:
-        """Listen at a simulated address."""
-        return await self._net.listen(protocol_factory, host, port)
-
-    async def create_connection(
-        self, protocol_factory: Any, host: Any = None, port: Any = None, *, local_addr: Any = None, **_: Any
-    ) -> Any:  # Any: as asyncio has it
-        """Connect to a simulated address."""
-        return await self._net.connect(protocol_factory, host, port, local_addr)

@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 
 from ..errors import Address
 from .loop import PROGRAM, SimLoop, Stalled
-from .sockets import WINDOW_BYTES, Datagrams, Stream
+from .sockets import WINDOW_BYTES, SimDatagrams, SimServer, SimStream
 
 __all__ = ["SimNet", "Stalled", "run"]
 
@@ -37,51 +37,36 @@ NOTED = 256
 T = TypeVar("T")
 
 
-class _Bound:
-    """What a server shows as its socket."""
+class _NetworkedLoop(SimLoop):
+    """The virtual loop with this network's sockets, for whoever asks asyncio for one."""
 
-    def __init__(self, address: Address) -> None:
-        self._address = address
-
-    def getsockname(self) -> Address:
-        return self._address
-
-
-class SimServer(asyncio.AbstractServer):
-    """A listening address."""
-
-    def __init__(self, net: SimNet, factory: Callable[[], asyncio.Protocol], address: Address) -> None:
-        self.factory = factory
-        self.context = copy_context()
-        """In which protocols are made, and called."""
-        self.address = address
-        self.sockets = (_Bound(address),)
+    def __init__(self, net: SimNet) -> None:
+        super().__init__()
         self._net = net
-        self._closed = asyncio.Event()
 
-    def close(self) -> None:
-        """Stop listening; connections stay."""
-        self._net.unlisten(self)
-        self._closed.set()
+    async def getaddrinfo(  # type: ignore[override]  # the same arguments, as far as they mean anything here
+        self, host: str, port: int, *, family: int = 0, type: int = 0, proto: int = 0, flags: int = 0
+    ) -> list[tuple[int, int, int, str, Address]]:
+        """The address of a simulated host, by literal or by a name from ``net.names``."""
+        return [(socket.AF_INET, type, proto, "", (self._net.resolve(host), port))]
 
-    def is_serving(self) -> bool:
-        """Whether it listens."""
-        return not self._closed.is_set()
+    async def create_datagram_endpoint(  # type: ignore[override]  # Any: as asyncio has it
+        self, protocol_factory: Any, local_addr: Any = None, **_: Any
+    ) -> Any:
+        """Bind a simulated datagram socket."""
+        return await self._net.bind_datagrams(protocol_factory, local_addr)
 
-    def get_loop(self) -> asyncio.AbstractEventLoop:
-        """The virtual loop."""
-        return self._net.loop
+    async def create_server(  # Any: as asyncio has it
+        self, protocol_factory: Any, host: Any = None, port: Any = None, **_: Any
+    ) -> Any:
+        """Listen at a simulated address."""
+        return await self._net.listen(protocol_factory, host, port)
 
-    async def start_serving(self) -> None:
-        """It does so from the beginning."""
-
-    async def serve_forever(self) -> None:
-        """Until closed."""
-        await self._closed.wait()
-
-    async def wait_closed(self) -> None:
-        """Until closed."""
-        await self._closed.wait()
+    async def create_connection(
+        self, protocol_factory: Any, host: Any = None, port: Any = None, *, local_addr: Any = None, **_: Any
+    ) -> Any:  # Any: as asyncio has it
+        """Connect to a simulated address."""
+        return await self._net.connect(protocol_factory, host, port, local_addr)
 
 
 class SimNet:
@@ -104,7 +89,7 @@ class SimNet:
         """How many events of each kind there were."""
         self.trace: list[tuple[object, ...]] | None = None
         """Set it to a list to have every event recorded."""
-        self.loop = SimLoop(self)
+        self.loop: SimLoop = _NetworkedLoop(self)
         self._own = Context()
         """In which the network calls itself: what is under way is nobody's program, and arrives while programs stand still."""
         self._rng = Random(seed)
@@ -113,10 +98,10 @@ class SimNet:
         """What is not in the fingerprint yet. Limit: NOTED, where it enters it."""
         self._hosts = 0
         self._next_port: Counter[str] = Counter()
-        self._datagrams: dict[Address, Datagrams] = {}
+        self._datagrams: dict[Address, SimDatagrams] = {}
         self._servers: dict[Address, SimServer] = {}
-        self._streams: dict[Stream, None] = {}
-        self._held_back: dict[Stream, None] = {}
+        self._streams: dict[SimStream, None] = {}
+        self._held_back: dict[SimStream, None] = {}
         self._down: set[str] = set()
         self._stalled: set[str] = set()
         self._group: dict[str, int] = {}
@@ -143,54 +128,54 @@ class SimNet:
     def partition(self, groups: Iterable[Iterable[str]]) -> None:
         """From now on hosts of different groups do not hear each other: datagrams vanish, streams stand still."""
         self._group = {host: number for number, group in enumerate(groups) for host in group}
-        self.note("partition", self._group)
+        self.record_event("partition", self._group)
 
     def heal(self) -> None:
         """The partition ends; streams go on with what was under way."""
         self._group = {}
-        self.note("heal")
-        self._let_go()
+        self.record_event("heal")
+        self._deliver_held_back()
 
     def wall(self, a: str, b: str) -> None:
         """From now on these two do not hear each other, though others may hear both; until each wall is taken down."""
-        self.note("wall", a, b)
+        self.record_event("wall", a, b)
         self._walls[frozenset((a, b))] += 1
 
     def take_down(self, a: str, b: str) -> None:
         """A wall between two hosts goes; streams go on with what was under way."""
-        self.note("take down", a, b)
+        self.record_event("take down", a, b)
         self._walls -= Counter((frozenset((a, b)),))
-        self._let_go()
+        self._deliver_held_back()
 
     def cut(self, a: str, b: str) -> None:
         """Break every connection between two hosts, as a router that forgot them would."""
-        self.note("cut", a, b)
+        self.record_event("cut", a, b)
         for stream in list(self._streams):
             if stream in self._streams and {stream.local[0], stream.remote[0]} == {a, b}:
-                stream.was_reset()
+                stream.reset_by_peer()
 
     def stall(self, host: str) -> None:
         """The host reads nothing from its streams, as a program that is busy: what is sent to it fills the windows."""
-        self.note("stall", host)
+        self.record_event("stall", host)
         self._stalled.add(host)
 
     def read_on(self, host: str) -> None:
         """It reads again."""
-        self.note("read on", host)
+        self.record_event("read on", host)
         self._stalled.discard(host)
-        self._let_go()
+        self._deliver_held_back()
 
     def suspend(self, host: str) -> None:
         """The host's program stands still, as by SIGSTOP: it neither reads nor does what is due. What it has sent arrives, and
         what comes waits for it; its datagrams too, however many."""
-        self.note("suspend", host)
+        self.record_event("suspend", host)
         self.loop.suspend(host)
 
     def resume(self, host: str) -> None:
         """It goes on, with all that was due meanwhile, and then reads."""
-        self.note("resume", host)
+        self.record_event("resume", host)
         self.loop.resume(host)
-        self._let_go()
+        self._deliver_held_back()
 
     def crash(self, host: str, *, quietly: bool = False) -> None:
         """The host stops: its sockets are gone, others' connections to it are reset; ``quietly``, as when its power fails, they
@@ -198,7 +183,7 @@ class SimNet:
 
         Tasks of the host's peer go on, cut off; end them if their noise disturbs. :meth:`restart` lets a new peer listen there.
         """
-        self.note("crash", host)
+        self.record_event("crash", host)
         self._down.add(host)
         self.loop.resume(host)
         for endpoint in [each for each in self._datagrams.values() if each.local[0] == host]:
@@ -207,19 +192,19 @@ class SimNet:
             server.close()
         for stream in list(self._streams):
             if stream.local[0] == host and stream in self._streams:
-                stream.was_reset()
+                stream.reset_by_peer()
                 if stream.other is None:
                     continue
                 if quietly:
-                    stream.other.loses_what_is_under_way()
+                    stream.other.drop_incoming()
                 else:
-                    self.call_later(self.delay_s(), stream.other.was_reset)
+                    self.call_later(self.delay_s(), stream.other.reset_by_peer)
 
     def restart(self, host: str) -> None:
         """The host's network works again; whatever listened there before the crash does not."""
-        self.note("restart", host)
+        self.record_event("restart", host)
         self._down.discard(host)
-        self._let_go()
+        self._deliver_held_back()
 
     @property
     def digest(self) -> str:
@@ -230,17 +215,17 @@ class SimNet:
 
     # What sockets ask
 
-    def note(self, kind: str, *facts: object, data: bytes = b"") -> None:
+    def record_event(self, kind: str, *facts: object, data: bytes = b"") -> None:
         """Something happened, with these bytes."""
         event = (round(self.loop.time(), 9), kind, *facts, data)
         self.counts[kind] += 1
         self._noted.append(event)
         if len(self._noted) >= NOTED:
-            self._write_down()
+            self._hash_noted()
         if self.trace is not None:
             self.trace.append(event)
 
-    def _write_down(self) -> None:
+    def _hash_noted(self) -> None:
         # Version 2 writes equal events alike; later ones write down which objects are the same one, which differs by chance.
         self._hash.update(marshal.dumps(self._noted, 2))
         self._noted.clear()
@@ -280,7 +265,7 @@ class SimNet:
             return True
         return a != b and self._group.get(a, -1) != self._group.get(b, -1) and a in self._group and b in self._group
 
-    def holds_back(self, stream: Stream) -> bool:
+    def holds_back(self, stream: SimStream) -> bool:
         """Whether what is under way to a stream cannot arrive now; it will be asked to try again."""
         host = stream.local[0]
         if host in self._stalled or host in self.loop.suspended or self.separated(stream.local[0], stream.remote[0]):
@@ -288,28 +273,28 @@ class SimNet:
             return True
         return False
 
-    def _let_go(self) -> None:
+    def _deliver_held_back(self) -> None:
         waiting, self._held_back = self._held_back, {}
         for stream in waiting:
             self.call_later(self.delay_s(), stream.arrive)
 
-    def reset(self, stream: Stream) -> None:
+    def reset_stream(self, stream: SimStream) -> None:
         """Tell a stream that its other end is gone: what was under way from there is not sent again."""
         if self.separated(stream.local[0], stream.remote[0]):
-            stream.loses_what_is_under_way()
+            stream.drop_incoming()
         else:
-            self.call_later(self.delay_s(), stream.was_reset)
+            self.call_later(self.delay_s(), stream.reset_by_peer)
 
-    def gone(self, stream: Stream) -> None:
+    def remove_stream(self, stream: SimStream) -> None:
         """A stream has ended."""
         # What is held back goes on to wait: its sender is told that nobody is there when it arrives.
         self._streams.pop(stream, None)
-        self.note("closed", stream.local, stream.remote)
+        self.record_event("closed", stream.local, stream.remote)
 
-    def send_datagram(self, sender: Datagrams, data: bytes, target: Address) -> None:
+    def send_datagram(self, sender: SimDatagrams, data: bytes, target: Address) -> None:
         """Carry one datagram, or lose it."""
         if self.separated(sender.local[0], target[0]) or self._rng.random() < self.loss:
-            self.note("datagram lost", sender.local, target, len(data))
+            self.record_event("datagram lost", sender.local, target, len(data))
             return
         self.call_later(self.delay_s(), self._deliver, sender.local, data, target)
         if self.duplication and self._rng.random() < self.duplication:
@@ -318,9 +303,9 @@ class SimNet:
     def _deliver(self, source: Address, data: bytes, target: Address) -> None:
         endpoint = self._datagrams.get(target)
         if endpoint is None or self.separated(source[0], target[0]):
-            self.note("datagram lost", source, target, len(data))
+            self.record_event("datagram lost", source, target, len(data))
             return
-        self.note("datagram", source, target, data=data)
+        self.record_event("datagram", source, target, data=data)
         if target[0] in self.loop.suspended:
             self.loop.call_soon(endpoint.protocol.datagram_received, data, source, context=endpoint.context)
         else:
@@ -328,16 +313,16 @@ class SimNet:
 
     async def bind_datagrams(
         self, factory: Callable[[], asyncio.DatagramProtocol], local: Address | None
-    ) -> tuple[Datagrams, asyncio.DatagramProtocol]:
+    ) -> tuple[SimDatagrams, asyncio.DatagramProtocol]:
         """A bound datagram socket and its protocol."""
         address = self._take(local or ("127.0.0.1", 0), self._datagrams)
         protocol = factory()
-        transport = Datagrams(self, protocol, address)
+        transport = SimDatagrams(self, protocol, address)
         self._datagrams[address] = transport
         protocol.connection_made(transport)
         return transport, protocol
 
-    def unbind_datagrams(self, transport: Datagrams) -> None:
+    def unbind_datagrams(self, transport: SimDatagrams) -> None:
         """The port is free again."""
         if self._datagrams.get(transport.local) is transport:
             del self._datagrams[transport.local]
@@ -345,7 +330,8 @@ class SimNet:
     async def listen(self, factory: Callable[[], asyncio.Protocol], host: str | None, port: int | None) -> SimServer:
         """A listening address."""
         address = self._take((host or "127.0.0.1", port or 0), self._servers)
-        server = self._servers[address] = SimServer(self, factory, address)
+        server = SimServer(self, factory, address)  # type: ignore[abstract]  # nobody asks more of one
+        self._servers[address] = server
         return server
 
     def unlisten(self, server: SimServer) -> None:
@@ -355,7 +341,7 @@ class SimNet:
 
     async def connect(
         self, factory: Callable[[], asyncio.Protocol], host: str, port: int, local: Address | None
-    ) -> tuple[Stream, asyncio.Protocol]:
+    ) -> tuple[SimStream, asyncio.Protocol]:
         """A connection to a listening address."""
         here = self._take(local or ("127.0.0.1", 0), {})
         there = (self.resolve(host), port)
@@ -365,12 +351,12 @@ class SimNet:
                 raise OSError(errno.ENETDOWN, "Network is down")
             await asyncio.sleep(RETRY_CONNECT_S)
         server = self._servers.get(there)
-        self.note("connect", here, there, server is not None)
+        self.record_event("connect", here, there, server is not None)
         if server is None:
             raise ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused")
         protocols = (factory(), server.context.run(server.factory))
-        near = Stream(self, protocols[0], here, there, copy_context())
-        far = Stream(self, protocols[1], there, here, server.context.copy())
+        near = SimStream(self, protocols[0], here, there, copy_context())
+        far = SimStream(self, protocols[1], there, here, server.context.copy())
         near.other, far.other = far, near
         self._streams[near] = self._streams[far] = None
         self.loop.call_soon(protocols[1].connection_made, far, context=server.context)

@@ -27,14 +27,14 @@ from dht.liveness.late_timers import AGAIN, late_s
 from ..background import DEFECT, SLICE_S, StartTask
 from ..errors import GsgError, PeerUnreachable
 from ..placement.holders import Holders
-from ..rendezvous.matching import Passage
+from ..placement.responsibility import Responsibility
+from ..rendezvous.matching import EventBatch
 from ..rendezvous.rendezvous import Rendezvous
-from ..rendezvous.time_slices import Transit
+from ..rendezvous.time_slices import TimeSlices
 from ..wire.exchange import Channel, Exchange, Leaving, LinkBroke, answer_of, show
 from ..wire.messages import After, Done, Failed, Flash, Message
 from ..wire.waiting import later
 from .forward_queue import Admitted, Onward
-from .handover import Handover
 
 log = logging.getLogger(__name__)
 
@@ -61,27 +61,27 @@ class Taken(Enum):
 class Spreading:
     """Passes events on to the other holders of their keys.
 
-    ``transit`` has those that pass here, ``answer`` tells their publisher after they have been forwarded, ``flush`` sends what
+    ``time_slices`` has those that pass here, ``answer`` tells their publisher after they have been forwarded, ``flush`` sends what
     passed here; the peer owns the tasks.
     """
 
     def __init__(
         self,
-        handover: Handover,
+        responsibility: Responsibility,
         holders: Holders,
         exchange: Exchange,
         rendezvous: Rendezvous,
-        transit: Transit,
+        time_slices: TimeSlices,
         start_task: StartTask,
         answer: Callable[[Channel, Done], None],
         flush: Callable[[], None],
     ) -> None:
         self._own_id = exchange.own.contact.id
-        self._handover = handover
+        self._responsibility = responsibility
         self._holders = holders
         self._exchange = exchange
         self._rendezvous = rendezvous
-        self._transit = transit
+        self._time_slices = time_slices
         self._start_task = start_task
         self._answer_done = answer
         self._flush = flush
@@ -99,7 +99,7 @@ class Spreading:
         came_s = _now()
         here, counts, shares = self._sort(message)
         if not shares:
-            self._transit.flash(channel, message, lambda: self._answer_done(channel, Done(message.request)), here)
+            self._time_slices.forward(channel, message, lambda: self._answer_done(channel, Done(message.request)), here)
             return
         self._onward.check(channel.frame_bytes, shares)
         last = message.events[-1].number
@@ -110,7 +110,7 @@ class Spreading:
             # Tasks begin in order, those of several messages too: each waits for its turn with its holder.
             passing.append(asyncio.get_running_loop().create_future())
             self._start_task(self._pass_on(one, _share(message, share, named), passing[-1]))
-        self._transit.flash(
+        self._time_slices.forward(
             channel, message, lambda: self._start_task(self._answer(channel, message, came_s, here, counts, shares, passing)), here
         )
 
@@ -121,7 +121,7 @@ class Spreading:
         """
         here: list[bytes] = []
         counts: list[bytes] = []
-        is_new = self._handover.is_new
+        is_new = self._responsibility.is_new
         shares: Shares = {}
         for number, (event, there) in enumerate(zip(message.events, message.places, strict=True)):
             items = event.items
@@ -129,9 +129,9 @@ class Spreading:
             own, sure = bytearray(), bytearray()
             for position in there:
                 key = (arity, position, items[position])
-                holders = self._handover.holders(key)
+                holders = self._responsibility.holders_of(key)
                 others = [holder for holder in holders if holder.id != self._own_id]
-                listened = self._rendezvous.has_listeners(key)
+                listened = self._rendezvous.conditions.has_listeners(key)
                 # Not where others hold the key and nobody here is concerned.
                 if listened or not others or len(others) < len(holders):
                     own.append(position)
@@ -156,7 +156,7 @@ class Spreading:
         passing: list[asyncio.Future[Taken]],
     ) -> None:
         """Answer the publisher when the events have passed."""
-        sure = here == message.places and not self._handover.is_new
+        sure = here == message.places and not self._responsibility.is_new
         done, slow = await asyncio.wait(passing, timeout=SLOW_S)
         if not sure:
             # Since they came: what passes here first may take long as well.
@@ -194,8 +194,8 @@ class Spreading:
         """Events pass here late, under these places, in slices between which others have their turn."""
         async with self._late:
             events = later(message.events, _now() - came_s)
-            passage = Passage(self._rendezvous, message.publisher, events, places, message.after, message.audience)
-            while not self._rendezvous.pass_on(passage, SLICE_S):
+            batch = EventBatch(self._rendezvous, message.publisher, events, places, message.after, message.audience)
+            while not self._rendezvous.forward_events(batch, SLICE_S):
                 self._flush()
                 await asyncio.sleep(0)
 

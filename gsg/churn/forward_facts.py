@@ -13,13 +13,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import dht
 
 from ..background import StartTask
 from ..errors import GsgError, PeerUnreachable
 from ..placement.holders import Holders
+from ..placement.responsibility import Responsibility
 from ..rendezvous.changes import Held
 from ..rendezvous.rendezvous import Rendezvous
 from ..replication.changes import Replication
@@ -27,9 +28,6 @@ from ..tuples.terms import Tuple
 from ..wire.exchange import Channel, Exchange, answer_of, show
 from ..wire.messages import Done, Failed, Message, Publish
 from .forward_queue import Admitted, Onward, Sending
-
-if TYPE_CHECKING:
-    from .handover import Handover
 
 log = logging.getLogger(__name__)
 
@@ -46,14 +44,14 @@ class Forwarding:
         exchange: Exchange,
         rendezvous: Rendezvous,
         replication: Replication,
-        handover: Handover,
+        responsibility: Responsibility,
         start_task: StartTask,
         flush: Callable[[], None],
     ) -> None:
         self._holders = holders
         self._rendezvous = rendezvous
         self._replication = replication
-        self._handover = handover
+        self._responsibility = responsibility
         self._start_task = start_task
         self._flush = flush
         self._onward = Onward(holders, exchange)
@@ -97,10 +95,10 @@ class Forwarding:
         ours: list[bytes] = []
         kept: list[bytes] = []
         shares: Shares = {}
-        elsewhere = self._handover.elsewhere
+        other_primary = self._responsibility.other_primary
         for number, (items, there) in enumerate(zip(tuples, places, strict=True)):
             arity = len(items)
-            holders = [elsewhere((arity, position, items[position])) for position in there]
+            holders = [other_primary((arity, position, items[position])) for position in there]
             if not any(holders):
                 ours.append(there)
                 kept.append(b"")
@@ -114,7 +112,7 @@ class Forwarding:
                 theirs.setdefault(holder, bytearray()).append(position)
                 key = (arity, position, items[position])
                 # A key that we hold too comes back from its primary.
-                if self._rendezvous.holds(key) and not self._handover.is_ours(key):
+                if self._rendezvous.holds_key(key) and not self._responsibility.is_ours(key):
                     more.append(position)
             for holder, their in theirs.items():
                 numbers, their_places = shares.setdefault(holder, ([], []))

@@ -20,7 +20,7 @@ from ..errors import PeerUnreachable, Refused
 from ..placement.holders import Holders
 from ..wire.exchange import Answer, Channel, Exchange, show
 from ..wire.messages import Message
-from ..wire.room import ALL_BYTES, WAITING_BYTES, Room
+from ..wire.waiting import ALL_BYTES, WAITING_BYTES, Room
 
 Sending: TypeAlias = "tuple[Channel, asyncio.Future[Answer]]"
 """A request that was sent, and its answer."""

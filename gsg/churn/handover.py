@@ -2,14 +2,12 @@
 
     newcomer is among a key's holders now    facts sent and acknowledged; is it the primary ──> the key's feeds are told Moved
     a holder has died                        the facts are sent to whoever is a holder in its place
-    all holders of a key have died           its facts come back from their other keys (:mod:`gsg.churn.restoring`)
     we are not among them any more           all that, and once no feed needs them the facts are dropped here
-    a publish comes to another than the primary  forwarded to it (gsg/churn/forward_facts.py); events to all holders
-    (gsg/churn/forward_events.py) a condition comes to another                 answered NotHere
+    a publish comes to another than the primary    forwarded to it (gsg/churn/forward_facts.py); events to all holders
+                                             (gsg/churn/forward_events.py)
+    a condition comes to another             answered NotHere (gsg/placement/responsibility.py)
 
-Of the holders that a key has kept, the closest sends. For SETTLING_S after a peer was discovered, each message is checked for keys
-that are another's by now: publishers and subscribers learn of a newcomer within that time. A peer that leaves in order hands over
-all its keys.
+Of the holders that a key has kept, the closest sends (gsg/churn/plan.py). A peer that leaves in order hands over all its keys.
 """
 
 from __future__ import annotations
@@ -17,39 +15,30 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from itertools import count
-from random import Random
 
 import dht
 
-from ..background import StartTask
-from ..errors import GsgError, PeerUnreachable
-from ..placement.holders import UNSURE_S, Holders
-from ..placement.rules import NOWHERE
+from ..placement.holders import Holders
+from ..placement.responsibility import SETTLING_S, Responsibility
 from ..rendezvous.rendezvous import Rendezvous
-from ..replication.catching_up import CatchingUp
-from ..replication.changes import Replication
-from ..replication.copying import CHUNK_FACTS, SOON_S, Copy, Outcome, Telling, differing, replicate
+from ..replication.copying import SOON_S, Copying, Outcome
 from ..tuples.features import Key
-from ..tuples.terms import Tuple
-from ..wire.exchange import Exchange, LinkBroke, show
-from ..wire.messages import InsertCondition, NotHere
-from .death_notices import Notices
-from .forward_facts import Forwarding
 from .plan import Plan
-from .restoring import Lost, Restored, Restoring
 
 log = logging.getLogger(__name__)
 
-SETTLING_S = UNSURE_S
-"""How long after a peer was discovered its neighbours look for keys that are its own."""
 MENDING_S = 10.0
 """How long after a peer died its keys are looked after, at least."""
 TRYING_S = 60.0
 """How much longer what was not confirmed is sent again: on a busy machine a holder may take long, and its link break meanwhile."""
 GATHERING_S = 0.2
 """How long a look waits for more to look at: deaths come in crowds, and are noticed one after the other."""
+DEAD_S = 120.0
+"""How long a peer counts as one that died of late: many that die at one moment are found out one after the other."""
+MAX_DEAD = 1_000
+"""Peers that died of late; a further one is passed over, and anti-entropy finds what its keys lack."""
 LEAVING_S = 10.0
 """How long leaving may take; what was not handed over by then is left to the other holders, and said to be."""
 FOLLOWING_S = 2.0
@@ -68,81 +57,55 @@ class Handover:
         self,
         own: dht.Contact,
         holders: Holders,
-        exchange: Exchange,
+        responsibility: Responsibility,
         rendezvous: Rendezvous,
-        replication: Replication,
+        copying: Copying,
         *,
-        start_task: StartTask,
         flush: Callable[[], None],
-        rng: Random,
     ) -> None:
         self._own = own
         self._holders = holders
-        self._exchange = exchange
+        self._responsibility = responsibility
         self._rendezvous = rendezvous
-        self._start_task = start_task
+        self._copying = copying
         self._flush = flush
-        self._settled_at_s = 0.0
-        self._new_until_s = asyncio.get_running_loop().time() + SETTLING_S
-        self._working = False
-        """Whether looks go on in the background, in one task, which ends when all has settled, or by :meth:`leave`."""
-        self._looks: asyncio.Task[None] | None = None
-        """That task, from its first step to its last."""
+        self._task: asyncio.Task[None] | None = None
+        """That of :meth:`run`, from its first step."""
         self._newcomers: dict[bytes, int] = {}
         """Peers that came and have not been told all yet. Limit: the peers there are."""
         self._coming = count()
         """Numbers the times that somebody came: who does so again while it is told is to be told again."""
-        self._restoring = Restoring(holders, rendezvous)
-        self._telling = Telling(rendezvous.held, self._copied, start_task, self._look_again_in_time)
-        self.forwarding = Forwarding(holders, exchange, rendezvous, replication, self, start_task, flush)
-        self.catching_up = CatchingUp(own, holders, exchange, rendezvous, self, start_task)
-        self.notices = Notices(holders, exchange, start_task, rng, self._died_far_away)
+        self._died_s: dict[bytes, float] = {}
+        """Who died of late, the first in front. Limits: MAX_DEAD and DEAD_S."""
         self._again = asyncio.Event()
-        """Set when keys may have to be handed over, once more; whoever clears it looks then: the background, or who leaves."""
-        self.leaving = False
-        """Whether this peer is about to stop: it takes nothing from others any more."""
+        """Set when keys may have to be handed over, once more; whoever clears it looks then: :meth:`run`, or who leaves."""
 
-    @property
-    def settling(self) -> bool:
-        """Whether messages are to be checked for keys that are another's by now; always while this peer has not entered."""
-        return self.leaving or not self._holders.has_entered or asyncio.get_running_loop().time() < self._settled_at_s
-
-    @property
-    def is_new(self) -> bool:
-        """Whether this peer has been here so short a time that its keys' templates may not have followed yet."""
-        return asyncio.get_running_loop().time() < self._new_until_s
+    # --- what may be a reason to look through the keys ------------------------------------------------------------------------
 
     def newcomer(self, contact: dht.Contact) -> None:
         """A peer was discovered: some keys may be its own."""
         self._rendezvous.held.remembering = True
-        self._came(contact.id)
-        self._look_for(SETTLING_S)
+        self._expect(contact.id, SETTLING_S)
+
+    def missed(self, peer: bytes) -> None:
+        """A holder that was set aside takes changes again: it is told all that it should know, like a newcomer."""
+        self._expect(peer, MENDING_S)
+
+    def _expect(self, peer: bytes, seconds: float) -> None:
+        self._newcomers[peer] = next(self._coming)
+        self._died_s.pop(peer, None)
+        self._look_for(seconds)
 
     def came_back(self) -> None:
         """This peer was stopped for a while: others may hold its keys by now, and their feeds be elsewhere."""
-        self._new_until_s = asyncio.get_running_loop().time() + SETTLING_S
-        self._look_for(SETTLING_S)
-
-    def _came(self, peer: bytes) -> None:
-        self._newcomers[peer] = next(self._coming)
-        self._telling.came(peer)
-        self._restoring.came(peer, asyncio.get_running_loop().time())
+        self._responsibility.begin_anew()
+        self._again.set()
 
     def died(self, peer: bytes) -> None:
         """A peer is gone: keys that it held have another holder."""
         self._newcomers.pop(peer, None)
-        self._telling.died(peer)
-        self._died_far_away([peer])
-
-    def _died_far_away(self, peers: Sequence[bytes]) -> None:
-        """Somebody tells of peers that died: keys that we do not hold may have lost all holders."""
-        for peer in peers:
-            self._restoring.died(peer, asyncio.get_running_loop().time())
-        self._look_for(MENDING_S)
-
-    def missed(self, peer: bytes) -> None:
-        """A holder that was set aside takes changes again: it is told all that it should know, like a newcomer."""
-        self._came(peer)
+        if len(self._died_s) < MAX_DEAD:
+            self._died_s.setdefault(peer, asyncio.get_running_loop().time())
         self._look_for(MENDING_S)
 
     def strays(self) -> None:
@@ -150,97 +113,66 @@ class Handover:
         self._look_for(MENDING_S)
 
     def _look_for(self, seconds: float) -> None:
-        self._settled_at_s = max(self._settled_at_s, asyncio.get_running_loop().time() + seconds)
-        self._look()
-
-    def _look(self) -> None:
+        self._responsibility.unsettle(seconds)
         self._again.set()
-        if not self._working and not self.leaving:
-            self._working = True
-            self._start_task(self._hand_over_until_settled())
-
-    def _look_again_in_time(self) -> None:
-        """What had failed, or took long, may go on; what nobody confirms is not tried for ever."""
-        if self._tries:
-            self._look()
 
     def look_again(self) -> None:
         """Something came from a peer that takes us for the holder: if it is wrong, its keys are to be passed on."""
-        if self._working and self.settling:
+        if self._responsibility.settling:
             self._again.set()
 
-    def elsewhere(self, key: Key) -> dht.Contact | None:
-        """The primary of a key, if it is not this peer."""
-        if self.leaving:
-            return next(iter(self._holders.without_us(key)), None)
-        holder = self._holders.now(key)
-        return None if holder is None or holder.id == self._own.id else holder
+    def look_again_in_time(self) -> None:
+        """What had failed, or took long, may go on; what nobody confirms is not tried for ever."""
+        if self._tries:
+            self._again.set()
 
-    def holders(self, key: Key) -> tuple[dht.Contact, ...]:
-        """All holders of a key as far as known, the primary first; not this peer where it is about to stop."""
-        return self._holders.without_us(key) if self.leaving else self._holders.all_of(key)
+    @property
+    def _tries(self) -> bool:
+        """Whether what was not found or confirmed is tried again."""
+        return self._responsibility.was_settling_within(TRYING_S)
 
-    def not_here(self, message: InsertCondition) -> NotHere | None:
-        """The answer to a condition whose key is another's by now; None when it is ours, or for the rendezvous to refuse."""
-        pattern = message.template.pattern
-        if message.anchor == NOWHERE or not 0 <= message.anchor < len(pattern):
-            return None
-        constant = pattern[message.anchor]
-        holder = None if constant is None else self.elsewhere((len(pattern), message.anchor, constant))
-        return None if holder is None else NotHere(message.request, holder, self.leaving)
+    # --- looking through the keys ---------------------------------------------------------------------------------------------
 
-    # --- keys that change hands -------------------------------------------------------------------------------------------
-
-    def is_ours(self, key: Key) -> bool:
-        """Whether we are among the holders of a key."""
-        return any(holder.id == self._own.id for holder in self._holders.all_of(key))
-
-    async def _hand_over_until_settled(self) -> None:
-        """Hand over what is others', again whenever a peer came or died meanwhile, and drop what nobody needs here."""
-        self._looks = asyncio.current_task()
-        try:
-            # A look may take longer than it is until all has settled: who died meanwhile is to be looked at all the same.
-            while (self.settling or self._again.is_set() or self._telling.is_late) and not self.leaving:
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(SWEEP_S):
-                        await self._again.wait()
-                try:
-                    if self._again.is_set():
-                        await asyncio.sleep(GATHERING_S)
-                        self._again.clear()
-                        await self._hand_over()
-                    else:
-                        self._drop_what_has_moved()
-                except Exception:
-                    # A defect that one look brings out is no reason for nobody to look again.
-                    log.exception("a look at what changes hands was not finished")
-                    await asyncio.sleep(SWEEP_S)
-                    if self._tries:
-                        self._again.set()
-        finally:
-            self._working, self._looks = False, None
-            if not self.leaving:
+    async def run(self) -> None:
+        """Hand over what is others' whenever there is reason to, and drop what nobody needs here; :meth:`leave` ends it."""
+        self._task = asyncio.current_task()
+        while not self._responsibility.leaving:
+            is_busy = self._responsibility.settling or self._copying.is_late
+            if not is_busy and not self._again.is_set():
                 self._newcomers.clear()
-                # The next of those that died at one moment may be noticed yet.
-                self._telling.settled(soon_again=bool(self._restoring.dead()))
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(SWEEP_S if is_busy else None):
+                    await self._again.wait()
+            try:
+                if self._again.is_set():
+                    await asyncio.sleep(GATHERING_S)
+                    self._again.clear()
+                    await self._hand_over()
+                else:
+                    self._drop_what_has_moved()
+            except Exception:
+                # A defect that one look brings out is no reason for nobody to look again.
+                log.exception("a look at what changes hands was not finished")
+                await asyncio.sleep(SWEEP_S)
+                self.look_again_in_time()
 
     async def leave(self) -> None:
         """Hand over everything: this peer is about to stop."""
-        self.leaving = True
+        self._responsibility.leave()
         try:
             async with asyncio.timeout(LEAVING_S):
-                if self._looks is not None:
+                if self._task is not None:
                     # A look under way takes us for a holder, and may hang on one; two at once would each clear what the other is
                     # to look at. What it sends goes on, and is waited for here.
-                    self._looks.cancel()
-                    await asyncio.wait([self._looks])
+                    self._task.cancel()
+                    await asyncio.wait([self._task])
                 self._again.set()
                 while self._again.is_set():
                     # Once more where a new holder turned out to be gone: somebody else is next.
                     self._again.clear()
                     await self._hand_over()
                 deadline_s = asyncio.get_running_loop().time() + FOLLOWING_S
-                while self._rendezvous.followed() and asyncio.get_running_loop().time() < deadline_s:  # noqa: ASYNC110  # many feeds
+                while self._rendezvous.has_moved_feeds() and asyncio.get_running_loop().time() < deadline_s:  # noqa: ASYNC110  # many feeds
                     await asyncio.sleep(FOLLOW_LOOK_S)
         except TimeoutError:
             log.warning(
@@ -252,19 +184,18 @@ class Handover:
     async def _hand_over(self) -> None:
         """Look through all keys: whom are their facts to be sent to, and where do their feeds belong?"""
         came = dict(self._newcomers)
-        may_be_lost = self._restoring.begin(asyncio.get_running_loop().time()) and not self.leaving
-        dead = set(self._restoring.dead())
-        if self.leaving:
+        since_s = asyncio.get_running_loop().time() - DEAD_S
+        self._died_s = {peer: died_s for peer, died_s in self._died_s.items() if died_s >= since_s}
+        dead = set(self._died_s)
+        if self._responsibility.leaving:
             dead.add(self._own.id)
-        if may_be_lost:
-            self.notices.look(dead)
         failed: set[bytes] = set()
-        unknown = await self._look_through(self._rendezvous.all_keys(), came, dead, failed, restore=may_be_lost)
+        unknown = await self._look_through(self._rendezvous.all_keys(), came, dead, failed)
         while unknown:
             # Where many have died, what is known of a region may not be enough to say who holds its keys now.
             await self._holders.look_up_each(unknown)
-            unknown = await self._look_through(unknown, came, dead, failed, restore=may_be_lost)
-            if not unknown or self.leaving or self._again.is_set() or not self._tries:
+            unknown = await self._look_through(unknown, came, dead, failed)
+            if not unknown or self._responsibility.leaving or self._again.is_set() or not self._tries:
                 break
             # Not found, or forgotten again as a lookup has shown that something else was wrong: these alone, until there is news.
             await asyncio.sleep(SWEEP_S)
@@ -273,116 +204,42 @@ class Handover:
                 del self._newcomers[peer]
 
     async def _look_through(
-        self, keys: Iterable[Key], newcomers: Mapping[bytes, int], dead: set[bytes], failed: set[bytes], *, restore: bool
+        self, keys: Iterable[Key], newcomers: Mapping[bytes, int], dead: set[bytes], failed: set[bytes]
     ) -> list[Key]:
         """Carry out what these keys need; those whose holders are not known. ``failed`` gets who has not confirmed yet."""
         plan = Plan()
-        sent: list[Key] = []
         unknown: list[Key] = []
         for number, key in enumerate(keys):
             if number % KEYS_PER_TURN == KEYS_PER_TURN - 1:
                 await asyncio.sleep(0)
             # A key that has moved already is its new holders' to pass on: what is left of it here may be old.
-            if key not in self._rendezvous.moved:
-                holders = self.holders(key)
-                posted = self._rendezvous.has_templates(key)
-                if not holders:
-                    unknown.append(key)
-                elif plan.add(key, holders, self._own, newcomers.keys(), dead, posted=posted):
-                    sent.append(key)
-        targets = list(dict.fromkeys((*plan.copies, *plan.doubtful)))
-        telling = (
-            self._telling.tell(each, plan.copies.get(each, ()), plan.doubtful.get(each, ()), self._patience_s) for each in targets
-        )
-        told = await asyncio.gather(*telling)
-        failed.update(holder.id for holder, each in zip(targets, told, strict=True) if each is not Outcome.CONFIRMED)
+            if key in self._rendezvous.moved:
+                continue
+            if holders := self._responsibility.holders_of(key):
+                posted = self._rendezvous.conditions.has_templates(key)
+                plan.decide(key, holders, self._own, newcomers.keys(), dead, posted=posted)
+            else:
+                unknown.append(key)
+        leaves = self._responsibility.leaving
+        wait_s = None if leaves else SOON_S
+        told = await asyncio.gather(*(self._copying.bring_up_to_date(*copy, wait_s) for copy in plan.copies.items()))
+        failed.update(holder.id for holder, each in zip(plan.copies, told, strict=True) if each is not Outcome.CONFIRMED)
         for primary, followed in plan.primaries.items():
             if primary.id not in failed:
-                self._rendezvous.tell_moved(followed, primary, leaves=self.leaving)
-        self._rendezvous.move(key for key, holders in plan.others.items() if not failed.intersection(holders))
+                self._rendezvous.tell_moved(followed, primary, leaves=leaves)
+        self._rendezvous.move_keys(key for key, holders in plan.others.items() if not failed.intersection(holders))
         self._flush()
-        if (restore and not await self._restore(sent)) or Outcome.FAILED in told:
-            self._look_again_in_time()
+        if Outcome.FAILED in told:
+            self.look_again_in_time()
         return unknown
-
-    @property
-    def _tries(self) -> bool:
-        """Whether what was not found or confirmed is tried again."""
-        return self.leaving or asyncio.get_running_loop().time() < self._settled_at_s + TRYING_S
-
-    @property
-    def _patience_s(self) -> float | None:
-        """How long a look waits for one holder."""
-        return None if self.leaving else SOON_S
-
-    async def _restore(self, keys: Iterable[Key]) -> bool:
-        """Bring back what lies under these keys, where others of its keys were lost; whether nobody failed to take it."""
-        restored: Restored = {}
-        lost: dict[Key, Lost] = {}
-        for key in keys:
-            if found := await self._restoring.add(key, restored):
-                lost[key] = found
-        told = await asyncio.gather(*(self._give_back(holder, facts) for holder, facts in restored.items()))
-        if all(each is Outcome.CONFIRMED for each in told):
-            self._restoring.finished(lost)
-        if self._restoring.unsure:
-            # Asked at once, who could not say would hardly say more.
-            await asyncio.sleep(SWEEP_S)
-        return not self._restoring.unsure and Outcome.FAILED not in told
-
-    async def _copied(self, holder: dht.Contact, keys: list[Key], doubtful: list[Key]) -> bool:
-        """Whether a holder has confirmed what is known of these keys, and of those doubtful ones that are not the same there."""
-
-        async def copy() -> None:
-            await self.copy(holder, keys + await differing(self._exchange, self._rendezvous.held, holder, doubtful))
-
-        return await self._confirmed(holder, copy())
-
-    async def _give_back(self, holder: dht.Contact, facts: list[tuple[Tuple, bytes, int]]) -> Outcome:
-        """See to it that a holder has facts under keys that were lost."""
-        if holder.id == self._own.id:
-            given, places, stamps = (
-                [fact for fact, _, _ in facts],
-                [there for _, there, _ in facts],
-                [stamp for _, _, stamp in facts],
-            )
-            self._rendezvous.take_over([1] * len(facts), given, places, stamps)
-            self._flush()
-            return Outcome.CONFIRMED
-        return await self._telling.carry_out(
-            holder, lambda: self._confirmed(holder, replicate(self._exchange, holder, Copy(facts))), self._patience_s
-        )
-
-    async def _confirmed(self, holder: dht.Contact, sending: Coroutine[None, None, None]) -> bool:
-        try:
-            await sending
-        except GsgError as error:
-            log.info("keys not handed over to %s: %s", show(holder), error)
-            if isinstance(error, PeerUnreachable):
-                self._holders.failed(holder.id, error)
-            if isinstance(error, LinkBroke) or not isinstance(error, PeerUnreachable):
-                # It may live and take nothing for now, as when its disk is full: to ask again at once would be in vain.
-                await asyncio.sleep(SWEEP_S)
-            return False
-        return True
-
-    async def copy(self, holder: dht.Contact, keys: list[Key]) -> None:
-        """Send what is known of keys to one of their holders."""
-        start = 0
-        while start < len(keys):
-            copy = Copy()
-            while start < len(keys) and len(copy) < CHUNK_FACTS:
-                copy.add(self._rendezvous.held, keys[start])
-                start += 1
-            await replicate(self._exchange, holder, copy)
 
     def _drop_what_has_moved(self) -> None:
         for key in list(self._rendezvous.moved):
-            if self.is_ours(key):
+            if self._responsibility.is_ours(key):
                 # Looks have passed it over since it moved.
-                self._rendezvous.keep((key,))
+                self._rendezvous.keep_keys((key,))
                 self._again.set()
             elif self._holders.all_of(key):
                 # Where it is not known who holds it now, it may be ours yet.
-                self._rendezvous.drop_if_unused(key)
+                self._rendezvous.drop_moved_key(key)
         self._flush()

@@ -17,7 +17,8 @@ import time
 from collections.abc import Callable
 
 from ..placement.holders import Holders
-from ..publisher.quenching import Interests, Told
+from ..publisher.quenching import Interests
+from ..rendezvous.interest import InterestLeases
 from .handover import Handover
 
 log = logging.getLogger(__name__)
@@ -39,14 +40,14 @@ class Pauses:
         self,
         holders: Holders,
         interests: Interests,
-        told: Told,
+        leases: InterestLeases,
         handover: Handover,
         on_away: Callable[[float], None],
         clock: Callable[[], float] | None = None,
     ) -> None:
         self._holders = holders
         self._interests = interests
-        self._told = told
+        self._leases = leases
         self._handover = handover
         self._on_away = on_away
         self._clock = clock
@@ -61,7 +62,7 @@ class Pauses:
                 log.warning("this peer was stopped for some %.0f s: others may hold its keys by now", away_s)
                 self._holders.forget("this peer was stopped")
                 self._interests.forget()
-                self._told.newcomer()
+                self._leases.revoke()
                 self._handover.came_back()
                 self._on_away(away_s)
 

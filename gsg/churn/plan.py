@@ -19,15 +19,13 @@ class Plan:
 
     def __init__(self) -> None:
         self.copies: dict[dht.Contact, list[Key]] = {}
-        """Who gets what is known of which keys."""
-        self.doubtful: dict[dht.Contact, list[Key]] = {}
-        """Who gets what is known of which keys unless it has the same already, as it mostly does: it is asked first."""
+        """Who gets what is known of which keys, unless it has the same already."""
         self.primaries: dict[dht.Contact, list[Key]] = {}
         """Whom the feeds of which keys are to follow."""
         self.others: dict[Key, set[bytes]] = {}
         """Keys that we hold no more, and whoever has to have them before."""
 
-    def add(
+    def decide(
         self,
         key: Key,
         holders: Sequence[dht.Contact],
@@ -36,8 +34,8 @@ class Plan:
         dead: Set[bytes],
         *,
         posted: bool,
-    ) -> bool:
-        """Decide for one key with these holders, closest first; ``posted``: it has templates. Whether we send what others lack."""
+    ) -> None:
+        """Decide for one key with these holders, closest first; ``posted``: it has templates."""
         ids = [holder.id for holder in holders]
         new = gained(features.key(*key), ids, newcomers, dead)
         ours = own.id in ids
@@ -45,21 +43,17 @@ class Plan:
         # what it has.
         senders = [holder for holder in ids if holder not in new]
         others_died = len(dead) > (own.id in dead)
-        sends = not ours or senders[:1] == [own.id] or not senders
-        if sends:
+        if not ours or senders[:1] == [own.id] or not senders:
             # Nothing is dropped here that not all of them have: we may have held it in the place of one that took no changes, and
             # while peers die one of them may be dead, and we the next.
             targets = new if ours or (new and not others_died) else set(ids)
-            is_doubtful = not senders or (not ours and others_died)
             for holder in holders:
                 if holder.id in targets and holder.id != own.id:
-                    to = self.doubtful if is_doubtful or holder.id not in new else self.copies
-                    to.setdefault(holder, []).append(key)
+                    self.copies.setdefault(holder, []).append(key)
             if not ours:
                 self.others[key] = targets
         if ids[0] != own.id and (posted or not ours):
             self.primaries.setdefault(holders[0], []).append(key)
-        return sends
 
 
 def gained(key: bytes, holders: Sequence[bytes], newcomers: Set[bytes], dead: Set[bytes]) -> set[bytes]:

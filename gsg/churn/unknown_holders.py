@@ -13,18 +13,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
-
-import dht
+from collections.abc import Callable
 
 from ..background import DEFECT, StartTask
 from ..errors import PeerUnreachable
+from ..placement.holders import Holders
+from ..placement.responsibility import Responsibility
 from ..tuples.features import Key
 from ..wire.exchange import Channel, show
 from ..wire.messages import Flash, Message
-from ..wire.room import ALL_BYTES, Room
-from ..wire.waiting import Behind, OnMessage
+from ..wire.waiting import WaitingLines
 
 log = logging.getLogger(__name__)
 
@@ -32,90 +30,40 @@ FINDING_S = 10.0
 """How long the holders of an event are looked for; shorter than ANSWER_TIMEOUT_S: else this peer were taken for dead."""
 
 
-class Finder(Protocol):
-    """Who knows the holders of keys and finds them: :class:`gsg.placement.holders.Holders`."""
-
-    @property
-    def alone(self) -> bool:
-        """Whether there is no other peer, as far as known."""
-
-    def all_of_each(self, features: Iterable[Key], /) -> Sequence[Sequence[dht.Contact]]:
-        """The holders of each feature's key, the primary first; none where they are not known."""
-
-    async def look_up(self, features: Iterable[Key], /) -> None:
-        """Find those that are not known. Raises PeerUnreachable."""
-
-    async def meet(self, contact: dht.Contact, /) -> None:
-        """Somebody says that this peer is there: wait until it has answered, for a while."""
-
-    async def find(self, feature: Key, /) -> object:
-        """Ask anew who holds a key. Raises PeerUnreachable."""
-
-
-class Change(Protocol):
-    """Who knows whether keys are changing hands: :class:`gsg.churn.handover.Handover`."""
-
-    @property
-    def leaving(self) -> bool:
-        """Whether this peer is about to stop."""
-
-    @property
-    def settling(self) -> bool:
-        """Whether messages are to be checked for keys that are another's by now."""
-
-
 class Unplaced:
     """Those of one peer, whose way to itself is ``own``.
 
-    ``on_message`` carries out what has waited, ``refuse(channel, message, why)`` answers what cannot be; ``flush`` sends what that
-    has caused.
+    ``lines`` has what links have brought and waits, ``refuse(channel, message, why)`` answers what cannot be carried out; ``flush``
+    sends what has been.
     """
 
     def __init__(
         self,
-        holders: Finder,
+        holders: Holders,
         own: Channel,
-        handover: Change,
+        responsibility: Responsibility,
         start_task: StartTask,
+        lines: WaitingLines,
         *,
-        on_message: OnMessage,
         refuse: Callable[[Channel, Message, str], None],
         flush: Callable[[], None],
     ) -> None:
         self._holders = holders
         self._own = own
-        self._handover = handover
+        self._responsibility = responsibility
         self._start_task = start_task
-        self._on_message = on_message
+        self._lines = lines
         self._refuse = refuse
         self._flush = flush
-        self._room = Room(ALL_BYTES)
-        """Of what waits there, by all links."""
-        self._links: dict[Channel, Behind] = {}
-        """What waits behind an event whose holders are looked up. Bounded by the links; each goes when that ends, in FINDING_S at
-        most, or with its link, and all of them with the peer, which owns the tasks."""
 
     def hold_back(self, channel: Channel, message: Message) -> bool:
-        """Keep a message until its holders are found, where they are not known; whether it is kept.
-
-        Raises Refused where too much waits for them.
-        """
-        behind = self._links.get(channel)
-        if behind is not None:
-            behind.add(message)
-            return True
+        """Let a message wait until its holders are found, where they are not known; whether it does. What its link brings waits
+        behind it meanwhile, for FINDING_S at most."""
         if not isinstance(message, Flash) or not self._unknown(channel, message):
             return False
-        what = "events before them, whose holders are looked up"
-        behind = self._links[channel] = Behind(channel, what, asyncio.get_running_loop().time, self._room)
-        behind.add(message)
-        self._start_task(self._find(channel, message, behind))
-        return True
-
-    def lost(self, channel: Channel) -> None:
-        """A link is gone: whoever sent by it sends again what was not answered."""
-        if (behind := self._links.pop(channel, None)) is not None:
-            behind.forget()
+        self._lines.block(channel, "events before them, whose holders are looked up")
+        self._start_task(self._find(channel, message))  # before what may be refused: it unblocks the link
+        return self._lines.hold_back(channel, message)
 
     def is_strange(self, channel: Channel) -> bool:
         """Whether somebody speaks to us who is not there, as far as we know: we take ourselves for alone, and are not."""
@@ -124,10 +72,10 @@ class Unplaced:
     def _unknown(self, channel: Channel, message: Flash) -> list[Key]:
         """The keys of events whose holders are to be looked up before these are carried out."""
         # What was passed on by another holder is taken as it is.
-        if message.forwarded or self._handover.leaving:
+        if message.forwarded or self._responsibility.leaving:
             return []
         is_strange = self.is_strange(channel)
-        if not (is_strange or message.unsure or self._handover.settling):
+        if not (is_strange or message.unsure or self._responsibility.settling):
             return []
         keys = {
             (len(event.items), position, event.items[position]): None
@@ -138,7 +86,7 @@ class Unplaced:
             return list(keys)
         return [key for key, holders in zip(keys, self._holders.all_of_each(keys), strict=True) if not holders]
 
-    async def _find(self, channel: Channel, message: Flash, behind: Behind) -> None:
+    async def _find(self, channel: Channel, message: Flash) -> None:
         problem = ""
         try:
             async with asyncio.timeout(FINDING_S):
@@ -158,13 +106,10 @@ class Unplaced:
             # A defect of ours must not keep what the link brings waiting for ever.
             log.exception("the holders of events were not looked up")
             problem = DEFECT
-        if self._links.get(channel) is not behind:
-            return  # the link is gone
-        del self._links[channel]
         if problem:
             log.info("what %s has sent is refused: the holders of its keys are not known: %s", show(channel.contact), problem)
             # What came later too: to look each of them up in turn would keep its publisher waiting for too long.
-            while (waiting := behind.next()) is not None:
+            while (waiting := self._lines.next_of(channel)) is not None:
                 self._refuse(channel, waiting, f"the holders of its keys are not known: {problem}; publish it again")
-        behind.go_on(self._on_message)
+        self._lines.unblock(channel)
         self._flush()

@@ -1,6 +1,9 @@
-"""What a peer keeps for a template that somebody here asks for: its feeds, and whom to tell.
+"""What a peer keeps for a template that somebody here asks for: an alpha memory, and the feeds that keep it.
 
-There may be very many of these, so what is needed while one is set up is gone afterwards.
+There may be very many of these, so what is needed while one is set up is gone afterwards. Nearly always a memory has one feed. It
+has two while one takes the place of the other, or one of each peer (:mod:`gsg.feeds.unanchored`); a fact counts once then:
+
+    here = some feed has the fact, and no feed that is being replaced has retracted it
 """
 
 from __future__ import annotations
@@ -16,13 +19,13 @@ from ..errors import PeerMisbehaved
 from ..tuples.features import Template
 from ..tuples.long_constants import Remains, size_of
 from ..tuples.terms import Tuple
-from ..wire.exchange import Channel, show
-from ..wire.messages import Event, Snapshot, Test
+from ..wire.exchange import Channel, answer_of, show
+from ..wire.messages import Done, Event, InsertCondition, Snapshot, Test
 from .feed import AlphaFeed, Differences
 from .union import Union
 
-SAID = 10_000
-SAID_BYTES = 16 * 1024 * 1024
+WORDS = 10_000
+WORDS_BYTES = 16 * 1024 * 1024
 """Facts of which it is known that a feed has told while another is set up in its place, and their length as encoded; those beyond
 may go and come back."""
 
@@ -42,6 +45,7 @@ class Memory:
         "number",
         "on_event",
         "ready",
+        "since_s",
         "test",
         "tested",
         "union",
@@ -52,6 +56,7 @@ class Memory:
         self,
         alpha: rete.AlphaSpec,
         number: int,
+        since_s: float = 0.0,
         *,
         anchor: int | None = None,
         test: Test | None = None,
@@ -60,6 +65,8 @@ class Memory:
         self.alpha = alpha
         self.number = number
         """Counts up: which of two is newer."""
+        self.since_s = since_s
+        """When somebody asked for it: of events that were published before it does not hear, however late they come."""
         self.anchor = anchor
         """Where it is posted; None until chosen."""
         self.test = test
@@ -105,50 +112,44 @@ class Memory:
         if isinstance(self._sources, Source):
             return iter(self._sources.facts)
         facts = {fact: None for source in self.sources for fact in source.facts}
-        return iter([fact for fact in facts if not any(source.denies(fact) for source in self.sources)])
+        return iter([fact for fact in facts if not any(source.has_retracted(fact) for source in self.sources)])
 
-    def changed(self, source: Source, differences: Differences) -> Differences:
+    def changes_from(self, source: Source, differences: Differences) -> Differences:
         """What differences of a feed mean for the memory: a fact counts once, however many feeds have it."""
         if len(self.sources) > 1:
-            others = [other for other in self.sources if other is not source]
+            others = self.other_sources(source)
             differences = [
                 (fact, sign)
                 for fact, sign in differences
-                if not any(fact in other.facts or other.denies(fact) for other in others) and (sign > 0 or not source.denies(fact))
+                if not _decide(others, fact) and (sign > 0 or not source.has_retracted(fact))
             ]
-        if source.following:
-            source.says(differences)
+        if source.is_replaced:
+            source.note_words(differences)
         return differences
 
-    def yields(self, source: Source) -> Differences:
-        """The feeds in the place of one are whole: of what that one has not told lately, they know better."""
-        others = [other for other in self.sources if other is not source]
-        old = [
-            fact
-            for fact in source.facts
-            if fact not in source.said and not any(fact in other.facts or other.denies(fact) for other in others)
-        ]
+    def drop_unconfirmed(self, source: Source) -> Differences:
+        """The feeds in the place of one are whole: what it has not told lately, and they do not have, is here no more."""
+        others = self.other_sources(source)
+        old = [fact for fact in source.facts if fact not in source.latest_words and not _decide(others, fact)]
         for fact in old:
             del source.facts[fact]
         return [(fact, -1) for fact in old]
 
-    def contested(self, source: Source) -> bool:
+    def is_contested(self, source: Source) -> bool:
         """Whether a feed has lately told what those in its place do not say."""
-        others = [other for other in self.sources if other is not source]
-        return any((sign > 0) != any(fact in other.facts for other in others) for fact, sign in source.said.items())
+        others = self.other_sources(source)
+        return any((sign > 0) != any(fact in other.facts for other in others) for fact, sign in source.latest_words.items())
 
-    def drop(self, source: Source) -> None:
-        """A feed is none of its feeds any more."""
-        self.sources = tuple(other for other in self.sources if other is not source)
+    def remove_feed(self, source: Source) -> Differences:
+        """A feed ends: the facts that go with it, and those that are here although it has retracted them."""
+        differences = self.changes_from(source, [(fact, -1) for fact in source.facts])
+        self.sources = others = self.other_sources(source)
+        retracted = [fact for fact in source.latest_words if source.has_retracted(fact)]
+        return [*differences, *((fact, 1) for fact in retracted if any(fact in other.facts for other in others))]
 
-    def without(self, source: Source) -> Differences:
-        """A feed ends: what goes with it, and what is there although it has denied that."""
-        differences = self.changed(source, [(fact, -1) for fact in source.facts])
-        denied = [fact for fact in source.said if source.denies(fact)]
-        self.drop(source)
-        there = {fact for other in self.sources for fact in other.facts} if denied else ()
-        back = [fact for fact in denied if fact in there]
-        return [*differences, *((fact, 1) for fact in back)]
+    def other_sources(self, source: Source) -> tuple[Source, ...]:
+        """Its feeds but one."""
+        return tuple(other for other in self.sources if other is not source)
 
     def size(self) -> int:
         """How many facts there are, at most."""
@@ -158,20 +159,23 @@ class Memory:
 
 
 class Source:
-    """One feed of a memory."""
+    """One feed of a memory.
 
-    __slots__ = ("_feed", "_said", "_said_bytes", "channel", "memory", "number", "whole")
+    loading ──snapshot whole──> kept ──a feed is asked for that is to take its place──> replaced ──that one heard out──> ended
+    """
+
+    __slots__ = ("_feed", "_words", "_words_bytes", "channel", "loading", "memory", "number")
 
     def __init__(self, memory: Memory, number: int, channel: Channel) -> None:
         self.memory = memory
         self.number = number
         self.channel = channel
         self._feed: AlphaFeed | None = None
-        self.whole: asyncio.Future[None] | None = asyncio.get_running_loop().create_future()
-        """Done when the first snapshot is whole, and None from then on; has an error when it never will be (:meth:`fails`)."""
-        self._said: dict[Tuple, int] | None = None
-        """What it has told since a feed was asked for that is to take its place. Limits: SAID, SAID_BYTES."""
-        self._said_bytes = 0
+        self.loading: asyncio.Future[None] | None = asyncio.get_running_loop().create_future()
+        """Done when the first snapshot is whole, and None from then on; has an error when that will not come."""
+        self._words: dict[Tuple, int] | None = None
+        """What it has told since a feed was asked for that is to take its place. Limits: WORDS, WORDS_BYTES."""
+        self._words_bytes = 0
 
     @property
     def holder(self) -> dht.Contact:
@@ -191,37 +195,57 @@ class Source:
         return _NO_FACTS if self._feed is None else self._feed.facts
 
     @property
-    def following(self) -> bool:
+    def is_replaced(self) -> bool:
         """Whether a feed that is to take its place is being set up."""
-        return self._said is not None
+        return self._words is not None
 
-    def follow(self) -> None:
+    def begin_replacing(self) -> None:
         """A feed that is to take its place is about to be asked for."""
-        self._said, self._said_bytes = {}, 0
+        self._words, self._words_bytes = {}, 0
 
     @property
-    def said(self) -> Mapping[Tuple, int]:
-        """The facts that it has told the memory of while a feed is set up that is to take its place, each with the last sign.
+    def latest_words(self) -> Mapping[Tuple, int]:
+        """The facts that it has told the memory of since it is being replaced, each with the last sign.
 
         The snapshot of the other may be older than that. So its word about them counts until the other is heard out: one that came
         does not go, and one that went does not come back, unless that holder had not even heard of it by then.
         """
-        return _NO_FACTS if self._said is None else self._said
+        return _NO_FACTS if self._words is None else self._words
 
-    def denies(self, fact: Tuple) -> bool:
+    def has_retracted(self, fact: Tuple) -> bool:
         """Whether it has told that a fact is gone, which the feeds in its place may still have."""
-        return self._said is not None and self._said.get(fact, 1) < 0
+        return self._words is not None and self._words.get(fact, 1) < 0
 
-    def says(self, differences: Differences) -> None:
-        """It has told of these while another is set up."""
-        assert self._said is not None, "another is set up"
+    def note_words(self, differences: Differences) -> None:
+        """It has told of these while it is being replaced."""
+        assert self._words is not None, "it is being replaced"
         for fact, sign in differences:
-            if fact not in self._said:
+            if fact not in self._words:
                 size_bytes = size_of(fact)
-                if len(self._said) >= SAID or self._said_bytes + size_bytes > SAID_BYTES:
+                if len(self._words) >= WORDS or self._words_bytes + size_bytes > WORDS_BYTES:
                     continue
-                self._said_bytes += size_bytes
-            self._said[fact] = sign
+                self._words_bytes += size_bytes
+            self._words[fact] = sign
+
+    async def post(self, anchor: int, *, instead: int, again: list[int], standby: bool = False) -> None:
+        """Post the memory's template at the holder. ``instead``: the feed there that it takes the place of, 0 for none; ``again``:
+        those from there that broke. Raises PeerUnreachable, Refused or Elsewhere."""
+        memory = self.memory
+        answer = self.channel.ask(
+            lambda request: InsertCondition(
+                request,
+                self.number,
+                memory.template,
+                anchor,
+                memory.test,
+                standby or memory.events_only,
+                memory.exclusive,
+                standby=standby,
+                instead=instead,
+                again=again,
+            )
+        )
+        await answer_of(self.channel, answer, Done)
 
     def check(self, facts: Sequence[Remains]) -> None:
         """Raise PeerMisbehaved when the feed brings what its template does not match."""
@@ -238,17 +262,22 @@ class Source:
             stamps, facts = len(part.stamps) + len(part.went_stamps), len(part.facts) + len(part.went)
             raise PeerMisbehaved(f"{facts} facts with {stamps} stamps; expected as many, or none")
 
-    def is_whole(self) -> None:
+    def end_loading(self) -> None:
         """The first snapshot is whole, or will never be: nobody waits for it from now on."""
-        whole, self.whole = self.whole, None
-        if whole is not None and not whole.done():
-            whole.set_result(None)
+        loading, self.loading = self.loading, None
+        if loading is not None and not loading.done():
+            loading.set_result(None)
 
-    def fails(self, error: Exception) -> None:
+    def fail_loading(self, error: Exception) -> None:
         """The first snapshot will not come, and whoever waits for it is told why."""
-        if self.whole is not None and not self.whole.done():
-            self.whole.set_exception(error)
-            self.whole.exception()  # it may be that nobody waits any more
+        if self.loading is not None and not self.loading.done():
+            self.loading.set_exception(error)
+            self.loading.exception()  # it may be that nobody waits any more
+
+
+def _decide(others: tuple[Source, ...], fact: Tuple) -> bool:
+    """Whether other feeds say if a fact is here: one has it, or has retracted it while it is being replaced."""
+    return any(fact in other.facts or other.has_retracted(fact) for other in others)
 
 
 _NO_FACTS: dict[Tuple, int] = {}

@@ -51,8 +51,9 @@ class AlphaFeed:
         """Of a snapshot that is not whole. Bounded by what its rendezvous holds, as ``facts`` are."""
         self._expected = 0
 
-    def snapshot(self, part: Snapshot) -> Differences | None:
-        """One part of a snapshot; the differences to what was there once it is whole, None before."""
+    def take_part(self, part: Snapshot, *, is_heard: bool = True) -> Differences | None:
+        """One part of a snapshot; the differences to what was there once it is whole, None before. Where nobody hears of them, they
+        are left out."""
         if part.first:
             self._parts = {}
             self.round += 1
@@ -65,10 +66,12 @@ class AlphaFeed:
         before, self.facts, self._parts = self.facts, self._parts, {}
         self.state = FeedState.LIVE
         self._expected = part.sequence
+        if not is_heard:
+            return []
         gone: Differences = [(fact, -1) for fact in before if fact not in self.facts]
         return gone + [(fact, 1) for fact in self.facts if fact not in before]
 
-    def takes(self, deltas: Deltas) -> bool:
+    def is_next(self, deltas: Deltas) -> bool:
         """Whether deltas are the next; they are to be applied then, in their turn, unless a snapshot comes before it.
 
         Raises SequenceHole, and waits for a snapshot, when some are missing.

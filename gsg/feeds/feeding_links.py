@@ -1,4 +1,4 @@
-"""The ways in which others feed a peer: by whom, by which links, and how many feeds come by each."""
+"""The links by which other peers feed this one, how many feeds come by each, and which feeds broke with their link."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ..wire.exchange import Channel
 from .alpha_memories import Memory
 
 
-class Ways:
-    """Those of one kind of feeds. Bounded by the links."""
+class FeedingLinks:
+    """The links of one kind of feeds. Bounded by the links there are."""
 
     def __init__(self) -> None:
         self._of_peer: dict[bytes, Counter[Channel]] = {}
@@ -26,29 +26,29 @@ class Ways:
     def __iter__(self) -> Iterator[Channel]:
         return chain.from_iterable(self._of_peer.values())
 
-    def of(self, peer: bytes) -> Collection[Channel]:
+    def links_from(self, peer: bytes) -> Collection[Channel]:
         """The links by which a peer feeds us."""
         return self._of_peer.get(peer, ())
 
-    def add(self, channel: Channel) -> None:
+    def add_feed(self, channel: Channel) -> None:
         """One feed more comes by a link."""
         self._of_peer.setdefault(channel.contact.id, Counter())[channel] += 1
 
-    def remove(self, channel: Channel) -> bool:
-        """One fewer; whether it was the last one."""
-        ways = self._of_peer[channel.contact.id]
-        ways[channel] -= 1
-        if ways[channel]:
+    def remove_feed(self, channel: Channel) -> bool:
+        """One feed fewer comes by a link; whether it was the last one."""
+        links = self._of_peer[channel.contact.id]
+        links[channel] -= 1
+        if links[channel]:
             return False
-        self.drop(channel)
+        self.forget_link(channel)
         return True
 
-    def drop(self, channel: Channel) -> None:
+    def forget_link(self, channel: Channel) -> None:
         """Nothing comes by a link any more."""
-        ways = self._of_peer.get(channel.contact.id)
-        if ways is not None:
-            ways.pop(channel, None)
-            if not ways:
+        links = self._of_peer.get(channel.contact.id)
+        if links is not None:
+            links.pop(channel, None)
+            if not links:
                 del self._of_peer[channel.contact.id]
 
 
@@ -62,17 +62,17 @@ class BrokenFeeds:
     def __contains__(self, channel: Channel) -> bool:
         return channel in self._of
 
-    def add(self, channel: Channel, memory: Memory, number: int) -> None:
+    def add_feed(self, channel: Channel, memory: Memory, number: int) -> None:
         """The link of a feed broke, or of what stood by."""
         if channel not in self._of and len(self._of) >= LINKS:
             del self._of[next(iter(self._of))]
         self._of.setdefault(channel, {}).setdefault(memory, []).append(number)
 
-    def at(self, memory: Memory, peer: bytes) -> list[int]:
-        """The numbers of those of a memory at a peer, the last AGAIN of them."""
+    def numbers_at(self, memory: Memory, peer: bytes) -> list[int]:
+        """The numbers of the broken feeds of a memory from a peer, the last AGAIN of them."""
         of_peer = [feeds for channel, feeds in self._of.items() if channel.contact.id == peer]
         return [number for feeds in of_peer for number in feeds.get(memory, ())][-AGAIN:]
 
-    def forget(self, channel: Channel) -> None:
+    def forget_link(self, channel: Channel) -> None:
         """Nobody keeps anything for the link any more."""
         self._of.pop(channel, None)

@@ -25,22 +25,20 @@ from ..placement.anchors import Anchors, feature_of
 from ..placement.holders import Holders
 from ..placement.rules import NOWHERE, Anchor
 from ..rendezvous.broken_links import BACK_S
-from ..rendezvous.predicates import test_of
+from ..rendezvous.condition_tests import test_of
 from ..tuples.features import Template, alpha_of
 from ..tuples.terms import Tuple
-from ..wire.exchange import Channel, Exchange, Leaving, LinkBroke, answer_of, show
-from ..wire.messages import Deltas, Done, Gap, InsertCondition, Moved, RemoveCondition, Snapshot, Test
+from ..wire.exchange import Channel, Exchange, Leaving, LinkBroke, show
+from ..wire.messages import Deltas, Gap, Moved, RemoveCondition, Snapshot, Test
 from .alpha_memories import Memory, OnEvent, Source
 from .feed import Differences, SequenceHole
-from .feeding_links import BrokenFeeds, Ways
-from .in_order import InOrder
-from .marks import Marks
+from .feeding_links import BrokenFeeds, FeedingLinks
+from .ordered_delivery import OrderedDelivery
 from .replacing import Replacing
-from .resync import Resuming
-from .silences import Silences
+from .resync import Resync
 from .staleness import ATTEMPTS, Staleness, nobody_takes
 from .standbys import Standby, Standbys
-from .unanchored import Everywhere
+from .unanchored import UnanchoredTemplates
 
 log = logging.getLogger(__name__)
 
@@ -51,8 +49,8 @@ NEXT_S = 1.0
 class Intake:
     """The alpha memories of one peer.
 
-    ``on_change(alpha, differences)`` hears of facts that came and went; ``start_task`` runs a coroutine while the peer lives;
-    ``rule`` chooses anchors.
+    ``on_change(alpha, differences)`` hears of facts that came and went, also where ``is_fed(alpha)`` though nobody uses them any
+    more; ``start_task`` runs a coroutine while the peer lives; ``rule`` chooses anchors.
     """
 
     def __init__(
@@ -61,6 +59,7 @@ class Intake:
         exchange: Exchange,
         *,
         on_change: Callable[[rete.AlphaSpec, Differences], None],
+        is_fed: Callable[[rete.AlphaSpec], bool],
         start_task: StartTask,
         rule: Anchor = Anchor.RAREST,
     ) -> None:
@@ -68,32 +67,31 @@ class Intake:
         self._exchange = exchange
         self.anchors = Anchors(holders, exchange, rule)
         self._on_change = on_change
+        self._is_fed = is_fed
         self._start_task = start_task
         self._memories: dict[rete.AlphaSpec, Memory] = {}
         """Those of queries; each goes with its last user. Not bounded by number: as many as users of this peer ask for."""
         self._sources: dict[int, Source] = {}
         """All feeds by number, and what stands by. Bounded by the memories, those of listeners too: each has one feed, or two while
         one is replaced, or one of each peer, and stands by at REPLICAS. They go by :meth:`_forget` and :meth:`Standbys.end`."""
-        self._ways = Ways()  # by which we are fed
+        self._links = FeedingLinks()
+        """The links by which we are fed."""
         self._broken: dict[Channel, None] = {}
-        """Those of them that broke within NEXT_S: what they had still to bring may come by the next one."""
-        self._marks = Marks()
+        """Those links that broke within NEXT_S: what they had still to bring may come by the next one."""
         self.alone = True
         """Whether there was never another peer: everything comes once then."""
-        self._silences = Silences()  # what ends the wait for snapshots under way
-        self._resuming = Resuming(self._silences, start_task, lambda source: self.replacing.replace(source))
         self._broken_feeds = BrokenFeeds()
         self._numbers = count(1)
         self.standbys = Standbys(holders, exchange, self._sources, self._numbers, self._broken_feeds, start_task)
         """What stands by at the holders that do not feed us."""
-        self.inorder = InOrder(self._ways.of, self.standbys.ways)
+        self.inorder = OrderedDelivery(self._links.links_from, self.standbys.links_from)
         """What decides whose turn it is."""
+        self._resync = Resync(self.inorder, start_task, lambda source: self.replacing.start_replacing(source))
         self.staleness = Staleness()
         """What could not be set up anew for some time."""
-        self._everywhere = Everywhere(
+        self._unanchored = UnanchoredTemplates(
             holders,
-            self.inorder,
-            self._resuming,
+            self._resync,
             self.staleness,
             start_task,
             feed_from=lambda memory, contact: self._feed_from(memory, contact, NOWHERE),
@@ -103,11 +101,11 @@ class Intake:
         self.replacing = Replacing(
             holders,
             self._sources,
-            self.inorder,
-            self._resuming,
+            self._resync,
             self.standbys,
             self.staleness,
-            self._everywhere,
+            self._unanchored,
+            start_task,
             post=self._post,
             forget=self._forget,
             tell=self._tell,
@@ -130,7 +128,7 @@ class Intake:
         memory = self._memories.get(alpha)
         return memory.size() if memory is not None and memory.ready is True else None
 
-    def like(self, condition: rete.Condition) -> list[Tuple]:
+    def like(self, condition: rete.Condition | rete.AlphaSpec) -> list[Tuple]:
         """The facts of all memories of a condition, whatever tests they make."""
         alike = [memory for alpha, memory in self._memories.items() if alpha.template == condition.template and not alpha.window]
         alike.sort(key=lambda memory: len(memory.alpha.tests))
@@ -147,15 +145,13 @@ class Intake:
 
     def heard_then(self, memory: Memory, age_s: float) -> bool:
         """Whether a memory was here so long ago."""
-        return self._marks.was_given(memory.number, asyncio.get_running_loop().time() - age_s)
+        return memory.since_s <= asyncio.get_running_loop().time() - age_s
 
     def use(self, alpha: rete.AlphaSpec) -> Memory:
         """An alpha memory, for one more user; await :meth:`until_ready` before its facts count."""
         memory = self._memories.get(alpha)
         if memory is None:
-            memory = self._memories[alpha] = Memory(
-                alpha, self._marks.given(next(self._numbers), asyncio.get_running_loop().time())
-            )
+            memory = self._memories[alpha] = Memory(alpha, next(self._numbers), asyncio.get_running_loop().time())
             memory.test, memory.tested = test_of(alpha)
         memory.users += 1
         return memory
@@ -164,8 +160,8 @@ class Intake:
         self, template: Template, on_event: OnEvent, *, anchor: int, test: Test | None, exclusive: bool, note: int
     ) -> Memory:
         """A memory of events only, of its own; await :meth:`until_ready`."""
-        number = self._marks.given(next(self._numbers), asyncio.get_running_loop().time())
-        memory = Memory(alpha_of(template), number, anchor=anchor, test=test, exclusive=exclusive)
+        number, now_s = next(self._numbers), asyncio.get_running_loop().time()
+        memory = Memory(alpha_of(template), number, now_s, anchor=anchor, test=test, exclusive=exclusive)
         memory.on_event, memory.note = on_event, note
         memory.users = 1
         return memory
@@ -179,8 +175,8 @@ class Intake:
             self.on_memory(memory, False)
         if memory.on_event is None:
             del self._memories[memory.alpha]
-        self._everywhere.leave(memory)
-        self.standbys.forget(memory)
+        self._unanchored.remove_template(memory)
+        self.standbys.end_all_of(memory)
         for source in memory.sources:
             self._forget(source)
 
@@ -199,7 +195,7 @@ class Intake:
                 # Whoever was at it before may have been cancelled when it was fed already, and did not stand by yet.
                 if memory.anchor == NOWHERE or not memory.sources:
                     await self._establish(memory)
-                await self.standbys.begin(memory)
+                await self.standbys.set_up(memory)
                 memory.ready = True
                 self.on_memory(memory, True)
             finally:
@@ -214,7 +210,7 @@ class Intake:
 
     def channels(self) -> Collection[Channel]:
         """The channels by which anything comes, or would if its holder were the primary."""
-        return {channel: None for channel in chain(self._ways, self.standbys.channels()) if channel not in self._broken}.keys()
+        return {channel: None for channel in chain(self._links, self.standbys.links()) if channel not in self._broken}.keys()
 
     # --- what other peers tell --------------------------------------------------------------------------------------------
 
@@ -223,22 +219,24 @@ class Intake:
         source = self._source(channel, part.feed)
         if source is None:
             return
-        self._silences.heard(channel)
+        self._resync.note_part(channel)
         source.check_snapshot(part)
         before, union = source.facts, source.memory.union
-        differences = source.feed.snapshot(part)
+        memory = source.memory
+        is_alone = union is None and len(memory.sources) == 1 and not source.is_replaced
+        differences = source.feed.take_part(part, is_heard=not is_alone or self._is_fed(memory.alpha))
         if differences is not None:
             if union is None:
                 self._change(source, differences)
             else:
                 for fact, stamp in zip(part.went, part.went_stamps, strict=True):
-                    union.went(fact, stamp)
+                    union.note_retraction(fact, stamp)
                 # One that was there may be there by a later stamp now, or gone at another holder.
-                facts = {**before, **source.facts, **dict.fromkeys(union.whole(part.went), 0)}
+                facts = {**before, **source.facts, **dict.fromkeys(union.facts_of(part.went), 0)}
                 had = {fact: stamp for fact, stamp in before.items() if fact not in source.facts}
-                self._everywhere.changed(source.memory, facts, had)
-            source.is_whole()
-            self._resuming.end(source)
+                self._unanchored.apply_changes(source.memory, facts, had)
+            source.end_loading()
+            self._resync.end_wait(source)
 
     def deltas(self, channel: Channel, deltas: Deltas) -> None:
         """Changes of a feed's facts: they are applied when it is their turn."""
@@ -251,12 +249,12 @@ class Intake:
         if len(deltas.stamps) not in (0, len(deltas.facts)):
             raise PeerMisbehaved(f"{len(deltas.facts)} deltas with {len(deltas.stamps)} stamps; expected as many, or none")
         try:
-            if source.feed.takes(deltas):
+            if source.feed.is_next(deltas):
                 apply = partial(self._apply, source, source.feed.round, deltas)
-                self.inorder.changed(channel, deltas, apply, one_of_all=source.memory.union is not None)
+                self.inorder.take_deltas(channel, deltas, apply, one_of_all=source.memory.union is not None)
         except SequenceHole:
             log.warning("feed %d from %s has a hole: asking for a snapshot", deltas.feed, show(source.holder))
-            self._resuming.ask(source)
+            self._resync.ask_snapshot(source)
 
     def _apply(self, source: Source, round: int, deltas: Deltas) -> None:
         feed = source.feed
@@ -271,16 +269,16 @@ class Intake:
             feed.apply(deltas)
             for fact, sign, stamp in zip(deltas.facts, deltas.signs, deltas.stamps, strict=False):
                 if sign < 0:
-                    union.went(fact, stamp)
+                    union.note_retraction(fact, stamp)
             # Also what this feed did not have, as another may have it by an older stamp.
-            self._everywhere.changed(source.memory, deltas.facts, had)
+            self._unanchored.apply_changes(source.memory, deltas.facts, had)
 
     def gap(self, channel: Channel, gap: Gap) -> None:
         """The rendezvous could not keep what we did not read: start from a snapshot."""
         source = self._source(channel, gap.feed)
         if source is not None:
             log.warning("feed %d from %s fell behind: asking for a snapshot", gap.feed, show(source.holder))
-            self._resuming.ask(source)
+            self._resync.ask_snapshot(source)
 
     def moved(self, channel: Channel, moved: Moved) -> None:
         """Another peer is the rendezvous of a feed's key now."""
@@ -289,35 +287,32 @@ class Intake:
             if moved.leaves:
                 self._holders.failed(source.holder.id, Leaving(f"{show(source.holder)} is about to stop"))
             if source.memory.anchor == NOWHERE:
-                self._everywhere.named(source.memory, moved.to)
-            elif source.whole is not None:
+                self._unanchored.post_at_named(source.memory, moved.to)
+            elif source.loading is not None:
                 # Whoever waits for it goes there by itself: two that set up one memory would leave it with two feeds.
-                source.fails(Elsewhere(f"{show(source.holder)} has moved to {show(moved.to)}", contact=moved.to))
-            elif not source.following:
-                source.follow()
-                self._start_task(self.replacing.follow(source, moved.to))
+                source.fail_loading(Elsewhere(f"{show(source.holder)} has moved to {show(moved.to)}", contact=moved.to))
+            else:
+                self.replacing.start_replacing(source, moved.to)
 
     def broken(self, channel: Channel) -> None:
         """A link is gone: set up anew what it fed."""
         self._broken[channel] = None
         for source in [source for source in self._sources.values() if source.channel is channel]:
-            self._resuming.end(source)
-            self._broken_feeds.add(channel, source.memory, source.number)
+            self._resync.end_wait(source)
+            self._broken_feeds.add_feed(channel, source.memory, source.number)
             if isinstance(source, Standby):
-                self.standbys.end(source)
-                self.standbys.look_at(source.memory)
+                self.standbys.end_standby(source)
+                self.standbys.check(source.memory)
                 continue
-            if source.whole is None:
-                if not source.following:
-                    source.follow()
-                    self._start_task(self.replacing.replace(source))
+            if source.loading is None:
+                self.replacing.start_replacing(source)
             else:
                 # Whoever waits for it tries again by itself.
-                source.fails(LinkBroke(f"the link to {show(source.holder)} broke"))
+                source.fail_loading(LinkBroke(f"the link to {show(source.holder)} broke"))
         if channel in self._broken_feeds:
-            self._start_task(self._after(BACK_S, self._broken_feeds.forget, channel))
+            self._start_task(self._after(BACK_S, self._broken_feeds.forget_link, channel))
         # Nobody waits for the dead, nor where only events might have come.
-        if channel in self._ways and self._holders.known(channel.contact.id) is not None:
+        if channel in self._links and self._holders.known(channel.contact.id) is not None:
             self._start_task(self._after(NEXT_S, self._no_way, channel))
         else:
             self._no_way(channel)
@@ -325,8 +320,8 @@ class Intake:
     def discovered(self, contact: dht.Contact) -> None:
         """A peer has come: templates without constants are to be posted there too, and others may have to stand by there."""
         self.alone = False
-        self.standbys.look_at_all()
-        self._everywhere.discovered(contact)
+        self.standbys.check_all()
+        self._unanchored.post_all_at(contact)
 
     # --- feeds ------------------------------------------------------------------------------------------------------------
 
@@ -359,7 +354,7 @@ class Intake:
         anchor = memory.anchor
         assert anchor is not None, "listeners say where"
         if anchor == NOWHERE:
-            await self._everywhere.post(memory)
+            await self._unanchored.post_template(memory)
             return
         feature = feature_of(template, anchor)
         holder = (await self._holders.of([feature]))[feature]
@@ -376,24 +371,11 @@ class Intake:
             number = next(self._numbers) if memory.number in self._sources else memory.number
             source = Source(memory, number, channel)
             self._sources[number] = source
-            self._ways.add(channel)
+            self._links.add_feed(channel)
             memory.sources += (source,)
-            instead = self.standbys.number_at(memory, holder.id)
-            answer = channel.ask(
-                lambda request: InsertCondition(
-                    request,
-                    number,
-                    memory.template,
-                    anchor,
-                    memory.test,
-                    memory.events_only,
-                    memory.exclusive,
-                    instead=instead,
-                    again=self._broken_feeds.at(memory, holder.id),
-                )
-            )
+            instead, again = self.standbys.feed_number_at(memory, holder.id), self._broken_feeds.numbers_at(memory, holder.id)
             try:
-                await answer_of(channel, answer, Done)
+                await source.post(anchor, instead=instead, again=again)
                 await self._until_whole(source)
             except BaseException:
                 self._forget(source)
@@ -403,34 +385,37 @@ class Intake:
             raise
 
     async def _until_whole(self, source: Source) -> None:
-        whole = source.whole
-        if whole is None:
+        loading = source.loading
+        if loading is None:
             return
         if source.memory.events_only:
             # There is nothing stored to wait for; the link may have broken all the same.
-            if whole.done():
-                await whole
-            source.is_whole()
+            if loading.done():
+                await loading
+            source.end_loading()
             return
-        await self._silences.until(whole, source.channel)
+        await self._resync.until_whole(loading, source.channel)
 
     def _forget(self, source: Source) -> None:
         """End a feed here and at its rendezvous; facts that no other feed has go with it."""
         if self._sources.get(number := source.number) is not source:  # the memory's number may be another feed's by now
             return
         del self._sources[number]
-        self._resuming.end(source)
-        if source.channel in self._ways and self._ways.remove(source.channel):
+        self._resync.end_wait(source)
+        if source.channel in self._links and self._links.remove_feed(source.channel):
             self._no_way(source.channel)
         memory = source.memory
         if memory.union is None:
             # Where nobody uses the memory any more, one of a template with parameters may have its facts still.
-            self._tell(memory, memory.without(source))
+            if memory.users or self._is_fed(memory.alpha):
+                self._tell(memory, memory.remove_feed(source))
+            else:
+                memory.sources = memory.other_sources(source)
         else:
-            memory.drop(source)
-            self._everywhere.changed(memory, source.facts, source.facts)
+            memory.sources = memory.other_sources(source)
+            self._unanchored.apply_changes(memory, source.facts, source.facts)
         # Nothing will come any more: whoever waits for it goes on without.
-        source.is_whole()
+        source.end_loading()
         with contextlib.suppress(PeerUnreachable):  # the rendezvous drops the feeds of a link that is gone
             source.channel.send(RemoveCondition(number))
 
@@ -440,14 +425,14 @@ class Intake:
 
     def _no_way(self, channel: Channel) -> None:
         """Nothing is fed by a channel any more: if it broke, nothing that it had still to bring comes either."""
-        self._ways.drop(channel)
+        self._links.forget_link(channel)
         if channel in self._broken:
             del self._broken[channel]
-            self.inorder.lost(channel)
+            self.inorder.forget_link(channel)
 
     def _change(self, source: Source, differences: Differences) -> None:
         """Tell what a feed's differences mean for its memory."""
-        self._tell(source.memory, source.memory.changed(source, differences))
+        self._tell(source.memory, source.memory.changes_from(source, differences))
 
     def _tell(self, memory: Memory, differences: Differences) -> None:
         """Facts of a memory have come and gone."""

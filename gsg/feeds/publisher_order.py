@@ -1,7 +1,7 @@
 """The order of each publisher, put together again at the subscriber's peer from what several rendezvous bring.
 
 A link brings in order what one rendezvous forwards, so of each way in it is known how far a publisher has come by it. Each message
-names the last numbers that its publisher sent by other rendezvous (:class:`gsg.rendezvous.passed.Sent`). Where one of those feeds
+names the last numbers that its publisher sent by other rendezvous (:mod:`gsg.publisher.order`). Where one of those feeds
 this peer too and has not come so far, what the message brings is held, and that rendezvous is asked once: it says when the number
 has passed, on the same link and after all that it forwarded. Held things leave by number.
 
@@ -22,7 +22,7 @@ feed brings afterwards for it.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import takewhile
 from typing import Generic, TypeAlias, TypeVar
@@ -103,7 +103,7 @@ class _Stream(Generic[Payload]):
         """A heap by number, then by arrival; the first is never done."""
 
 
-class Ordering(Generic[Payload]):
+class PublisherOrder(Generic[Payload]):
     """Holds what comes too early. ``ways(rendezvous)`` are those by which a rendezvous feeds this peer now, and
     ``events_by(rendezvous)`` those by which only events may come from it.
 
@@ -147,7 +147,7 @@ class Ordering(Generic[Payload]):
                 self._forget_one()
         self._streams[publisher] = stream
         _has_come(stream, way, last - more)
-        return not stream.held and not (after and self._waits(stream, way, last, after))
+        return not stream.held and not (after and next(self._missing(stream, way, last, after), None) is not None)
 
     def conflicts(self, publisher: bytes, concerns: Concerns) -> bool:
         """Whether what has passed is to wait all the same for something held of its feed, of another publisher."""
@@ -189,13 +189,13 @@ class Ordering(Generic[Payload]):
             self._oldest[self._arrivals] = held
             self._bytes += size
         if things:
-            self._want(publisher, stream, self._outstanding(stream, way, things[-1][0], after))
+            self._want(publisher, stream, self._missing(stream, way, things[-1][0], after))
         delivered = self._ready(stream)
         while len(self._oldest) > HELD or self._bytes > HELD_BYTES:
             self._hurry(next(iter(self._oldest.values())), delivered)
         return self._settled(delivered)
 
-    def passed(self, way: Way, publisher: bytes, number: int) -> list[Payload]:
+    def note_passed(self, way: Way, publisher: bytes, number: int) -> list[Payload]:
         """A rendezvous says how far a publisher has come by it; returns what is to be delivered now."""
         stream = self._streams.get(publisher)
         if stream is None:
@@ -207,7 +207,7 @@ class Ordering(Generic[Payload]):
             self._ask(publisher, stream, way)
         return self._settled(self._ready(stream))
 
-    def lost(self, way: Way) -> list[Payload]:
+    def forget_way(self, way: Way) -> list[Payload]:
         """A link is gone, and is not to be waited for; returns what is to be delivered now."""
         delivered: list[Payload] = []
         for stream in self._streams.values():
@@ -228,7 +228,7 @@ class Ordering(Generic[Payload]):
             return held.since_s + ORDER_WAIT_S
         return None
 
-    def wait_anew(self, now: float) -> None:
+    def restart_waits(self, now: float) -> None:
         """Nobody was here for a while: what is held waits from now on."""
         for held in self._oldest.values():
             held.since_s = now
@@ -246,11 +246,8 @@ class Ordering(Generic[Payload]):
 
     # --- one publisher ----------------------------------------------------------------------------------------------------
 
-    def _outstanding(self, stream: _Stream[Payload], way: Way, number: int, after: After) -> list[tuple[Way, int]]:
-        """The ways that have not come as far as they must for a number to be the next, each with the number that is missing."""
-        return list(self._missing(stream, way, number, after))
-
     def _missing(self, stream: _Stream[Payload], way: Way, number: int, after: After) -> Iterator[tuple[Way, int]]:
+        """The ways that have not come as far as they must for a number to be the next, each with the number that is missing."""
         come = stream.come
         for rendezvous, last, last_event in after:
             for find, sent in ((self._ways, last), (self._events_by, last_event)):
@@ -261,10 +258,6 @@ class Ordering(Generic[Payload]):
                     for other in find(rendezvous):
                         if other is not way and come.get(other, 0) < needed:
                             yield other, needed
-
-    def _waits(self, stream: _Stream[Payload], way: Way, number: int, after: After) -> bool:
-        """Whether there are such."""
-        return next(self._missing(stream, way, number, after), None) is not None
 
     def _before(self, publisher: bytes, concerns: Concerns) -> list[Held[Payload]]:
         """What is held that something is to wait for, by arrival; each waits for those before it, so it stands for them."""
@@ -278,7 +271,7 @@ class Ordering(Generic[Payload]):
             last.update(next(reversed(of_fact)) for fact in facts if (of_fact := self._of_fact.get((feed, fact))))
         return [self._oldest[arrival] for arrival in sorted(last)]
 
-    def _want(self, publisher: bytes, stream: _Stream[Payload], missing: Sequence[tuple[Way, int]]) -> None:
+    def _want(self, publisher: bytes, stream: _Stream[Payload], missing: Iterable[tuple[Way, int]]) -> None:
         for way, number in missing:
             stream.wanted[way] = max(number, stream.wanted.get(way, 0))
             self._ask(publisher, stream, way)
@@ -293,7 +286,7 @@ class Ordering(Generic[Payload]):
         ready: list[Payload] = []
         while stream.held:
             number, _, held = stream.held[0]
-            if missing := self._outstanding(stream, held.way, number, held.after):
+            if missing := list(self._missing(stream, held.way, number, held.after)):
                 # A way that was not there when it came may be one of those that it is to wait for by now.
                 self._want(held.publisher, stream, missing)
                 break
@@ -329,7 +322,7 @@ class Ordering(Generic[Payload]):
             waiting.pop()
             if not held.done:
                 stream = self._streams[held.publisher]
-                missing = self._outstanding(stream, held.way, held.number, held.after)
+                missing = list(self._missing(stream, held.way, held.number, held.after))
                 for way, number in missing:
                     _has_come(stream, way, number)
                 self.late += bool(missing)

@@ -5,8 +5,8 @@
 
 Until its snapshot is whole the new feed runs beside the old one: a fact counts once however many feeds have it, so what readers see
 is the difference. The snapshot may be older than what the old one has told meanwhile, so of that its word counts until the other
-rendezvous is heard out. From when that one is asked the old one is not listened to: what it told then might not be part of the
-answer, and would go with it and come back.
+rendezvous is heard out. The old one is not listened to from when that one is asked what it holds: what the old one told then might
+not be part of the answer, and would go with it and come back.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from collections.abc import Callable, Coroutine, Mapping
 
 import dht
 
+from ..background import StartTask
 from ..errors import Elsewhere, GsgError
 from ..placement.holders import Holders
 from ..placement.rules import NOWHERE
 from ..wire.exchange import ANSWER_TIMEOUT_S, show
 from .alpha_memories import Memory, Source
 from .feed import Differences
-from .in_order import InOrder
-from .resync import Resuming
+from .resync import Resync
 from .staleness import RETRY_S, Staleness
 from .standbys import Standbys
-from .unanchored import Everywhere
+from .unanchored import UnanchoredTemplates
 
 log = logging.getLogger(__name__)
 
@@ -42,11 +42,11 @@ class Replacing:
         self,
         holders: Holders,
         sources: Mapping[int, Source],
-        inorder: InOrder,
-        resuming: Resuming,
+        resync: Resync,
         standbys: Standbys,
         staleness: Staleness,
-        everywhere: Everywhere,
+        unanchored: UnanchoredTemplates,
+        start_task: StartTask,
         *,
         post: Callable[[Memory], Coroutine[None, None, None]],
         forget: Callable[[Source], None],
@@ -54,62 +54,62 @@ class Replacing:
     ) -> None:
         self._holders = holders
         self._sources = sources
-        self._inorder = inorder
-        self._resuming = resuming
+        self._resync = resync
         self._standbys = standbys
         self._staleness = staleness
-        self._everywhere = everywhere
+        self._unanchored = unanchored
+        self._start_task = start_task
         self._post = post
         self._forget = forget
         self._tell = tell
         self.retired: set[Source] = set()
         """Feeds that are not listened to any more, while those in their place are heard out. Bounded by the feeds."""
 
-    async def follow(self, source: Source, to: dht.Contact) -> None:
-        """The rendezvous has moved: set up a feed there beside the old one, then end that."""
-        await self._holders.meet(to)
-        await self.replace(source)
+    def start_replacing(self, source: Source, to: dht.Contact | None = None) -> None:
+        """A feed is of no use any more: begin to replace it, unless that is under way. ``to`` is said to be its rendezvous now."""
+        if not source.is_replaced:
+            source.begin_replacing()
+            self._start_task(self.replace(source, to))
 
-    def replace(self, source: Source) -> Coroutine[None, None, None]:
+    def replace(self, source: Source, to: dht.Contact | None = None) -> Coroutine[None, None, None]:
         """Replace a feed, for as long as somebody wants it; the old one goes when the new one is whole."""
-        return self._everywhere.again(source) if source.memory.anchor == NOWHERE else self._post_again(source)
+        return self._unanchored.replace_feed(source) if source.memory.anchor == NOWHERE else self._replace_anchored(source, to)
 
-    async def _post_again(self, source: Source) -> None:
+    async def _replace_anchored(self, source: Source, to: dht.Contact | None) -> None:
+        if to is not None:
+            await self._holders.meet(to)
         if await self._until_posted(source):
             await self.hand_over(source)
-            self._standbys.look_at(source.memory)
+            self._standbys.check(source.memory)
 
     async def _until_posted(self, source: Source) -> bool:
         """Set up a feed in the place of one; False where nobody wants it any more."""
-        memory, holder = source.memory, source.holder
-        attempt = 0
-        try:
-            while memory.users and self._sources.get(source.number) is source:
-                try:
-                    await self._post(memory)
-                except GsgError as error:
-                    self._staleness.failed(memory, holder, attempt, error)
-                    if isinstance(error, Elsewhere):
-                        await self._holders.meet(error.contact, attempt)
-                else:
-                    self._staleness.stands(memory, holder)
-                    return True
-                await asyncio.sleep(RETRY_S[min(attempt, len(RETRY_S) - 1)])
-                attempt += 1
-            return False
-        finally:
-            self._staleness.forget(memory, holder)
+        memory = source.memory
+
+        async def post(attempt: int) -> GsgError | None:
+            try:
+                await self._post(memory)
+            except GsgError as error:
+                if isinstance(error, Elsewhere):
+                    await self._holders.meet(error.contact, attempt)
+                return error
+            return None
+
+        def is_wanted() -> bool:
+            return bool(memory.users) and self._sources.get(source.number) is source
+
+        return await self._staleness.until_set_up(memory, source.holder, post, is_wanted)
 
     async def hand_over(self, source: Source) -> None:
         """The feeds that take the place of one are whole: it ends."""
         if self._sources.get(source.number) is not source:
             return  # nobody uses the memory any more
-        self._tell(source.memory, source.memory.yields(source))
-        if source.memory.contested(source):
+        self._tell(source.memory, source.memory.drop_unconfirmed(source))
+        if source.memory.is_contested(source):
             self.retired.add(source)
             try:
                 async with asyncio.timeout(ANSWER_TIMEOUT_S):
-                    await self._hear_out(source)
+                    await self._hear_out_latest(source)
             except TimeoutError:
                 log.info(
                     "%s has not said within %g s what it holds: what %s has told lately goes with it",
@@ -119,14 +119,12 @@ class Replacing:
                 self.retired.discard(source)
         self._forget(source)
 
-    async def _hear_out(self, source: Source) -> None:
+    async def _hear_out_latest(self, source: Source) -> None:
         """Wait until the feed that takes the place of one has told all that its rendezvous has sent by now."""
         while self._sources.get(source.number) is source:
             latest = source.memory.sources[-1]
-            if latest is source or latest.whole is not None or latest.following:
+            if latest is source or latest.loading is not None or latest.is_replaced:
                 # That one broke, or moved, and is about to be replaced.
                 await asyncio.sleep(RETRY_S[0])
-            elif (waits := self._resuming.under_way(latest)) is not None:
-                await asyncio.wait([waits])
-            elif await self._inorder.heard_out(latest.channel) and self._resuming.under_way(latest) is None:
+            elif await self._resync.hear_out(latest):
                 return

@@ -1,59 +1,98 @@
-"""Feeds that asked for a fresh snapshot, and what becomes of those that get none."""
+"""Snapshots that are waited for, and feeds that are asked for a fresh one.
+
+A link brings snapshots one after the other, so it is the link that must not be silent: a snapshot is waited for as long as parts of
+any come by its link. A feed that gets none is set up anew at whoever is to feed it.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+
+from dht.liveness.late_timers import late_s
 
 from ..background import StartTask
 from ..errors import PeerUnreachable
-from ..wire.exchange import show
+from ..wire.exchange import ANSWER_TIMEOUT_S, Channel, show
 from ..wire.messages import Resume
 from .alpha_memories import Source
 from .feed import FeedState
-from .silences import Silences
+from .ordered_delivery import OrderedDelivery
 
 log = logging.getLogger(__name__)
 
 
-class Resuming:
-    """Those of one peer. ``restore(source)`` sets a feed up anew at whoever is to feed it."""
+class Resync:
+    """The snapshots of one peer. ``replace(source)`` sets a feed up anew at whoever is to feed it."""
 
-    def __init__(self, silences: Silences, start_task: StartTask, restore: Callable[[Source], Awaitable[None]]) -> None:
-        self._silences = silences
+    def __init__(self, order: OrderedDelivery, start_task: StartTask, replace: Callable[[Source], None]) -> None:
+        self._order = order
         self._start_task = start_task
-        self._restore = restore
+        self._replace = replace
         self._asked: dict[Source, asyncio.Future[None]] = {}
         """Done when the snapshot is whole, or nobody waits for it any more. Bounded by the feeds."""
+        self._part_s: dict[Channel, float] = {}
+        """When each link last brought a part of a snapshot. Bounded by the links that somebody waits for, as the next."""
+        self._waiting: dict[Channel, int] = {}
+        """How many wait for each."""
 
-    def ask(self, source: Source) -> None:
-        """Ask for a snapshot, once more where one was asked for already."""
+    def note_part(self, channel: Channel) -> None:
+        """A part of a snapshot has come by a link, whichever feed it is of."""
+        if channel in self._part_s:
+            self._part_s[channel] = asyncio.get_running_loop().time()
+
+    async def until_whole(self, whole: asyncio.Future[None], channel: Channel) -> None:
+        """Wait for a snapshot. Raises what ``whole`` does, and PeerUnreachable when none has come for ANSWER_TIMEOUT_S."""
+        clock = asyncio.get_running_loop().time
+        begun_s = clock()
+        self._part_s.setdefault(channel, begun_s)
+        self._waiting[channel] = self._waiting.get(channel, 0) + 1
+        try:
+            while not whole.done():
+                left_s = max(begun_s, self._part_s[channel]) + ANSWER_TIMEOUT_S - clock()
+                if left_s <= 0:
+                    raise PeerUnreachable(f"{show(channel.contact)} stopped in the middle of a snapshot")
+                due_s = clock() + left_s
+                await asyncio.wait([whole], timeout=left_s)
+                if late_s(due_s):
+                    begun_s = clock()
+            await whole
+        finally:
+            self._waiting[channel] -= 1
+            if not self._waiting[channel]:
+                del self._waiting[channel], self._part_s[channel]
+
+    def ask_snapshot(self, source: Source) -> None:
+        """Ask a feed's rendezvous for a snapshot, once more where it was asked already."""
         source.feed.state = FeedState.WAITING
         with contextlib.suppress(PeerUnreachable):  # a link that breaks ends the feed
             source.channel.send(Resume(source.number))
         if source not in self._asked:
             whole = self._asked[source] = asyncio.get_running_loop().create_future()
-            self._start_task(self._wait(source, whole))
+            self._start_task(self._until_resumed(source, whole))
 
-    def under_way(self, source: Source) -> asyncio.Future[None] | None:
-        """Done when the snapshot that a feed has asked for is whole, or waited for no more; None where it has asked for none."""
-        return self._asked.get(source)
-
-    def end(self, source: Source) -> None:
-        """The snapshot is whole, or the feed has ended."""
+    def end_wait(self, source: Source) -> None:
+        """The snapshot that a feed has asked for is whole, or the feed has ended."""
         whole = self._asked.pop(source, None)
         if whole is not None and not whole.done():
             whole.set_result(None)
 
-    async def _wait(self, source: Source, whole: asyncio.Future[None]) -> None:
+    async def hear_out(self, source: Source) -> bool:
+        """Wait until all is told that a feed's rendezvous has sent by now; False where that has to be waited for once more, as the
+        link broke or a snapshot was asked for."""
+        whole = self._asked.get(source)
+        if whole is not None:
+            await asyncio.wait([whole])
+            return False
+        return await self._order.hear_out(source.channel) and source not in self._asked
+
+    async def _until_resumed(self, source: Source, whole: asyncio.Future[None]) -> None:
         try:
-            await self._silences.until(whole, source.channel)
+            await self.until_whole(whole, source.channel)
         except PeerUnreachable as error:
             # Its rendezvous may know nothing of the feed, or be unable to send what it has.
             log.warning("feed %d from %s is set up anew: %s", source.number, show(source.holder), error)
             self._asked.pop(source, None)
-            if not source.following:
-                source.follow()
-                await self._restore(source)
+            self._replace(source)

@@ -6,8 +6,9 @@ a feed is to be replaced ──fails ATTEMPTS times──> stale: counted, logge
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import dht
 
@@ -36,7 +37,32 @@ class Staleness:
         self._of: dict[Memory, dict[bytes, Stale]] = {}
         """By memory, and by holder of the feed to be replaced. Bounded by the feeds; an entry goes when that is tried no more."""
 
-    def failed(self, memory: Memory, holder: dht.Contact, attempt: int, problem: GsgError) -> None:
+    async def until_set_up(
+        self,
+        memory: Memory,
+        holder: dht.Contact,
+        set_up: Callable[[int], Awaitable[GsgError | None]],
+        is_wanted: Callable[[], bool],
+    ) -> bool:
+        """Set up a feed of a memory in the place of the one from this holder; False where nobody wants it any more.
+
+        ``set_up(attempt)``, which counts from 0, returns why an attempt has failed that another one is to follow, or raises.
+        """
+        attempt = 0
+        try:
+            while is_wanted():
+                problem = await set_up(attempt)
+                if problem is None:
+                    self.note_success(memory, holder)
+                    return True
+                self.note_failure(memory, holder, attempt, problem)
+                await asyncio.sleep(RETRY_S[min(attempt, len(RETRY_S) - 1)])
+                attempt += 1
+            return False
+        finally:
+            self._forget(memory, holder)
+
+    def note_failure(self, memory: Memory, holder: dht.Contact, attempt: int, problem: GsgError) -> None:
         """An attempt to replace a memory's feed from this holder, the so many-eth from 0, has failed."""
         what, tried = alpha_text(alpha_of(memory.template)), attempt + 1
         why = nobody_takes(memory, problem) if isinstance(problem, Elsewhere) else problem
@@ -57,19 +83,19 @@ class Staleness:
         if is_news:
             self.on_stale(memory, stale)
 
-    def stands(self, memory: Memory, holder: dht.Contact) -> None:
-        """A feed stands where the one from this holder was."""
+    def note_success(self, memory: Memory, holder: dht.Contact) -> None:
+        """A feed stands in the place of the one from this holder."""
         if holder.id in self._of.get(memory, ()):
             log.info("there is a feed of %s again", alpha_text(alpha_of(memory.template)))
-        self.forget(memory, holder)
+        self._forget(memory, holder)
 
-    def forget(self, memory: Memory, holder: dht.Contact) -> None:
+    def _forget(self, memory: Memory, holder: dht.Contact) -> None:
         """It is not tried any more to replace a memory's feed from this holder."""
         known = self._of.get(memory, {})
         if known.pop(holder.id, None) is not None and not known:
             del self._of[memory]
 
-    def of(self, memory: Memory) -> Stale | None:
+    def reason_for(self, memory: Memory) -> Stale | None:
         """Why the facts of a memory may be out of date, if they may."""
         return next(iter(self._of.get(memory, {}).values()), None)
 

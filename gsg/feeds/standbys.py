@@ -23,10 +23,10 @@ from ..errors import GsgError, PeerUnreachable, Refused
 from ..placement.anchors import feature_of
 from ..placement.holders import Holders
 from ..placement.rules import NOWHERE
-from ..wire.exchange import Channel, Exchange, answer_of, show
-from ..wire.messages import Done, InsertCondition, RemoveCondition
+from ..wire.exchange import Channel, Exchange, show
+from ..wire.messages import RemoveCondition
 from .alpha_memories import Memory, Source
-from .feeding_links import BrokenFeeds, Ways
+from .feeding_links import BrokenFeeds, FeedingLinks
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ class Standby(Source):
 
     def __init__(self, memory: Memory, number: int, channel: Channel, anchor: int) -> None:
         super().__init__(memory, number, channel)
-        self.whole = None
+        self.loading = None
         self.anchor = anchor
 
 
@@ -73,8 +73,8 @@ class Standbys:
         self._start_task = start_task
         self._of_memory: dict[Memory, dict[bytes, Standby]] = {}
         """By memory and holder; bounded by the memories, and by REPLICAS for each once all stand."""
-        self._ways = Ways()
-        """By peer the channels by which something stands by there, and how much."""
+        self._links = FeedingLinks()
+        """The links by which something stands by."""
         self._beginning: set[Memory] = set()
         """Memories that are just set up, and looked at by whoever does that."""
         self._due: dict[Memory, None] = {}
@@ -83,40 +83,37 @@ class Standbys:
         """Those that do not stand by everywhere yet: how often that was tried, and when it is again. Limit as above."""
         self._all_due = False
         self._wake = asyncio.Event()
-        """Set when there is something to look at before what failed is tried again."""
-        self._working = self._looking = False
+        """Set when there is something to look at before what failed is tried again, and before LOOK_S have passed."""
+        self._is_working = False
 
-    def ways(self, peer: bytes) -> Collection[Channel]:
-        """The channels by which events may come from a peer: none while all is sure, as only primaries are sent events then."""
-        return self._ways.of(peer) if self._ways and self._holders.unsure else ()
+    def links_from(self, peer: bytes) -> Collection[Channel]:
+        """The links by which events may come from a peer: none while all is sure, as only primaries are sent events then."""
+        return self._links.links_from(peer) if self._links and self._holders.unsure else ()
 
-    def channels(self) -> Iterator[Channel]:
-        """Those by which something stands by."""
-        return iter(self._ways)
+    def links(self) -> Iterator[Channel]:
+        """The links by which something stands by."""
+        return iter(self._links)
 
-    def number_at(self, memory: Memory, peer: bytes) -> int:
+    def feed_number_at(self, memory: Memory, peer: bytes) -> int:
         """The feed that stands by for a memory at a peer; 0 where none does."""
         standby = self._of_memory.get(memory, {}).get(peer)
         return 0 if standby is None else standby.number
 
-    async def begin(self, memory: Memory) -> None:
+    async def set_up(self, memory: Memory) -> None:
         """A memory has its feed: it is to stand by at the other holders. Returns when it does, or after FIRST_S.
 
         Raises Refused when it is exclusive and somebody else has it there.
         """
         if self._holders.alone or memory.anchor == NOWHERE:
             return
-        if not self._looking:
-            self._looking = True
-            self._start_task(self._look_now_and_then())
         self._beginning.add(memory)
         begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._start_task(self._begin(memory, begun))
+        self._start_task(self._set_up(memory, begun))
         await asyncio.wait([begun], timeout=FIRST_S + sum(TAKEN_S) if memory.exclusive else FIRST_S)
         if begun.done():
             begun.result()
 
-    async def _begin(self, memory: Memory, begun: asyncio.Future[None]) -> None:
+    async def _set_up(self, memory: Memory, begun: asyncio.Future[None]) -> None:
         try:
             stands = await self._look_at(memory)
             for pause_s in TAKEN_S if memory.exclusive else ():
@@ -133,27 +130,27 @@ class Standbys:
             if not begun.done():
                 begun.set_result(None)
             # Peers may have come and gone meanwhile, and links broken, which nobody looked at for its sake.
-            self.look_at(memory)
+            self.check(memory)
 
-    def look_at(self, memory: Memory) -> None:
+    def check(self, memory: Memory) -> None:
         """The feed of a memory comes from another holder, or something does not stand by any more."""
         if memory.anchor != NOWHERE:
             self._due[memory] = None
             self._work_on()
 
-    def look_at_all(self) -> None:
+    def check_all(self) -> None:
         """Peers have come or gone: other holders may be the others by now."""
         self._all_due = True
         self._work_on()
 
-    def forget(self, memory: Memory) -> None:
+    def end_all_of(self, memory: Memory) -> None:
         """Nobody uses a memory any more: nothing stands by for it."""
         self._due.pop(memory, None)
         self._failed.pop(memory, None)
         for standby in list(self._of_memory.get(memory, {}).values()):
-            self.end(standby)
+            self.end_standby(standby)
 
-    def end(self, standby: Standby) -> None:
+    def end_standby(self, standby: Standby) -> None:
         """It stands by no more, as when its link broke; its holder is told."""
         if self._sources.pop(standby.number, None) is None:
             return
@@ -164,7 +161,7 @@ class Standbys:
             del of_memory[peer]
             if not of_memory:
                 del self._of_memory[memory]
-        self._ways.remove(standby.channel)
+        self._links.remove_feed(standby.channel)
         with contextlib.suppress(PeerUnreachable):  # the rendezvous drops the feeds of a link that is gone
             standby.channel.send(RemoveCondition(standby.number))
 
@@ -172,23 +169,19 @@ class Standbys:
 
     def _work_on(self) -> None:
         self._wake.set()
-        if not self._working:
-            self._working = True
+        if not self._is_working:
+            self._is_working = True
             self._start_task(self._work())
 
-    async def _look_now_and_then(self) -> None:
-        version = self._holders.version
-        while self._sources:
-            await asyncio.sleep(LOOK_S)
-            if version != self._holders.version:
-                version = self._holders.version
-                self.look_at_all()
-        self._looking = False
-
     async def _work(self) -> None:
+        clock = asyncio.get_running_loop().time
+        version, look_s = self._holders.version, clock() + LOOK_S
         try:
-            while self._all_due or self._due or self._failed:
-                await self._until_due()
+            while self._sources or self._all_due or self._due or self._failed:
+                await self._until_due(look_s)
+                if clock() >= look_s:
+                    self._all_due |= version != self._holders.version
+                    version, look_s = self._holders.version, clock() + LOOK_S
                 if self._all_due:
                     self._all_due = False
                     self._due.update(dict.fromkeys(source.memory for source in self._sources.values()))
@@ -196,14 +189,14 @@ class Standbys:
                     # To fail may itself be news of a peer: what is to be looked at for it waits as long as what fails at least.
                     await asyncio.sleep(AGAIN_S[0])
         finally:
-            self._working = False
+            self._is_working = False
 
-    async def _until_due(self) -> None:
-        """Wait until there is something to look at: what is new, or what failed and is to be tried again."""
+    async def _until_due(self, look_s: float) -> None:
+        """Wait until there is something to look at: what is new, or what failed and is to be tried again, or it is ``look_s``."""
         self._wake.clear()
-        if self._failed and not self._due and not self._all_due:
+        if not self._due and not self._all_due:
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout_at(min(again_s for _, again_s in self._failed.values())):
+                async with asyncio.timeout_at(min([look_s, *(again_s for _, again_s in self._failed.values())])):
                     await self._wake.wait()
         now = asyncio.get_running_loop().time()
         self._due.update(dict.fromkeys(memory for memory, (_, again_s) in self._failed.items() if again_s <= now))
@@ -240,7 +233,7 @@ class Standbys:
         """Where a memory is to stand by: with each holder that does not feed it yet; None where those are unknown."""
         assert memory.anchor is not None, "it has its feed"
         # Until the feed of one that takes over is whole, its rendezvous knows of what stands by alone.
-        feeding = {source.holder.id for source in memory.sources if source.whole is None}
+        feeding = {source.holder.id for source in memory.sources if source.loading is None}
         holders = self._holders.all_of(feature_of(memory.template, memory.anchor))
         if not holders:
             return None
@@ -270,7 +263,7 @@ class Standbys:
         if memory.users and memory.anchor == anchor:
             for peer, standby in list(self._of_memory.get(memory, {}).items()):
                 if peer not in wanted:
-                    self.end(standby)
+                    self.end_standby(standby)
         return True
 
     async def _post(self, memory: Memory, holder: dht.Contact, anchor: int, *, refuse: bool) -> bool:
@@ -280,34 +273,19 @@ class Standbys:
             if not memory.users:
                 return True
             before = self._of_memory.get(memory, {}).get(holder.id)
-            number = next(self._numbers)
-            standby = Standby(memory, number, channel, anchor)
-            self._sources[number] = standby
+            standby = Standby(memory, next(self._numbers), channel, anchor)
+            self._sources[standby.number] = standby
             self._of_memory.setdefault(memory, {})[holder.id] = standby
-            self._ways.add(channel)
-            instead = 0 if before is None else before.number
-            answer = channel.ask(
-                lambda request: InsertCondition(
-                    request,
-                    number,
-                    memory.template,
-                    anchor,
-                    memory.test,
-                    True,
-                    memory.exclusive,
-                    standby=True,
-                    instead=instead,
-                    again=self._broken.at(memory, holder.id),
-                )
-            )
+            self._links.add_feed(channel)
+            instead, again = 0 if before is None else before.number, self._broken.numbers_at(memory, holder.id)
             try:
-                await answer_of(channel, answer, Done)
+                await standby.post(anchor, instead=instead, again=again, standby=True)
             except BaseException:
-                self.end(standby)
+                self.end_standby(standby)
                 raise
             finally:
                 if before is not None:
-                    self.end(before)
+                    self.end_standby(before)
         except PeerUnreachable as error:
             self._holders.failed(holder.id, error)
             return False

@@ -13,6 +13,7 @@ template are asked whether that is all, and what they had said until then is awa
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 
@@ -24,9 +25,8 @@ from ..placement.holders import Holders
 from ..tuples.terms import Tuple
 from ..wire.exchange import ANSWER_TIMEOUT_S, DialBroke, LinkBroke
 from .alpha_memories import Memory, Source
-from .in_order import InOrder
-from .resync import Resuming
-from .staleness import RETRY_S, Staleness
+from .resync import Resync
+from .staleness import Staleness
 from .union import Union
 
 log = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ fact is lost. Where it has the fact all the same, that comes back when it is hea
 class _Posting:
     """One memory's template at all peers."""
 
-    __slots__ = ("asking", "times", "under_way")
+    __slots__ = ("is_hearing_out", "times", "under_way")
 
     def __init__(self) -> None:
         self.under_way: dict[bytes, asyncio.Future[None]] = {}
@@ -49,11 +49,11 @@ class _Posting:
         are, and WIDENING that others have named."""
         self.times = 0
         """How often everybody was heard out: what is left over now waits for the next time."""
-        self.asking = False
+        self.is_hearing_out = False
         """Whether that is under way."""
 
 
-class Everywhere:
+class UnanchoredTemplates:
     """The templates without constants of one peer.
 
     ``feed_from(memory, contact)`` sets up one more feed, ``forget`` ends one, ``tell(memory, differences)`` hears of what changes.
@@ -62,8 +62,7 @@ class Everywhere:
     def __init__(
         self,
         holders: Holders,
-        inorder: InOrder,
-        resuming: Resuming,
+        resync: Resync,
         staleness: Staleness,
         start_task: StartTask,
         *,
@@ -72,8 +71,7 @@ class Everywhere:
         tell: Callable[[Memory, list[tuple[Tuple, int]]], None],
     ) -> None:
         self._holders = holders
-        self._inorder = inorder
-        self._resuming = resuming
+        self._resync = resync
         self._staleness = staleness
         self._start_task = start_task
         self._feed_from = feed_from
@@ -84,43 +82,43 @@ class Everywhere:
 
     # --- where it is posted -----------------------------------------------------------------------------------------------
 
-    async def post(self, memory: Memory) -> None:
+    async def post_template(self, memory: Memory) -> None:
         """Post a template at everybody, as far as that was not done. Raises Refused while it is set up."""
         self._of.setdefault(memory, _Posting())
         if memory.union is None and not memory.events_only:
             memory.union = Union()
-        await asyncio.gather(*(self._widen(memory, contact) for contact in self._holders.everybody()))
+        await asyncio.gather(*(self._post_once(memory, contact) for contact in self._holders.everybody()))
 
-    def leave(self, memory: Memory) -> None:
+    def remove_template(self, memory: Memory) -> None:
         """Nobody uses a memory any more: its feeds are about to end."""
         self._of.pop(memory, None)
         if memory.union is not None:
             self._settle(memory, memory.union, memory.union.give_up())
 
-    def discovered(self, contact: dht.Contact) -> None:
-        """A peer has come."""
+    def post_all_at(self, contact: dht.Contact) -> None:
+        """A peer has come: all templates are posted there too."""
         for memory in self._of:
-            self._start_task(self._widen(memory, contact))
+            self._start_task(self._post_once(memory, contact))
 
-    def named(self, memory: Memory, contact: dht.Contact) -> None:
+    def post_at_named(self, memory: Memory, contact: dht.Contact) -> None:
         """A rendezvous says who else is to be asked; whoever is named beyond the limit is, once it is discovered."""
         posting = self._of.get(memory)
         if posting is not None and contact.id not in posting.under_way and len(posting.under_way) < WIDENING:
             self._start_task(self._post_at(memory, posting, contact, _begun(posting, contact.id), is_met=False))
 
-    def again(self, source: Source) -> Coroutine[None, None, None]:
+    def replace_feed(self, source: Source) -> Coroutine[None, None, None]:
         """Post a template again where a feed is of no use any more, and then end that; it is under way from now on."""
         posting = self._of.get(source.memory) or _Posting()
-        return self._again(source, posting, _begun(posting, source.holder.id))
+        return self._replace_feed(source, posting, _begun(posting, source.holder.id))
 
-    async def _again(self, source: Source, posting: _Posting, done: asyncio.Future[None]) -> None:
+    async def _replace_feed(self, source: Source, posting: _Posting, done: asyncio.Future[None]) -> None:
         try:
             await self._until_fed(source.memory, source.holder, is_fed=True)
         finally:
             self._forget(source)
             _ended(posting, source.holder.id, done)
 
-    async def _widen(self, memory: Memory, contact: dht.Contact) -> None:
+    async def _post_once(self, memory: Memory, contact: dht.Contact) -> None:
         """Post it at one more peer, unless that is being done."""
         posting = self._of.get(memory)
         if posting is not None and contact.id not in posting.under_way:
@@ -140,46 +138,43 @@ class Everywhere:
 
     async def _until_fed(self, memory: Memory, contact: dht.Contact, *, is_fed: bool = False) -> None:
         """Set up a feed from one peer; a link that breaks is dialled again. ``is_fed``: in the place of one that stands."""
-        attempt = 0
-        problem: GsgError
-        try:
-            while memory.users:
-                try:
-                    await self._feed_from(memory, contact)
-                    self._staleness.stands(memory, contact)
-                    return
-                except LinkBroke as error:
-                    problem = error
-                except (PeerUnreachable, PeerMisbehaved) as error:
-                    log.info("template without constants not posted: %s", error)
-                    if is_fed and isinstance(error, DialBroke):
-                        # Where links break again and again it may live all the same: what it holds is not to go and come back.
-                        await self._holders.meet(contact)
-                    known = self._holders.known(contact.id)
-                    if not is_fed or known is None or isinstance(error, PeerMisbehaved):
-                        # Its facts are unknown until it is heard of again (see discovered).
-                        return
-                    # It may be at another address by now.
-                    contact, problem = known, error
-                except Refused as error:
-                    if memory.ready is not True:
-                        raise  # whoever subscribes is told
-                    problem = error
-                self._staleness.failed(memory, contact, attempt, problem)
-                await asyncio.sleep(RETRY_S[min(attempt, len(RETRY_S) - 1)])
-                attempt += 1
-        finally:
-            self._staleness.forget(memory, contact)
+
+        async def set_up(attempt: int) -> GsgError | None:
+            nonlocal contact
+            try:
+                await self._feed_from(memory, contact)
+            except LinkBroke as error:
+                return error
+            except (PeerUnreachable, PeerMisbehaved) as error:
+                log.info("template without constants not posted: %s", error)
+                if is_fed and isinstance(error, DialBroke):
+                    # Where links break again and again it may live all the same: what it holds is not to go and come back.
+                    await self._holders.meet(contact)
+                known = self._holders.known(contact.id)
+                if not is_fed or known is None or isinstance(error, PeerMisbehaved):
+                    raise
+                # It may be at another address by now.
+                contact = known
+                return error
+            except Refused as error:
+                if memory.ready is not True:
+                    raise  # whoever subscribes is told
+                return error
+            return None
+
+        # The facts of a peer that is given up are unknown until it is heard of again (post_all_at).
+        with contextlib.suppress(PeerUnreachable, PeerMisbehaved):
+            await self._staleness.until_set_up(memory, contact, set_up, lambda: bool(memory.users))
 
     # --- what they hold together ------------------------------------------------------------------------------------------
 
-    def changed(self, memory: Memory, facts: Iterable[Tuple], had: Mapping[Tuple, int]) -> None:
+    def apply_changes(self, memory: Memory, facts: Iterable[Tuple], had: Mapping[Tuple, int]) -> None:
         """Facts have come or gone in a feed of a memory; those that it ``had``, by their stamps, are not in it any more."""
         union = memory.union
         assert union is not None, "its feeds bring facts"
         posting = self._of.get(memory) if had else None
-        if posting is not None and union.left_over(had, _feeds(memory), posting.times) and not posting.asking:
-            posting.asking = True
+        if posting is not None and union.keep_left_over(had, _feeds(memory), posting.times) and not posting.is_hearing_out:
+            posting.is_hearing_out = True
             self._start_task(self._hear_out(memory, union, posting))
         self._settle(memory, union, facts)
 
@@ -191,7 +186,7 @@ class Everywhere:
     async def _hear_out(self, memory: Memory, union: Union, posting: _Posting) -> None:
         """Hear everybody out, and then believe that what is left over has gone; again for what was left over meanwhile."""
         try:
-            while union.leaves and self._of.get(memory) is posting:
+            while union.has_left_over and self._of.get(memory) is posting:
                 now = posting.times
                 posting.times += 1
                 peers = dict.fromkeys([*(source.holder.id for source in memory.sources), *posting.under_way])
@@ -205,20 +200,16 @@ class Everywhere:
                 if self._of.get(memory) is posting:
                     self._settle(memory, union, union.give_up(now))
         finally:
-            posting.asking = False
+            posting.is_hearing_out = False
 
     async def _hear_out_one(self, memory: Memory, posting: _Posting, peer: bytes) -> None:
         """Wait until all is told that one peer has to say by now, or it is gone."""
         while self._of.get(memory) is posting:
             waits = posting.under_way.get(peer)
             source = next((source for source in memory.sources if source.holder.id == peer), None)
-            if waits is None and source is None:
-                return
-            if waits is None and source is not None:
-                waits = self._resuming.under_way(source)
             if waits is not None:
                 await asyncio.wait([waits])
-            elif source is not None and await self._inorder.heard_out(source.channel) and self._resuming.under_way(source) is None:
+            elif source is None or await self._resync.hear_out(source):
                 return
 
 

@@ -42,7 +42,7 @@ class Union:
         """What is left over, each with the stamp by which a feed had it and the number of the time after which it is given up.
         Bounded by the facts that are true, whose part it is."""
 
-    def went(self, fact: Remains, stamp: int) -> None:
+    def note_retraction(self, fact: Remains, stamp: int) -> None:
         """A feed says that a fact was retracted, or what remains of it; with stamp 0, that its peer alone does not have it any
         more."""
         remains = remains_of(fact)
@@ -58,7 +58,7 @@ class Union:
                 self._gone_bytes -= size_of(oldest)
                 del self._gone[oldest]
 
-    def whole(self, remains: Iterable[Remains]) -> list[Tuple]:
+    def facts_of(self, remains: Iterable[Remains]) -> list[Tuple]:
         """The true facts of which there would be these remains."""
         return [fact for each in remains if (fact := self._long.get(each, each)) in self._true]  # type: ignore[misc]  # those are facts
 
@@ -82,7 +82,7 @@ class Union:
                 differences.append((fact, -1))
         return differences
 
-    def left_over(self, had: Mapping[Tuple, int], feeds: Collection[Mapping[Tuple, int]], time: int) -> bool:
+    def keep_left_over(self, had: Mapping[Tuple, int], feeds: Collection[Mapping[Tuple, int]], time: int) -> bool:
         """A feed has these facts no more, whose stamps it had: those that none of the others has either are left over until the
         so many-eth time that everybody is heard out. Whether there are such."""
         true, gone, left = self._true, self._gone, self._left
@@ -102,8 +102,8 @@ class Union:
         return given_up
 
     @property
-    def leaves(self) -> bool:
-        """Whether anything is left over."""
+    def has_left_over(self) -> bool:
+        """Whether any fact is left over."""
         return bool(self._left)
 
     def __iter__(self) -> Iterator[Tuple]:

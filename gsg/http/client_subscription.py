@@ -4,84 +4,89 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Awaitable, Callable
 
 from ..errors import DoorClosed, GsgError, Overrun, PeerMisbehaved, Stale
 from ..languages.rows import Change, Row, Sign
+from ..subscriptions.backlog import Overflow
 from ..subscriptions.live import LiveSubscription
-from .protocol import Rows
+from ..subscriptions.subscription import Callback
+from .protocol import Dropped, Ended, OutOfDate, Rows, Subscribed, UpToDate, error_of
 
 
 class ClientSubscription:
-    """One of them: rows are kept until there is a subscription to tell, and from then on go to it."""
+    """The peer's side of a :class:`LiveSubscription`, which is told the first answer as one."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.names: tuple[str, ...] = ()
-        self.warnings: tuple[str, ...] = ()
-        self.number = 0
-        self.rows: Counter[Row] = Counter()
-        self.first: list[Change] = []
+    def __init__(
+        self,
+        on_close: Callable[[], Awaitable[None]],
+        on_full: Callable[[], None],
+        callback: Callback | None,
+        limit: int,
+        overflow: Overflow,
+    ) -> None:
+        self.live = LiveSubscription(
+            (), rows_now=self._copy_rows, on_close=on_close, callback=callback, limit=limit, overflow=overflow, on_full=on_full
+        )
+        self.complete: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done when the answer is complete; has an error when it never will be."""
+        self._rows: Counter[Row] = Counter()
+        self._first: list[Change] = []
         """Rows until the answer is complete."""
-        self.complete = asyncio.Event()
-        """Set when the answer is, or when it will never be."""
-        self.up_to_date = False
-        self.error: GsgError | None = None
-        """What has ended it before there was a subscription to tell."""
-        self.overrun: Overrun | None = None
-        """What was dropped before there was one to tell, all of it as one."""
-        self.staleness: Stale | None = None
-        self.subscription: LiveSubscription | None = None
 
-    def arrived(self, message: Rows) -> None:
-        """Rows have come. Raises PeerMisbehaved for what are none of this subscription."""
+    def _copy_rows(self) -> Counter[Row]:
+        return Counter(self._rows)
+
+    def begin(self, subscribed: Subscribed) -> None:
+        """The peer has made it."""
+        live = self.live
+        live.variables, live.warnings, live.number = subscribed.variables, subscribed.warnings, subscribed.number
+
+    def receive(self, message: Rows | UpToDate | Dropped | OutOfDate | Ended) -> None:
+        """The peer tells of it. Raises PeerMisbehaved for what cannot be of this subscription."""
+        if isinstance(message, Rows):
+            changes = self._changes(message)
+            if self.complete.done():
+                self.live.deliver(changes)
+            else:
+                self._first.extend(changes)
+        elif isinstance(message, UpToDate):
+            first, self._first = self._first, []
+            self.live.deliver(first)
+            if not self.complete.done():
+                self.complete.set_result(None)
+        elif isinstance(message, Ended):
+            self.end(error_of(message.why))
+        else:
+            error = error_of(message.why)
+            if isinstance(message, Dropped) and isinstance(error, Overrun):
+                self.live.dropped(error)
+            elif isinstance(message, OutOfDate) and isinstance(error, Stale):
+                self.live.stale(error)
+            else:
+                raise PeerMisbehaved(
+                    f"{type(message).__name__} because of {error!r}; expected an Overrun, or a Stale for OutOfDate"
+                )
+
+    def _changes(self, message: Rows) -> list[Change]:
         if len(message.signs) != len(message.values):
             raise PeerMisbehaved(f"{len(message.signs)} signs for {len(message.values)} rows; expected one for each")
+        names, rows = self.live.variables, self._rows
         changes: list[Change] = []
         for sign, values in zip(message.signs, message.values, strict=True):
-            if sign not in (-1, 0, 1) or len(values) != len(self.names):
-                raise PeerMisbehaved(
-                    f"a row of {len(values)} values with sign {sign}; expected {len(self.names)} values and 1, -1 or 0"
-                )
-            row = Row.of(self.names, values)
+            if sign not in (-1, 0, 1) or len(values) != len(names):
+                raise PeerMisbehaved(f"a row of {len(values)} values with sign {sign}; expected {len(names)} values and 1, -1 or 0")
+            row = Row.of(names, values)
             changes.append((Sign(sign), row))
             if sign:
-                self.rows[row] += sign
-                if not self.rows[row]:
-                    del self.rows[row]
-        if self.subscription is None:
-            self.first.extend(changes)
-        else:
-            self.subscription.deliver(changes)
+                rows[row] += sign
+                if not rows[row]:
+                    del rows[row]
+        return changes
 
-    def dropped(self, overrun: Overrun) -> None:
-        """The peer could not keep all events until they were read."""
-        if self.subscription is not None:
-            self.subscription.dropped(overrun)
-        else:
-            self.overrun = overrun.since(self.overrun)
-
-    def stale(self, why: Stale) -> None:
-        """The peer could not have rows brought up to date."""
-        if self.subscription is not None:
-            self.subscription.stale(why)
-        else:
-            self.staleness = why
-
-    def ended(self, error: GsgError) -> None:
+    def end(self, error: GsgError) -> None:
         """Nothing more will come."""
-        self.error = error
-        self.complete.set()
-        if self.subscription is not None:
-            self.subscription.ended(None if isinstance(error, DoorClosed) else error)
-
-    def begin(self, subscription: LiveSubscription) -> None:
-        """Tell the subscription all that has come so far; later things go to it as they come."""
-        self.subscription = subscription
-        subscription.deliver(self.first)
-        self.first = []
-        if self.overrun is not None:
-            subscription.dropped(self.overrun)
-        if self.staleness is not None:
-            subscription.stale(self.staleness)
-        if self.error is not None:
-            self.ended(self.error)
+        if not self.complete.done():
+            self.complete.set_exception(error)
+            self.complete.exception()  # it may be that nobody waits for it
+        self.live.ended(None if isinstance(error, DoorClosed) else error)

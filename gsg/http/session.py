@@ -10,6 +10,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from dht.log_rate import LogRate
 
 from ..errors import BadQuery, GsgError, LocalError, RemoteError
+from ..interleaving import in_thread
 from ..languages import is_prepared, prepare
 from ..languages.rows import Row
 from ..peer import Peer
@@ -66,18 +67,6 @@ _QUESTIONS = (AskReport, Explain, AskHoldings, AskWhy, AskDrawing, AskKeys)
 """Requests whose answers may be long: of one client, one is answered at a time."""
 
 
-class _Standing:
-    """A subscription of the client, from its request on."""
-
-    __slots__ = ("subscription", "unwanted")
-
-    def __init__(self) -> None:
-        self.subscription: LiveSubscription | None = None
-        """None while it is being made."""
-        self.unwanted = False
-        """Whether the client has ended it before it was made."""
-
-
 class Session:
     """Serves one WebSocket until its client leaves."""
 
@@ -92,7 +81,10 @@ class Session:
         self._first = True
         self.lost = False
         """Whether its connection ended without a goodbye: it died, the network broke, or it did not answer and was cut off."""
-        self._subscriptions: dict[int, _Standing] = {}
+        self._subscriptions: dict[int, LiveSubscription | None] = {}
+        """By the number of the request; None while one is being made."""
+        self._unwanted: set[int] = set()
+        """Those that the client has ended before they were made."""
         self._allowance = peer.quotas.of_client()
         self._unread = Pool(UNREAD_BYTES, unread)
         # Each request under way holds a place, or several; the reader waits for them, which is what slows the client down.
@@ -119,9 +111,9 @@ class Session:
                         tasks.create_task(self._carry_out(request, self._size_bytes, places, tasks))
                 finally:
                     self._sender.left = True
-                    for standing in list(self._subscriptions.values()):
-                        if standing.subscription is not None:
-                            await standing.subscription.close()
+                    for subscription in list(self._subscriptions.values()):
+                        if subscription is not None:
+                            await subscription.close()
         except* WebSocketDisconnect:
             pass
         finally:
@@ -197,15 +189,17 @@ class Session:
                 _check_length(request.text)
                 return Explained(number, await self._peer.inside.explain(request.text, request.language))
             case AskHoldings():
+                await self._peer.inside.until_free()
                 return Holdings(number, self._peer.inside.subscriptions())
             case AskWhy():
                 if len(request.names) != len(request.values):
                     raise LocalError(f"{len(request.names)} names for {len(request.values)} values; expected one for each")
                 row, inside = Row.of(request.names, tuple(map(term, request.values))), self._peer.inside
                 if request.refused:
-                    return Reasons(number, why_not=inside.why_not(request.subscription, row))
-                return Reasons(number, why=inside.why(request.subscription, row))
+                    return Reasons(number, why_not=await inside.why_not_beside(request.subscription, row))
+                return Reasons(number, why=await inside.why_beside(request.subscription, row))
             case AskDrawing():
+                await self._peer.inside.until_free()
                 return Drawing(number, self._peer.inside.drawing(request.subscription))
             case AskKeys():
                 most = MAX_KEYS_FOUND if request.find else MAX_KEYS
@@ -222,11 +216,11 @@ class Session:
         if not 1 <= request.max_tokens <= MAX_MAX_TOKENS:
             raise LocalError(f"max_tokens={request.max_tokens}; expected 1 to {MAX_MAX_TOKENS}")
         # The number is taken before anything is awaited: other requests are carried out meanwhile.
-        standing = self._subscriptions[request.request] = _Standing()
+        self._subscriptions[request.request] = None
         try:
             if not is_prepared(request.language):
                 # What a peer does at a stretch keeps it from answering probes: on a busy machine it would be taken for dead.
-                await asyncio.to_thread(prepare, request.language)
+                await in_thread(prepare, request.language)
             subscription = await self._peer.subscribe(
                 request.text,
                 request.language,
@@ -235,27 +229,27 @@ class Session:
                 overflow=request.overflow,
                 client=self._client,
             )
+            if self._sender.left or request.request in self._unwanted:
+                await subscription.close()
+                raise LocalError(f"the subscription of request {request.request} was ended before it was made")
         except BaseException:
             del self._subscriptions[request.request]
+            self._unwanted.discard(request.request)
             raise
-        if self._sender.left or standing.unwanted:
-            del self._subscriptions[request.request]
-            await subscription.close()
-            raise LocalError(f"the subscription of request {request.request} was ended before it was made")
-        standing.subscription = subscription
+        self._subscriptions[request.request] = subscription
         subscription.share(self._unread)
         await self._sender.send(Subscribed(request.request, subscription.variables, subscription.warnings, subscription.number))
         tasks.create_task(self._pump(request.request, subscription, subscription.pending))
 
     async def _unsubscribe(self, number: int) -> None:
-        standing = self._subscriptions.get(number)
-        if standing is None or standing.unwanted:
+        if number not in self._subscriptions or number in self._unwanted:
             raise LocalError(f"no subscription was made by request {number}; it may have ended")
-        if standing.subscription is None:
-            standing.unwanted = True
+        subscription = self._subscriptions[number]
+        if subscription is None:
+            self._unwanted.add(number)
             return
         del self._subscriptions[number]
-        await standing.subscription.close()
+        await subscription.close()
 
     async def _pump(self, number: int, subscription: LiveSubscription, stored: int) -> None:
         """Send a subscription's rows at the client's pace; what it does not take waits in the subscription's bounded backlog."""

@@ -5,12 +5,14 @@ A language is a module with ``parse_query(text) -> Query`` and ``prepare()``, im
 
 from __future__ import annotations
 
-import asyncio
 import importlib
 import re
 from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
 
 from ..errors import LocalError, Unsupported
+from ..interleaving import in_thread
 from .blocks import Block, Delete, Insert, Notify, Subscribe
 from .files.encoding import MARK
 from .parse_cache.skeletons import Skeletons
@@ -25,6 +27,7 @@ _PREPARED: set[str] = set()
 """Languages of LANGUAGES that need no preparing any more."""
 READ_AT_ONCE = 2_000
 """Characters of a query that are read while others wait: some thirty milliseconds at most."""
+_Result = TypeVar("_Result")
 _SKELETONS = Skeletons()
 """One a process: what a text means does not depend on who asks. Bounded; see skeletons.py."""
 
@@ -66,9 +69,12 @@ def parse_query(text: str, language: str = "gsg") -> Query:
 
 async def read_query(text: str, language: str = "gsg") -> Query:
     """As :func:`parse_query`, a long text in a thread, as others are to have their turn: the longest takes a second."""
-    if isinstance(text, str) and len(text) > READ_AT_ONCE:
-        return await asyncio.to_thread(parse_query, text, language)
-    return parse_query(text, language)
+    return await as_long_as(text, partial(parse_query, text, language))
+
+
+async def as_long_as(text: str, work: Callable[[], _Result]) -> _Result:
+    """Do some work that takes long where a text is: in a thread then."""
+    return await in_thread(work) if isinstance(text, str) and len(text) > READ_AT_ONCE else work()
 
 
 def parse_script(text: str) -> tuple[Block, ...]:
@@ -91,6 +97,7 @@ __all__ = [
     "Insert",
     "Notify",
     "Subscribe",
+    "as_long_as",
     "is_prepared",
     "language_of",
     "parse_query",

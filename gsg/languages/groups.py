@@ -16,7 +16,8 @@ from rete.compile.scope import certain
 
 from .expressions.comparing import boolean
 from .expressions.firsts import FIRST, ByFirst, First
-from .expressions.tree import Call, Computed, Constant, Expression, Holds, Ordered, conjuncts, names_in
+from .expressions.operators import Computed, Holds, Ordered
+from .expressions.tree import Call, Constant, Expression, conjuncts, names_in
 
 EMPTY = algebra.Basic()
 

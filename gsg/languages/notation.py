@@ -17,8 +17,8 @@ from rete.operators.join import Join, Node
 
 from ..tuples.terms import n3
 from .expressions.aggregates import Aggregated
-from .expressions.tree import Call, Computed, Constant, Expression, Fresh, Holds, Name, Ordered
-from .query import Query
+from .expressions.operators import Computed, Holds, Ordered
+from .expressions.tree import Call, Constant, Expression, Fresh, Name
 
 _INFIX = {"||", "&&", "=", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "IN", "NOT IN"}
 
@@ -92,7 +92,8 @@ def expression_text(expression: Expression) -> str:
             return f"{function}()"
     function, arguments = expression.function, [expression_text(argument) for argument in expression.arguments]
     inner = [
-        f"({text})" if isinstance(one, Call) and one.function in _INFIX else text for one, text in _both(expression, arguments)
+        f"({text})" if isinstance(one, Call) and one.function in _INFIX else text
+        for one, text in zip(expression.arguments, arguments, strict=True)
     ]
     if " " in function:
         return inner[0] + "".join(f" {symbol} {text}" for symbol, text in zip(function.split(), inner[1:], strict=True))
@@ -104,10 +105,6 @@ def expression_text(expression: Expression) -> str:
         return function + inner[0]
     name = function if function.replace("_", "").isalnum() else f"<{function}>"
     return f"{name}({', '.join(arguments)})"
-
-
-def _both(call: Call, texts: list[str]) -> list[tuple[Expression, str]]:
-    return list(zip(call.arguments, texts, strict=True))
 
 
 def test_text(test: Test) -> str:
@@ -192,20 +189,14 @@ def operator_text(tree: algebra.Algebra) -> str:
             return f"path ({term_text(subject)}, {path_text(path)}, {term_text(object_)})"
 
 
-def part_text(part: rete.Condition | algebra.Algebra) -> str:
-    """A condition, or an operator by its name."""
-    return condition_text(part) if isinstance(part, rete.Condition) else operator_text(part)
-
-
-def query_text(query: Query) -> str:
-    """A query in one line: its conditions and NOT groups, or its outermost operator."""
-    body = query.bound().body
-    return _group_text(body) if isinstance(body, rete.Group) else operator_text(body)
-
-
-def _group_text(group: rete.Group) -> str:
-    negated = (f"NOT {{ {_group_text(inner)} }}" for inner in group.negated)
-    return ", ".join([*map(condition_text, group.conditions), *negated])
+def part_text(part: rete.Condition | rete.Group | algebra.Algebra) -> str:
+    """A condition, a group as its conditions and NOT groups, or an operator by its name; in one line."""
+    match part:
+        case rete.Condition():
+            return condition_text(part)
+        case rete.Group(conditions, negated):
+            return ", ".join([*map(condition_text, conditions), *(f"NOT {{ {part_text(inner)} }}" for inner in negated)])
+    return operator_text(part)
 
 
 NODES = {

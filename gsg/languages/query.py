@@ -11,11 +11,14 @@ from rete.compile.cross_products import cross_products
 from rete.production import ChainEnd, Listener
 
 from ..errors import BadQuery, LocalError, TooManyTokens
-from ..subscriptions.allocator import give_back
-from ..tuples.terms import Term, Tuple
+from ..tuples.terms import Term
 
 MAX_TOKENS = 1_000_000
 """Tokens that a subscription may hold, the rows of its answer included, where it does not say; beyond, it ends alone."""
+
+
+LARGE = 2 * rete.MAX_CONDITIONS
+"""Conditions of a query, those of all its groups, whose network is built while others wait: some 25 ms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +37,14 @@ class Query:
     def warnings(self) -> tuple[str, ...]:
         """What whoever wrote it should know."""
         unbound = _unbound(self.body)
-        if not _products(self.body):
+        if not products_of(self.body):
             return unbound
         from .notation import part_text
 
         return unbound + tuple(
             f"cross product: {part_text(one)} and {part_text(other)} share no variable, so each solution of one is joined with "
             "each of the other"
-            for one, other in _products(self.bound().body)
+            for one, other in products_of(self.bound().body)
         )
 
     def bound(self) -> Query:
@@ -70,7 +73,8 @@ class Query:
 
 
 @lru_cache(maxsize=1024)
-def _products(body: rete.Group | algebra.Algebra) -> tuple[tuple[rete.Condition | algebra.Algebra, ...], ...]:
+def products_of(body: rete.Group | algebra.Algebra) -> tuple[tuple[rete.Condition | algebra.Algebra, ...], ...]:
+    """Parts of a query that share no variable with the others (:func:`rete.compile.cross_products.cross_products`)."""
     return tuple(cross_products(body))
 
 
@@ -92,7 +96,7 @@ class refusing_bad_queries:  # noqa: N801  # reads as a phrase in a with stateme
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, rete.BadQuery):
             raise BadQuery(str(error)) from None
-        if isinstance(error, rete.TooManyTokens):
+        if isinstance(error, rete.TooManyTokens) and not isinstance(error, rete.TakesLong):
             raise too_many_tokens(error) from None
 
 
@@ -116,12 +120,19 @@ def too_many_tokens(error: rete.TooManyTokens) -> TooManyTokens:
     )
 
 
-def enter(network: rete.Network, query: Query, listener: Listener, *, max_tokens: int = rete.UNLIMITED) -> ChainEnd:
-    """Add a query without arguments to a network. Raises BadQuery and TooManyTokens."""
+def enter(
+    network: rete.Network,
+    query: Query,
+    listener: Listener,
+    *,
+    max_tokens: int = rete.UNLIMITED,
+    at_once: int = rete.UNLIMITED,
+) -> ChainEnd:
+    """Add a query without arguments to a network. Raises BadQuery and TooManyTokens, and rete.TakesLong."""
     with refusing_bad_queries():
         if isinstance(query.body, rete.Group):
-            return network.subscribe(query.body, query.select, listener, max_tokens=max_tokens)
-        return network.subscribe_algebra(query.body, query.select, listener, max_tokens=max_tokens)
+            return network.subscribe(query.body, query.select, listener, max_tokens=max_tokens, at_once=at_once)
+        return network.subscribe_algebra(query.body, query.select, listener, max_tokens=max_tokens, at_once=at_once)
 
 
 def check_max_tokens(max_tokens: int) -> int:
@@ -131,79 +142,9 @@ def check_max_tokens(max_tokens: int) -> int:
     return max_tokens
 
 
-SHARE_FROM = 8
-"""Queries of one template that are entered each by itself; further ones share a network. That has the facts of all their constants:
-a single query should not pay for those of which nobody asks."""
-
-
-LEFT_BEFORE_GIVING_BACK = 1_000
-"""Queries that leave, and no fewer than those that stay, before the memory that they had is given back to the system; once more
-when the last of so many leaves."""
-
-
-class Entrance:
-    """Where the queries of one network come in and go out.
-
-    It counts, by template, the queries that were entered by themselves: as many as are alive, and less than SHARE_FROM each unless
-    they cannot share.
-    """
-
-    def __init__(self, network: rete.Network) -> None:
-        self._network = network
-        self._alone: dict[rete.Production, Query] = {}
-        self._counts: dict[tuple[object, tuple[str, ...]], int] = {}
-        self._inside = 0
-        self._most = 0
-        """The most queries that there were since memory was given back last when none was left."""
-        self._left = 0
-        """Queries removed since memory was given back last."""
-
-    def enter(
-        self, query: Query, listener: Listener, max_tokens: int = MAX_TOKENS
-    ) -> tuple[rete.Production, list[tuple[Tuple, int]]]:
-        """Add a query; returns it and the rows that hold already. Raises BadQuery and TooManyTokens."""
-        entered = self._enter(query, listener, max_tokens)
-        self._inside += 1
-        self._most = max(self._most, self._inside)
-        return entered
-
-    def _enter(self, query: Query, listener: Listener, max_tokens: int) -> tuple[rete.Production, list[tuple[Tuple, int]]]:
-        network = self._network
-        if not query.arguments:
-            production = enter(network, query, listener, max_tokens=max_tokens)
-            return production, production.first_rows()
-        if network.has_template(query.body, query.arguments, query.select):
-            return self._share(query, listener, max_tokens)
-        template = (query.body, query.select)
-        count = self._counts.get(template, 0) + 1
-        # A product is not shared: one that explodes is stopped in the middle of a fact only where it is alone.
-        if count >= SHARE_FROM and rete.can_share(query.body) and not _products(query.body):
-            return self._share(query, listener, max_tokens)
-        production = enter(network, query.bound(), listener, max_tokens=max_tokens)
-        self._alone[production] = query
-        self._counts[template] = count
-        return production, production.first_rows()
-
-    def _share(self, query: Query, listener: Listener, max_tokens: int) -> tuple[rete.Production, list[tuple[Tuple, int]]]:
-        with refusing_bad_queries():
-            return self._network.subscribe_template(query.body, query.arguments, query.select, listener, max_tokens=max_tokens)
-
-    def leave(self, production: rete.Production) -> None:
-        """Remove a query."""
-        self._network.unsubscribe(production)
-        query = self._alone.pop(production, None)
-        if query is not None:
-            template = (query.body, query.select)
-            self._counts[template] -= 1
-            if not self._counts[template]:
-                del self._counts[template]
-        self._inside -= 1
-        self._left += 1
-        many = self._left >= LEFT_BEFORE_GIVING_BACK and self._left >= self._inside
-        if many or (not self._inside and self._most >= LEFT_BEFORE_GIVING_BACK):
-            self._left = 0
-            self._most = self._most if self._inside else 0
-            give_back()
+def is_large(query: Query) -> bool:
+    """Whether it takes long to find out what a query consists of, and to build that. Of a group that is bounded."""
+    return not isinstance(query.body, rete.Group) and sum(1 for _ in rete.conditions_of(query.body)) > LARGE
 
 
 def alphas(query: Query) -> list[rete.AlphaSpec]:

@@ -1,15 +1,14 @@
-"""Which names a solution may bind (SPARQL 1.1, section 18.2.1), and how deep a tree is.
+"""Which names of a tree a text sees, which tell its solutions apart, and how deep it is.
 
 Names that begin with a dot are ours: no text can name them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 
-import rete
 from rete import algebra
+from rete.compile.scope import in_scope
 
 MAX_DEPTH = 120
 """Operators inside operators, and expressions inside expressions: trees are hashed, built and walked by recursion further on."""
@@ -18,49 +17,16 @@ MAX_PARTS = 20_000
 """Nodes of all expressions of a query: each is evaluated for each fact."""
 
 
-def names_of(tree: algebra.Algebra) -> tuple[str, ...]:
-    """The names that a solution may bind, ours too, in order of appearance."""
-    return tuple(dict.fromkeys(_names(tree)))
-
-
 def visible(tree: algebra.Algebra) -> tuple[str, ...]:
     """The variables in scope: those of ``SELECT *``."""
-    return tuple(name for name in names_of(tree) if not name.startswith("."))
+    return tuple(name for name in in_scope(tree) if not name.startswith("."))
 
 
 def identity(tree: algebra.Algebra) -> tuple[str, ...]:
     """The names that tell solutions apart: without those that are computed from others at the end."""
     while isinstance(tree, algebra.Extend | algebra.Filter | algebra.Exists):
         tree = tree.child
-    return names_of(tree)
-
-
-def _names(tree: algebra.Algebra) -> Iterator[str]:
-    match tree:
-        case algebra.Basic(conditions):
-            for condition in conditions:
-                for name, _ in condition.variables:
-                    yield name
-        case algebra.Join(left, right) | algebra.LeftJoin(left, right) | algebra.Union(left, right):
-            yield from _names(left)
-            yield from _names(right)
-        case algebra.Minus(left, _):
-            yield from _names(left)
-        case algebra.Filter(child) | algebra.Exists(child) | algebra.Distinct(child) | algebra.Slice(child):
-            yield from _names(child)
-        case algebra.Extend(child, name) | algebra.Numbered(child, name):
-            yield from _names(child)
-            yield name
-        case algebra.Values(names) | algebra.Project(_, names):
-            yield from names
-        case algebra.Grouped(_, keys, aggregates):
-            yield from keys
-            for name, _ in aggregates:
-                yield name
-        case algebra.Path(subject, _, object_):
-            for end in (subject, object_):
-                if isinstance(end, rete.Variable):
-                    yield end.name
+    return in_scope(tree)
 
 
 def depth(tree: algebra.Algebra) -> int:

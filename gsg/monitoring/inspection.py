@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import rete
 from rete.inspect import graph
@@ -11,8 +12,9 @@ from rete.inspect import graph
 from ..explain.drawing import Shown, draw
 from ..explain.explain import explain_plan, explain_why, explain_why_not, holding_of, tests_elsewhere, tree_of
 from ..explain.explanations import Candidate, HeldKey, Holding, Plan, Why, WhyNot
-from ..languages import read_query
-from ..languages.notation import query_text
+from ..interleaving import in_thread
+from ..languages import as_long_as, read_query
+from ..languages.notation import part_text
 from ..languages.query import alphas
 from ..languages.rows import Row
 from ..placement.anchors import Anchors, Place
@@ -21,7 +23,7 @@ from ..rendezvous.rendezvous import Rendezvous
 from ..subscriptions.registry import Asked, Subscribed, Subscriptions
 from ..subscriptions.subscriber import Subscriber
 from ..tuples.features import Key, Template
-from ..tuples.terms import n3
+from ..tuples.terms import Tuple, n3
 from ..wire.exchange import show
 
 
@@ -50,7 +52,7 @@ class Inspection:
         Raises BadText, BadQuery or Unsupported for a text that is no query.
         """
         query = await read_query(text, language)
-        specs = alphas(query)
+        specs = await as_long_as(text, partial(alphas, query))
         templates = list(dict.fromkeys(spec.template for spec in specs))
         found = dict(zip(templates, await asyncio.gather(*map(self._anchors.places, templates)), strict=True))
         counts: dict[rete.AlphaSpec, int] = {}
@@ -59,16 +61,24 @@ class Inspection:
             loads = [place.load.facts for place in found[spec.template] if place.load is not None]
             if spec.window is None and (known is not None or loads):
                 counts[spec] = known if known is not None else min(loads)
-        return explain_plan(
+        explain = partial(
+            explain_plan,
             query,
             language,
             counts=counts,
             candidates={spec: self._candidates(spec.template, found[spec.template]) for spec in specs},
             counted=f"the rendezvous of each condition, as they told {self._address}; at most so many",
         )
+        return await as_long_as(text, explain)
+
+    async def until_free(self) -> None:
+        """Wait until what subscriptions hold can be looked at without keeping others waiting: no query is being entered then, until
+        the loop goes on."""
+        await self._subscriber.until_free()
 
     def subscriptions(self) -> list[Holding]:
         """What each subscription of this peer's users holds here, the oldest first."""
+        self._subscriber.networks()
         return [self._holding(made) for made in self._subscriptions]
 
     async def keys(self, keys: Sequence[Key], *, find: bool = False) -> list[HeldKey]:
@@ -86,11 +96,29 @@ class Inspection:
         query = self._subscriptions[number].asked.query
         return explain_why_not(query, row, self._subscriber.facts_of, notes=tests_elsewhere(query))
 
+    async def why_beside(self, number: int, row: Row) -> Why:
+        """As :meth:`why`, of the facts as they are now, while others have their turn."""
+        made = self._subscriptions[number]
+        return await in_thread(explain_why, made.asked.query, row, self._facts_now(made))
+
+    async def why_not_beside(self, number: int, row: Row) -> WhyNot:
+        """As :meth:`why_not`, of the facts as they are now, while others have their turn."""
+        made = self._subscriptions[number]
+        query = made.asked.query
+        return await in_thread(explain_why_not, query, row, self._facts_now(made), notes=tests_elsewhere(query))
+
+    def _facts_now(self, made: Subscribed) -> Callable[[rete.Condition], list[Tuple]]:
+        assert made.standing is not None, "only subscriptions that stand are listed"
+        facts_of = self._subscriber.facts_of
+        alphas = [memory.alpha for memory in made.standing.memories]
+        facts = {(alpha.template, alpha.window): list(facts_of(alpha)) for alpha in alphas}
+        return lambda condition: facts.get((condition.template, condition.window), [])
+
     def drawing(self, number: int | None = None) -> str:
         """The network of one subscription, or of all, as SVG. Raises LocalError for a number that there is not, or for too many
         nodes."""
         made = list(self._subscriptions) if number is None else [self._subscriptions[number]]
-        drawn = graph(self._subscriber.network, None if number is None else [one.production for one in made])
+        drawn = graph(self._subscriber.networks(), None if number is None else [one.production for one in made])
         return draw(drawn, shown=(Shown(one.production, one.number, _text(one.asked), tree_of(one.asked.query)) for one in made))
 
     @staticmethod
@@ -127,4 +155,4 @@ class Inspection:
 
 
 def _text(asked: Asked) -> str:
-    return asked.text or query_text(asked.query)
+    return asked.text or part_text(asked.query.bound().body)

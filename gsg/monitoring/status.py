@@ -6,16 +6,15 @@ counted, as ``pedro_clients_cut_off``; all count since the start.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple, TypeAlias
 
-from ..background import SLICE_S, StartTask
+from ..background import StartTask, in_turns
 from ..errors import PeerUnreachable, Refused
 from ..publisher.publisher import Publisher
-from ..rendezvous.predicates import counts_of_tests
+from ..rendezvous.condition_tests import counts_of_tests
 from ..rendezvous.rendezvous import Rendezvous
 from ..tuples.terms import Tuple
 from ..wire.exchange import Channel, Exchange, show
@@ -83,7 +82,9 @@ def figures_of(rendezvous: Rendezvous) -> Iterator[Figures | None]:
             if walked >= PIECE:
                 walked = 0
                 yield None
-    yield Figures(len(seen), entries, rendezvous.keys(), rendezvous.templates(), rendezvous.templates(standby=True))
+    yield Figures(
+        len(seen), entries, rendezvous.keys(), rendezvous.conditions.templates(), rendezvous.conditions.templates(standby=True)
+    )
 
 
 class Status:
@@ -121,14 +122,10 @@ class Status:
 
     async def _count(self, counting: Iterator[Figures | None]) -> None:
         clock = self._rendezvous.clock
-        begun_s = ends_s = clock()
+        begun_s = clock()
         try:
-            for figures in counting:
-                if figures is not None:
-                    self._last = figures
-                elif clock() >= ends_s:
-                    await asyncio.sleep(0)
-                    ends_s = clock() + SLICE_S
+            async for figures in in_turns(counting, clock):
+                self._last = figures
             self._fresh_until_s = clock() + REST * (clock() - begun_s)
         finally:
             asking, self._asking = self._asking, []
@@ -147,12 +144,12 @@ class Status:
             entries=figures.entries,
             keys=figures.keys,
             templates=figures.templates,
-            feeds=rendezvous.feeds(),
+            feeds=rendezvous.conditions.feeds(),
             standby=figures.standby,
-            links=self._exchange.links,
+            links=self._exchange.link_count,
             published=self._publisher.published,
             sent_messages=traffic.messages,
             sent_bytes=traffic.bytes,
             matched=rendezvous.matched,
-            counts=self._counters.read(counts_of_tests(), [Count("tests_failed", rendezvous.tests.failed)]),
+            counts=self._counters.read(counts_of_tests(), [Count("tests_failed", rendezvous.conditions.tests.failed)]),
         )

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -60,14 +60,17 @@ class What(StrEnum):
     UNSUBSCRIBE = "unsubscribe"
 
 
+Items: TypeAlias = tuple[Term | None, ...]
+"""A tuple, or the pattern of a template."""
+
+
 class Record(NamedTuple):
     """One row, but for the columns that all rows of a run share."""
 
     at_us: int
     what: What
     role: Role | None = None
-    items: tuple[Term | None, ...] | None = None
-    """A tuple, or the pattern of a template."""
+    items: Items | None = None
     condition: tuple[Template, Test | None] | None = None
     positions: Sequence[int] | None = None
     source: str | None = None

@@ -1,66 +1,33 @@
-"""The rendezvous and the publisher of a peer that traces: they do what the plain ones do, and say so to a recorder.
+"""What a peer that traces writes down: it hears of what its clients publish and ask for, and of what its rendezvous does.
 
-A peer that does not trace has the plain ones, so it pays nothing for what others trace.
+A peer that does not trace has nobody who hears of it, and pays nothing for what others trace.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from functools import partial
-from math import inf
 from pathlib import Path
+from typing import Any
 
 from ..feeds.alpha_memories import Memory
-from ..feeds.feeds import Intake
-from ..placement.holders import Holders
 from ..placement.rules import NOWHERE
-from ..publisher.publisher import Publisher
-from ..publisher.quenching import Interests
 from ..rendezvous.changes import CallFacts
-from ..rendezvous.condition_tests import CompileTest
-from ..rendezvous.matching import Reached
-from ..rendezvous.postings import AnyFeed, Posted, StandbyFeed, Subscriber
-from ..rendezvous.rendezvous import Rendezvous
-from ..storage.clock import Versions
-from ..tuples.audiences import Audience
-from ..tuples.features import HOME
+from ..rendezvous.feed import AnyFeed
+from ..tuples.features import Template
 from ..tuples.features import positions as positions_of
 from ..tuples.long_constants import Hashed, Remains
-from ..tuples.sizes import size_bytes
 from ..tuples.terms import Tuple
-from ..wire.exchange import Exchange
-from ..wire.messages import Event, InsertCondition
-from .trace import Record, Role, What
+from ..wire.messages import Event, Test
+from .trace import Items, Record, Role, What
 from .trace_recorder import Parts, Recorder
 
 ID_BYTES = 20
 """What a peer says of itself is cut at the length of an id, and its numbers at 64 bits: what it sends is up to it."""
 
 
-class Untraced:
-    """Makes the parts of a peer that traces nothing."""
-
-    def start(self) -> None:
-        """The peer is about to enter the overlay."""
-
-    def stop(self) -> None:
-        """The peer has left it."""
-
-    def rendezvous(self, compile_test: CompileTest) -> Rendezvous:
-        """What holds facts and templates."""
-        return Rendezvous(compile_test)
-
-    def publisher(self, own_id: bytes, holders: Holders, exchange: Exchange, interests: Interests, versions: Versions) -> Publisher:
-        """What publishes."""
-        return Publisher(own_id, holders, exchange, interests, versions)
-
-    def follow(self, intake: Intake) -> None:
-        """What keeps the templates that are asked for here."""
-
-
-class Tracing(Untraced):
-    """Makes the parts of a peer that traces to a folder."""
+class Tracing:
+    """The trace of one peer to a folder, which observes its rendezvous and its publisher; ``clock`` says the time."""
 
     def __init__(self, folder: Path, own_id: bytes, clock: Callable[[], float]) -> None:
         self._own_id = own_id
@@ -74,175 +41,84 @@ class Tracing(Untraced):
         """End the trace; what was lost is logged."""
         self._recorder.stop()
 
-    def rendezvous(self, compile_test: CompileTest) -> Rendezvous:
-        """What holds facts and templates, traced."""
-        return TracedRendezvous(compile_test, self._recorder)
+    # --- what clients of this peer publish and ask for ----------------------------------------------------------------------
 
-    def publisher(self, own_id: bytes, holders: Holders, exchange: Exchange, interests: Interests, versions: Versions) -> Publisher:
-        """What publishes, traced."""
-        return TracedPublisher(own_id, holders, exchange, interests, versions, self._recorder)
+    def facts_published(self, sign: int, facts: Sequence[Tuple]) -> None:
+        """Facts are about to come or go, by a client of this peer."""
+        for fact in facts:
+            self._record(_change(sign), Role.PUBLISHER, fact)
 
-    def follow(self, intake: Intake) -> None:
-        """Trace what is asked for here."""
-        intake.on_memory = self._memory
+    def events_published(self, events: Sequence[Event]) -> None:
+        """Events are about to be sent by a client of this peer."""
+        for event in events:
+            self._record(What.EVENT, Role.PUBLISHER, event.items, source=_name(self._own_id), number=event.number)
 
-    def _memory(self, memory: Memory, kept: bool) -> None:
-        anchor = memory.anchor
-        self._recorder.add(
-            Record(
-                self._recorder.now_us(),
-                What.SUBSCRIBE if kept else What.UNSUBSCRIBE,
-                Role.PUBLISHER,
-                memory.template.pattern,
-                (memory.template, memory.test),
-                positions=[] if anchor is None or anchor == NOWHERE else [anchor],
-                source=_name(self._own_id),
-                number=memory.number,
-            )
+    def memory_changed(self, memory: Memory, is_there: bool) -> None:
+        """A template is asked for here, or is no more."""
+        self._condition(
+            is_there,
+            Role.PUBLISHER,
+            memory.template,
+            memory.test,
+            positions=[] if memory.anchor is None or memory.anchor == NOWHERE else [memory.anchor],
+            source=_name(self._own_id),
+            number=memory.number,
         )
 
+    # --- what this peer does as rendezvous; subscribers are links -------------------------------------------------------------
 
-class TracedRendezvous(Rendezvous):
-    """Whatever comes to this peer as rendezvous; its subscribers are channels."""
-
-    def __init__(self, compile_test: CompileTest, recorder: Recorder) -> None:
-        super().__init__(compile_test)
-        self._recorder = recorder
-
-    def _change_until(self, ends_s: float, call: CallFacts) -> tuple[int, int]:
-        """As without tracing, fact by fact."""
-        at_us = self._recorder.now_us()
-        what = What.INSERT if call.sign > 0 else What.RETRACT
-        role = Role.RENDEZVOUS if call.as_holder else Role.FORMER
-        changed_homes = 0
-        for number, (fact, positions) in enumerate(zip(call.facts, call.places, strict=True)):
-            if not positions:
-                # Nothing of it is here: it was sorted out for others (handover.py).
-                continue
-            met, matched = self.met, self.matched
-            changed, _ = super()._change_until(inf, replace(call, facts=[fact], places=[positions], unchanged=[]))
-            changed_homes += changed
-            if not changed and HOME in positions:
-                call.unchanged.append(number)
-            self._recorder.add(
-                Record(
-                    at_us,
-                    what,
-                    role,
-                    fact,
-                    positions=list(positions),
-                    stamp_us=_number(call.stamp),
-                    changed=bool(changed) if HOME in positions else None,
-                    matched=self.met - met,
-                    forwarded=self.matched - matched,
-                )
-            )
-            if self.clock() >= ends_s:
-                return changed_homes, number + 1
-        return changed_homes, len(call.facts)
-
-    def _has_reached(self, publisher: bytes, event: Event, positions: Iterable[int] | None, reached: Reached, met: int) -> None:
-        """As without tracing."""
-        super()._has_reached(publisher, event, positions, reached, met)
-        there = list(positions_of(event.items) if positions is None else positions)
-        if there:
-            self._recorder.add(
-                Record(
-                    self._recorder.now_us(),
-                    What.EVENT,
-                    Role.RENDEZVOUS,
-                    event.items,
-                    positions=there,
-                    source=_name(publisher),
-                    number=_number(event.number),
-                    matched=met,
-                    forwarded=len(reached),
-                )
-            )
-
-    def insert_condition(self, subscriber: Subscriber, asked: InsertCondition) -> AnyFeed:
-        """As without tracing."""
-        feed = super().insert_condition(subscriber, asked)
-        if asked.standby:
-            return feed  # what is recorded is where templates are met
-        self._record(What.SUBSCRIBE, subscriber, asked.feed, feed.posted, changed=len(feed.posted.feeds) == 1)
-        return feed
-
-    def remove_condition(self, subscriber: Subscriber, number: int) -> None:
-        """As without tracing."""
-        feed = self._of_subscriber.get(subscriber, {}).get(number)
-        super().remove_condition(subscriber, number)
-        if feed is not None and not isinstance(feed, StandbyFeed):
-            self._record(What.UNSUBSCRIBE, subscriber, number, feed.posted, changed=not feed.posted.feeds)
-
-    def take_over(self, signs: Sequence[int], facts: Sequence[Remains], places: Sequence[bytes], stamps: Sequence[int]) -> None:
-        """As without tracing, change by change."""
-        at_us = self._recorder.now_us()
-        for sign, fact, positions, stamp in zip(signs, facts, places, stamps, strict=True):
-            met, matched = self.met, self.matched
-            super().take_over([sign], [fact], [positions], [stamp])
-            self._recorder.add(
-                Record(
-                    at_us,
-                    What.INSERT if sign > 0 else What.RETRACT,
-                    Role.COPY,
-                    _in_words(fact),
-                    positions=list(positions),
-                    stamp_us=_number(stamp),
-                    matched=self.met - met,
-                    forwarded=self.matched - matched,
-                )
-            )
-
-    def _record(self, what: What, subscriber: Subscriber, number: int, posted: Posted, *, changed: bool) -> None:
-        self._recorder.add(
-            Record(
-                self._recorder.now_us(),
-                what,
-                Role.RENDEZVOUS,
-                posted.template.pattern,
-                (posted.template, posted.test),
-                positions=[] if posted.anchor is None else [posted.anchor[1]],
-                source=_name(subscriber.contact.id),  # type: ignore[attr-defined]  # a channel
-                number=_number(number),
-                changed=changed,
-            )
+    def condition_changed(self, feed: AnyFeed, is_there: bool) -> None:
+        """A condition was posted, or removed."""
+        posting = feed.posting
+        self._condition(
+            is_there,
+            Role.RENDEZVOUS,
+            posting.template,
+            posting.test,
+            positions=[] if posting.anchor is None else [posting.anchor[1]],
+            source=_name(feed.subscriber.contact.id),  # type: ignore[attr-defined]  # a link
+            number=_number(feed.number),
+            changed=len(posting.feeds) == (1 if is_there else 0),
         )
 
-
-class TracedPublisher(Publisher):
-    """What clients of this peer publish."""
-
-    def __init__(
-        self,
-        own_id: bytes,
-        holders: Holders,
-        exchange: Exchange,
-        interests: Interests,
-        versions: Versions,
-        recorder: Recorder,
+    def fact_published(
+        self, call: CallFacts, fact: Tuple, positions: bytes, changed: bool | None, templates: int, forwarded: int
     ) -> None:
-        super().__init__(own_id, holders, exchange, interests, versions)
-        self._recorder = recorder
+        """A fact of a call has come, or gone."""
+        role = Role.RENDEZVOUS if call.as_holder else Role.FORMER
+        self._fact(call.sign, role, fact, positions, call.stamp, changed=changed, matched=templates, forwarded=forwarded)
 
-    async def facts(self, sign: int, facts: Sequence[Tuple], audience: Audience | None = None) -> int:
-        """As without tracing."""
-        for fact in facts:
-            # What is too large is refused before anything of it is sent, and so never was.
-            size_bytes(fact)
-        at_us = self._recorder.now_us()
-        what = What.INSERT if sign > 0 else What.RETRACT
-        for fact in facts:
-            self._recorder.add(Record(at_us, what, Role.PUBLISHER, fact))
-        return await super().facts(sign, facts, audience)
+    def fact_copied(self, sign: int, fact: Remains, positions: bytes, stamp: int, templates: int, forwarded: int) -> None:
+        """Another holder has told of a fact; of one that went, of whose long constants only hashes are known, those are written."""
+        items = tuple([str(each) if isinstance(each, Hashed) else each for each in fact])
+        self._fact(sign, Role.COPY, items, positions, stamp, matched=templates, forwarded=forwarded)
 
-    def numbered(self, events: Sequence[tuple[Tuple, str | None]]) -> list[Event]:
-        """As without tracing."""
-        made = super().numbered(events)
-        at_us, source = self._recorder.now_us(), _name(self.own_id)
-        for event in made:
-            self._recorder.add(Record(at_us, What.EVENT, Role.PUBLISHER, event.items, source=source, number=event.number))
-        return made
+    def event_matched(
+        self, publisher: bytes, event: Event, positions: Sequence[int] | None, templates: int, forwarded: int
+    ) -> None:
+        """An event has passed."""
+        if there := list(positions_of(event.items) if positions is None else positions):
+            counts = {"matched": templates, "forwarded": forwarded}
+            number = _number(event.number)
+            self._record(
+                What.EVENT, Role.RENDEZVOUS, event.items, positions=there, source=_name(publisher), number=number, **counts
+            )
+
+    def _condition(
+        self, is_there: bool, role: Role, template: Template, test: Test | None, **columns: Any
+    ) -> None:  # as Record has
+        what = What.SUBSCRIBE if is_there else What.UNSUBSCRIBE
+        self._record(what, role, template.pattern, condition=(template, test), **columns)
+
+    def _fact(self, sign: int, role: Role, fact: Tuple, positions: bytes, stamp: int, **columns: Any) -> None:  # as Record has
+        self._record(_change(sign), role, fact, positions=list(positions), stamp_us=_number(stamp), **columns)
+
+    def _record(self, what: What, role: Role, items: Items, **columns: Any) -> None:  # as Record has
+        self._recorder.add(Record(self._recorder.now_us(), what, role, items, **columns))
+
+
+def _change(sign: int) -> What:
+    return What.INSERT if sign > 0 else What.RETRACT
 
 
 def _number(value: int) -> int | None:
@@ -251,8 +127,3 @@ def _number(value: int) -> int | None:
 
 def _name(peer: bytes) -> str:
     return peer[:ID_BYTES].hex()
-
-
-def _in_words(remains: Remains) -> Tuple:
-    """What is written down of a fact that went, of whose long constants only hashes are known."""
-    return tuple([str(each) if isinstance(each, Hashed) else each for each in remains])

@@ -131,7 +131,7 @@ class Holders:
             return
         regions = self._overlay.regions
         known, version = self._overlay.knows(peer) is not None, regions.version
-        self._overlay.lost(peer)
+        self._overlay.report_dead(peer)
         if not isinstance(why, Leaving):
             self._end_links(peer, str(why))
         if not known and version == regions.version:
@@ -181,14 +181,6 @@ class Holders:
                 while contact.id != self._overlay.contact.id and self._overlay.knows(contact.id) is None:
                     self._news.clear()
                     await self._news.wait()
-
-    def neighbours(self) -> tuple[dht.Contact, ...]:
-        """The living peers whose ids are nearest to our own."""
-        return self._overlay.neighbours()
-
-    def closest_known(self, feature: Key) -> tuple[dht.Contact, ...]:
-        """The peers closest to a feature's key of those that we know, as many as hold it; nearer ones may live that we do not."""
-        return self._overlay.closest_known(key(*feature), REPLICAS)
 
     async def of(self, features: Iterable[Key]) -> dict[Key, dht.Contact]:
         """The holder of each feature. Raises PeerUnreachable when the overlay cannot say."""

@@ -103,7 +103,7 @@ class Facts:
         """How many are not done with it: so long it is known what was said after it."""
         self._goes = False
         self._forgotten = 0
-        """What :attr:`gsg.rendezvous.passed.Sent.forgotten` was when the parts were made."""
+        """What :attr:`gsg.publisher.order.SentNumbers.forgotten` was when the parts were made."""
         self._count = 0
         self._changed: set[int] = set()
         """The facts that changed, by number; of one call alone it is enough how many. Bounded by the facts, as the next."""

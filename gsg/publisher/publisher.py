@@ -14,14 +14,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import groupby
 from typing import TypeAlias
 
 from ..errors import GsgError, PeerUnreachable, Refused
 from ..placement.holders import Holders
-from ..rendezvous.passed import Sent
 from ..storage.clock import CLOCKS_APART_S, Versions
 from ..tuples.audiences import Audience
 from ..tuples.features import positions
@@ -31,6 +30,7 @@ from ..wire.exchange import ANSWER_TIMEOUT_S, Answer, Channel, Exchange, answer_
 from ..wire.messages import After, Count, Done, Event, Origin, Publish
 from .batches import Again, Batch, Events, Facts
 from .coalescing import Together
+from .order import SentNumbers
 from .parcels import Parcel, Places, cut, sizes_of
 from .quenching import Interests
 from .resending import KEPT_S, NOTICED_S, Lately, Said
@@ -65,7 +65,7 @@ class Publisher:
         self._last = max(versions.now_us(), versions.latest + int(CLOCKS_APART_S * 1_000_000) if versions.latest else 0)
         """The last number given. It begins with the time, or where the clock is behind a former life with what is kept of that,
         which may be so much older than its last number: a peer that comes back with its id does not repeat itself."""
-        self._sent = Sent()
+        self._sent = SentNumbers()
         self._going: deque[Facts] = deque()
         """Facts that are under way, and those that were sent since the first of these: of those what would remain, so that no long
         text waits for the first. Limits: GOING, and GOING_FACTS of those."""
@@ -75,6 +75,9 @@ class Publisher:
         """What is to be sent once more, before anything else. Limit: that of Lately."""
         self.published = 0
         """Tuples that were acknowledged, since the start."""
+        self.on_facts: Callable[[int, Sequence[Tuple]], None] | None = None
+        self.on_events: Callable[[Sequence[Event]], None] | None = None
+        """Hear of facts and their sign, and of events, before they are sent."""
 
     async def facts(self, sign: int, facts: Sequence[Tuple], audience: Audience | None = None) -> int:
         """Make facts true (1) or untrue (-1); returns how many changed, once every rendezvous has acknowledged.
@@ -83,6 +86,8 @@ class Publisher:
         Raises BadTerm before anything is sent, PeerUnreachable or Refused when some were not acknowledged.
         """
         sizes_of(facts, None)
+        if self.on_facts is not None:
+            self.on_facts(sign, facts)
         changed = 0
         for _ in range(CONTESTED):
             share = await self._together.say(sign, facts, audience)
@@ -131,6 +136,8 @@ class Publisher:
         """The events with the numbers by which they are known wherever they arrive; each is to be sent, once."""
         made = [Event(number, items, text) for number, (items, text) in enumerate(events, self._last + 1)]
         self._last += len(made)
+        if self.on_events is not None:
+            self.on_events(made)
         return made
 
     def number(self) -> int:

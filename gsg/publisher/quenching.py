@@ -12,6 +12,8 @@ whoever publishes after a subscription was acknowledged reaches it, and what nob
       <─────────────── Interested: the key
       Done ──────────────────────────────>  ────> Done, to the subscriber
 
+The rendezvous' side is :mod:`gsg.rendezvous.interest`.
+
 Nothing is known of a peer until it has answered, nor while keys are changing hands there: it is sent all that belongs to its keys.
 Nor is anything known of this very peer while it is checking whose keys are whose. An event goes to the rendezvous of all of its
 constants while nobody is sure of that, and where peers are too many to be asked.
@@ -22,32 +24,28 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from itertools import chain, repeat
+from collections.abc import Iterable, Sequence
+from itertools import repeat
 from math import inf
-from typing import TypeAlias
 
 import dht
 
 from ..background import StartTask
-from ..churn.handover import Handover
 from ..errors import PeerMisbehaved, PeerUnreachable
 from ..placement.holders import Holders
-from ..rendezvous.rendezvous import Rendezvous
+from ..placement.responsibility import Responsibility
+from ..rendezvous.conditions import Conditions, KeyInUse
+from ..rendezvous.interest import LEASE_S, NAMED_KEYS
 from ..tuples.features import HOME, positions
 from ..tuples.long_constants import Hashed, ShortTerm, short
 from ..tuples.terms import MAX_ARITY, Term, Tuple, Variable
-from ..wire.exchange import Answer, Channel, Exchange
+from ..wire.exchange import Channel, Exchange
 from ..wire.messages import AskInterest, Done, Interest, Interested
 
 log = logging.getLogger(__name__)
 
-LEASE_S = 10.0
-"""How long what a rendezvous said may be relied on. It waits no longer for a publisher that does not acknowledge a new key."""
 RENEW_S = 5.0
 """Age from which the lease is renewed by whoever still publishes."""
-NAMED_KEYS = 256
-"""Constants that are told one by one for each arity and position; where there are more, everything there is asked for."""
 
 PLACES = 1_000
 """Pairs of arity and position under which one peer may ask for something; one that asks for more is sent everything."""
@@ -63,99 +61,13 @@ rendezvous."""
 UNANSWERED = 6
 """Questions that a peer may leave unanswered on one link, which are as many LEASE_S; then it is asked no more there."""
 
-Keys: TypeAlias = "list[tuple[int, int, ShortTerm | None]]"
-"""Arity, position and constant; None for any constant."""
-
-
-class Told:
-    """The rendezvous' side: who was told what is asked for here, and must hear of more."""
-
-    def __init__(self, rendezvous: Rendezvous, handover: Handover, start_task: StartTask) -> None:
-        self._rendezvous = rendezvous
-        self._handover = handover
-        self._start_task = start_task
-        self._until_s: dict[Channel, float] = {}
-        """Until when each may rely on what it was told. Bounded by the links."""
-        self._unheard: dict[asyncio.Future[Answer], float] = {}
-        """What was told and not acknowledged, and until when that is waited for. Bounded by what comes into use within LEASE_S."""
-
-    def answer(self, channel: Channel, *, is_sure: bool = True) -> None:
-        """A publisher asks; ``is_sure``: whether this peer may know all that is asked for here."""
-        if self._handover.settling or not is_sure:
-            self._until_s.pop(channel, None)
-            channel.send(Interest(True, []))
-            return
-        self._until_s[channel] = asyncio.get_running_loop().time() + LEASE_S
-        channel.send(Interest(False, self._keys()))
-
-    def _keys(self) -> Keys:
-        by_place: dict[tuple[int, int], list[ShortTerm | None]] = {}
-        here = filter(self._is_primary, self._rendezvous.standing_by())
-        for arity, position, constant in chain(self._rendezvous.anchors(), here):
-            by_place.setdefault((arity, position), []).append(constant)
-        keys: Keys = []
-        for (arity, position), constants in by_place.items():
-            keys.extend((arity, position, one) for one in (constants if len(constants) <= NAMED_KEYS else [None]))
-        return keys
-
-    def then(self, do: Callable[[], None]) -> None:
-        """Do something once all that rely on what they were told know of the keys that came into use: mostly at once.
-
-        Also of those that somebody else brought into use, of which they are just hearing.
-        """
-        keys = [key for key in self._rendezvous.take_new_keys() if self._counts(key)]
-        if keys:
-            self._tell(False, keys)
-        if self._unheard:
-            self._start_task(self._acknowledged(dict(self._unheard), do))
-        else:
-            do()
-
-    def _counts(self, key: tuple[int, int, ShortTerm | None]) -> bool:
-        """Whether publishers are to know that something is asked for under a key: not where it stands by for another peer."""
-        arity, position, constant = key
-        return constant is None or self._rendezvous.has_templates((arity, position, constant)) or self._is_primary(key)
-
-    def _is_primary(self, key: tuple[int, int, ShortTerm | None]) -> bool:
-        """Whether this peer is the primary of a key under which something stands by, as when that of before has died."""
-        arity, position, constant = key
-        return constant is not None and self._handover.elsewhere((arity, position, constant)) is None
-
-    def newcomer(self) -> None:
-        """Keys are about to change hands: what was told does not hold any more."""
-        self._tell(True, [])
-        self._until_s.clear()
-
-    def lost(self, channel: Channel) -> None:
-        """A link is gone, and what was told by it."""
-        self._until_s.pop(channel, None)
-
-    def _tell(self, anything: bool, keys: Keys) -> None:
-        now = asyncio.get_running_loop().time()
-        self._until_s = {channel: until_s for channel, until_s in self._until_s.items() if until_s > now}
-        for channel, until_s in self._until_s.items():
-            answer = channel.ask(lambda request: Interested(request, anything, keys))
-            if not answer.done():
-                self._unheard[answer] = until_s
-                answer.add_done_callback(self._heard)
-
-    def _heard(self, answer: asyncio.Future[Answer]) -> None:
-        self._unheard.pop(answer, None)
-
-    async def _acknowledged(self, asked: dict[asyncio.Future[Answer], float], do: Callable[[], None]) -> None:
-        for answer, until_s in asked.items():
-            # Several may wait for one, so none of them may cancel it.
-            await asyncio.wait([answer], timeout=max(0.0, until_s - asyncio.get_running_loop().time()))
-            self._heard(answer)  # or its lease has ended
-        do()
-
 
 class _Wanted:
     """What one peer asks for. It says so itself: :meth:`add` raises PeerMisbehaved for positions that no tuple has."""
 
     __slots__ = ("_constants", "_hashes", "anything", "keys", "until_s")
 
-    def __init__(self, until_s: float, anything: bool, keys: Iterable[tuple[int, int, ShortTerm | None]]) -> None:
+    def __init__(self, until_s: float, anything: bool, keys: Iterable[KeyInUse]) -> None:
         self.until_s = until_s
         self.anything = anything
         self.keys: dict[tuple[int, int], set[ShortTerm] | None] = {}
@@ -165,7 +77,7 @@ class _Wanted:
         """Whether hashes of long constants are among them: mostly none are, and events need not be looked at for those."""
         self.add(keys)
 
-    def add(self, keys: Iterable[tuple[int, int, ShortTerm | None]]) -> None:
+    def add(self, keys: Iterable[KeyInUse]) -> None:
         """More is asked for."""
         for arity, position, constant in keys:
             place = (arity, position)
@@ -201,13 +113,13 @@ class Interests:
     """The publisher's side: what other peers ask for, as far as they have said."""
 
     def __init__(
-        self, holders: Holders, exchange: Exchange, rendezvous: Rendezvous, handover: Handover, start_task: StartTask
+        self, holders: Holders, exchange: Exchange, conditions: Conditions, responsibility: Responsibility, start_task: StartTask
     ) -> None:
         self._holders = holders
         self._exchange = exchange
-        self._rendezvous = rendezvous
+        self._conditions = conditions
         self._start_task = start_task
-        self._handover = handover
+        self._responsibility = responsibility
         self._own = exchange.own.contact.id
         self._of_peer: dict[bytes, _Wanted] = {}
         self._channels: dict[Channel, bytes] = {}
@@ -273,7 +185,7 @@ class Interests:
         if not others:
             return [bytes(positions(items) if via is None else via) for items in events], True
         now = asyncio.get_running_loop().time()
-        is_sure = now < self._sure_until_s and not self._holders.unsure and not self._handover.settling
+        is_sure = now < self._sure_until_s and not self._holders.unsure and not self._responsibility.settling
         unknown = _NOBODY if is_sure or via is not None else self._unknown(others, now)
         if unknown is None:
             return [bytes(positions(items)) for items in events], False
@@ -316,14 +228,14 @@ class Interests:
     def _asks(self, holder: bytes, arity: int, position: int, constant: Term) -> bool:
         """Whether a peer that is known may ask for an event with this constant there."""
         if holder == self._own:
-            return self._rendezvous.has_listeners((arity, position, constant))
+            return self._conditions.has_listeners((arity, position, constant))
         # A lookup may name one that is not among the others, as it is beyond the share of its address block.
         wanted = self._of_peer.get(holder)
         return wanted is None or wanted.asks_for(arity, position, constant)
 
     def _candidates(self, arity: int) -> tuple[int, ...]:
         """The positions at which somebody asks for something in tuples of this arity."""
-        found = set(self._rendezvous.positions_in_use(arity))
+        found = set(self._conditions.positions_in_use(arity))
         for wanted in self._of_peer.values():
             found.update(position for asked, position in wanted.keys if asked in (arity, 0))
         return tuple(sorted(found))
@@ -348,7 +260,7 @@ class Interests:
                 sure_until_s = min(sure_until_s, wanted.until_s)
         if self._holders.unsure:
             return None
-        if self._handover.settling:
+        if self._responsibility.settling:
             unknown.add(self._own)
         if not unknown:
             self._sure_until_s = sure_until_s

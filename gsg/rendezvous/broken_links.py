@@ -5,24 +5,21 @@
                                 └──BACK_S──> forgotten, and counted
 
 A rendezvous acknowledges events when it has forwarded them; what a link had not brought yet when it broke would be lost, and so
-would be what comes before the subscriber has another one. So its feeds stay for a while, as those of an :class:`Interrupted`, for
+would be what comes before the subscriber has another one. So its feeds stay for a while, as those of a :class:`BrokenLink`, for
 events alone: of facts there is a snapshot. Who is taken for dead is waited for as well: its machine may have stopped for a moment,
 and its links were ended then. Whoever has heard of an event already knows it again by its number.
 """
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING
 
+from ..wire.exchange import Channel
 from ..wire.messages import Event, Happened, Message, Missed, encode
-from ..wire.room import ALL_BYTES, Room
-from .slow_links import KEPT_BYTES, KEPT_EVENTS, Kept, count_feeds
-
-if TYPE_CHECKING:
-    from ..wire.exchange import Channel
+from ..wire.waiting import ALL_BYTES, BoundedQueue, Room
+from .slow_links import KEPT_BYTES, KEPT_EVENTS, HeldEvents, count_feeds
 
 BACK_S = 20.0
 """How long a subscriber whose link broke is waited for."""
@@ -34,71 +31,64 @@ waiting."""
 LINKS = 64
 LINKS_EACH = 2
 """Broken links for which something is kept, together and of one peer; beyond, the one that broke first is forgotten."""
-UNHEARD_EVENTS = KEPT_EVENTS
-UNHEARD_BYTES = KEPT_BYTES
+UNACKNOWLEDGED_EVENTS = KEPT_EVENTS
+UNACKNOWLEDGED_BYTES = KEPT_BYTES
 """Events of one link that have not arrived yet, and the length of the messages that brought them; beyond either, the oldest are
 counted as missed, should it break."""
 KEPT_TIMES = 50_000
 """So often something is to be told to a feed of a link that broke; beyond, or beyond KEPT_BYTES, it is counted."""
 
 
-class Unheard:
-    """What was sent by one link and has not arrived yet, as far as known."""
+class UnacknowledgedEvents:
+    """What was sent by one link, and has not arrived yet as far as known."""
 
-    __slots__ = ("_count", "_events", "_messages", "_missed_until", "_room", "missed")
+    __slots__ = ("_arrived", "_messages", "_missed_until", "missed")
 
     def __init__(self, all_links: Room | None = None) -> None:
-        self._messages: deque[tuple[Happened, int]] = deque()
-        """Each with its length. Limits: UNHEARD_EVENTS, UNHEARD_BYTES, and the room of all links together, but for the last one."""
+        self._messages: BoundedQueue[Happened] = BoundedQueue(
+            Room(UNACKNOWLEDGED_BYTES, all_links, each_bytes=0), UNACKNOWLEDGED_EVENTS
+        )
         self.missed: Counter[int] = Counter()
         """By feed, how many were beyond the limit. Limit: the feeds of the link."""
-        self._events = 0
-        self._room = Room(UNHEARD_BYTES, all_links, each_bytes=0)
-        self._count = 0
+        self._arrived = 0
         """How many messages came before these."""
         self._missed_until = 0
 
     def __iter__(self) -> Iterator[Happened]:
         """The messages, oldest first."""
-        return (message for message, _ in self._messages)
+        return iter(self._messages)
 
-    def sent(self, message: Happened, size_bytes: int) -> None:
-        """One message more."""
-        while self._messages and (self._events + len(message.events) > UNHEARD_EVENTS or not self._room.has(size_bytes)):
-            count_feeds(self.missed, self._next())
-            self._missed_until = self._count
-        self._messages.append((message, size_bytes))
-        self._events += len(message.events)
-        self._room.take(size_bytes)
+    def add(self, message: Happened, size_bytes: int) -> None:
+        """One message more was sent."""
+        while self._messages and not self._messages.fits(size_bytes, len(message.events)):
+            count_feeds(self.missed, self._take_next())
+            self._missed_until = self._arrived
+        self._messages.append(message, size_bytes, len(message.events))
 
     def forget(self) -> None:
         """Its link is no more, and what it had is kept elsewhere, or nowhere."""
         self._messages.clear()
-        self._room.empty()
 
-    def arrived(self, count: int) -> None:
+    def acknowledge(self, count: int) -> None:
         """So many messages have arrived since the link was made."""
-        while self._messages and self._count < count:
-            self._next()
+        while self._messages and self._arrived < count:
+            self._take_next()
         if self._missed_until <= count:
             self.missed.clear()
 
-    def _next(self) -> Happened:
-        message, size_bytes = self._messages.popleft()
-        self._events -= len(message.events)
-        self._room.leave(size_bytes)
-        self._count += 1
-        return message
+    def _take_next(self) -> Happened:
+        self._arrived += 1
+        return self._messages.popleft()
 
 
-class Interrupted:
-    """Stands for a subscriber whose link broke: as whom its feeds go on."""
+class BrokenLink:
+    """The subscriber of the feeds that a link had which broke, until they are posted by another one."""
 
-    def __init__(self, channel: Channel, unheard: Unheard, held: Kept | None, now: float) -> None:
+    def __init__(self, channel: Channel, unacknowledged: UnacknowledgedEvents, held: HeldEvents | None, now: float) -> None:
         self.contact = channel.contact
         self.since_s = now
         """When the link broke."""
-        self._missed = unheard.missed
+        self._missed = unacknowledged.missed
         self._events: dict[int, list[tuple[Happened, Event, float, float]]] = {}
         """By feed what it is to be told, in order, each with the message that it came in, its share of the length of that, and
         since when it is late. Limits: KEPT_TIMES, KEPT_BYTES."""
@@ -108,10 +98,10 @@ class Interrupted:
         """By feed, how many were beyond the limits. Limit: the feeds of the link."""
         self._slow: Counter[int] = Counter()
         """By feed, how many its link had not taken in time, which were counted then. Limit: the same."""
-        for message in unheard:
+        for message in unacknowledged:
             self.add(message, now)
-        unheard.forget()
-        while held is not None and (message_or_count := held.next()) is not None:
+        unacknowledged.forget()
+        while held is not None and (message_or_count := held.take_next()) is not None:
             self.add(message_or_count, now)
 
     def add(self, message: Message, now: float) -> None:
@@ -134,7 +124,7 @@ class Interrupted:
                     self._times += 1
                     self._bytes += share_bytes
 
-    def of(self, feed: int, instead: int, now: float) -> Iterator[Message]:
+    def take_messages(self, feed: int, instead: int, now: float) -> Iterator[Message]:
         """What a feed is to be told by another one ``instead``: how much is gone, events, and how many more there were.
 
         Of events it says how late they are, at most, so that who subscribed since the break does not hear of them.
@@ -160,67 +150,67 @@ class Interrupted:
         return sum(map(len, self._events.values())) + self._missed.total() + self._beyond.total()
 
 
-class Interruptions:
-    """Those of one rendezvous: what is under way by each link, and what is kept for links that broke."""
+class BrokenLinks:
+    """What one rendezvous has sent by each link and was not acknowledged, and what it keeps for links that broke."""
 
     def __init__(self) -> None:
-        self._unheard: dict[Channel, Unheard] = {}
+        self._unacknowledged: dict[Channel, UnacknowledgedEvents] = {}
         """Bounded by the links."""
         self._room = Room(ALL_BYTES)
         """Of what is under way by all of them."""
-        self._broken: dict[Channel, Interrupted] = {}
+        self._broken: dict[Channel, BrokenLink] = {}
         """The one that broke first comes first. Limits: LINKS, LINKS_EACH."""
         self.untold = 0
         """Events of links that broke of which no other link told in the end, those of several feeds for each of these."""
 
-    def sent(self, channel: Channel, message: Happened, size_bytes: int, now: Callable[[], float]) -> None:
+    def add_sent(self, channel: Channel, message: Happened, size_bytes: int, now: Callable[[], float]) -> None:
         """Events are sent by a link, in a message of this length; where it is broken, and that was told, they are kept."""
-        unheard = self._unheard.get(channel)
-        if unheard is None:
+        unacknowledged = self._unacknowledged.get(channel)
+        if unacknowledged is None:
             broken = self._broken.get(channel)
             if broken is not None:
                 broken.add(message, now())
                 return
-            unheard = self._unheard[channel] = Unheard(self._room)
-        unheard.sent(message, size_bytes)
+            unacknowledged = self._unacknowledged[channel] = UnacknowledgedEvents(self._room)
+        unacknowledged.add(message, size_bytes)
 
-    def arrived(self, channel: Channel, count: int) -> None:
+    def acknowledge(self, channel: Channel, count: int) -> None:
         """So many messages of events have arrived by a link, as its other side says."""
-        unheard = self._unheard.get(channel)
-        if unheard is not None:
-            unheard.arrived(count)
+        unacknowledged = self._unacknowledged.get(channel)
+        if unacknowledged is not None:
+            unacknowledged.acknowledge(count)
 
-    def begin(self, channel: Channel, held: Kept | None, now: float) -> tuple[Interrupted, list[Interrupted]]:
+    def begin(self, channel: Channel, held: HeldEvents | None, now: float) -> tuple[BrokenLink, list[BrokenLink]]:
         """A link broke, with what it could not take: who stands for its subscriber, and whom nobody waits for any more."""
-        broken = self._broken[channel] = self._interrupted(channel, held, now)
+        broken = self._broken[channel] = self._broken_link(channel, held, now)
         of_peer = [one for one in self._broken if one.contact.id == channel.contact.id]
         beyond = [self._broken[one] for one in dict.fromkeys([*of_peer[:-LINKS_EACH], *list(self._broken)[:-LINKS]])]
         for one in beyond:
             self.end(one)
         return broken, beyond
 
-    def forget(self, channel: Channel, held: Kept | None, now: float) -> int:
+    def forget(self, channel: Channel, held: HeldEvents | None, now: float) -> int:
         """Nothing is kept for a link, as it has too many feeds, or none; how many events had not arrived, or were not taken, those
         of several feeds for each of these."""
-        return self._interrupted(channel, held, now).untold()
+        return self._broken_link(channel, held, now).untold()
 
-    def _interrupted(self, channel: Channel, held: Kept | None, now: float) -> Interrupted:
-        unheard = self._unheard.pop(channel, None)
-        return Interrupted(channel, Unheard() if unheard is None else unheard, held, now)
+    def _broken_link(self, channel: Channel, held: HeldEvents | None, now: float) -> BrokenLink:
+        unacknowledged = self._unacknowledged.pop(channel, None)
+        return BrokenLink(channel, UnacknowledgedEvents() if unacknowledged is None else unacknowledged, held, now)
 
-    def oldest(self) -> Interrupted | None:
+    def oldest(self) -> BrokenLink | None:
         """Who has stood for its subscriber the longest."""
         return next(iter(self._broken.values()), None)
 
-    def of(self, peer: bytes) -> list[Interrupted]:
+    def of_peer(self, peer: bytes) -> list[BrokenLink]:
         """Who stands for a peer, the last one first."""
         return [broken for channel, broken in reversed(self._broken.items()) if channel.contact.id == peer]
 
-    def others(self, channel: Channel) -> list[Channel]:
+    def other_links(self, channel: Channel) -> list[Channel]:
         """The other links of the same peer by which events went."""
-        return [one for one in self._unheard if one.contact.id == channel.contact.id and one is not channel]
+        return [one for one in self._unacknowledged if one.contact.id == channel.contact.id and one is not channel]
 
-    def end(self, broken: Interrupted) -> None:
+    def end(self, broken: BrokenLink) -> None:
         """Nobody waits for it any more."""
         self.untold += broken.untold()
         self._broken = {channel: one for channel, one in self._broken.items() if one is not broken}

@@ -14,39 +14,40 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 
-from ..background import StartTask
+from ..background import StartTask, Worker
 from ..errors import GsgError, PeerUnreachable, Refused
 from ..wire.exchange import Channel, show
 from ..wire.messages import Count, Done, Failed, Happened, Message
-from ..wire.room import ALL_BYTES, Room
-from .broken_links import AGAIN, BACK_S, FEEDS, Interrupted, Interruptions
+from ..wire.waiting import ALL_BYTES, Room
+from .broken_links import AGAIN, BACK_S, FEEDS, BrokenLink, BrokenLinks
 from .changes import Held
-from .postings import AnyFeed, Feed, Subscriber
+from .feed import AnyFeed, Feed, Subscriber
 from .rendezvous import Rendezvous
-from .slow_links import Kept
-from .snapshot_queue import Snapshots
+from .slow_links import HeldEvents
+from .snapshot_queue import SnapshotQueue
 
 log = logging.getLogger(__name__)
 
 
-class Outgoing:
+class Delivery:
     """Sends what the messages of one read have caused; ``start_task`` runs a coroutine while the peer lives."""
 
     def __init__(self, rendezvous: Rendezvous, start_task: StartTask) -> None:
         self._rendezvous = rendezvous
+        self._conditions = rendezvous.conditions
         self._start_task = start_task
-        self._held: dict[Channel, Kept] = {}
-        """Links that take no more now, and their events. Bounded by the links, and each as Kept says."""
+        self._held: dict[Channel, HeldEvents] = {}
+        """Links that take no more now, and their events. Bounded by the links, and each as HeldEvents says."""
         self._room = Room(ALL_BYTES)
         """Of the events of all of them."""
         self._times_held = 0
         self._missed = 0
         self._done: list[tuple[Channel, Done]] = []
         """Answers to publishers, due at the end of the read under way."""
-        self._snapshots = Snapshots(rendezvous, start_task, self.flush)
-        self._interruptions = Interruptions()
-        self._expiring = False
-        """Whether a task ends those whose subscribers do not come back: one for all, while there are any."""
+        self._snapshots = SnapshotQueue(rendezvous, start_task, self.flush)
+        self._broken_links = BrokenLinks()
+        self._expiring = Worker(start_task, self._expire)
+        """Ends broken links whose subscribers do not come back."""
         self._resuming: dict[Feed, Channel] = {}
         """Feeds whose subscribers ask for a snapshot, due then too."""
 
@@ -70,28 +71,28 @@ class Outgoing:
             answer = Failed(request, str(error))
         channel.send(answer)
 
-    def resume(self, channel: Channel, feed: Feed) -> None:
+    def resync_feed(self, channel: Channel, feed: Feed) -> None:
         """A subscriber asks for a fresh snapshot: once at the end of the read, however often it asks."""
         self._resuming[feed] = channel
 
-    def snapshot(self, channel: Channel, feed: AnyFeed) -> None:
+    def send_snapshot(self, channel: Channel, feed: AnyFeed) -> None:
         """Send what is stored for a feed, then let it speak."""
         if isinstance(feed, Feed):  # nothing is stored for the others, and nothing kept
-            self._snapshots.begin(channel, feed)
+            self._snapshots.send_snapshot(channel, feed)
 
     def flush(self) -> None:
         """Send what the messages of one read have caused; publishers are answered after their tuples have been forwarded."""
         resuming, self._resuming = self._resuming, {}
         for feed, channel in resuming.items():
             with contextlib.suppress(PeerUnreachable):  # the feed ends with its link
-                self.snapshot(channel, feed)
+                self.send_snapshot(channel, feed)
         done, self._done = self._done, []
-        for subscriber, message in [*self._rendezvous.take(), *done]:
+        for subscriber, message in [*self._rendezvous.take_messages(), *done]:
             self.send(subscriber, message)
 
     def send(self, subscriber: Subscriber, message: Message) -> None:
         """One message to whom it concerns; who takes no more for now is held."""
-        if isinstance(subscriber, Interrupted):
+        if isinstance(subscriber, BrokenLink):
             subscriber.add(message, _now())
             return
         assert isinstance(subscriber, Channel)
@@ -100,9 +101,9 @@ class Outgoing:
             return
         self._put(subscriber, message)
         if subscriber.congested and subscriber not in self._held:
-            kept = self._held[subscriber] = Kept(self._room)
+            kept = self._held[subscriber] = HeldEvents(self._room)
             self._times_held += 1
-            self._rendezvous.hold(subscriber)
+            self._rendezvous.hold_subscriber(subscriber)
             self._start_task(self._release(subscriber, kept))
 
     def _put(self, subscriber: Channel, message: Message) -> None:
@@ -116,106 +117,101 @@ class Outgoing:
             return
         if subscriber.is_remote and isinstance(message, Happened):
             # Also where the link is gone already: the next one tells of it.
-            self._interruptions.sent(subscriber, message, subscriber.sent_bytes, _now)
+            self._broken_links.add_sent(subscriber, message, subscriber.sent_bytes, _now)
 
-    async def _release(self, subscriber: Channel, kept: Kept) -> None:
+    async def _release(self, subscriber: Channel, kept: HeldEvents) -> None:
         try:
             while True:
                 await subscriber.drained()
-                while not subscriber.congested and (message := kept.next()) is not None:
+                while not subscriber.congested and (message := kept.take_next()) is not None:
                     self._put(subscriber, message)
                 if not subscriber.congested:
                     break
         except PeerUnreachable:
-            self.lost(subscriber)  # it may have been held after the loss of the link was told
+            self.end_link(subscriber)  # it may have been held after the loss of the link was told
             raise
         finally:
             self._missed += kept.missed
             if self._held.get(subscriber) is kept:
                 del self._held[subscriber]
-        self._rendezvous.unhold(subscriber)
+        self._rendezvous.unhold_subscriber(subscriber)
         self.flush()
 
     # --- links that break -------------------------------------------------------------------------------------------------
 
-    def arrived(self, channel: Channel, messages: int) -> None:
+    def acknowledge(self, channel: Channel, messages: int) -> None:
         """So many messages of events have arrived by a link."""
-        self._interruptions.arrived(channel, messages)
+        self._broken_links.acknowledge(channel, messages)
 
-    def lost(self, channel: Channel) -> None:
+    def end_link(self, channel: Channel) -> None:
         """A link is gone: its feeds end, and for a while events that they match are kept for its peer, which may be back."""
         # What was on the way to them is theirs: nothing is sent to a link of which nothing is remembered any more.
         self.flush()
         if not 0 < (feeds := self._most_feeds(channel)) <= FEEDS:
-            lost = self._interruptions.forget(channel, self._held.pop(channel, None), _now())
+            lost = self._broken_links.forget(channel, self._held.pop(channel, None), _now())
             # Of feeds that have ended nobody misses anything.
             if feeds:
-                self._interruptions.untold += lost
+                self._broken_links.untold += lost
                 log.warning(
                     "the link to %s broke, which had %d feeds: events are kept for at most %d, so %d that were on their way "
                     "are lost, and those that happen until it is back",
                     *(show(channel.contact), feeds, FEEDS, lost),
                 )
-            self._rendezvous.drop(channel)
+            self._rendezvous.drop_subscriber(channel)
             return
-        instead, beyond = self._interruptions.begin(channel, self._held.pop(channel, None), _now())
-        self._rendezvous.interrupt(channel, instead)
+        instead, beyond = self._broken_links.begin(channel, self._held.pop(channel, None), _now())
+        self._rendezvous.break_link(channel, instead)
         for one in beyond:
             log.info("of links that broke too many wait: events for %s are kept no longer", show(one.contact))
-            self._rendezvous.drop(one)
-        if not self._expiring:
-            self._expiring = True
-            self._start_task(self._expire())
+            self._rendezvous.drop_subscriber(one)
+        self._expiring.wake()
 
     async def _expire(self) -> None:
         """End those that have waited for BACK_S, while there are any."""
-        try:
-            while (oldest := self._interruptions.oldest()) is not None:
-                if (due_s := oldest.since_s + BACK_S) > _now():
-                    await asyncio.sleep(due_s - _now())
-                else:
-                    self._end(oldest)
-        finally:
-            self._expiring = False
+        while (oldest := self._broken_links.oldest()) is not None:
+            if (left_s := oldest.since_s + BACK_S - _now()) > 0:
+                await asyncio.sleep(left_s)
+            else:
+                self._end(oldest)
 
-    def _end(self, interrupted: Interrupted) -> None:
-        self._interruptions.end(interrupted)
-        self._rendezvous.drop(interrupted)
+    def _end(self, broken: BrokenLink) -> None:
+        self._broken_links.end(broken)
+        self._rendezvous.drop_subscriber(broken)
 
     @staticmethod
-    def check_again(feeds: Sequence[int]) -> None:
+    def check_replaced(feeds: Sequence[int]) -> None:
         """Raises Refused where more feeds are named in whose place a new one is than a subscriber may name."""
         if len(feeds) > AGAIN:
             raise Refused(f"{len(feeds)} feeds are named that broke; expected at most {AGAIN}, those that broke last")
 
-    def tell_again(self, channel: Channel, feeds: Sequence[int], instead: int) -> None:
+    def replay_events(self, channel: Channel, feeds: Sequence[int], instead: int) -> None:
         """A subscriber is back with a feed in the place of others: it is told what those had not brought."""
         # What came in the same read is on the way to them still.
         self.flush()
-        for other in self._interruptions.others(channel):
+        for other in self._broken_links.other_links(channel):
             if any(self._are_alike(other, feed, channel, instead) for feed in feeds):
                 # The other side knows that it broke, and this one does not yet.
-                self.lost(other)
+                self.end_link(other)
                 other.abort("its feeds come by another one now")
-        for interrupted in self._interruptions.of(channel.contact.id):
+        for broken in self._broken_links.of_peer(channel.contact.id):
             for feed in feeds:
-                if self._are_alike(interrupted, feed, channel, instead):
-                    for message in interrupted.of(feed, instead, _now()):
+                if self._are_alike(broken, feed, channel, instead):
+                    for message in broken.take_messages(feed, instead, _now()):
                         self.send(channel, message)
-                    self._rendezvous.remove_condition(interrupted, feed)
-            if not self._most_feeds(interrupted):
-                self._end(interrupted)
+                    self._conditions.remove(broken, feed)
+            if not self._most_feeds(broken):
+                self._end(broken)
 
     def _most_feeds(self, subscriber: Subscriber) -> int:
         """How many feeds it has, or how many stand by for it, whichever is more."""
-        return max(self._rendezvous.feeds(subscriber), self._rendezvous.feeds(subscriber, standby=True))
+        return max(self._conditions.feeds(subscriber), self._conditions.feeds(subscriber, standby=True))
 
     def _are_alike(self, one: Subscriber, feed: int, other: Subscriber, instead: int) -> bool:
         """Whether two feeds are there and match the same: a peer in a new life begins to number its feeds anew."""
-        before, now = self._rendezvous.any_feed(one, feed), self._rendezvous.any_feed(other, instead)
+        before, now = self._conditions.any_feed(one, feed), self._conditions.any_feed(other, instead)
         if before is None or now is None:
             return False
-        return before.posted.template == now.posted.template and before.posted.test == now.posted.test
+        return before.posting.template == now.posting.template and before.posting.test == now.posting.test
 
     def counts(self) -> list[Count]:
         """What limits have cost, for ``gsg status``."""
@@ -223,7 +219,7 @@ class Outgoing:
         return [
             Count("links_held", self._times_held),
             Count("events_missed_by_slow_links", missed),
-            Count("events_missed_by_broken_links", self._interruptions.untold),
+            Count("events_missed_by_broken_links", self._broken_links.untold),
             Count("gaps_of_slow_links", self._rendezvous.gaps),
             Count("retractions_forgotten", self._rendezvous.held.buried.forgotten),
         ]

@@ -7,86 +7,54 @@ them hears of them in order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Sequence
+from typing import Protocol
 
 from ..tuples.audiences import Audience, readers_among
-from ..tuples.terms import Tuple
-from ..wire.messages import After, Event
+from ..wire.messages import After, Event, Happened
 from ..wire.waiting import later
-from .postings import Posted, Subscriber
+from .conditions import Conditions
+from .feed import FeedNumbers, Posting, Subscriber, feed_numbers_of
 
-if TYPE_CHECKING:
-    from .rendezvous import Rendezvous
-
-
-Reached: TypeAlias = "dict[Subscriber, list[int]]"
-"""Whom an event reaches, with the numbers of their feeds."""
+HAPPENED_FEEDS = 100_000
+"""A message of events is cut at about so many numbers of feeds."""
 
 
-class Reaching:
-    """One event on its way through what it meets, in one slice or several.
+class EventMatcher(Protocol):
+    """What matching asks of a rendezvous: :class:`gsg.rendezvous.rendezvous.Rendezvous`."""
 
-    Whom it reaches is found when all was: a subscriber whose link broke between two slices may have other feeds by then.
-    """
+    conditions: Conditions
 
-    __slots__ = ("audience", "event", "passed", "positions", "publisher", "reached", "rest")
+    def clock(self) -> float:
+        """Seconds, by which slices end; they never go back."""
 
-    def __init__(
-        self,
-        publisher: bytes,
-        event: Event,
-        positions: Iterable[int] | None,
-        audience: Audience | None,
-        rest: list[Posted],
+    def count_event(
+        self, publisher: bytes, event: Event, positions: Sequence[int] | None, reached: FeedNumbers, templates: int, /
     ) -> None:
-        self.publisher = publisher
-        self.event = event
-        self.positions = positions
-        self.audience = audience
-        self.passed: list[Posted] = []
-        """What it met and passed so far."""
-        self.rest = rest
-        """What it has yet to meet. What is not asked for any more when that is looked at has no feeds then."""
-        self.reached: Reached = {}
-        """Set when there is no rest."""
-
-    def meet(self, passes: Callable[[Posted, Tuple, str | None], bool], clock: Callable[[], float], ends_s: float) -> bool:
-        """Try one after the other of what it has yet to meet until the time is over; whether that was all."""
-        items, text, passed, rest = self.event.items, self.event.text, self.passed, self.rest
-        for tried, posted in enumerate(rest, 1):
-            if posted.test is None or passes(posted, items, text):
-                passed.append(posted)
-            if tried < len(rest) and clock() >= ends_s:
-                del rest[:tried]
-                return False
-        reached = fed_by(passed)
-        self.reached = reached if self.audience is None else readers_among(reached, self.audience)
-        return True
+        """An event has met so many templates whose tests it passed, and reaches these."""
 
 
-def fed_by(passed: Iterable[Posted]) -> Reached:
-    """Whom what an event has passed feeds now."""
-    reached: Reached = {}
-    for posted in passed:
-        for feed in posted.feeds:
-            numbers = reached.get(feed.subscriber)
-            if numbers is None:
-                reached[feed.subscriber] = [feed.number]
-            else:
-                numbers.append(feed.number)
-    return reached
+class EventBatch:
+    """Some events of one publisher, which have come now; ``after`` is what is to be told before them, ``audience`` who
+    may read them. Each passes under its ``places``, which are all of its positions where there are none."""
 
-
-class Passage:
-    """Some events of one publisher, which have come now; ``after`` is what is to be told before them (passed.py),
-    ``audience`` who may read them."""
-
-    __slots__ = ("_at", "_audience", "_came_s", "_places", "_reaching", "_rendezvous", "after", "done", "events", "publisher")
+    __slots__ = (
+        "_at",
+        "_audience",
+        "_came_s",
+        "_passed",
+        "_places",
+        "_rendezvous",
+        "_untried",
+        "after",
+        "done",
+        "events",
+        "publisher",
+    )
 
     def __init__(
         self,
-        rendezvous: Rendezvous,
+        rendezvous: EventMatcher,
         publisher: bytes,
         events: Sequence[Event],
         places: Sequence[Sequence[int] | None],
@@ -99,39 +67,92 @@ class Passage:
         self._places = places
         self._at = 0
         self._came_s = rendezvous.clock()
-        self._reaching: Reaching | None = None
+        self._untried: list[Posting] = []
+        self._passed: list[Posting] = []
+        """Of the event that is matched in several slices: what it is yet to be tried with, and whose tests it has passed. A posting
+        that is removed meanwhile has no feeds, and is tried in vain."""
         self.publisher = publisher
         self.after: After = after or []
         self.done = not events
-        """Whether all of them have passed."""
+        """Whether all of them are matched."""
 
-    def slice(self, for_s: float) -> list[tuple[Event, Reached]]:
+    def match_slice(self, for_s: float) -> list[tuple[Event, FeedNumbers]]:
         """The events that are matched until the time is over: at least one test is made, or one event matched.
 
         They say how long that took since they came, so that who has subscribed since does not hear of them.
         """
-        rendezvous, events, places = self._rendezvous, self.events, self._places
-        clock, publisher = rendezvous.clock, self.publisher
+        clock, events, places = self._rendezvous.clock, self.events, self._places
         begun_s = clock()
         ends_s = begun_s + for_s
-        matched: list[tuple[Event, Reached]] = []
-        at = self._at
-        reaching = self._reaching
-        if reaching is not None:
-            if not rendezvous.go_on(reaching, ends_s):
-                return matched
-            self._reaching = None
-            matched.append((events[at], reaching.reached))
-            at += 1
-        while at < len(events) and (not matched or clock() < ends_s):
-            event = events[at]
-            found = rendezvous.reach(publisher, event, places[at], ends_s, self._audience)
-            if type(found) is Reaching:
-                self._reaching = found
+        matched: list[tuple[Event, FeedNumbers]] = []
+        while self._at < len(events) and (not matched or clock() < ends_s):
+            event = events[self._at]
+            reached = self._match(event, places[self._at], ends_s)
+            if reached is None:
                 break
-            matched.append((event, found))  # type: ignore[arg-type]  # no Reaching: it has reached all
-            at += 1
-        self._at = at
-        self.done = at == len(events)
+            matched.append((event, reached))
+            self._at += 1
+        self.done = self._at == len(events)
         waited_s = begun_s - self._came_s
         return matched if waited_s < 1.0 else [(later((event,), waited_s)[0], reached) for event, reached in matched]
+
+    def _match(self, event: Event, positions: Sequence[int] | None, ends_s: float) -> FeedNumbers | None:
+        """Whom an event reaches; None where that takes longer, and is to go on in the next slice."""
+        rendezvous = self._rendezvous
+        sole = None if self._untried else rendezvous.conditions.sole_candidate(event.items, positions)
+        if sole is not None:
+            reached, templates = sole.feed_numbers(), 1
+        else:
+            untried = self._untried or rendezvous.conditions.candidates(event.items, positions)
+            if not self._try(event, untried, ends_s):
+                self._untried = untried
+                return None
+            # Found now, not slice by slice: a subscriber whose link broke between two of them may have other feeds by now.
+            reached, templates = feed_numbers_of(self._passed), len(self._passed)
+            self._untried, self._passed = [], []
+        if self._audience is not None:
+            reached = readers_among(reached, self._audience)
+        rendezvous.count_event(self.publisher, event, positions, reached, templates)
+        return reached
+
+    def _try(self, event: Event, untried: list[Posting], ends_s: float) -> bool:
+        """Try one posting after the other until the time is over; whether those were all."""
+        passes, clock = self._rendezvous.conditions.tests.passes, self._rendezvous.clock
+        items, text, passed = event.items, event.text, self._passed
+        for tried, posting in enumerate(untried, 1):
+            if posting.test is None or passes(posting, items, text):
+                passed.append(posting)
+            if tried < len(untried) and clock() >= ends_s:
+                del untried[:tried]
+                return False
+        return True
+
+    def slice_messages(self, for_s: float) -> list[tuple[Subscriber, Happened]]:
+        """What a slice brings, as one message for each subscriber, with its events in order.
+
+        A stream of events that meet the same templates reaches the same subscribers: such a run is added to each message at once,
+        since the rendezvous would otherwise pay for each event and each subscriber, those included that read nothing.
+        """
+        messages: list[tuple[Subscriber, Happened]] = []
+        filling: dict[Subscriber, Happened] = {}
+
+        def add(run: list[Event], reached: FeedNumbers) -> None:
+            for subscriber, feeds in reached.items():
+                happened = filling.get(subscriber)
+                if happened is None or len(happened.events) * len(feeds) >= HAPPENED_FEEDS:
+                    happened = filling[subscriber] = Happened(self.publisher, [], [], self.after)
+                    messages.append((subscriber, happened))
+                happened.events.extend(run)
+                happened.feeds.extend([feeds] * len(run))
+
+        run: list[Event] = []
+        of_run: FeedNumbers = {}
+        most = 0
+        for event, reached in self.match_slice(for_s):
+            if reached is not of_run or len(run) >= most:
+                add(run, of_run)
+                run, of_run = [], reached
+                most = HAPPENED_FEEDS // max(map(len, reached.values()), default=1)
+            run.append(event)
+        add(run, of_run)
+        return messages

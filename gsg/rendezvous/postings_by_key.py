@@ -1,4 +1,4 @@
-"""The stands of one peer: by key, what is posted there, and in which positions to look for it.
+"""What is posted at one peer, by key, and in which positions of tuples to look for it.
 
 A rendezvous has two of these: what it feeds as the primary of its keys, and what stands by for when a primary dies
 (:mod:`gsg.feeds.standbys`). They are apart so that facts, hand-over and figures never meet what only stands by.
@@ -7,31 +7,27 @@ A rendezvous has two of these: what it feeds as the primary of its keys, and wha
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
-from ..tuples.features import HOME, Key, short_key
+from ..tuples.features import Key, short_key
 from ..tuples.long_constants import Hashed
 from ..tuples.terms import Tuple
 from ..wire.messages import InsertCondition, encode
-from .broken_links import Interrupted
 from .demands import Demand
-from .postings import Posted, Stand, Subscriber
-
-EVERYWHERE = (0, HOME, None)
-"""Stands for a key where what has none is told of."""
+from .feed import AnyFeed, Posting, Subscriber
+from .postings import KeyPostings
 
 
-class Stands:
-    """Stands by key."""
+class PostingsByKey:
+    """Postings, and how many feeds each subscriber has of them or of what is posted everywhere."""
 
     __slots__ = ("_by_key", "_feeds", "_hashes", "in_use", "templates_bytes")
 
     def __init__(self) -> None:
-        self._by_key: dict[Key, Stand] = {}
+        self._by_key: dict[Key, KeyPostings] = {}
         self._hashes = 0
         """How many of the keys have the hash of a long constant: mostly none, and no tuple is looked at for those."""
         self._feeds: Counter[Subscriber] = Counter()
-        """How many feeds each subscriber has here, or of what is posted everywhere."""
         self.templates_bytes: Counter[Subscriber] = Counter()
         """What the templates of these take, as encoded, with their tests. Limit of another peer: its quota."""
         self.in_use: dict[int, dict[int, int]] = {}
@@ -47,32 +43,32 @@ class Stands:
     def __contains__(self, key: Key) -> bool:
         return self.find(key) is not None
 
-    def get(self, key: Key) -> Stand | None:
-        """The stand of a key, where something is posted."""
+    def get(self, key: Key) -> KeyPostings | None:
+        """What is posted under a key."""
         return self._by_key.get(key)
 
-    def find(self, key: Key) -> Stand | None:
+    def find(self, key: Key) -> KeyPostings | None:
         """The same, where the key may have a long constant itself."""
         return self._by_key.get(short_key(key) if self._hashes else key)
 
-    def posted(self, key: Key, asked: InsertCondition, demands: Sequence[Demand]) -> Posted | None:
+    def posting_of(self, key: Key, asked: InsertCondition, demands: Sequence[Demand]) -> Posting | None:
         """What is posted under a key with exactly the template and the test of a condition."""
-        stand = self._by_key.get(key)
-        return None if stand is None else stand.get(asked.template, asked.test, demands)
+        postings = self._by_key.get(key)
+        return None if postings is None else postings.get(asked.template, asked.test, demands)
 
-    def make(self, key: Key) -> Stand:
-        """The stand of a key where nothing is posted yet, for something to be posted there."""
-        stand = self._by_key[key] = Stand(key)
+    def open_key(self, key: Key) -> KeyPostings:
+        """Where something is about to be posted under a key under which nothing is yet."""
+        postings = self._by_key[key] = KeyPostings(key)
         self._hashes += type(key[2]) is Hashed
         in_use = self.in_use.setdefault(key[0], {})
         in_use[key[1]] = in_use.get(key[1], 0) + 1
-        return stand
+        return postings
 
-    def remove(self, key: Key, posted: Posted) -> None:
-        """Take away what was posted under a key, and with the last of it the stand."""
-        stand = self._by_key[key]
-        stand.remove(posted)
-        if stand.size:
+    def remove(self, key: Key, posting: Posting) -> None:
+        """Take away what was posted under a key."""
+        postings = self._by_key[key]
+        postings.remove(posting)
+        if postings.size:
             return
         del self._by_key[key]
         self._hashes -= type(key[2]) is Hashed
@@ -83,10 +79,11 @@ class Stands:
             if not in_use:
                 del self.in_use[key[0]]
 
-    def fed(self, subscriber: Subscriber, posted: Posted, more: int) -> None:
-        """A subscriber has a feed more (1) of what is posted, or fewer (-1)."""
+    def count_feed(self, feed: AnyFeed, more: int) -> None:
+        """A feed has come (1), or ended (-1)."""
+        subscriber, posting = feed.subscriber, feed.posting
         self._feeds[subscriber] += more
-        self.templates_bytes[subscriber] += more * len(encode((posted.template.pattern, posted.test)))
+        self.templates_bytes[subscriber] += more * len(encode((posting.template.pattern, posting.test)))
         if not self._feeds[subscriber]:
             del self._feeds[subscriber], self.templates_bytes[subscriber]
 
@@ -94,27 +91,18 @@ class Stands:
         """The feeds to all subscribers, or to one."""
         return self._feeds.total() if subscriber is None else self._feeds[subscriber]
 
-    def met(self, items: Tuple, positions: Container[int] | None) -> list[Posted]:
-        """What is posted that a tuple may pass, under these of its positions, or all of them."""
+    def candidates(self, items: Tuple, positions: Container[int] | None) -> list[Posting]:
+        """What is posted that an event may pass, under these of its positions, or all of them."""
         arity = len(items)
-        meeting: list[Posted] = []
+        candidates: list[Posting] = []
         for position in self.in_use.get(arity, ()):
             if positions is None or position in positions:
                 # A variable is no key's constant.
-                stand = self.find((arity, position, items[position]))
-                if stand is not None:
-                    meeting.extend(stand.meeting(items))
-        return meeting
+                postings = self.find((arity, position, items[position]))
+                if postings is not None:
+                    candidates.extend(postings.candidates(items))
+        return candidates
 
-    def size(self) -> int:
+    def templates(self) -> int:
         """How many templates are posted; those of several subscribers count once."""
-        return sum(stand.size for stand in self._by_key.values())
-
-
-def is_taken(posted: Iterable[Posted | None], subscriber: Subscriber, instead: int) -> bool:
-    """Whether anybody has a feed of these, other than the one of the subscriber that is to be replaced.
-
-    Who has lost its link has none any more.
-    """
-    feeds = (feed for one in posted if one is not None for feed in one.feeds if type(feed.subscriber) is not Interrupted)
-    return any(feed.subscriber is not subscriber or feed.number != instead for feed in feeds)
+        return sum(postings.size for postings in self._by_key.values())

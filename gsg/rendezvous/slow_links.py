@@ -6,26 +6,23 @@ costs the others nothing, and the count has its place in the order of what the r
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 
 from ..wire.messages import Happened, Message, Missed, encode
-from ..wire.room import Room
+from ..wire.waiting import BoundedQueue, Room
 
 KEPT_EVENTS = 20_000
 KEPT_BYTES = 4 * 1024 * 1024
 """So much is kept for a link, whichever is reached first; from then on events are counted until all that was kept has left."""
 
 
-class Kept:
+class HeldEvents:
     """The events of one link; ``all_links`` is the room that those of all have together."""
 
-    __slots__ = ("_events", "_messages", "_missed", "_room", "missed")
+    __slots__ = ("_messages", "_missed", "missed")
 
     def __init__(self, all_links: Room | None = None) -> None:
-        self._messages: deque[tuple[Happened, int]] = deque()
-        """Each with its length."""
-        self._events = 0
-        self._room = Room(KEPT_BYTES, all_links, each_bytes=0)
+        self._messages: BoundedQueue[Happened] = BoundedQueue(Room(KEPT_BYTES, all_links, each_bytes=0), KEPT_EVENTS)
         self._missed: Counter[int] = Counter()
         """By feed, what is still to be told. Limit: the feeds of the link."""
         self.missed = 0
@@ -33,25 +30,18 @@ class Kept:
 
     def add(self, message: Happened) -> None:
         """Keep events, or count them where there is no room."""
-        if not self._missed and self._events < KEPT_EVENTS:
+        if not self._missed:
             size_bytes = len(encode(message))
-            # One that is longer than the limit itself is kept alone.
-            room = self._room if self._messages else self._room.within
-            if room is None or room.has(size_bytes):
-                self._messages.append((message, size_bytes))
-                self._events += len(message.events)
-                self._room.take(size_bytes)
+            if self._messages.fits(size_bytes, len(message.events)):
+                self._messages.append(message, size_bytes, len(message.events))
                 return
         self.missed += len(message.events)
         count_feeds(self._missed, message)
 
-    def next(self) -> Message | None:
-        """What is to be sent next, and taken out: events, then how many of each feed were missed; None in the end."""
+    def take_next(self) -> Message | None:
+        """What is to be sent next: events, then how many of each feed were missed; None in the end."""
         if self._messages:
-            message, size_bytes = self._messages.popleft()
-            self._events -= len(message.events)
-            self._room.leave(size_bytes)
-            return message
+            return self._messages.popleft()
         if self._missed:
             feed, events = self._missed.popitem()
             return Missed(feed, events)

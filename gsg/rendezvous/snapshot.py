@@ -11,7 +11,7 @@ from ..tuples.long_constants import Remains
 from ..tuples.sizes import parts
 from ..tuples.terms import Tuple
 from ..wire.messages import Snapshot
-from .postings import Feed
+from .feed import Feed
 
 SNAPSHOT_FACTS = 2_000
 """Facts in one part of a snapshot."""
@@ -19,7 +19,7 @@ SIGN_S = 5.0
 """A part with what was found so far is due so long after the last one: its subscriber is to see that the search goes on."""
 
 
-def stored(
+def snapshot_parts(
     feed: Feed,
     facts: Sequence[Tuple],
     admits: Callable[[Tuple], bool] | None,

@@ -17,7 +17,7 @@ from ..background import StartTask
 from ..errors import GsgError, PeerUnreachable
 from ..wire.exchange import Channel
 from ..wire.messages import Snapshot
-from .postings import Feed
+from .feed import Feed
 from .rendezvous import Rendezvous
 
 log = logging.getLogger(__name__)
@@ -26,7 +26,7 @@ Begun: TypeAlias = tuple[Feed, Iterator[Snapshot | None]]
 """A feed, and what is still to be sent of its snapshot."""
 
 
-class Snapshots:
+class SnapshotQueue:
     """The snapshots of one rendezvous.
 
     ``start_task`` runs a coroutine while the peer lives, ``flush`` sends what feeds have kept meanwhile.
@@ -42,11 +42,11 @@ class Snapshots:
         """Links with a snapshot under way, and the feeds whose turn comes after it. Bounded by the feeds; one task for each link,
         which ends with it."""
 
-    def begin(self, channel: Channel, feed: Feed) -> None:
+    def send_snapshot(self, channel: Channel, feed: Feed) -> None:
         """Send what is stored for a feed, then let it speak: now, or when it is its turn. Raises PeerUnreachable."""
         line = self._lines.get(channel)
         if line is not None or channel.congested:
-            feed.wait()
+            feed.await_snapshot()
             if line is None:
                 line = self._lines[channel] = {}
                 self._start_task(self._serve(channel, line))
@@ -57,7 +57,7 @@ class Snapshots:
         if part is not None:
             channel.send(part)
         if part is not None and part.last:
-            self._rendezvous.release(feed)
+            self._rendezvous.release_feed(feed)
         else:
             line = self._lines[channel] = {}
             self._start_task(self._serve(channel, line, (feed, parts)))
@@ -76,7 +76,7 @@ class Snapshots:
 
     async def _send(self, channel: Channel, feed: Feed) -> None:
         await channel.drained()
-        if self._rendezvous.feed(channel, feed.number) is feed:
+        if self._rendezvous.conditions.feed(channel, feed.number) is feed:
             await self._send_rest(channel, feed, self._rendezvous.snapshot(feed))
 
     async def _send_rest(self, channel: Channel, feed: Feed, parts: Iterator[Snapshot | None]) -> None:
@@ -88,7 +88,7 @@ class Snapshots:
                 await channel.drained()
                 async with self._turn:
                     await asyncio.sleep(0)
-                if feed.round != now or self._rendezvous.feed(channel, feed.number) is not feed:
+                if feed.round != now or self._rendezvous.conditions.feed(channel, feed.number) is not feed:
                     return
                 part = next(parts)
                 if part is not None:
@@ -101,5 +101,5 @@ class Snapshots:
             # What cannot be sent is missed by this feed alone.
             log.error("no snapshot of feed %d: %s", feed.number, error)
             return
-        self._rendezvous.release(feed)
+        self._rendezvous.release_feed(feed)
         self._flush()

@@ -1,32 +1,31 @@
 """What came by links and takes long to match: each link's has its slice in turn, so that nobody waits for all of them.
 
-What a link brings for the rendezvous while something of it is under way waits behind that, because it was published later. It is
-not answered meanwhile, so it is bounded by what its publishers send without waiting for an answer, and by its room
-(:mod:`gsg.wire.waiting`).
+A message is carried out by a generator, which does a slice of it between two yields. What a link brings for the rendezvous while
+something of it is under way waits behind that (:mod:`gsg.wire.waiting`), because it was published later. It is not answered
+meanwhile, so it is bounded by what its publishers send without waiting for an answer, and by its room.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Generator, Sequence
 from typing import TypeAlias
 
 from ..background import DEFECT, SLICE_S
 from ..errors import Refused
 from ..wire.exchange import Channel, show
 from ..wire.messages import Flash, Message, Publish
-from ..wire.room import ALL_BYTES, Room
-from ..wire.waiting import Behind, OnMessage
-from .delivery import Outgoing
-from .matching import Passage
+from ..wire.waiting import WaitingLines
+from .delivery import Delivery
+from .matching import EventBatch
 from .rendezvous import Rendezvous
 
 log = logging.getLogger(__name__)
 
-Done: TypeAlias = Callable[[], object]
-"""Called when all events of a message have been forwarded, or all of its facts have come or gone."""
+Work: TypeAlias = Generator[None, None, None]
+"""Carries out a message, a slice between two yields; closed where its link is gone."""
+
 FACTS_SLICE_S = 0.02
 """How long one slice of facts takes, about: a message of as many as publishers send at once is mostly done in one."""
 TURN_S = 0.05
@@ -36,69 +35,25 @@ LOOK_S = 0.005
 """A turn of the loop is looked at so long after the last one that was: a stretch may be longer by that."""
 
 
-def _nothing() -> None:
-    """Events that are not passed on leave nothing behind."""
+class TimeSlices:
+    """What is under way at one rendezvous, and what its links have brought behind that.
 
-
-class _UnderWay:
-    """A message that is being carried out; ``go_on()`` does one slice of that, and says whether it was the last one."""
-
-    __slots__ = ("done", "give_up", "go_on", "message")
-
-    def __init__(self, message: Message, go_on: Callable[[], bool], done: Done, give_up: Done) -> None:
-        self.message = message
-        self.go_on = go_on
-        self.done = done
-        self.give_up = give_up
-
-
-class _Link:
-    """What one link has brought: the message under way, and what waits behind it."""
-
-    __slots__ = ("_channel", "_is_paused", "behind", "under_way")
-
-    def __init__(self, channel: Channel, under_way: _UnderWay, all_links: Room) -> None:
-        self._channel = channel
-        self._is_paused = False
-        self.under_way: _UnderWay | None = under_way
-        now = asyncio.get_running_loop().time
-        self.behind = Behind(channel, "what came before them, which takes long to match", now, all_links)
-
-    def pause_reading(self) -> None:
-        """Read no more while each message takes less than its slice: its publisher is to be slowed down, not refused."""
-        if not self._is_paused:
-            self._is_paused = True
-            self._channel.pause_reading()
-
-    def resume_reading(self) -> None:
-        """Read again: nothing is left, or a message takes so long that answers by this link are not to wait for it."""
-        if self._is_paused:
-            self._is_paused = False
-            self._channel.resume_reading()
-
-
-class Transit:
-    """What is under way at one rendezvous.
-
-    ``on_message`` carries out what has waited, ``refuse(channel, message, why)`` answers what cannot be.
+    ``refuse(link, message, why)`` answers what cannot be carried out.
     """
 
     def __init__(
-        self,
-        rendezvous: Rendezvous,
-        outgoing: Outgoing,
-        on_message: OnMessage,
-        refuse: Callable[[Channel, Message, str], None],
+        self, rendezvous: Rendezvous, delivery: Delivery, lines: WaitingLines, refuse: Callable[[Channel, Message, str], None]
     ) -> None:
         self._rendezvous = rendezvous
-        self._outgoing = outgoing
-        self._on_message = on_message
+        self._delivery = delivery
+        self._lines = lines
         self._refuse = refuse
-        self._links: dict[Channel, _Link] = {}
-        """Those of which something is under way, the next one first. Bounded by the links."""
-        self._room = Room(ALL_BYTES)
-        """Of what waits behind them, by all links."""
-        self._due: asyncio.Handle | None = None
+        self._under_way: dict[Channel, tuple[Message, Work]] = {}
+        """The message of each link that is being carried out, the next one first. Bounded by the links."""
+        self._paused: set[Channel] = set()
+        """Links that are not read now, as each of their messages takes less than its slice: their publishers are to be slowed down,
+        not refused. Bounded by the links."""
+        self._next: asyncio.Handle | None = None
         """The next slice, while anything is under way; :meth:`stop` ends it."""
         self._turn: asyncio.Handle | None = None
         """The end of this turn of the loop, where something was begun in it; :meth:`stop` ends it."""
@@ -107,127 +62,105 @@ class Transit:
         self._look_s = 0.0
         """When the next turn is looked at: not each of them, as most are short."""
 
-    def hold_back(self, channel: Channel, message: Message) -> bool:
-        """Keep a message until what is under way before it is done, if anything is; whether it is.
-
-        Raises Refused where too much waits for them.
-        """
-        link = self._links.get(channel)
-        if link is None or link.under_way is None:
-            return False
-        link.behind.add(message)
-        return True
-
-    def flash(self, channel: Channel, flash: Flash, done: Done, places: Sequence[bytes] | None = None) -> None:
-        """Events have come: matched now as far as one slice goes, the rest in turn; then ``done()``.
+    def forward(self, link: Channel, flash: Flash, done: Callable[[], object], places: Sequence[bytes] | None = None) -> None:
+        """Events have come: match and forward them, then call ``done``.
 
         ``places`` are those under which they pass here, where that is not all of the message's.
         """
         there = flash.places if places is None else places
-        passage = Passage(self._rendezvous, flash.publisher, flash.events, there, flash.after, flash.audience)
-        is_begun = self.has_time()
-        if is_begun and self._rendezvous.pass_on(passage, SLICE_S):
-            self._passed(flash, done)
+        batch = EventBatch(self._rendezvous, flash.publisher, flash.events, there, flash.after, flash.audience)
+        self.carry_out(link, flash, self._forward(flash, batch, done))
+
+    def _forward(self, flash: Flash, batch: EventBatch, done: Callable[[], object]) -> Work:
+        while not self._rendezvous.forward_events(batch, SLICE_S):
+            yield
+        # What was passed on came by another way than what its publisher sends here, some of which may still be under way.
+        if flash.events and not flash.forwarded:
+            self._rendezvous.progress.advance(flash.publisher, flash.events[-1].number)
+        done()
+
+    def carry_out(self, link: Channel, message: Flash | Publish, work: Work) -> None:
+        """Do the first slice of some work now, where there is time for one, and the rest in turn with that of other links."""
+        has_time = self._has_time()
+        if has_time and not _is_under_way(work):
             return
-        under_way = _UnderWay(
-            flash, lambda: self._rendezvous.pass_on(passage, SLICE_S), partial(self._passed, flash, done), _nothing
-        )
-        self._wait(channel, under_way, is_begun=is_begun)
+        self._under_way[link] = message, work
+        self._lines.block(link, "what came before them, which takes long to match")
+        if not has_time and link not in self._paused:
+            self._paused.add(link)
+            link.pause_reading()
+        self._call_soon()
 
-    def publish(
-        self,
-        channel: Channel,
-        message: Publish,
-        go_on: Callable[[float], bool],
-        *,
-        done: Done,
-        give_up: Done = _nothing,
-        is_begun: bool,
-    ) -> None:
-        """Facts have come that take longer than a slice (:meth:`slice_ends_s`), or come where there is no time for one
-        (:meth:`has_time`, which is what ``is_begun`` says): they come or go in turn; then ``done()``.
-
-        ``go_on(ends_s)`` makes some of the change until then, and says whether that was all; ``give_up()`` leaves the rest.
-        """
-        self._wait(channel, _UnderWay(message, lambda: go_on(self.slice_ends_s()), done, give_up), is_begun=is_begun)
-
-    def slice_ends_s(self) -> float:
-        """When a slice of facts that begins now is over."""
+    def facts_end_s(self) -> float:
+        """When a slice of facts that begins now is over, by the rendezvous's clock."""
         return self._rendezvous.clock() + FACTS_SLICE_S
 
-    def _wait(self, channel: Channel, under_way: _UnderWay, *, is_begun: bool) -> None:
-        link = self._links.get(channel)
-        if link is None:
-            link = self._links[channel] = _Link(channel, under_way, self._room)
-        else:
-            link.under_way = under_way
-        if not is_begun:
-            link.pause_reading()
-        if self._due is None:
-            self._due = asyncio.get_running_loop().call_soon(self._go_on)
-
-    def has_time(self) -> bool:
+    def _has_time(self) -> bool:
         """Whether one more message may be begun in this turn of the loop."""
         now_s = self._rendezvous.clock()
         if self._turn is not None:
             return now_s < self._turn_ends_s
         if now_s >= self._look_s:
-            self._turn = asyncio.get_running_loop().call_soon(self._turn_over)
+            self._turn = asyncio.get_running_loop().call_soon(self._end_turn)
             self._turn_ends_s, self._look_s = now_s + TURN_S, now_s + LOOK_S
         return True
 
-    def _turn_over(self) -> None:
+    def _end_turn(self) -> None:
         self._turn = None
 
-    def lost(self, channel: Channel) -> None:
+    def drop(self, link: Channel) -> None:
         """A link is gone: whoever sent by it sends again what was not answered."""
-        link = self._links.pop(channel, None)
-        if link is not None:
-            link.behind.forget()
-            if link.under_way is not None:
-                link.under_way.give_up()
+        if link in self._under_way:
+            _, work = self._under_way.pop(link)
+            work.close()
+        self._paused.discard(link)
 
     def stop(self) -> None:
         """The peer stops."""
-        self._links.clear()
-        for handle in (self._due, self._turn):
+        self._under_way.clear()
+        for handle in (self._next, self._turn):
             if handle is not None:
                 handle.cancel()
-        self._due = self._turn = None
+        self._next = self._turn = None
 
-    def _go_on(self) -> None:
+    def _call_soon(self) -> None:
+        if self._under_way and self._next is None:
+            self._next = asyncio.get_running_loop().call_soon(self._do_slice)
+
+    def _do_slice(self) -> None:
         """One slice for the link whose turn it is."""
-        self._due = None
-        channel = next(iter(self._links), None)
-        if channel is None:
+        self._next = None
+        link = next(iter(self._under_way), None)
+        if link is None:
             return
-        link = self._links[channel] = self._links.pop(channel)
-        under_way = link.under_way
-        assert under_way is not None, "between slices something is under way"
+        message, work = self._under_way.pop(link)
         try:
-            if under_way.go_on():
-                link.under_way = None
-                under_way.done()
-            else:
-                link.resume_reading()
+            if _is_under_way(work):
+                self._under_way[link] = message, work
+                # It takes so long that answers by this link are not to wait for it.
+                self._resume_reading(link)
         except Exception as error:
-            under_way.give_up()
-            link.under_way = None
             if not isinstance(error, Refused):
                 # A defect of ours must not keep the others waiting, nor whoever sent this.
-                log.exception("a %s from %s was not carried out", type(under_way.message).__name__, show(channel.contact))
-            self._refuse(channel, under_way.message, str(error) if isinstance(error, Refused) else DEFECT)
-        # What takes long again takes the place of what is done, and the others wait on.
-        link.behind.go_on(self._on_message, holds=lambda: link.under_way is not None)
-        if link.under_way is None and self._links.get(channel) is link:
-            del self._links[channel]
-            link.resume_reading()
-        self._outgoing.flush()
-        if self._links and self._due is None:
-            self._due = asyncio.get_running_loop().call_soon(self._go_on)
+                log.exception("a %s from %s was not carried out", type(message).__name__, show(link.contact))
+            self._refuse(link, message, str(error) if isinstance(error, Refused) else DEFECT)
+        if link not in self._under_way:
+            # What takes long again takes the place of what is done, and the others wait on.
+            self._lines.unblock(link)
+            if link not in self._under_way:
+                self._resume_reading(link)
+        self._delivery.flush()
+        self._call_soon()
 
-    def _passed(self, flash: Flash, done: Done) -> None:
-        # What was passed on came by another way than what its publisher sends here, some of which may still be under way.
-        if flash.events and not flash.forwarded:
-            self._rendezvous.passing.passed(flash.publisher, flash.events[-1].number)
-        done()
+    def _resume_reading(self, link: Channel) -> None:
+        if link in self._paused:
+            self._paused.discard(link)
+            link.resume_reading()
+
+
+def _is_under_way(work: Work) -> bool:
+    """Do a slice of some work; whether more is to follow."""
+    return next(work, _DONE) is not _DONE
+
+
+_DONE = object()

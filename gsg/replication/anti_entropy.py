@@ -20,21 +20,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 
 import dht
 
-from ..churn.handover import Handover
 from ..errors import GsgError, Refused
 from ..placement.holders import Holders
+from ..placement.responsibility import Responsibility
 from ..rendezvous.rendezvous import Rendezvous
 from ..storage.clock import Versions
 from ..tuples.features import Key
 from ..wire.exchange import Channel, Exchange, show
 from ..wire.holder_messages import AskKeys, AskRanges, Differ
+from .copying import ASKED_KEYS, Copying
 from .digests import RANGES, Digests
+from .restoring import Restoring
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +45,6 @@ KEYS_PER_TURN = 500
 """Keys that are looked at before others get their turn."""
 FACTS_PER_TURN = 10_000
 """Facts under one key that are summed up before others get their turn."""
-CHUNK_KEYS = 1_000
 FOUND_PER_ROUND = 20
 """Keys whose holders are not known, and are asked for after each look; mostly one lookup answers for many of them."""
 PATIENCE = 3
@@ -57,7 +57,10 @@ FACTS_PER_ROUND = 10_000
 
 
 class Repair:
-    """Compares and mends, for as long as the peer lives: :meth:`run` is its one task."""
+    """Compares and mends, for as long as the peer lives: :meth:`run` is its one task.
+
+    ``on_strays()`` hears that something is here under keys that are others'.
+    """
 
     def __init__(
         self,
@@ -65,14 +68,19 @@ class Repair:
         holders: Holders,
         exchange: Exchange,
         rendezvous: Rendezvous,
-        handover: Handover,
+        responsibility: Responsibility,
+        copying: Copying,
         versions: Versions,
+        on_strays: Callable[[], None],
     ) -> None:
         self._own = own.id
         self._holders = holders
         self._exchange = exchange
         self._held = rendezvous.held
-        self._handover = handover
+        self._responsibility = responsibility
+        self._copying = copying
+        self._on_strays = on_strays
+        self._restoring = Restoring(own, holders, rendezvous.held, copying)
         self._versions = versions
         self._digests = self._none_yet()
         self._version = -1
@@ -92,9 +100,10 @@ class Repair:
             await asyncio.sleep(COMPARE_S)
             if not self._holders.others():
                 self._held.changed = None
-            elif not self._handover.leaving:
+            elif not self._responsibility.leaving:
                 try:
                     await self.round()
+                    await self._restoring.look(self._until)
                 except Exception:
                     # A defect that one round brings out is no reason for there to be no more rounds.
                     log.exception("a round of repair was not finished")
@@ -135,7 +144,7 @@ class Repair:
         self._digests, self._version, self._restless = digests, version, changed
         if digests.strays:
             # Nobody tells us what happens to them: they would grow old here, and be fed to templates without constants.
-            self._handover.strays()
+            self._on_strays()
         return list(digests.contacts.values())
 
     def _none_yet(self) -> Digests:
@@ -191,14 +200,10 @@ class Repair:
     async def _mend(self, contact: dht.Contact, all_keys: list[Key], since: int, until: int = 0) -> int:
         """Compare keys with a holder, as they are or were at a moment, and send what differs: how many facts that were."""
         sent = 0
-        for keys in _chunks(all_keys, CHUNK_KEYS):
-            ours = [self._held.digest_of_all(each, since, until) for each in keys]
-            ask = partial(_ask_keys, keys, ours, until, since)
-            answer = await self._exchange.ask(contact, ask, Differ)
-            wanted = [keys[number] for number in dict.fromkeys(answer.numbers) if 0 <= number < len(keys)]
-            if wanted:
+        for keys in _chunks(all_keys, ASKED_KEYS):
+            if wanted := await self._copying.differing(contact, keys, since, until):
                 sent += sum(len(self._held.under(each)) for each in wanted)
-                await self._handover.copy(contact, wanted)
+                await self._copying.copy_keys(contact, wanted)
                 self.mended += len(wanted)
         return sent
 
@@ -216,8 +221,8 @@ class Repair:
 
     def keys_differ(self, asked: AskKeys) -> Differ:
         """Which keys do not have the same facts here, unless they are just changing. Raises Refused."""
-        if len(asked.keys) != len(asked.digests) or len(asked.keys) > CHUNK_KEYS:
-            raise Refused(f"{len(asked.keys)} keys with {len(asked.digests)} digests; expected as many, and at most {CHUNK_KEYS}")
+        if len(asked.keys) != len(asked.digests) or len(asked.keys) > ASKED_KEYS:
+            raise Refused(f"{len(asked.keys)} keys with {len(asked.digests)} digests; expected as many, and at most {ASKED_KEYS}")
         differ = []
         for number, (each, digest) in enumerate(zip(asked.keys, asked.digests, strict=True)):
             ours = self._held.digest_of_all(each, asked.since, asked.until)
@@ -230,7 +235,3 @@ def _chunks(keys: Iterable[Key], size: int) -> Iterator[list[Key]]:
     rest = iter(keys)
     while chunk := list(islice(rest, size)):
         yield chunk
-
-
-def _ask_keys(keys: list[Key], digests: list[int], until: int, since: int, request: int) -> AskKeys:
-    return AskKeys(request, keys, digests, until, since)

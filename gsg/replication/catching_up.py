@@ -13,22 +13,20 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import dht
 
 from ..background import StartTask
 from ..errors import GsgError, PeerUnreachable, Refused
 from ..placement.holders import Holders
-from ..rendezvous.postings import AnyFeed, Feed
+from ..placement.responsibility import Responsibility, Stage
+from ..rendezvous.feed import AnyFeed, Feed
 from ..rendezvous.rendezvous import Rendezvous
 from ..tuples.features import Key
 from ..wire.exchange import Channel, Exchange, show
 from ..wire.holder_messages import AskFacts
 from ..wire.messages import Done
-
-if TYPE_CHECKING:
-    from ..churn.handover import Handover
+from .copying import Copying
 
 log = logging.getLogger(__name__)
 
@@ -51,14 +49,16 @@ class CatchingUp:
         holders: Holders,
         exchange: Exchange,
         rendezvous: Rendezvous,
-        handover: Handover,
+        responsibility: Responsibility,
+        copying: Copying,
         start_task: StartTask,
     ) -> None:
         self._own = own.id
         self._holders = holders
         self._exchange = exchange
         self._held = rendezvous.held
-        self._handover = handover
+        self._responsibility = responsibility
+        self._copying = copying
         self._start_task = start_task
         self._finding = 0
         self._version = -1
@@ -67,8 +67,8 @@ class CatchingUp:
 
     def then(self, feed: AnyFeed, do: Callable[[], None]) -> None:
         """Do something once all is here that the snapshot of a feed is to have: mostly at once."""
-        key = feed.posted.anchor
-        if type(feed) is not Feed or key is None or not self._handover.settling or self._handover.leaving:
+        key = feed.posting.anchor
+        if type(feed) is not Feed or key is None or self._responsibility.stage is not Stage.SETTLING:
             do()
             return
         compared = self._comparing(key)
@@ -84,7 +84,7 @@ class CatchingUp:
         compared = self._compared.get(key)
         if compared is None:
             compared = self._compared[key] = asyncio.get_running_loop().create_future()
-            holders = self._handover.holders(key)
+            holders = self._responsibility.holders_of(key)
             if [holder.id for holder in holders] == [self._own]:
                 compared.set_result(None)
             else:
@@ -95,7 +95,7 @@ class CatchingUp:
         try:
             async with asyncio.timeout(WAIT_S):
                 await self._holders.look_up([key])
-                others = [holder for holder in self._handover.holders(key) if holder.id != self._own]
+                others = [holder for holder in self._responsibility.holders_of(key) if holder.id != self._own]
                 await asyncio.gather(*(self._ask(holder, key) for holder in others))
         except TimeoutError:
             log.info("what other holders know of %s has not come within %g s", key, WAIT_S)
@@ -152,6 +152,6 @@ class CatchingUp:
     async def _tell(self, channel: Channel, request: int, keys: list[Key]) -> None:
         # A copy that fails goes again with the next round of repair.
         try:
-            await self._handover.copy(channel.contact, keys)
+            await self._copying.copy_keys(channel.contact, keys)
         finally:
             channel.send(Done(request))

@@ -9,13 +9,11 @@ publisher is told, and sends the fact again with a stamp that is later still: wh
 wins, whatever the clocks of the two say.
 
 All holders are waited for, as the promise is that all but one may die at once: what a majority has may be lost with the majority.
-One that owes an answer and has given none for DEAF_S, or that refuses, is *set aside* (:mod:`gsg.placement.holders`): for us the
-next closest peer holds its keys in its place, and is told all that it should know, until it confirms again and is told all itself.
+One that owes an answer and has given none for DEAF_S, or that refuses, is *set aside* (:mod:`gsg.replication.deaf_holders`), and
+the next closest peer holds the key in its place. So one that reads nothing costs publishers DEAF_S once, and not the promise. A
+change is never acknowledged with fewer than a majority of those that would hold it if none were set aside: a primary whose words
+reach nobody is not to believe that it is alone.
 
-    holder ──owes an answer for DEAF_S, or refuses──> set aside ──confirms a Replicate of nothing──> told everything, holder
-
-So one that reads nothing costs publishers DEAF_S once, and not the promise. A change is never acknowledged with fewer than a
-majority of those that would hold it if none were set aside: a primary whose words reach nobody is not to believe that it is alone.
 Each holder keeps the later of two changes (:mod:`gsg.storage.facts_by_key`), so it does not matter in what order, or how often, it
 is told.
 """
@@ -30,10 +28,8 @@ from math import inf
 from typing import TypeAlias
 
 import dht
-from dht.liveness.late_timers import AwakeClock, late_s
 
-from ..background import StartTask
-from ..errors import GsgError, PeerUnreachable, Refused
+from ..errors import GsgError, PeerUnreachable
 from ..placement.holders import Holders
 from ..rendezvous.changes import CallFacts, Change, Held
 from ..rendezvous.rendezvous import Rendezvous
@@ -41,27 +37,21 @@ from ..storage.clock import Versions
 from ..storage.disk.group_commit import Unkept
 from ..tuples.audiences import audiences_of
 from ..tuples.features import Key
-from ..tuples.long_constants import Remains
+from ..tuples.long_constants import Remains, short
 from ..tuples.sizes import parts
 from ..tuples.terms import Tuple
-from ..wire.exchange import ANSWER_TIMEOUT_S, Answer, Channel, Exchange, Leaving, LinkBroke, show
+from ..wire.exchange import Answer, Channel, Exchange, Leaving, LinkBroke, show
 from ..wire.holder_messages import Buried, Replicate
-from ..wire.messages import Done, Failed, NotHere, Origin
-from .patience import Patience
+from ..wire.messages import Done, Origin
+from .deaf_holders import DEAF_S, DeafHolders, check_confirmed
 
 log = logging.getLogger(__name__)
 
-DEAF_S = 5.0
-"""How long a holder may owe answers and give none, before the next closest peer takes its place. Each answer begins it anew: one
-that is slow, and confirms what it was told in turn, is waited for."""
 ATTEMPTS = 8
 """How often a change is sent to the holders there are, as others take the place of some, before its publisher is told that they do
 not have it."""
 HOLDERS_TIMEOUT_S = 20.0
 """How long holders may take in all. Shorter than ANSWER_TIMEOUT_S: else their primary were taken for dead by its publisher."""
-RETURN_S = 1.0
-"""How often a holder that was set aside is asked whether it takes changes again; one that reads nothing is asked once in
-ANSWER_TIMEOUT_S, by a new link."""
 CHUNK_FACTS = 1_000
 MAX_BEHIND_S = 60
 """A publisher whose clock is so far behind what is known here is told the time, and sends its facts again."""
@@ -76,11 +66,7 @@ Have: TypeAlias = dict[bytes, dict[int, bytes]]
 
 
 class Replication:
-    """Makes changes as the primary of their keys.
-
-    ``on_missed(peer)`` hears of a holder that was set aside and takes changes again; ``start_task`` runs a coroutine while the peer
-    lives.
-    """
+    """Makes changes as the primary of their keys."""
 
     def __init__(
         self,
@@ -90,8 +76,7 @@ class Replication:
         rendezvous: Rendezvous,
         versions: Versions,
         keeping: Unkept,
-        on_missed: Callable[[bytes], None],
-        start_task: StartTask,
+        deaf_holders: DeafHolders,
     ) -> None:
         self._own = own.id
         self._holders = holders
@@ -99,11 +84,8 @@ class Replication:
         self._rendezvous = rendezvous
         self._versions = versions
         self._keeping = keeping
-        self._on_missed = on_missed
-        self._start_task = start_task
-        self._patience = Patience()
-        self._clock = AwakeClock()
-        """Nobody is deaf, or slow, in a time in which this peer was stopped itself."""
+        self._deaf_holders = deaf_holders
+        self._clock = deaf_holders.clock
 
     def hold(
         self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes], stamp: int, origins: Sequence[tuple[range, Origin | None]]
@@ -195,15 +177,22 @@ class Replication:
         return self._rendezvous.held.behind(sign, facts, places, stamp)
 
     def not_held_by(self, peer: bytes, message: Replicate | Buried) -> int:
-        """How many of the facts a peer tells of lie, in part, under keys whose holder it is not, as far as this peer knows."""
+        """How many of the facts a peer tells of lie, in part, under keys whose holder it is not, as far as this peer knows.
+
+        What is known here already does not count: whoever looks after a fact under another key tells of it now and then.
+        """
         each = self._holders.all_of_each(_keys(message.facts, message.places))
         # Most keys of a message have one of few sets of holders.
         sets = {id(holders): holders for holders in each}
         strange = {at for at, holders in sets.items() if not any(holder.id == peer for holder in holders)}
         if not strange:
             return 0
-        known = iter(map(id, each))
-        return sum(not strange.isdisjoint(list(islice(known, len(there)))) for there in message.places)
+        known, stamp_of = iter(map(id, each)), self._rendezvous.held.stamp_of
+        count = 0
+        for fact, there, stamp in zip(message.entries, message.places, message.stamps, strict=True):
+            if not strange.isdisjoint(list(islice(known, len(there)))):
+                count += any(stamp_of((len(fact), at, short(fact[at])), fact) < stamp for at in there)  # type: ignore[arg-type]  # of what remains, when it went
+        return count
 
     def take(self, message: Replicate | Buried) -> Held:
         """Another holder tells of changes. Raises Refused; where the disk fails they are known here all the same."""
@@ -270,10 +259,8 @@ class Replication:
             return lambda request: Replicate(request, [sign] * count, theirs[part], places[part], [stamp] * count, audiences[part])
 
         answers = [channel.ask(make(part)) for part in parts(theirs, CHUNK_FACTS)]
-        now = self._clock.now
         for answer in answers:
-            self._patience.asked(channel.contact.id, now())
-            answer.add_done_callback(lambda _: self._patience.answered(channel.contact.id, now()))
+            self._deaf_holders.expect_answer(channel.contact.id, answer)
         return answers
 
     async def _send_rest(self, sign: int, facts: Sequence[Tuple], copies: Copies, stamp: int, sent: Sent) -> GsgError | None:
@@ -288,7 +275,7 @@ class Replication:
                 return error
             except PeerUnreachable as error:
                 # It may live all the same, as a program that is busy: the overlay finds out. Mostly it is dead.
-                self._set_aside(holder, error, level=logging.INFO)
+                self._deaf_holders.set_aside(holder, error, level=logging.INFO)
                 return error
             sent[holder] = copy, self._ask(channel, sign, facts, copy, stamp)
             return None
@@ -342,7 +329,8 @@ class Replication:
             now = self._clock.now()
             owing = {holder: _unanswered(answers) for holder, (_, answers) in sent.items()}
             waits = [answer for holder, answers in owing.items() if holder in copies for answer in answers]
-            until_s = [deadline_s, *(self._deaf_at_s(holder) for holder, answers in owing.items() if answers and holder in copies)]
+            deaf_at_s = self._deaf_holders.deaf_at_s
+            until_s = [deadline_s, *(deaf_at_s(holder.id) for holder, answers in owing.items() if answers and holder in copies)]
             # A link that breaks is news at once.
             when = asyncio.FIRST_EXCEPTION
             if not waits:
@@ -362,20 +350,20 @@ class Replication:
             try:
                 for answer in answers:
                     if answer.done():
-                        _check(holder, answer.result())
+                        check_confirmed(holder, answer.result())
                 if holder not in copies or not _unanswered(answers):
                     continue
                 if holder.id in self._holders.aside:
                     # Another change has found that out.
                     problem = self._holders.aside[holder.id]
-                elif self._deaf_at_s(holder) <= now:
+                elif self._deaf_holders.deaf_at_s(holder.id) <= now:
                     raise PeerUnreachable(f"{show(holder)} has confirmed nothing for {DEAF_S:g} s")
             except (LinkBroke, Leaving) as error:
                 problem = error
                 self._holders.failed(holder.id, error)
             except GsgError as error:
                 problem = error
-                self._set_aside(holder, error)
+                self._deaf_holders.set_aside(holder, error)
         return problem
 
     def _is_held(self, facts: Sequence[Tuple], places: Sequence[bytes], copies: Copies, sent: Sent) -> bool:
@@ -408,55 +396,6 @@ class Replication:
                         late.update(theirs[number] for number in done.behind if 0 <= number < len(theirs))
         return sorted(late)
 
-    def _deaf_at_s(self, holder: dht.Contact) -> float:
-        """When a holder that goes on to answer nothing is set aside."""
-        return self._patience.since(holder.id) + DEAF_S
-
-    # --- holders that do not take changes ---------------------------------------------------------------------------------
-
-    def _set_aside(self, holder: dht.Contact, why: GsgError, *, level: int = logging.WARNING) -> None:
-        if self._holders.set_aside(holder.id, why):
-            log.log(level, "%s; the next closest peer holds its keys until it confirms again", why)
-            self._start_task(self._take_back(holder))
-
-    async def _take_back(self, holder: dht.Contact) -> None:
-        """Wait until a holder that was set aside takes changes again, or is dead."""
-        contact: dht.Contact | None = holder
-        while (contact := self._holders.known(holder.id)) is not None:
-            try:
-                channel = await self._exchange.channel(contact)
-                # When this is answered, all that was sent before it has been read.
-                await self._read_all(channel, channel.ask(lambda request: Replicate(request, [], [], [], [])))
-            except GsgError:
-                await asyncio.sleep(RETURN_S)
-            else:
-                break
-        self._holders.take_back(holder.id)
-        if contact is not None:
-            self._on_missed(holder.id)
-
-    async def _read_all(self, channel: Channel, answer: asyncio.Future[Answer]) -> None:
-        """Wait for an answer for as long as anything comes by the link. Raises PeerUnreachable or Refused."""
-        since_s = _now()
-        while not answer.done():
-            left_s = max(since_s, channel.heard_s) + ANSWER_TIMEOUT_S - _now()
-            if left_s <= 0:
-                # It may read by another link: the other side can have lost this one, and we were not told.
-                channel.abort(f"nothing has come by it for {ANSWER_TIMEOUT_S:g} s")
-                break
-            due_s = _now() + left_s
-            await asyncio.wait([answer], timeout=left_s)
-            if late_s(due_s):
-                since_s = _now()
-        _check(channel.contact, await answer)
-
-
-def _check(holder: dht.Contact, answer: Answer) -> None:
-    if isinstance(answer, NotHere):
-        raise Leaving(f"{show(holder)} is about to stop")
-    if isinstance(answer, Failed):
-        raise Refused(f"{show(holder)} refused: {answer.reason}")
-
 
 def _have(sent: Sent) -> Have:
     """What those have that confirmed all they were told."""
@@ -473,10 +412,6 @@ def _unanswered(answers: Sequence[asyncio.Future[Answer]]) -> list[asyncio.Futur
 
 def _has_failed(answer: asyncio.Future[Answer]) -> bool:
     return answer.done() and not _is_done(answer)
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()
 
 
 def _counted(facts: Sequence[Tuple]) -> str:

@@ -176,8 +176,9 @@ class Backlog:
             pool.hold(self._bytes)
             pool.make_room()
 
-    def extend(self, changes: Iterable[Change]) -> None:
-        """Keep differences until they are read."""
+    def extend(self, changes: Iterable[Change], *, is_first: bool = False) -> None:
+        """Keep differences until they are read. With ``is_first`` they are of a first answer, of which nothing goes again: it is
+        kept whole, without adding it up."""
         if self.full:
             return
         if self._changes is None:
@@ -188,7 +189,9 @@ class Backlog:
         come = changes if type(changes) is list else list(changes)
         kept.extend(come)
         self._count(come)
-        if len(kept) > self._room_until or self._bytes > self._bytes_until:
+        if is_first and self._overflow is Overflow.RESYNC:
+            self._room_until, self._bytes_until = max(self._room_until, 2 * len(kept)), max(self._bytes_until, 2 * self._bytes)
+        elif len(kept) > self._room_until or self._bytes > self._bytes_until:
             self._make_room(kept, self._limit, self._limit_bytes)
         # Merging may leave nothing: what came went again.
         self._changes = kept or None

@@ -151,12 +151,12 @@ class LiveSubscription:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    def deliver(self, changes: Iterable[Change]) -> None:
-        """For the maker of the subscription: differences have come."""
+    def deliver(self, changes: Iterable[Change], *, is_first: bool = False) -> None:
+        """For the maker of the subscription: differences have come; ``is_first``, rows of the first answer."""
         if self._closed:
             return
         if self._callback is None:
-            self._backlog.extend(changes)
+            self._backlog.extend(changes, is_first=is_first)
             self._end_if_full()
             self._wake()
             return

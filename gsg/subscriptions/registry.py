@@ -129,7 +129,7 @@ class Subscriptions:
         self._by_number[made.number] = made
         try:
             for begin in range(0, len(rows), ROWS_AT_ONCE):
-                live.deliver(changes_of(names, rows[begin : begin + ROWS_AT_ONCE]))
+                live.deliver(changes_of(names, rows[begin : begin + ROWS_AT_ONCE]), is_first=True)
                 if begin + ROWS_AT_ONCE < len(rows):
                     await asyncio.sleep(0)
         except BaseException:

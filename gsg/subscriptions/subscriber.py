@@ -1,7 +1,8 @@
 """The standing queries of a peer: alpha memories are kept by feeds from elsewhere, joins run here, rows go out.
 
 A query's conditions become templates; each template has one memory in this peer, whoever asks for it. A query enters the network
-when the snapshots of all its memories are whole, so that its first rows are its answer.
+when the snapshots of all its memories are whole, so that its first rows are its answer. One that takes long to enter has its place
+in another network (:mod:`gsg.subscriptions.long_queries`), so that the others have their turn meanwhile.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from math import inf
 from typing import TypeAlias
 
@@ -19,17 +21,21 @@ from ..background import StartTask
 from ..errors import Overrun, PeerMisbehaved, Stale, TooManyTokens
 from ..feeds.acknowledging import Arrivals
 from ..feeds.alpha_memories import Memory, OnEvent
-from ..feeds.feed import RecentEvents
+from ..feeds.feed import Differences, RecentEvents
 from ..feeds.feeds import Intake
 from ..feeds.seen_events import Heard
-from ..languages.query import Entrance, Query, alphas, refusing_bad_queries, too_many_tokens
+from ..interleaving import in_thread
+from ..languages.query import Query, alphas, is_large, refusing_bad_queries, too_many_tokens
 from ..placement.holders import Holders
 from ..placement.rules import NOWHERE, Anchor
 from ..rendezvous.broken_links import BACK_S
 from ..tuples.features import Template
+from ..tuples.long_constants import size_of
 from ..tuples.terms import Tuple
 from ..wire.exchange import Channel, Exchange, show
 from ..wire.messages import Deltas, Event, Gap, Happened, Missed, Moved, Passed, Snapshot, Test
+from .entrance import Entrance
+from .long_queries import AT_ONCE, LongQueries
 from .windows import FullWindows, windowed
 
 log = logging.getLogger(__name__)
@@ -46,7 +52,7 @@ FromRendezvous: TypeAlias = Deltas | Gap | Happened | Missed | Moved | Passed | 
 class Standing:
     """A query in the network of this peer."""
 
-    __slots__ = ("flashed", "memories", "on_end", "on_full", "on_missed", "on_stale", "production", "since_s")
+    __slots__ = ("flashed", "long", "memories", "on_end", "on_full", "on_missed", "on_stale", "production", "since_s")
 
     def __init__(
         self,
@@ -58,6 +64,7 @@ class Standing:
         on_missed: OnOverrun,
         on_stale: OnStale,
         since_s: float,
+        long: LongQueries | None,
     ) -> None:
         self.since_s = since_s
         """When it was complete: of what was said before it is not to hear, however late that comes."""
@@ -72,9 +79,13 @@ class Standing:
         self.production = production
         self.flashed = flashed
         """Hears of rows that held for the moment of an event."""
+        self.long = long
+        """Where it is, if it took long to enter."""
 
     def rows(self) -> Counter[Tuple]:
         """The rows that hold now. Raises TooManyTokens where it takes too long to find them."""
+        if self.long is not None:
+            self.long.claim()
         with refusing_bad_queries():
             return self.production.rows()
 
@@ -89,7 +100,8 @@ class Subscriber:
         )
         self._entrance = Entrance(self._network)
         self._full_windows = FullWindows(self._network)
-        self.intake = Intake(holders, exchange, on_change=self._network.change_memory, start_task=start_task, rule=rule)
+        self._long = LongQueries(lambda alpha: self.intake.facts(alpha), self._too_large)
+        self.intake = Intake(holders, exchange, on_change=self._change, is_fed=self._is_fed, start_task=start_task, rule=rule)
         self.intake.staleness.on_stale = self._stale
         self.inorder = self.intake.inorder
         self.inorder.on_happened = self.happened_all
@@ -116,53 +128,85 @@ class Subscriber:
         *,
         max_tokens: int,
     ) -> tuple[Standing, list[tuple[Tuple, int]]]:
-        """Add a query; returns it when its first answer is complete, and that. ``on_rows`` hears of changes from then on,
-        ``on_end`` when it turns out to hold more than ``max_tokens``, and is to be removed, ``on_full`` when events leave a
-        window of its early, ``on_missed`` when some did not come, ``on_stale`` when rows may be out of date, as they may be by now.
+        """Add a query; returns it when its first answer is complete, and that. ``on_rows`` hears of changes from then on, which may
+        be before this returns, ``on_end`` when it turns out to hold more than ``max_tokens``, and is to be removed, ``on_full``
+        when events leave a window of its early, ``on_missed`` when some did not come, ``on_stale`` when rows may be out of date, as
+        they may be by now.
 
         Raises PeerUnreachable or Refused when a template could not be posted, BadQuery when the query cannot be built,
         TooManyTokens when it holds too much at once.
         """
         memories: list[Memory] = []
         try:
-            for alpha in alphas(query):
+            for alpha in await in_thread(alphas, query) if is_large(query) else alphas(query):
                 memories.append(self.intake.use(alpha))
             for memory in memories:
                 await self.intake.until_ready(memory)
-            production, rows = self._entrance.enter(query, on_rows, max_tokens)
+            production, rows, long = await self._enter(query, memories, on_rows, max_tokens)
         except BaseException:
             for memory in memories:
                 self.intake.leave(memory)
             raise
         standing = self._standing[production] = Standing(
-            memories, production, on_events, on_end, on_full, on_missed, on_stale, self._now()
+            memories, production, on_events, on_end, on_full, on_missed, on_stale, self._now(), long
         )
         if self._asking is not None:
             _add(self._asking, standing)
         self._full_windows.again()
         for memory in memories:
-            if (stale := self.intake.staleness.of(memory)) is not None:
+            if (stale := self.intake.staleness.reason_for(memory)) is not None:
                 on_stale(stale)
         return standing, rows
+
+    async def _enter(
+        self, query: Query, memories: list[Memory], on_rows: OnRows, max_tokens: int
+    ) -> tuple[rete.Production, list[tuple[Tuple, int]], LongQueries | None]:
+        """Add a query to the network that it belongs to; in the end that of long ones, if it is one.
+
+        One with a window is to find there what happened before it was asked, so it is where the window is. In a simulated network
+        no step takes time, and a thread would.
+        """
+        is_simulated = getattr(asyncio.get_running_loop(), "is_simulated", False)
+        waits = is_simulated or any(memory.alpha.window for memory in memories)
+        if waits or not is_large(query):
+            with suppress(rete.TakesLong):
+                entered = self._entrance.enter(query, on_rows, max_tokens, rete.UNLIMITED if waits else AT_ONCE)
+                return *entered, None
+        return *await self._long.enter(query, [memory.alpha for memory in memories], on_rows, max_tokens), self._long
+
+    def _is_fed(self, alpha: rete.AlphaSpec) -> bool:
+        return alpha in self._long.alphas or self._network.is_fed(alpha)
+
+    def _change(self, alpha: rete.AlphaSpec, differences: Differences) -> None:
+        self._network.change_memory(alpha, differences)
+        if self._long.alphas and alpha in self._long.alphas:
+            self._long.change(alpha, differences)
 
     def _too_large(self, production: rete.Production, why: rete.TooManyTokens) -> None:
         standing = self._standing.get(production)
         if standing is not None:
             standing.on_end(too_many_tokens(why))
 
-    @property
-    def network(self) -> rete.Network:
-        """The matcher."""
-        return self._network
+    def networks(self) -> tuple[rete.Network, rete.Network]:
+        """The matchers: of what is entered at once, and of what takes longer, which is waited for where it is at a query."""
+        self._long.claim()
+        return self._network, self._long.network
 
-    def facts_of(self, condition: rete.Condition) -> Iterable[Tuple]:
+    async def until_free(self) -> None:
+        """Wait until the matchers can be looked into at once, which they can until the loop goes on."""
+        await self._long.until_free()
+
+    def facts_of(self, condition: rete.Condition | rete.AlphaSpec) -> Iterable[Tuple]:
         """What a condition may match now: the facts that came here for it, or the events of its window."""
         return self.intake.like(condition) if condition.window is None else windowed(self._network, condition)
 
     def unsubscribe(self, standing: Standing) -> None:
         """Remove a query; feeds that nobody else uses end, and with them the templates at their rendezvous."""
         if self._standing.pop(standing.production, None) is not None:
-            self._entrance.leave(standing.production)
+            if standing.long is None:
+                self._entrance.leave(standing.production)
+            else:
+                standing.long.leave(standing.production, [memory.alpha for memory in standing.memories])
             if self._asking is not None:
                 _remove(self._asking, standing)
             for memory in standing.memories:
@@ -205,13 +249,13 @@ class Subscriber:
                     raise PeerMisbehaved(f"{len(message.events)} events with {len(message.feeds)} lists of feeds; expected as many")
                 self._arrivals.came(channel)
                 if self._concerns_us(channel, message):
-                    self.inorder.happened(channel, message)
+                    self.inorder.take_events(channel, message)
             case Deltas():
                 self.intake.deltas(channel, message)
             case Snapshot():
                 self.intake.snapshot(channel, message)
             case Passed():
-                self.inorder.passed(channel, message)
+                self.inorder.note_passed(channel, message)
             case Gap():
                 self.intake.gap(channel, message)
             case Missed():
@@ -231,7 +275,7 @@ class Subscriber:
     def broken(self, channel: Channel) -> None:
         """A link is gone: what it fed is set up anew, and what comes by others waits a moment at most for what it had to bring."""
         self.intake.broken(channel)
-        self.inorder.broken(channel)
+        self.inorder.note_broken(channel)
         self._arrivals.lost(channel)
 
     def happened_all(self, channel: Channel, publisher: bytes, events: Sequence[Event], feeds: Sequence[Sequence[int]]) -> None:
@@ -306,6 +350,8 @@ class Subscriber:
             assert memory.on_event is not None, "a listener"
             memory.on_event(event, memory.note)
         if joins and self._recent.is_new(publisher, event.number):
+            if self._long.alphas and any(memory.alpha in self._long.alphas for memory in memories):
+                self._flash_long(event, said_s, gathered)
             if self._network.has_windows:
                 # What a window tells has its place between the rows of one event and those of the next.
                 self._tell_flashed(gathered)
@@ -315,14 +361,31 @@ class Subscriber:
                 self._tell_full_windows()
                 self._expire_later()
                 return
-            for production, rows in self._network.flash(event.items):
-                if self._asked_since(production, said_s):
-                    continue
-                known = gathered.get(production)
-                if known is None:
-                    gathered[production] = rows
-                else:
-                    known += rows
+            self._flash(self._network, event, said_s, gathered)
+
+    def _flash(self, network: rete.Network, event: Event, said_s: float, gathered: Flashed) -> None:
+        for production, rows in network.flash(event.items):
+            if self._asked_since(production, said_s):
+                continue
+            known = gathered.get(production)
+            if known is None:
+                gathered[production] = rows
+            else:
+                known += rows
+
+    def _flash_long(self, event: Event, said_s: float, gathered: Flashed) -> None:
+        """The same for queries that took long to enter."""
+        if not self._long.is_busy:
+            self._flash(self._long.network, event, said_s, gathered)
+            return
+        said_s = min(said_s, self._now())
+
+        def tell() -> None:
+            rows: Flashed = {}
+            self._flash(self._long.network, event, said_s, rows)
+            self._tell_flashed(rows)
+
+        self._long.later(tell, 1, size_of(event.items))
 
     def _asked_since(self, production: rete.Production, said_s: float) -> bool:
         standing = self._standing.get(production)
@@ -392,6 +455,7 @@ class Subscriber:
         """The peer stops: windows wait for their time no longer, nor events for their turn."""
         self.inorder.stop()
         self._arrivals.stop()
+        self._long.stop()
         if self._expiry is not None:
             self._expiry.cancel()
 

@@ -37,7 +37,7 @@ class FullWindows:
         self._told.clear()
 
 
-def windowed(network: rete.Network, condition: rete.Condition) -> Iterable[Tuple]:
+def windowed(network: rete.Network, condition: rete.Condition | rete.AlphaSpec) -> Iterable[Tuple]:
     """The events that are in the window of a condition now, before its tests where another query has the same without."""
     alike = [
         memory

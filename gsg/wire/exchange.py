@@ -154,9 +154,9 @@ def named(contact: dht.Contact) -> str:
 
 
 class _RemoteChannel(Channel):
-    def __init__(self, link: dht.Link, traffic: Traffic) -> None:
-        super().__init__(link.peer)
-        self._link = link
+    def __init__(self, dht_link: dht.Link, traffic: Traffic) -> None:
+        super().__init__(dht_link.peer)
+        self._dht_link = dht_link
         self._traffic = traffic
 
     def send(self, message: Message) -> None:
@@ -165,7 +165,7 @@ class _RemoteChannel(Channel):
         self._traffic.messages += 1
         self._traffic.bytes += len(payload)
         try:
-            self._link.send(payload)
+            self._dht_link.send(payload)
         except dht.RemoteError as error:
             raise LinkBroke(str(error)) from None
         except dht.LocalError as error:
@@ -173,18 +173,18 @@ class _RemoteChannel(Channel):
 
     @property
     def congested(self) -> bool:
-        return self._link.congested
+        return self._dht_link.congested
 
     @property
     def heard_s(self) -> float:
-        return self._link.heard_s
+        return self._dht_link.heard_s
 
     async def drained(self, limit_s: float | None = None) -> None:
         while True:
             due_s = asyncio.get_running_loop().time() + (limit_s or 0.0)
             try:
                 async with asyncio.timeout(limit_s):
-                    await self._link.drained()
+                    await self._dht_link.drained()
                 return
             except dht.DhtError as error:
                 raise LinkBroke(str(error)) from None
@@ -193,13 +193,13 @@ class _RemoteChannel(Channel):
                     raise PeerUnreachable(f"{show(self.contact)} has read nothing for {limit_s:.0f} s") from None
 
     def pause_reading(self) -> None:
-        self._link.pause_reading()
+        self._dht_link.pause_reading()
 
     def resume_reading(self) -> None:
-        self._link.resume_reading()
+        self._dht_link.resume_reading()
 
     def abort(self, reason: str) -> None:
-        self._link.abort(reason)
+        self._dht_link.abort(reason)
 
 
 class _OwnChannel(Channel):
@@ -295,31 +295,31 @@ class Exchange:
         self._on_batch = on_batch
         self._on_broken = on_broken
         self._channels: dict[dht.Link, Channel] = {}
-        self._links: dht.Links | None = None
+        self._dht_links: dht.Links | None = None
 
-    def attach(self, links: dht.Links) -> None:
+    def attach(self, dht_links: dht.Links) -> None:
         """Use these links from now on; give them :meth:`frames` and :meth:`lost` as callbacks."""
-        self._links = links
+        self._dht_links = dht_links
 
     async def channel(self, contact: dht.Contact) -> Channel:
         """The way to a peer, dialled if need be. Raises PeerUnreachable."""
         if contact.id == self._own_id:
             return self.own
-        assert self._links is not None, "attach() comes first"
+        assert self._dht_links is not None, "attach() comes first"
         try:
-            link = await self._links.to(contact)
+            found = await self._dht_links.connect(contact)
         except dht.DialBroke as error:
             raise DialBroke(str(error)) from None
         except dht.DhtError as error:
             raise PeerUnreachable(str(error)) from None
-        return self._of(link)
+        return self._of(found)
 
     def channel_now(self, contact: dht.Contact) -> Channel | None:
         """The way to a peer, if there is one already."""
         if contact.id == self._own_id:
             return self.own
-        link = None if self._links is None else self._links.linked(contact.id)
-        return None if link is None else self._of(link)
+        found = None if self._dht_links is None else self._dht_links.link_to(contact.id)
+        return None if found is None else self._of(found)
 
     def channels(self) -> list[Channel]:
         """All ways to other peers that there are."""
@@ -327,8 +327,8 @@ class Exchange:
 
     def channels_of(self, peer: bytes) -> list[Channel]:
         """All ways to another peer that there are."""
-        links = [] if self._links is None else self._links.of(peer)
-        return [self._channels[link] for link in links if link in self._channels]
+        found = [] if self._dht_links is None else self._dht_links.links_to(peer)
+        return [self._channels[one] for one in found if one in self._channels]
 
     async def ask(self, contact: dht.Contact, make: Callable[[int], Message], wanted: type[Wanted]) -> Wanted:
         """Ask a peer and wait. Raises PeerUnreachable, or Refused with its reason."""
@@ -336,33 +336,33 @@ class Exchange:
         return await answer_of(channel, channel.ask(make), wanted)
 
     @property
-    def links(self) -> int:
-        """Links to other peers that have spoken or been spoken to."""
+    def link_count(self) -> int:
+        """How many links to other peers have spoken or been spoken to."""
         return len(self._channels)
 
-    def frames(self, link: dht.Link, payloads: list[bytes]) -> None:
+    def frames(self, dht_link: dht.Link, payloads: list[bytes]) -> None:
         """Everything complete that one read brought."""
-        channel = self._of(link)
+        channel = self._of(dht_link)
         try:
             messages = [decode(payload) for payload in payloads]
         except PeerMisbehaved as error:
             self.traffic.malformed += 1
-            log.warning("link to %s ended: %s", show(link.peer), error)
-            link.abort(str(error))
+            log.warning("link to %s ended: %s", show(dht_link.peer), error)
+            dht_link.abort(str(error))
             return
         self._deliver(channel, messages, map(len, payloads))
 
-    def lost(self, link: dht.Link, reason: str) -> None:
+    def lost(self, dht_link: dht.Link, reason: str) -> None:
         """The link is gone."""
-        channel = self._channels.pop(link, None)
+        channel = self._channels.pop(dht_link, None)
         if channel is not None:
             channel.broken(reason)
             self._on_broken(channel, reason)
 
-    def _of(self, link: dht.Link) -> Channel:
-        channel = self._channels.get(link)
+    def _of(self, dht_link: dht.Link) -> Channel:
+        channel = self._channels.get(dht_link)
         if channel is None:
-            channel = self._channels[link] = _RemoteChannel(link, self.traffic)
+            channel = self._channels[dht_link] = _RemoteChannel(dht_link, self.traffic)
         return channel
 
     def _deliver(self, channel: Channel, messages: Iterable[Message], sizes: Iterable[int] = repeat(0)) -> None:

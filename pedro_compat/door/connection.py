@@ -19,18 +19,18 @@ from gsg.errors import GsgError, LocalError
 from gsg.feeds.alpha_memories import Memory
 from gsg.peer import Peer
 from gsg.placement.rules import NOWHERE
-from gsg.rendezvous.matching import Passage
+from gsg.rendezvous.matching import EventBatch
 from gsg.tuples.features import Template
 from gsg.tuples.terms import Tuple
 from gsg.wire.messages import Event, Test
 
-from ..counts import DoorCounts
 from ..goals.covers import TEST_NAME, template
 from ..terms.tuples import line_of_tuple
 from .addresses import message, registration
 from .admin import Asked, role, with_overheard
 from .arrival_stamps import Arrivals
 from .commands import P2P, Bad, Command, Deregister, Notify, Register, Subscribe, Unsubscribe
+from .counts import DoorCounts
 from .deliveries import Outbox, Outboxes
 from .fair_turns import TURN_S, Turns
 from .host_names import Hosts
@@ -109,7 +109,7 @@ class Connection:
         """Whether there is to be another turn; no line is looked at before."""
         self._unread_answers = False
         self._paused = False
-        self._matching: Passage | None = None
+        self._matching: EventBatch | None = None
         """Lines that take long to match: they go on in each turn, and no other is looked at before they are done."""
         self._count = 0
         """How many lines those are."""
@@ -296,12 +296,12 @@ class Connection:
             return False
         outboxes = self._door.outboxes
         before = outboxes.delivered
-        passage = self._peer.flash_here(self._told(run, via), via=via)
-        if passage is None:
+        batch = self._peer.flash_here(self._told(run, via), via=via)
+        if batch is None:
             self._at_once = RUN  # the longer the run, the fewer the journeys
             return False
-        if not passage.done:
-            self._matching, self._count = passage, len(run)
+        if not batch.done:
+            self._matching, self._count = batch, len(run)
             self._at_once = 1
             return True
         self._answers.append(OK * len(run))
@@ -310,9 +310,9 @@ class Connection:
         self._at_once = min(RUN, 2 * self._at_once, DELIVERIES // caused or 1) if caused else min(RUN, 2 * self._at_once)
         return True
 
-    def _match_on(self, passage: Passage) -> None:
+    def _match_on(self, batch: EventBatch) -> None:
         """Match more of what takes long, and answer it when all of it is done."""
-        if self._peer.flash_on(passage):
+        if self._peer.flash_on(batch):
             self._matching = None
             self._answers.append(OK * self._count)
 

@@ -31,16 +31,16 @@ from gsg.feeds.alpha_memories import Memory
 from gsg.peer import Peer
 from gsg.wire.messages import Count
 
-from ..counts import DoorCounts
 from ..dialect import PAPER, Dialect
-from ..handshake import FAILED, OK, FirstLine, Handshakes, information
 from ..lines import DEFAULT_SIZE
 from .access import Allowed, Gate, checked_secret
 from .admin import everything
 from .arrival_stamps import Arrivals
 from .connection import Connection
+from .counts import DoorCounts
 from .deliveries import Outboxes
 from .fair_turns import Turns
+from .handshake import FAILED, OK, FirstLine, Handshakes, information
 from .host_names import Hosts
 from .session import Session, acknowledgement
 

@@ -18,16 +18,15 @@ from gsg.tuples.features import Template
 from gsg.tuples.terms import MAX_ARITY, Symbol, Tuple
 from gsg.wire.messages import Count
 
-from ..counts import goal_counts
 from ..dialect import DIALECTS, PAPER, Dialect
 from ..errors import SHOWN_CHARACTERS, BadLine, BadSubscription
-from ..failures import Failures
 from ..terms.syntax import MAX_TOKENS, has_too_many_tokens, parse
 from ..terms.terms import Compound, Term, Var, is_cons, text_of
 from ..terms.tuples import from_tuple
 from ..terms.unification import MAX_STEPS, Exhausted, TypeFault, Work, unify
 from ..terms.writing import NumberedNames, write
 from .demands import demands_of
+from .failures import Failures
 from .goals import TEST, Instruction, Test, compile_goal, solve
 
 COMMANDS = frozenset(("subscribe", "unsubscribe", "register", "deregister", "p2pmsg"))
@@ -241,10 +240,10 @@ def compile_test(source: str) -> CoverTest:
 
 
 def _counts() -> list[Count]:
-    return goal_counts(Subscription.failures)
+    return Subscription.failures.counts()
 
 
-compile_test.counts = _counts  # type: ignore[attr-defined]  # what gsg.rendezvous.predicates.counts_of_tests looks for
+compile_test.counts = _counts  # type: ignore[attr-defined]  # what gsg.rendezvous.condition_tests.counts_of_tests looks for
 
 
 READ_CHARACTERS = 256 * 1024

@@ -2,3 +2,7 @@
 
 Open terms.py first, then syntax.py.
 """
+
+from .terms import COMMA, Term, Var
+
+__all__ = ["COMMA", "Term", "Var"]

@@ -42,10 +42,6 @@ _TOKEN = re.compile(
 )
 _TRAILING_BLANKS = " \t"
 
-# Possessive or atomic throughout: a line that is not flat is given up in one pass (flat.py says why not only possessive).
-_FLAT_ARGUMENT = r"[ \t]*+(?:[a-z][A-Za-z0-9_]*+|-?[0-9]{1,18}+(?>(?:\.[0-9]{1,18}+)?))[ \t]*+"
-_FLAT = re.compile(rf"[ \t]*+([a-z][A-Za-z0-9_]*+)\(({_FLAT_ARGUMENT}(?>(?:,{_FLAT_ARGUMENT})*))\)[ \t]*+")
-
 # What kind of token starts with a character; symbol atoms, `;` and `{}` are atoms like names.
 _ATOM, _VARIABLE, _DIGITS, _STRING, _QUOTE = range(1, 6)
 _ATOM_KINDS = frozenset((_ATOM, _QUOTE))
@@ -74,9 +70,6 @@ def parse(text: str, dialect: Dialect = PAPER, *, frozen: bool = False, variable
     ``frozen`` makes its variables constants: for notifications in a dialect where those are not bound. ``variables`` are those
     known so far by name, and is added to. Raises BadLine.
     """
-    flat = _FLAT.fullmatch(text)
-    if flat is not None:
-        return (flat[1], *[_flat_argument(argument.strip(_TRAILING_BLANKS)) for argument in flat[2].split(",")])
     # Checked first and in one pass: looking for the end of each of many open quotes would take quadratic time.
     closed = _CLOSED.match(text)
     if closed is None or closed.end() < len(text):
@@ -98,12 +91,6 @@ def has_too_many_tokens(text: str, most: int = MAX_TOKENS) -> bool:
 def _tokens(text: str) -> Iterator[re.Match[str]]:
     # Blanks that no token follows would be looked at from each of them on, to the end: quadratic time.
     return _TOKEN.finditer(text.rstrip(_TRAILING_BLANKS))
-
-
-def _flat_argument(text: str) -> Term:
-    if text >= "a":
-        return text
-    return float(text) if "." in text else int(text)
 
 
 class _Parser:

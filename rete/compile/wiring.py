@@ -36,8 +36,7 @@ class Wiring:
             memory = self._memories.make(spec.alpha)
         index, is_new = memory.acquire(spec.fact_key, spec.new)
         if is_new:
-            for fact in self._held(memory, spec.alpha):
-                index.add(fact)
+            self._meter.load(index, self._held(memory, spec.alpha))
         join = parent.shared[spec] = Join(parent, spec, index)
         self._meter.fill(join.wait, parent)
         parent.add_child(join)

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import AbstractContextManager, suppress
 from typing import Any, ClassVar, Protocol
 
 from ..bag import bag_of, items_of
 from ..chain import JoinSpec
 from ..errors import TooManySteps
-from ..index import Index, Token, enter, key_getter
+from ..index import Fact, Index, Token, enter, key_getter
 
 UNLIMITED = sys.maxsize
 MUTED = -1
@@ -93,6 +93,9 @@ class Meter(Protocol):
 
     def fill(self, receive: Callable[[Token, int], None], parent: Node) -> None:
         """Tell a node that is made what is there above."""
+
+    def load(self, index: Index, facts: Iterable[Fact]) -> None:
+        """Enter the facts of a memory in an index that is made."""
 
     def owe(self, groups: Owing) -> None:
         """Groups have changed of which nobody was told."""

@@ -1,4 +1,4 @@
 """The experiment churn: what is lost while peers come and go.
 
-Open churn_runs.py first.
+Open runs.py first.
 """

@@ -1,4 +1,4 @@
 """The experiment dissemination: view exchange, and events that spread where nobody is responsible for a key.
 
-Open dissemination_runs.py first.
+Open runs.py first.
 """

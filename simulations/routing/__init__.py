@@ -1,4 +1,4 @@
 """The experiment routing: how far a lookup goes, and how many succeed.
 
-Open routing_runs.py first.
+Open runs.py first.
 """

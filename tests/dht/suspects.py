@@ -5,8 +5,9 @@ from __future__ import annotations
 from random import Random
 
 from dht import Contact, PeerDied
-from dht.datagrams.gossip import Word
-from dht.liveness.swim import Liveness, Order, Probe
+from dht.datagrams.gossip import Status
+from dht.liveness.orders import Order, Probe
+from dht.liveness.swim import Swim
 
 OWN = b"\xff" * 20
 SIZE = 9
@@ -19,21 +20,21 @@ def contact(number: int, host: str = "10.0.0.1") -> Contact:
 X = contact(1)
 
 
-def living(*contacts: Contact, now: float = 0.0) -> Liveness:
+def living(*contacts: Contact, now: float = 0.0) -> Swim:
     """A view in which these have answered."""
-    liveness = Liveness(OWN, rng=Random(1), incarnation=5)
+    swim = Swim(OWN, rng=Random(1), incarnation=5)
     for each in contacts:
-        liveness.answered(each, now)
-    return liveness
+        swim.report_answer(each, now)
+    return swim
 
 
-def suspecting(now: float = 10.0, helpers: int = 3) -> Liveness:
+def suspecting(now: float = 10.0, helpers: int = 3) -> Swim:
     """A view in which X is suspected, in its incarnation 0, since ``now``."""
-    liveness = living(X, *(contact(number) for number in range(2, 2 + helpers)))
-    liveness.tick(now, [], SIZE)
-    liveness.silent(X, now)
-    liveness.nobody_vouched(X, now)
-    return liveness
+    swim = living(X, *(contact(number) for number in range(2, 2 + helpers)))
+    swim.tick(now, [], SIZE)
+    swim.report_silent(X, now)
+    swim.report_not_vouched(X, now)
+    return swim
 
 
 def deaths(orders: list[Order]) -> list[Contact]:
@@ -44,6 +45,6 @@ def probes(orders: list[Order], *, look_around: bool = False) -> list[Contact]:
     return [each.contact for each in orders if isinstance(each, Probe) and each.look_around == look_around]
 
 
-def says(liveness: Liveness, peer: Contact) -> list[tuple[Word, int]]:
+def says(swim: Swim, peer: Contact) -> list[tuple[Status, int]]:
     """What would be said of a peer to some other."""
-    return [(each.word, each.incarnation) for each in liveness.rumours(contact(99).id) if each.peer == peer.id]
+    return [(each.status, each.incarnation) for each in swim.take_rumours(contact(99).id) if each.peer == peer.id]

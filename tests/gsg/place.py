@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import rete
 from gsg.errors import Refused
-from gsg.rendezvous.postings import Feed, Predicate
+from gsg.rendezvous.feed import Feed, Predicate
+from gsg.rendezvous.matching import EventBatch
 from gsg.rendezvous.rendezvous import Rendezvous
+from gsg.tuples.audiences import Audience
 from gsg.tuples.features import Template, positions
 from gsg.tuples.terms import Symbol, Tuple
 from gsg.wire.messages import Deltas, Event, InsertCondition, Message
@@ -34,6 +36,12 @@ def everywhere(fact: Tuple) -> bytes:
     return bytes(positions(fact))
 
 
+def flash(at: Rendezvous, events: list[Event], places: list[bytes], audience: Audience | None = None) -> None:
+    """All events of a message pass."""
+    at.forward_events(EventBatch(at, b"publisher", events, places, None, audience), float("inf"))
+    at.progress.advance(b"publisher", events[-1].number)
+
+
 class Place:
     """A rendezvous that holds every key, and what it has sent."""
 
@@ -50,7 +58,7 @@ class Place:
     def flash(self, *events: Tuple, text: str | None = None, places: bytes | None = None) -> None:
         made = [Event(self.events + number, items, text) for number, items in enumerate(events, 1)]
         self.events += len(made)
-        self.rendezvous.flash(b"publisher", made, [everywhere(items) if places is None else places for items in events])
+        flash(self.rendezvous, made, [everywhere(items) if places is None else places for items in events])
 
     def post(self, who: str, feed: int, template: Template, anchor: int, **options: object) -> Feed:
         return self.rendezvous.insert_condition(who, InsertCondition(1, feed, template, anchor, **options))  # type: ignore[arg-type]  # as it takes them
@@ -59,11 +67,11 @@ class Place:
         """Post, and take the snapshot."""
         made = self.post(who, feed, template, anchor, **options)
         parts = list(filter(None, self.rendezvous.snapshot(made)))
-        self.rendezvous.release(made)
+        self.rendezvous.release_feed(made)
         return [fact for part in parts for fact in part.facts]
 
     def take(self) -> list[tuple[str, Message]]:
-        return [(str(who), message) for who, message in self.rendezvous.take()]
+        return [(str(who), message) for who, message in self.rendezvous.take_messages()]
 
     def heard(self) -> dict[str, list[str]]:
         """Per subscriber the deltas that were sent, as ``+a on b``, in order."""

@@ -40,7 +40,7 @@ class Desk(Place):
     def told(self) -> dict[int, list[str]]:
         """Per reader, by its number, the deltas that were sent."""
         told: dict[int, list[str]] = {}
-        for link, message in self.rendezvous.take():
+        for link, message in self.rendezvous.take_messages():
             assert isinstance(link, Link)
             assert isinstance(message, Deltas)
             assert all(type(fact) is tuple for fact in message.facts)
@@ -56,5 +56,5 @@ class Desk(Place):
     def seen_by(self, reader: bytes, template: Template = X_ON_Y, anchor: int = 1) -> list[Tuple]:
         """What a late subscriber is sent."""
         facts = self.follow(self.links[reader], 99, template, anchor)  # type: ignore[arg-type]  # a link
-        self.rendezvous.remove_condition(self.links[reader], 99)
+        self.rendezvous.conditions.remove(self.links[reader], 99)
         return facts

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 from peers import PORT, feeds, guest_of, make_peer, overlay, quiet, simulate, templates, unread
 
-import gsg.rendezvous.postings
+import gsg.rendezvous.feed
 import gsg.wire.messages
 import rete
 from dht.simnet import SimNet, run

@@ -105,7 +105,9 @@ def test_long_templates_of_a_peer_are_counted_until_it_ends_them(monkeypatch: py
         await again.close()
         await quiet()
 
-        assert sum(second._rendezvous.templates_bytes(link) for link in second._exchange.channels_of(first.contact.id)) == 0
+        assert (
+            sum(second._rendezvous.conditions.templates_bytes(link) for link in second._exchange.channels_of(first.contact.id)) == 0
+        )
 
     simulate(work, seed=3, size=2)
 
@@ -165,7 +167,7 @@ def test_a_peer_that_posts_too_many_templates_is_refused_the_next_one() -> None:
         with pytest.raises(Refused, match="one peer may have 3 templates here, and this one has 3"):
             await subscribe_to(100)
 
-        assert host._rendezvous.feeds() == 3
+        assert host._rendezvous.conditions.feeds() == 3
 
     simulate(work, seed=32, size=2)
 
@@ -184,7 +186,7 @@ def test_templates_of_all_links_of_a_peer_are_counted() -> None:
                 answers.append(await member.exchange._of(link).ask(lambda _, p=posting: p))  # type: ignore[misc]  # bound now
 
             assert [type(answer) for answer in answers] == [Done, Done, Failed, Failed]
-            assert host._rendezvous.feeds() == 2
+            assert host._rendezvous.conditions.feeds() == 2
 
     simulate(work, seed=33, size=1)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gsg.feeds.publisher_order import Ordering
+from gsg.feeds.publisher_order import PublisherOrder
 
 P, Q = b"publisher", b"another"
 
@@ -13,7 +13,7 @@ class Ways:
     def __init__(self, *names: str) -> None:
         self.there = {name.encode(): [name] for name in names}
         self.standby: dict[bytes, list[str]] = {}
-        self.ordering: Ordering[int] = Ordering(
+        self.ordering: PublisherOrder[int] = PublisherOrder(
             lambda rendezvous: self.there.get(rendezvous, []), lambda rendezvous: self.standby.get(rendezvous, [])
         )
         self.told: list[int] = []
@@ -41,11 +41,11 @@ class Ways:
             self.told.extend(self.ordering.hold(self.now, way, publisher, named, things, concerns))
 
     def passed(self, way: str, number: int, publisher: bytes = P) -> None:
-        self.told.extend(self.ordering.passed(way, publisher, number))
+        self.told.extend(self.ordering.note_passed(way, publisher, number))
 
     def lose(self, way: str) -> None:
         self.there.pop(way.encode(), None)
-        self.told.extend(self.ordering.lost(way))
+        self.told.extend(self.ordering.forget_way(way))
 
     def wait(self, seconds: float) -> None:
         self.now += seconds

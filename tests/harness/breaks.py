@@ -9,12 +9,12 @@ import pytest
 from msgspec.structs import replace
 
 import gsg.storage.disk.salvage
-from gsg.churn.handover import Handover
 from gsg.feeds.feed import RecentEvents
-from gsg.feeds.in_order import InOrder
-from gsg.rendezvous.delivery import Outgoing
+from gsg.feeds.ordered_delivery import OrderedDelivery
+from gsg.rendezvous.delivery import Delivery
 from gsg.rendezvous.rendezvous import Rendezvous
 from gsg.replication.changes import Replication
+from gsg.replication.copying import Copying
 from gsg.storage.disk.group_commit import Keeping
 from gsg.storage.disk.records import rows_of
 from gsg.storage.facts_by_key import Entries
@@ -40,7 +40,7 @@ def no_hand_over(patch: pytest.MonkeyPatch) -> None:
     async def nothing(*_: object) -> None:
         return None
 
-    patch.setattr(Handover, "copy", nothing)
+    patch.setattr(Copying, "copy_keys", nothing)
 
 
 def duplicates_delivered(patch: pytest.MonkeyPatch) -> None:
@@ -50,12 +50,12 @@ def duplicates_delivered(patch: pytest.MonkeyPatch) -> None:
 
 def order_not_kept(patch: pytest.MonkeyPatch) -> None:
     """Of the events that come together the last is told first."""
-    happened = InOrder.happened
+    happened = OrderedDelivery.take_events
 
-    def backwards(inorder: InOrder, channel: Channel, message: Happened) -> None:
+    def backwards(inorder: OrderedDelivery, channel: Channel, message: Happened) -> None:
         happened(inorder, channel, replace(message, events=message.events[::-1], feeds=message.feeds[::-1]))
 
-    patch.setattr(InOrder, "happened", backwards)
+    patch.setattr(OrderedDelivery, "take_events", backwards)
 
 
 def stamps_compared_the_wrong_way(patch: pytest.MonkeyPatch) -> None:
@@ -76,7 +76,7 @@ def stamps_compared_the_wrong_way(patch: pytest.MonkeyPatch) -> None:
 
 def lost_with_the_link(patch: pytest.MonkeyPatch) -> None:
     """What a link had not brought when it broke is not told by the next one."""
-    patch.setattr(Outgoing, "tell_again", lambda *_: None)
+    patch.setattr(Delivery, "replay_events", lambda *_: None)
 
 
 def acknowledged_before_it_is_on_disk(patch: pytest.MonkeyPatch) -> None:

@@ -28,7 +28,7 @@ from schedule import (
 )
 
 import dht
-import gsg.rendezvous.postings
+import gsg.rendezvous.feed
 import gsg.storage.disk.compaction
 import gsg.storage.disk.group_commit
 from dht.simnet import SimNet, run
@@ -392,7 +392,7 @@ def _surroundings() -> Iterator[list[str]]:
     handler = Failures(logging.ERROR)
     level, propagate = logger.level, logger.propagate
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gsg.rendezvous.postings, "HELD_DELTAS", 8)
+        patch.setattr(gsg.rendezvous.feed, "HELD_DELTAS", 8)
         # Half of what a run costs is probing: half as often will do.
         patch.setattr(dht, "Endpoint", partial(dht.Endpoint, probe_s=2.0))
         # Only what nobody waits for is written later.

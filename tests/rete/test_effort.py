@@ -318,3 +318,78 @@ def test_each_of_a_thousand_queries_ends_in_time_or_is_right(part: int) -> None:
 def first_of_nothing(tree: a.Algebra) -> Counter[tuple[str, ...]]:
     """The rows of a query where there are no facts."""
     return +Held().query(tree, lambda _: None).rows()
+
+
+def entered(world: World, tree: a.Algebra, at_once: int) -> rete.Production:
+    return world.network.subscribe_algebra(tree, ("x", "a"), lambda _: None, at_once=at_once)
+
+
+@pytest.mark.parametrize("part", range(5))
+def test_what_takes_longer_than_somebody_waits_is_left_and_leaves_nothing(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(effort, "LEAST", 1_000_000)
+    left = 0
+    for seed in range(part * 100, part * 100 + 100):
+        choose = random.Random(seed)
+        tree = tree_of(choose, choose.randrange(4))
+        world = Held(*choose.sample(FACTS, 50))
+        neighbour = world.watch(basic("?a p ?x", "?b q ?y"))
+        before = neighbour.rows
+        try:
+            whole = entered(world, tree, rete.UNLIMITED)
+        except rete.BadQuery:
+            continue
+        rows = whole.rows()
+        world.network.unsubscribe(whole)
+
+        try:
+            production = entered(world, tree, choose.choice((0, 10, 100, 1_000)))
+        except rete.TakesLong:
+            left += 1
+        else:
+            assert production.rows() == rows, seed
+            world.network.unsubscribe(production)
+
+        assert entered(world, tree, rete.UNLIMITED).rows() == rows, seed
+        assert neighbour.rows == before, seed
+    assert left > 20
+
+
+def test_facts_that_are_entered_in_an_index_take_time_and_those_that_are_there_take_none() -> None:
+    world = Held(*P)
+    tree = basic("c0 in ?x", "?a p ?x")
+
+    with pytest.raises(rete.TakesLong):
+        entered(world, tree, len(P) - 1)
+    assert world.network.is_empty
+    first = entered(world, tree, len(P))
+    second = entered(world, basic("c1 in ?x", "?a p ?x"), 0)
+
+    assert not first.rows()
+    assert not second.rows()
+
+
+class Abandoning:
+    """A test in the middle of which nobody waits any more."""
+
+    def __init__(self, world: World) -> None:
+        self.names = ("x", "y")
+        self._world = world
+        self.calls = 0
+
+    def __call__(self, values: tuple[str, ...]) -> bool:
+        self.calls += 1
+        self._world.network.abandon()
+        return True
+
+
+def test_a_query_that_is_abandoned_is_left_at_the_next_steps() -> None:
+    world = Held(*P, *Q)
+    test = Abandoning(world)
+
+    with pytest.raises(rete.TakesLong):
+        world.network.subscribe_algebra(a.Filter(pair(), test), ("x", "a"), lambda _: None)
+
+    assert test.calls == len(Q)
+    assert world.network.is_empty
+    world.network.abandon()  # there is none
+    assert len(entered(world, basic("?a p ?x"), rete.UNLIMITED).rows()) == len(P)

@@ -312,3 +312,15 @@ def test_an_event_of_two_equal_conditions_gives_its_row_once_for_each_query() ->
     assert world.flash("a p") == {watch.production: {("a",): 1} for watch in (first, second, joined)}
     assert world.flash("b p") == {watch.production: {("b",): 1} for watch in (first, second)}
     assert [watch.rows for watch in (first, second, joined)] == [{}, {}, {}]
+
+
+def test_a_memory_is_fed_while_some_query_looks_at_it() -> None:
+    network = rete.Network(lambda _: (), by_feed=True)
+    query = network.subscribe(group("?x p ?y"), ("x",), lambda _: None)
+    template = rete.Group((rete.Condition((rete.Variable("x"), "q", rete.Parameter(0))),))
+    shared, _ = network.subscribe_template(template, ("a",), ("x",), lambda _: None)
+
+    assert [network.is_fed(alpha(text)) for text in ("* p *", "* q a", "* q b", "* r *")] == [True, True, True, False]
+    network.unsubscribe(query)
+    network.unsubscribe(shared)
+    assert [network.is_fed(alpha(text)) for text in ("* p *", "* q a")] == [False, False]

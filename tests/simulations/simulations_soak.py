@@ -2,9 +2,9 @@
 
     .venv/bin/python tests/simulations/simulations_soak.py [--every 1] [--rule rarest]
 
-What tests/simulations/test_prediction.py holds for a hundredth, for all of it: minutes for each rule, in one process, whose clock
-is a virtual one. So no peer is ever too busy to answer, however slow the machine is; benchmarks/prediction.py is the same with
-processes.
+What tests/simulations/load_balance/test_prediction.py holds for a hundredth, for all of it: minutes for each rule, in one
+process, whose clock is a virtual one. So no peer is ever too busy to answer, however slow the machine is;
+benchmarks/prediction.py is the same with processes.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def command(
     runs (Parquet), the numbers and the run's configuration (JSON), and report.html, which needs no network to be read.
     """
     with mistakes_told():
-        from simulations.churn.churn_runs import ChurnRequest, run
+        from simulations.churn.runs import ChurnRequest, run
         from simulations.engine.results import numbers
 
         request = ChurnRequest(

@@ -41,7 +41,8 @@ def command(
     DIR gets all runs (Parquet), the numbers and the run's configuration (JSON), and report.html, which needs no network to be read.
     """
     with mistakes_told():
-        from simulations.dissemination.dissemination_runs import DisseminationRequest, run
+        from simulations.dissemination.cases import DisseminationRequest
+        from simulations.dissemination.runs import run
         from simulations.engine.results import numbers, two_numbers
 
         request = DisseminationRequest(

@@ -32,7 +32,7 @@ def command(
     """
     with mistakes_told():
         from simulations.engine.results import numbers
-        from simulations.routing.routing_runs import RoutingRequest, run
+        from simulations.routing.runs import RoutingRequest, run
 
         request = RoutingRequest(
             peers=peers, lookups=lookups, k=numbers(k, "--k", int), dead=numbers(dead, "--dead", float), runs=runs, seed=seed

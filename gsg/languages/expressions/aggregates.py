@@ -19,6 +19,7 @@ from typing import Any
 from ...tuples.terms import Term
 from .comparing import total_rank
 from .errors import ExpressionError
+from .evaluating import Evaluate, evaluator
 from .functions import text_of
 from .numbers import DECIMAL, DOUBLE, FLOAT, INTEGER, Number, number_of, quotient, single, term_of
 from .strings import MAX_TEXT
@@ -43,9 +44,7 @@ class Aggregated:
         return self.solution if self.expression is None else names_in(self.expression)
 
     @cached_property
-    def _evaluate(self) -> Any:  # Any: a closure over the positions of the names
-        from .evaluating import evaluator
-
+    def _evaluate(self) -> Evaluate | None:
         return None if self.expression is None else evaluator(self.expression, self.names)
 
     def start(self) -> _Accumulator:
@@ -58,12 +57,12 @@ class _Accumulator:
 
     __slots__ = ("_errors", "_evaluate", "_kept")
 
-    def __init__(self, evaluate: Any, kept: _Kept | _Distinct) -> None:  # Any: as above
+    def __init__(self, evaluate: Evaluate | None, kept: _Kept | _Distinct) -> None:
         self._evaluate = evaluate
         self._kept = kept
         self._errors = 0
 
-    def change(self, values: tuple[Any, ...], weight: int) -> None:
+    def change(self, values: tuple[Any, ...], weight: int) -> None:  # Any: terms, and None for what is unbound
         if self._evaluate is None:
             self._kept.change(values, weight)
             return

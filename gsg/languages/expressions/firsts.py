@@ -9,7 +9,7 @@ from bisect import bisect_left, insort
 from dataclasses import dataclass
 from typing import Any
 
-from .tree import Ordered
+from .operators import Ordered
 
 FIRST = ".first"
 """The name of a row's least key: no text can name it."""

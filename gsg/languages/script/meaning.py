@@ -12,7 +12,8 @@ import rete
 from rete import algebra
 
 from ..bad_text import Mistake
-from ..expressions.tree import Computed, Expression, Ordered
+from ..expressions.operators import Computed, Ordered
+from ..expressions.tree import Expression
 from ..groups import EMPTY, Conditions, Existence, balanced, decided, joined, optional, projected, sliced
 from ..query import Query
 from ..scope import MAX_DEPTH, depth, visible

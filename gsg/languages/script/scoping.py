@@ -12,13 +12,14 @@ from datetime import UTC, datetime
 from typing import NoReturn
 
 from rete import algebra
+from rete.compile.scope import in_scope
 
 from ...tuples.terms import XSD, Term, literal
 from ..bad_text import Mistake
 from ..expressions.aggregates import AGGREGATES, Aggregated
 from ..expressions.tree import Call, Constant, Expression, Fresh, Name
 from ..groups import Conditions, Existence, too_many_decided
-from ..scope import MAX_PARTS, identity, names_of, visible
+from ..scope import MAX_PARTS, identity, visible
 from .signatures import CAST_NAMES, FRESH
 from .syntax import Asked, Body, Called, Named, Said, Value
 
@@ -148,7 +149,7 @@ class InAggregate(Scope):
     """What an aggregate is of: the solutions of a group."""
 
     def names(self) -> tuple[str, ...]:
-        return names_of(self.tree)
+        return in_scope(self.tree)
 
     def aggregate(self, said: Called) -> Expression:
         raise Mistake(said.position, f"the aggregate {said.function} inside {self.clause}; expected an expression of single rows")

@@ -21,15 +21,15 @@ from typing import Any
 from rete import algebra
 
 from ...errors import BadQuery
-from ..bad_text import bad_text
-from ..expressions.tree import Ordered
+from ..bad_text import Mistake, bad_text
+from ..expressions.operators import Ordered
 from ..scope import MAX_DEPTH, depth
 from .construct import TRIPLE, Graph
 from .iris import Names
 from .modifiers import Modified, subselect
 from .parsing import parse_tree
 from .patterns import Patterns
-from .placeholders import Misread, Source
+from .placeholders import Source
 from .terms import Reader, kind_of
 
 __all__ = ["SparqlQuery", "parse_query"]
@@ -67,7 +67,7 @@ def parse_query(
     parsed, source = parse_tree(text, what)
     try:
         return _translated(parsed, source, base, now or _utc_now, seed or (lambda: secrets.token_hex(16)))
-    except Misread as mistake:
+    except Mistake as mistake:
         raise bad_text(text, mistake.position, mistake.problem, what=what) from None
     except RecursionError:
         raise bad_text(text, 0, "the query is nested too deep to be translated", what=what) from None

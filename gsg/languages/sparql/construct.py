@@ -16,11 +16,12 @@ from typing import Any
 
 import rete
 from rete import algebra
+from rete.compile.scope import in_scope
 
 from ...tuples.terms import IRI, BlankNode, Term
-from ..expressions.tree import Call, Computed, Constant, Expression, Fresh, Holds, Name
+from ..expressions.operators import Computed, Holds
+from ..expressions.tree import Call, Constant, Expression, Fresh, Name
 from ..groups import balanced
-from ..scope import names_of
 from .terms import Reader, kind_of
 
 TRIPLE = ("subject", "predicate", "object")
@@ -43,7 +44,7 @@ class Graph:
         self._seed = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         used = (item.name for item in items if isinstance(item, rete.Variable))
         # With blank nodes all of a solution tells it from others.
-        self.reads = tuple(dict.fromkeys((*used, *names_of(solutions)) if self._fresh else used))
+        self.reads = tuple(dict.fromkeys((*used, *in_scope(solutions)) if self._fresh else used))
         """The names of a solution that the template needs."""
 
     def of(self, tree: algebra.Algebra) -> algebra.Algebra:

@@ -77,17 +77,22 @@ class _Alternatives(MatchFirst):
         if possible is None:
             possible = [each for each, begins in self.choices if character in begins or NOTHING in begins]
             self.by_character[character] = possible
-        furthest = None
+        furthest = failed = None
         for each in possible:
             try:
                 return each._parse(instring, loc, do_actions)
             except ParseException as error:
+                # With its traceback it would hold this frame, which holds it: all that was read waited for the cyclic collector.
+                error.__traceback__ = None
                 failed = error
             except IndexError:
                 failed = ParseException(instring, len(instring), each.errmsg, self)
             if furthest is None or failed.loc > furthest.loc:
                 furthest = failed
-        raise furthest or ParseException(instring, at, self.errmsg, self)
+        try:
+            raise furthest or ParseException(instring, at, self.errmsg, self)
+        finally:
+            furthest = failed = None
 
 
 def beginnings(element: ParserElement, known: dict[int, frozenset[str]] | None = None) -> frozenset[str]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from rete import algebra
+from rete.compile.scope import in_scope
 
 from ...errors import BadQuery
 from ..expressions.aggregates import Aggregated
-from ..expressions.tree import Computed, Expression, Name, Ordered
+from ..expressions.operators import Computed, Ordered
+from ..expressions.tree import Expression, Name
 from ..groups import Conditions, decided, joined, projected, sliced
-from ..scope import names_of, visible
+from ..scope import visible
 from .patterns import InPattern, Patterns
 from .terms import Reader, kind_of
 
@@ -19,7 +21,7 @@ class InAggregate(InPattern):
     """Expressions inside an aggregate: over the solutions of the group."""
 
     def names(self) -> tuple[str, ...]:
-        return names_of(self._tree)
+        return in_scope(self._tree)
 
 
 class OfGroups(InPattern):

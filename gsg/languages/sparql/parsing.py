@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from ...errors import BadText, Unsupported
-from ..bad_text import bad_text, printable
+from ..bad_text import Mistake, bad_text, printable
 from .grammar import grammar
-from .placeholders import Misread, Source, Token, read
+from .placeholders import Source, Token, read
 
 MAX_TEXT = 200_000
 """Characters of a query; a longer one is refused."""
@@ -87,7 +87,7 @@ def parse_tree(text: str, what: str) -> tuple[Any, Source]:  # Any: rdflib's par
         source = read(text)
         _check_brackets(source)
         _check_form(source, text)
-    except Misread as mistake:
+    except Mistake as mistake:
         raise bad_text(text, mistake.position, mistake.problem, what=what) from None
     from pyparsing import ParseBaseException
 
@@ -128,17 +128,17 @@ def _check_brackets(source: Source) -> None:
         if token.text in _PARTNER:
             open_.append(token)
             if len(open_) > MAX_DEPTH:
-                raise Misread(token.position, f"brackets are nested more than {MAX_DEPTH} deep")
+                raise Mistake(token.position, f"brackets are nested more than {MAX_DEPTH} deep")
         elif token.text in _PARTNER.values():
             if not open_:
-                raise Misread(token.position, f'this "{token.text}" closes nothing; expected an opening bracket before it')
+                raise Mistake(token.position, f'this "{token.text}" closes nothing; expected an opening bracket before it')
             last = open_.pop()
             if _PARTNER[last.text] != token.text:
-                raise Misread(
+                raise Mistake(
                     token.position, f'unexpected "{token.text}"; expected "{_PARTNER[last.text]}" for the "{last.text}" before it'
                 )
     if open_:
-        raise Misread(open_[-1].position, f'this "{open_[-1].text}" is never closed; expected "{_PARTNER[open_[-1].text]}"')
+        raise Mistake(open_[-1].position, f'this "{open_[-1].text}" is never closed; expected "{_PARTNER[open_[-1].text]}"')
 
 
 def _check_form(source: Source, text: str) -> None:
@@ -146,12 +146,12 @@ def _check_form(source: Source, text: str) -> None:
     tokens = [token for token in source.tokens if token.kind == "word"]
     first = next((token for token in tokens if token.text.upper() not in ("BASE", "PREFIX")), None)
     if first is None:
-        raise Misread(len(text.rstrip()), "the query ends too early; expected SELECT, ASK or CONSTRUCT")
+        raise Mistake(len(text.rstrip()), "the query ends too early; expected SELECT, ASK or CONSTRUCT")
     word = first.text.upper()
     if word in _FORMS or word in _UNSUPPORTED:
         _refuse_unsupported(source)
     if word not in _FORMS:
-        raise Misread(
+        raise Mistake(
             first.position, f'unexpected "{printable(first.text[:40])}"; expected SELECT, ASK or CONSTRUCT{_meant(word, _FORMS)}'
         )
 

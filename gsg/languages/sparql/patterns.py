@@ -14,7 +14,8 @@ import rete
 from rete import algebra
 
 from ...errors import BadQuery, Unsupported
-from ..expressions.tree import Call, Computed, Expression, Name
+from ..expressions.operators import Computed
+from ..expressions.tree import Call, Expression, Name
 from ..groups import EMPTY, Conditions, Existence, balanced, decided, joined, optional, too_many_decided
 from ..scope import identity, visible
 from .paths import between, path_of

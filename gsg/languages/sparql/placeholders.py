@@ -12,6 +12,8 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 
+from ..bad_text import Mistake
+
 _NAME = (
     "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c-\u200d\u2070-\u218f\u2c00-\u2fef\u3001-\ud7ff"
 )
@@ -45,15 +47,6 @@ _REPETITION = re.compile(rf"\*|\+(?![0-9.])|\?(?![{_NAME}0-9])")
 
 _FIRST_NUMBER = 7_000_000_000_000_000_000
 _INVERSE = "urn:x-gsg-inverse:"
-
-
-class Misread(Exception):
-    """Something in the text that no query has, by its offset in the user's text."""
-
-    def __init__(self, position: int, problem: str) -> None:
-        super().__init__(problem)
-        self.position = position
-        self.problem = problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +89,7 @@ class Source:
 
 
 def read(text: str) -> Source:
-    """The text for rdflib; raises Misread."""
+    """The text for rdflib; raises Mistake."""
     resolved, pieces = _resolved(text)
     source = Source("", [])
     made: list[str] = []
@@ -106,7 +99,7 @@ def read(text: str) -> Source:
     while position < len(resolved):
         found = (TOKEN if position >= without_names else _NOT_A_NAME).match(resolved, position)
         if found is None:
-            raise Misread(_back(pieces, position), _strange(resolved, position))
+            raise Mistake(_back(pieces, position), _strange(resolved, position))
         kind, piece = found.lastgroup or "", found[0]
         if kind == "word" and position >= without_names:
             prefix = _PREFIX.match(resolved, position)
@@ -166,7 +159,7 @@ def _string(token: Token) -> str:
 
     def written(pair: re.Match[str]) -> str:
         if pair[1] not in "tbnrf\\\"'":
-            raise Misread(
+            raise Mistake(
                 token.position + pair.start(),
                 f'"{pair[0]}" is no escape; expected one of \\t \\b \\n \\r \\f \\" \\\' \\\\ \\uXXXX',
             )
@@ -209,7 +202,7 @@ def _resolved(text: str) -> tuple[str, list[tuple[int, int]]]:
             continue
         code = int(found[1] or found[2], 16)
         if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
-            raise Misread(found.start(), f'"{found[0]}" is no character; expected a code up to 10FFFF that is no surrogate')
+            raise Mistake(found.start(), f'"{found[0]}" is no character; expected a code up to 10FFFF that is no surrogate')
         made.append(text[last : found.start()])
         length += found.start() - last + 1
         made.append(chr(code))

@@ -14,13 +14,14 @@ import rete
 
 from ...errors import BadQuery, Unsupported
 from ...tuples.terms import IRI, XSD, XSD_BOOLEAN, XSD_DOUBLE, XSD_INTEGER, Literal, Term, literal
+from ..bad_text import Mistake
 from ..expressions.aggregates import AGGREGATES
 from ..expressions.functions import CASTS
 from ..expressions.strings import wrong_constants
 from ..expressions.tree import Call, Constant, Expression, Fresh, Name
 from ..scope import MAX_PARTS
 from .iris import Names
-from .placeholders import Misread, Source
+from .placeholders import Source
 
 BUILTINS: dict[str, str] = {
     **dict.fromkeys(
@@ -109,12 +110,12 @@ class Reader:
     # Terms
 
     def iri(self, part: Any) -> IRI:
-        """An IRI or prefixed name; an IRI that is not declared raises Misread."""
+        """An IRI or prefixed name; an IRI that is not declared raises Mistake."""
         if kind_of(part) == "pname":
             prefix, local = str(part.prefix or ""), str(part.localname or "")
             found = self.names.expanded(prefix, local)
             if found is None:
-                raise Misread(
+                raise Mistake(
                     self._position(prefix + ":"), f'the prefix "{prefix}:" is not declared; expected PREFIX {prefix}: <...> before'
                 )
             return found
@@ -144,7 +145,7 @@ class Reader:
         prefix, _, local = text.partition(":")
         found = self.names.expanded(prefix, local)
         if found is None:
-            raise Misread(
+            raise Mistake(
                 self._position(prefix + ":"), f'the prefix "{prefix}:" is not declared; expected PREFIX {prefix}: <...> before'
             )
         return found
@@ -300,7 +301,7 @@ class Reader:
         constants = [argument.term if isinstance(argument, Constant) else None for argument in arguments]
         problem = wrong_constants(name, constants)
         if problem:
-            raise Misread(self._position_of_string(str(constants[1]), name), f"{name} with {problem}")
+            raise Mistake(self._position_of_string(str(constants[1]), name), f"{name} with {problem}")
         return Call(name, arguments)
 
     def _function(self, part: Any, special: Special) -> Expression:

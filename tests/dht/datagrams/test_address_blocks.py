@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from dht import Contact, Identity, Membership, Overlay, common_prefix_length, distance
-from dht.datagrams.address_blocks import IN_BUCKET, LATELY_S, PER_BLOCK, PassedOver, block_of, spread
+from dht.datagrams.address_blocks import IN_BUCKET, LATELY_S, PER_BLOCK, PassedOver, block_of, limit_per_block
 from dht.overlay.address_book import AddressBook
 from dht.overlay.lookup import Lookup
 from dht.simnet import SimNet, run
@@ -47,8 +47,8 @@ def test_of_one_block_the_first_count_and_of_private_networks_all() -> None:
     private = [contact(number, f"10.0.0.{number}") for number in range(5)]
     other = contact(9, "9.8.6.1")
 
-    assert list(spread([*many, other, *private], 2)) == [*many[:2], other, *private]
-    assert list(spread(many, 0)) == many
+    assert list(limit_per_block([*many, other, *private], 2)) == [*many[:2], other, *private]
+    assert list(limit_per_block(many, 0)) == many
 
 
 def test_a_lookup_finds_others_behind_a_crowd_of_one_block() -> None:
@@ -80,11 +80,11 @@ def test_the_next_of_a_block_counts_when_one_fails() -> None:
 def test_the_address_book_keeps_a_share_of_each_block() -> None:
     book = AddressBook(rng=Random(1))
     for number in range(100):
-        book.add(("9.8.7.6", 1000 + number), 0.0)
-    book.add(("9.8.7.6", 7), 0.0, given=True)
-    book.add(("9.8.6.1", PORT), 0.0)
+        book.add_address(("9.8.7.6", 1000 + number), 0.0)
+    book.add_address(("9.8.7.6", 7), 0.0, given=True)
+    book.add_address(("9.8.6.1", PORT), 0.0)
     for number in range(50):
-        book.add(("10.0.0.1", 1000 + number), 0.0)
+        book.add_address(("10.0.0.1", 1000 + number), 0.0)
 
     assert len(book) == IN_BUCKET * PER_BLOCK + 1 + 1 + 50
 
@@ -94,8 +94,8 @@ def test_a_peer_that_was_passed_over_counts_as_one_that_lives_for_a_while() -> N
     passed_over = PassedOver(PER_BLOCK)
     assert not passed_over.lately(0.0)
 
-    passed_over.met(contact(1, "9.8.7.6"), counts, 0.0)
-    passed_over.met(contact(1, "9.8.7.6"), counts, 10.0)
+    passed_over.report(contact(1, "9.8.7.6"), counts, 0.0)
+    passed_over.report(contact(1, "9.8.7.6"), counts, 10.0)
 
     assert passed_over.lately(LATELY_S)
     assert not passed_over.lately(LATELY_S + 10.0)

@@ -1,6 +1,6 @@
 """Eighty thousand datagrams, streams and greetings of strangers and of members gone mad: nothing raises, and no table grows.
 
-tests/gsg/test_fuzzed_messages.py has twenty thousand messages on links.
+tests/gsg/wire/test_fuzzed_messages.py has twenty thousand messages on links.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import pytest
 
 from dht import Framer, FrameTooLarge, Identity, Membership, Overlay, frame, random_id
 from dht.datagrams.datagrams import MAX_GIVEN_UP
-from dht.datagrams.sealed_datagrams import INTRODUCTION, MAX_INTRODUCED, REFUSED, SEALED, Seals
-from dht.links.handshake import GreetingFailed, Proved
+from dht.datagrams.sealed_datagrams import INTRODUCTION, MAX_INTRODUCED, REFUSED, SEALED, SealedDatagrams
+from dht.links.handshake import HandshakeFailed, ProvedHandshake
 from dht.simnet import SimNet, run
 
 PORT = 7400
@@ -59,16 +59,15 @@ QUERIES: list[Callable[[Random, bytes], object]] = [
 
 
 def sizes(overlay: Overlay) -> dict[str, int]:
-    queries = overlay._queries
-    assert queries is not None
+    queries = overlay._datagrams
     return {
         "contacts": len(overlay.contacts()),
-        "sessions": len(overlay._seals),  # type: ignore[arg-type]  # Seals, as there is a membership
-        "records": len(overlay._watching.liveness),
+        "sessions": len(overlay._sealing),  # type: ignore[arg-type]  # SealedDatagrams, as there is a membership
+        "records": len(overlay._detector.swim),
         "regions": len(overlay.regions),
         "book": len(overlay._joining.book),
         "pending": len(queries._pending),
-        "rumours": len(overlay._watching.liveness._rumours),
+        "rumours": len(overlay._detector.swim._gossip),
     }
 
 
@@ -79,20 +78,19 @@ def test_datagrams_of_strangers_and_of_a_mad_member_change_nothing() -> None:
             Overlay(each.id, net.host(), PORT, rng=net.rng(), membership=Membership(each), incarnation=1) for each in identities
         ]
         mad = Identity(b"m" * 32)
-        seals = Seals(Membership(mad), life=1, rng=net.rng())
+        sealing = SealedDatagrams(Membership(mad), life=1, rng=net.rng())
         here = (net.host(), PORT)
-        seals.at(here)
+        sealing.set_own_address(here)
         rng = Random(net.seed)
         async with peers[0] as target, peers[1], peers[2]:
             for peer in peers[1:]:
                 await peer.join([target.contact.address])
             await asyncio.sleep(30)
-            queries = target._queries
-            assert queries is not None
+            queries = target._datagrams
             before = sizes(target)
 
             # What a recorded exchange becomes when it is changed, and what never was one.
-            recorded = [seals.seal(msgspec.msgpack.encode(("ping", [mad.id])), target.contact.address) for _ in range(20)]
+            recorded = [sealing.seal(msgspec.msgpack.encode(("ping", [mad.id])), target.contact.address) for _ in range(20)]
             for _ in range(20_000):
                 queries.datagram_received(mutated(rng, rng.choice(recorded)), here)
             for _ in range(20_000):
@@ -102,15 +100,15 @@ def test_datagrams_of_strangers_and_of_a_mad_member_change_nothing() -> None:
             # Sealed as they should be, by a member that says what it likes; nobody answers where it claims to live.
             transport, _ = await asyncio.get_running_loop().create_datagram_endpoint(asyncio.DatagramProtocol, local_addr=here)
             queries.datagram_received(recorded[0], here)
-            answer = target._seals.seal(b"\1", here)
-            seals.open(answer, target.contact.address, 0.0)
-            seals._sessions[target.contact.id].mutual = True
+            answer = target._sealing.seal(b"\1", here)
+            sealing.open(answer, target.contact.address, 0.0)
+            sealing._sessions[target.contact.id].mutual = True
             for number in range(20_000):
                 body = msgspec.msgpack.encode(rng.choice(QUERIES)(rng, mad.id))
                 said = rng.choice((b"\0", b"\1")) + rng.randbytes(20) + body
                 if number % 4:
                     said = mutated(rng, said)
-                queries.datagram_received(seals.seal(said, target.contact.address), here)
+                queries.datagram_received(sealing.seal(said, target.contact.address), here)
                 if number % 100 == 0:
                     await asyncio.sleep(0.05)
             transport.close()
@@ -122,7 +120,7 @@ def test_datagrams_of_strangers_and_of_a_mad_member_change_nothing() -> None:
             assert queries.counts["datagrams malformed"] > 1_000
             assert len(queries.counts) < 40
             assert len(queries._given_up) <= MAX_GIVEN_UP
-            assert len(target._seals._introduced) <= MAX_INTRODUCED  # type: ignore[attr-defined]  # Seals
+            assert len(target._sealing._introduced) <= MAX_INTRODUCED  # type: ignore[attr-defined]  # SealedDatagrams
             assert set(await target.owners(random_id(rng), r=3)) == {each.contact for each in peers}
 
     run(main, seed=11)
@@ -150,12 +148,12 @@ def test_streams_of_rubbish_are_cut_into_frames_or_refused(seed: int) -> None:
 def test_greetings_of_rubbish_end_in_one_way(listens: bool) -> None:
     rng = Random(listens)
     a, b = Membership(Identity(b"a" * 32)), Membership(Identity(b"b" * 32))
-    dialler = Proved(a, PORT, 1, dialled=b.id, tls=False, nonce=rng.randbytes)
+    dialler = ProvedHandshake(a, PORT, 1, dialled=b.id, tls=False, nonce=rng.randbytes)
     hello = dialler.begin()
-    answer = Proved(b, PORT, 1, dialled=None, tls=False, nonce=rng.randbytes).received(hello)
+    answer = ProvedHandshake(b, PORT, 1, dialled=None, tls=False, nonce=rng.randbytes).received(hello)
     proved = 0
     for _ in range(5_000):
-        side = Proved(b if listens else a, PORT, 1, dialled=None if listens else b.id, tls=False, nonce=rng.randbytes)
+        side = ProvedHandshake(b if listens else a, PORT, 1, dialled=None if listens else b.id, tls=False, nonce=rng.randbytes)
         if not listens:
             side.begin()
         said = rng.choice((mutated(rng, hello if listens else answer), garbage(rng)))
@@ -163,7 +161,7 @@ def test_greetings_of_rubbish_end_in_one_way(listens: bool) -> None:
             while said:
                 side.received(said[:50])
                 said = said[50:]
-        except GreetingFailed:
+        except HandshakeFailed:
             continue
         proved += side.done
 

@@ -16,30 +16,32 @@ from dht.datagrams.sealed_datagrams import (
     VERIFIED_BURST,
     WINDOW,
     Budget,
-    Seals,
+    SealedDatagrams,
 )
-from dht.identity.membership import Refusal
+from dht.errors import Refusal
 
 HERE, THERE, ELSEWHERE = ("10.0.0.1", 7400), ("10.0.0.2", 7400), ("10.0.0.3", 7400)
 A, B, C = (Identity(name * 32) for name in (b"a", b"b", b"c"))
 
 
-def seals(identity: Identity, at: tuple[str, int], *, life: int = 1, **options: object) -> Seals:
-    made = Seals(Membership(identity, **options), life=life, rng=Random(identity.id + bytes([life])))  # type: ignore[arg-type]
-    made.at(at)
+def seals(identity: Identity, at: tuple[str, int], *, life: int = 1, **options: object) -> SealedDatagrams:
+    made = SealedDatagrams(Membership(identity, **options), life=life, rng=Random(identity.id + bytes([life])))  # type: ignore[arg-type]
+    made.set_own_address(at)
     return made
 
 
 @pytest.mark.parametrize("link_tls", [True, False], ids=["to one with plain links", "to one with TLS"])
 def test_those_whose_links_would_not_fit_are_refused_by_name(link_tls: bool) -> None:
-    a, b = (Seals(Membership(who), life=1, rng=Random(1), link_tls=tls) for who, tls in ((A, link_tls), (B, not link_tls)))
-    a.at(HERE)
-    b.at(THERE)
+    a, b = (
+        SealedDatagrams(Membership(who), life=1, rng=Random(1), link_tls=tls) for who, tls in ((A, link_tls), (B, not link_tls))
+    )
+    a.set_own_address(HERE)
+    b.set_own_address(THERE)
     said = a.seal(b"q", THERE)
 
     with pytest.raises(BadSeal, match="other links") as caught:
         b.open(said, HERE, 0.0)
-    told = b.refusal(said, caught.value, 0.0)
+    told = b.refusal_for(said, caught.value, 0.0)
     assert told is not None
     with pytest.raises(BadSeal, match="refused by others"):
         a.open(told, THERE, 0.0)
@@ -50,16 +52,18 @@ def test_those_whose_links_would_not_fit_are_refused_by_name(link_tls: bool) -> 
 def test_two_processes_with_one_key_that_meet_are_both_told() -> None:
     told: list[tuple[str, tuple[str, int]]] = []
     first, second = (
-        Seals(Membership(A), life=life, rng=Random(life), on_twin=lambda at, life=life: told.append((f"life {life}", at)))  # type: ignore[misc]  # bound now
+        SealedDatagrams(
+            Membership(A), life=life, rng=Random(life), on_duplicate_id=lambda at, life=life: told.append((f"life {life}", at))
+        )  # type: ignore[misc]  # bound now
         for life in (1, 2)
     )
-    first.at(HERE)
-    second.at(THERE)
+    first.set_own_address(HERE)
+    second.set_own_address(THERE)
     said = second.seal(b"q", HERE)
 
     with pytest.raises(BadSeal, match="second process with one id") as caught:
         first.open(said, THERE, 0.0)
-    answer = first.refusal(said, caught.value, 0.0)
+    answer = first.refusal_for(said, caught.value, 0.0)
     assert answer is not None
     with pytest.raises(BadSeal, match="refused by others"):
         second.open(answer, HERE, 0.0)
@@ -75,7 +79,7 @@ def test_a_process_that_was_copied_is_met_again_when_its_copy_is_dead() -> None:
     with pytest.raises(BadSeal, match="second process with one id"):
         other.open(before.seal(b"q", THERE, again=True), HERE, 0.0)
 
-    other.ended(A.id)
+    other.note_death(A.id)
 
     assert other.open(before.seal(b"on", THERE, again=True), HERE, 0.0) == (A.id, b"on")
     assert other.open(copy.seal(b"back", THERE, again=True), ELSEWHERE, 0.0) == (A.id, b"back")
@@ -85,8 +89,8 @@ def test_a_process_that_was_copied_is_met_again_when_its_copy_is_dead() -> None:
 
 def test_who_knows_a_later_life_elsewhere_tells_the_earlier_one() -> None:
     told: list[tuple[str, int]] = []
-    before = Seals(Membership(A), life=1, rng=Random(1), on_twin=told.append)
-    before.at(HERE)
+    before = SealedDatagrams(Membership(A), life=1, rng=Random(1), on_duplicate_id=told.append)
+    before.set_own_address(HERE)
     copy, other = seals(A, ELSEWHERE, life=2), seals(B, THERE)
     other.open(before.seal(b"q", THERE), HERE, 0.0)
     other.open(copy.seal(b"q", THERE), ELSEWHERE, 0.0)
@@ -94,7 +98,7 @@ def test_who_knows_a_later_life_elsewhere_tells_the_earlier_one() -> None:
 
     with pytest.raises(BadSeal, match="second process with one id") as caught:
         other.open(said, HERE, 0.0)
-    answer = other.refusal(said, caught.value, 0.0)
+    answer = other.refusal_for(said, caught.value, 0.0)
     assert answer is not None
     with pytest.raises(BadSeal, match="refused by others"):
         before.open(answer, THERE, 0.0)
@@ -103,7 +107,7 @@ def test_who_knows_a_later_life_elsewhere_tells_the_earlier_one() -> None:
     assert other.open(copy.seal(b"still", THERE), ELSEWHERE, 0.0) == (A.id, b"still")
 
 
-def pair() -> tuple[Seals, Seals]:
+def pair() -> tuple[SealedDatagrams, SealedDatagrams]:
     """Two that have met."""
     a, b = seals(A, HERE), seals(B, THERE)
     b.open(a.seal(b"q", THERE), HERE, 0.0)
@@ -176,8 +180,8 @@ def test_what_was_said_in_an_earlier_life_is_not_taken() -> None:
 
 def test_who_is_met_in_a_later_life_is_told_of_once() -> None:
     told: list[tuple[bytes, int]] = []
-    b = Seals(Membership(B), life=1, rng=Random(1), on_anew=lambda peer, life: told.append((peer, life)))
-    b.at(THERE)
+    b = SealedDatagrams(Membership(B), life=1, rng=Random(1), on_new_life=lambda peer, life: told.append((peer, life)))
+    b.set_own_address(THERE)
     b.open(seals(A, HERE, life=2).seal(b"q", THERE), HERE, 0.0)
     again = seals(A, HERE, life=7)
 
@@ -218,7 +222,7 @@ def test_a_stranger_with_another_secret_is_told_so_and_costs_no_signature() -> N
 
     with pytest.raises(BadSeal, match="datagrams of another network") as told:
         inside.open(knock, HERE, 0.0)
-    refusal = inside.refusal(knock, told.value, 0.0)
+    refusal = inside.refusal_for(knock, told.value, 0.0)
 
     assert refusal is not None
     assert len(refusal) < len(knock)
@@ -256,10 +260,10 @@ def test_a_forged_refusal_says_nothing(data: bytes) -> None:
 def test_refusals_are_few_and_none_answers_a_refusal() -> None:
     inside = seals(B, THERE, secret=b"the network's secret")
     knock = seals(A, HERE).seal(b"ping", THERE)
-    told = [inside.refusal(knock, BadSeal("x", Refusal.OTHER_NETWORK), 0.0) for _ in range(2 * REFUSED_BURST)]
+    told = [inside.refusal_for(knock, BadSeal("x", Refusal.OTHER_NETWORK), 0.0) for _ in range(2 * REFUSED_BURST)]
 
     assert sum(each is not None for each in told) == REFUSED_BURST
-    assert inside.refusal(REFUSED + bytes(9), BadSeal("x", Refusal.NOT_SIGNED), 100.0) is None
+    assert inside.refusal_for(REFUSED + bytes(9), BadSeal("x", Refusal.NOT_SIGNED), 100.0) is None
 
 
 def test_a_flood_of_introductions_is_cut_off_and_those_who_met_before_are_not() -> None:

@@ -39,11 +39,11 @@ async def two_peers_find_each_other_and_talk_both_ways() -> None:
     async with asyncio.timeout(10), endpoint(1, frames_a) as a, endpoint(2, frames_b) as b:
         await b.overlay.join([("localhost", a.contact.port)])
         owners = await b.overlay.owners(a.contact.id, r=2)
-        link = await b.links.to(owners[0])
+        link = await b.links.connect(owners[0])
 
         link.send(b"question")
         asked = await frames_a.get()
-        back = a.links.linked(b.contact.id)
+        back = a.links.link_to(b.contact.id)
         assert back is not None
         back.send(b"answer")
 
@@ -76,7 +76,7 @@ async def others_have_their_turn_while_a_link_brings_much() -> None:
     a = Endpoint(random_id(rng), "127.0.0.1", 0, rng=rng, on_frames=take)
     async with asyncio.timeout(20), a, endpoint(3, asyncio.Queue()) as b:
         await b.overlay.join([a.contact.address])
-        link = await b.links.to(a.contact)
+        link = await b.links.connect(a.contact)
         turn()
         for _ in range(400):
             link.send(payload)
@@ -107,7 +107,7 @@ async def who_takes_no_more_in_the_middle_of_much_is_brought_no_more() -> None:
     a = Endpoint(random_id(rng), "127.0.0.1", 0, rng=rng, on_frames=take)
     async with asyncio.timeout(20), a, endpoint(3, asyncio.Queue()) as b:
         await b.overlay.join([a.contact.address])
-        link = await b.links.to(a.contact)
+        link = await b.links.connect(a.contact)
         for _ in range(400):
             link.send(bytes(50_000))
         await stopped.wait()
@@ -116,7 +116,7 @@ async def who_takes_no_more_in_the_middle_of_much_is_brought_no_more() -> None:
             await asyncio.sleep(0)
         assert len(taken) == so_far < 400
 
-        back = a.links.linked(b.contact.id)
+        back = a.links.link_to(b.contact.id)
         assert back is not None
         back.resume_reading()
         await everything.wait()
@@ -158,7 +158,7 @@ async def test_a_peer_that_listens_everywhere_is_joined_by_any_address_of_its_ho
     async with endpoint_at("0.0.0.0", 1) as first, endpoint_at("127.0.0.4", 2) as second:
         await second.overlay.join([("127.0.0.2", first.contact.port)])
         (known,) = second.overlay.contacts()
-        link = await second.links.to(known)
+        link = await second.links.connect(known)
 
         # The kernel answers from the first address, and there it is asked again and known.
         assert known.id == first.contact.id

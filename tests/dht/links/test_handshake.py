@@ -7,9 +7,9 @@ from random import Random
 import pytest
 
 from dht import Identity, Membership
-from dht.identity.membership import Refusal
+from dht.errors import Refusal
 from dht.links.frames import frame
-from dht.links.handshake import MAX_GREETING_BYTES, GreetingFailed, Proved, RefusalReader, refusing
+from dht.links.handshake import MAX_HANDSHAKE_BYTES, HandshakeFailed, HandshakeFrames, ProvedHandshake, refusal_frame
 
 A, B, C = (Identity(name * 32) for name in (b"a", b"b", b"c"))
 SECRET = b"the network's secret"
@@ -17,10 +17,10 @@ SECRET = b"the network's secret"
 
 def greeting(
     own: Identity, dialled: Identity | None = None, *, tls: bool = False, port: int = 7400, seed: int = 0, **options: object
-) -> Proved:
+) -> ProvedHandshake:
     membership = Membership(own, **options)  # type: ignore[arg-type]  # as Membership takes them
     nonce = Random(own.id + bytes([seed])).randbytes
-    return Proved(membership, port, 77, dialled=dialled.id if dialled else None, tls=tls, nonce=nonce)
+    return ProvedHandshake(membership, port, 77, dialled=dialled.id if dialled else None, tls=tls, nonce=nonce)
 
 
 def test_two_sides_know_each_other_after_three_messages_and_what_follows_is_kept() -> None:
@@ -56,17 +56,17 @@ def test_no_byte_of_it_can_be_changed() -> None:
         return [said[:at] + bytes([said[at] ^ 1]) + said[at + 1 :] for at in range(4, len(said))]
 
     for each in changed(hello):
-        with pytest.raises(GreetingFailed):
+        with pytest.raises(HandshakeFailed):
             greeting(B).received(each)
     for each in changed(answer):
         dialler = greeting(A, B)
         dialler.begin()
-        with pytest.raises(GreetingFailed):
+        with pytest.raises(HandshakeFailed):
             dialler.received(each)
     for each in changed(proof):
         listener = greeting(B)
         listener.received(hello)
-        with pytest.raises(GreetingFailed):
+        with pytest.raises(HandshakeFailed):
             listener.received(each)
 
 
@@ -78,7 +78,7 @@ def test_a_proof_holds_for_one_link_alone() -> None:
     again = greeting(B, seed=1)
     again.received(hello)
 
-    with pytest.raises(GreetingFailed, match="does not prove its id") as told:
+    with pytest.raises(HandshakeFailed, match="does not prove its id") as told:
         again.received(proof)
     assert told.value.refusal is Refusal.ID_NOT_PROVED
 
@@ -88,15 +88,15 @@ def test_a_proof_that_is_passed_on_to_a_third_peer_is_not_taken_there() -> None:
     dialler, third = greeting(A, B), greeting(C)
     answer = third.received(dialler.begin())
 
-    with pytest.raises(GreetingFailed, match="another peer answers at that address"):
+    with pytest.raises(HandshakeFailed, match="another peer answers at that address"):
         dialler.received(answer)
     assert dialler.peer == C.id
-    with pytest.raises(GreetingFailed):
+    with pytest.raises(HandshakeFailed):
         third.received(frame(b"GSGP" + A.public + A.sign(b"whatever")))
 
 
 def test_whoever_does_not_wait_for_the_answer_is_no_dialler() -> None:
-    with pytest.raises(GreetingFailed, match="does not speak this protocol"):
+    with pytest.raises(HandshakeFailed, match="does not speak this protocol"):
         greeting(B).received(greeting(A, B).begin() + b"x")
 
 
@@ -115,7 +115,7 @@ REFUSED = {
 def test_who_is_not_let_in_is_told_why(
     dialler: dict[str, object], listener: dict[str, object], reason: str, refusal: Refusal | None
 ) -> None:
-    with pytest.raises(GreetingFailed, match=reason) as told:
+    with pytest.raises(HandshakeFailed, match=reason) as told:
         greeting(B, **listener).received(greeting(A, B, **dialler).begin())  # type: ignore[arg-type]  # as greeting takes them
 
     assert told.value.refusal is refusal
@@ -126,10 +126,10 @@ def test_a_refusal_is_read_by_the_other_side(refusal: Refusal) -> None:
     dialler = greeting(A, B)
     dialler.begin()
 
-    with pytest.raises(GreetingFailed) as told:
-        dialler.received(refusing(refusal))
-    with pytest.raises(GreetingFailed) as also:
-        RefusalReader().received(refusing(refusal))
+    with pytest.raises(HandshakeFailed) as told:
+        dialler.received(refusal_frame(refusal))
+    with pytest.raises(HandshakeFailed) as also:
+        HandshakeFrames().cut(refusal_frame(refusal))
 
     assert str(told.value) == str(also.value) == f"refused: {refusal.sentence}"
 
@@ -137,20 +137,20 @@ def test_a_refusal_is_read_by_the_other_side(refusal: Refusal) -> None:
 @pytest.mark.parametrize(
     "said",
     [b"GET / HTTP/1.1", b"\xff", b"\0\0\xff\xff", frame(b"GSG9" + bytes(100)), frame(b""), frame(b"GSG3"), frame(bytes(600))],
-    ids=["a browser", "a byte", "a length", "another version", "nothing", "a magic alone", f"more than {MAX_GREETING_BYTES}"],
+    ids=["a browser", "a byte", "a length", "another version", "nothing", "a magic alone", f"more than {MAX_HANDSHAKE_BYTES}"],
 )
 def test_what_is_no_greeting_is_found_out_at_once(said: bytes) -> None:
     for side in (greeting(B), greeting(A, B)):
-        with pytest.raises(GreetingFailed, match="does not speak this protocol"):
+        with pytest.raises(HandshakeFailed, match="does not speak this protocol"):
             side.received(said)
 
 
 def test_a_refusal_of_a_later_version_is_a_refusal() -> None:
     for said in (frame(b"GSG!\xff"), frame(b"GSG!")):
-        with pytest.raises(GreetingFailed, match="refused, for a reason that this version does not know"):
+        with pytest.raises(HandshakeFailed, match="refused, for a reason that this version does not know"):
             greeting(B).received(said)
 
 
 def test_a_peer_does_not_link_with_itself() -> None:
-    with pytest.raises(GreetingFailed, match="this peer dialled itself"):
+    with pytest.raises(HandshakeFailed, match="this peer dialled itself"):
         greeting(A, seed=1).received(greeting(A, A).begin())

@@ -32,10 +32,10 @@ class Starting:
     async def call(self, early_s: float) -> tuple[bool, bytes]:
         """Whether nothing was heard of a call for so long, and what was when the peer is ready."""
         async with self.called, self.caller:
-            dial = asyncio.ensure_future(self.caller.to(Contact(self.called.id, self.called.host, self.called.port)))
+            dial = asyncio.ensure_future(self.caller.connect(Contact(self.called.id, self.called.host, self.called.port)))
             await asyncio.sleep(early_s)
             waited = not dial.done() and self.frames.empty()
-            self.called.begin()
+            self.called.begin_reading()
             (await dial).send(b"hello")
             return waited, await self.frames.get()
 
@@ -62,14 +62,14 @@ def test_who_gives_up_before_a_peer_is_ready_leaves_nothing_behind() -> None:
         peers = Starting((net.host(), net.host()), 7400)
         async with peers.called, peers.caller:
             for _ in range(5):
-                dial = asyncio.ensure_future(peers.caller.to(Contact(peers.called.id, peers.called.host, peers.called.port)))
+                dial = asyncio.ensure_future(peers.caller.connect(Contact(peers.called.id, peers.called.host, peers.called.port)))
                 await asyncio.sleep(1.0)
                 net.cut(peers.caller.host, peers.called.host)
                 await asyncio.wait([dial], timeout=1.0)
                 dial.cancel()
             await asyncio.sleep(10.0)
             left = list[object](peers.called._connections)
-            peers.called.begin()
+            peers.called.begin_reading()
             return left
 
     assert run(main, seed=11) == []

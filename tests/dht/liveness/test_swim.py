@@ -6,104 +6,96 @@ import pytest
 from suspects import SIZE, X, contact, deaths, living, probes, says, suspecting
 
 from dht import PeerReturned
-from dht.datagrams.gossip import MAX_INCARNATION, MAX_RUMOURS, Rumour, Word
-from dht.liveness.swim import (
-    DOUBT_S,
-    GRAVE_S,
-    MAX_GRAVES,
-    MAX_PATIENCE,
-    MAX_RECORDS,
-    SUSPECTS_A_TICK,
-    VISITS_IN_HASTE,
-    Probe,
-    ProbeVia,
-    suspicion_s,
-)
+from dht.datagrams.gossip import MAX_INCARNATION, MAX_QUEUED, Rumour, Status
+from dht.liveness.local_health import MAX_PATIENCE, suspicion_s
+from dht.liveness.members import DOUBT_S
+from dht.liveness.orders import Probe, ProbeVia
+from dht.liveness.swim import GRAVE_S, MAX_GRAVES, MAX_MEMBERS, SUSPECTS_A_TICK, VISITS_IN_HASTE
 
 # Probes
 
 
 def test_the_watched_peer_heard_of_longest_ago_is_probed() -> None:
-    liveness = living(contact(2), contact(3), contact(4))
-    liveness.answered(contact(2), 1.0)
+    swim = living(contact(2), contact(3), contact(4))
+    swim.report_answer(contact(2), 1.0)
 
-    orders = liveness.tick(5.0, [contact(2).id, contact(4).id], SIZE)
+    orders = swim.tick(5.0, [contact(2).id, contact(4).id], SIZE)
 
     assert probes(orders) == [contact(4)]
 
 
 def test_who_answered_within_a_period_is_not_asked_again() -> None:
-    liveness = living(X, now=4.5)
+    swim = living(X, now=4.5)
 
-    assert liveness.tick(5.0, [X.id], SIZE) == [Probe(X)]
+    assert swim.tick(5.0, [X.id], SIZE) == [Probe(X)]
     assert living(X, now=5.0).tick(5.0, [], SIZE) == []
 
 
 def test_who_is_not_watched_is_asked_for_others_when_its_turn_comes() -> None:
-    liveness = living(contact(2), contact(3), contact(4))
+    swim = living(contact(2), contact(3), contact(4))
 
-    asked = [probes(liveness.tick(now, [], SIZE), look_around=True) for now in (5.0, 6.0, 7.0, 8.0)]
+    asked = [probes(swim.tick(now, [], SIZE), look_around=True) for now in (5.0, 6.0, 7.0, 8.0)]
 
     assert asked == [[contact(2)], [contact(3)], [contact(4)], []]
 
 
 def test_after_a_suspicion_more_are_asked_since_deaths_come_in_crowds() -> None:
-    liveness = living(*(contact(number) for number in range(1, 30)))
-    liveness.asked_to_vouch(X, contact(2).id)
-    liveness.silent(X, 10.0)
+    swim = living(*(contact(number) for number in range(1, 30)))
+    swim.report_asked_to_vouch(X, contact(2).id)
+    swim.report_silent(X, 10.0)
 
-    assert len(probes(liveness.tick(11.0, [], SIZE), look_around=True)) == VISITS_IN_HASTE
-    assert len(probes(liveness.tick(40.0, [], SIZE), look_around=True)) == 1
+    assert len(probes(swim.tick(11.0, [], SIZE), look_around=True)) == VISITS_IN_HASTE
+    assert len(probes(swim.tick(40.0, [], SIZE), look_around=True)) == 1
 
 
 def test_a_probe_that_nobody_reports_of_is_repeated_in_time() -> None:
-    liveness = living(X)
-    liveness.tick(5.0, [X.id], SIZE)
+    swim = living(X)
+    swim.tick(5.0, [X.id], SIZE)
 
-    assert liveness.tick(6.0, [X.id], SIZE) == []
-    assert liveness.tick(5.5 + DOUBT_S, [X.id], SIZE) == [Probe(X)]
+    assert swim.tick(6.0, [X.id], SIZE) == []
+    assert swim.tick(5.5 + DOUBT_S, [X.id], SIZE) == [Probe(X)]
 
 
 # Doubt and suspicion
 
 
 def test_one_silent_probe_kills_nobody_but_asks_three_others() -> None:
-    liveness = living(X, *(contact(number) for number in range(2, 9)))
+    swim = living(X, *(contact(number) for number in range(2, 9)))
 
-    (order,) = liveness.silent(X, 1.0)
+    (order,) = swim.report_silent(X, 1.0)
 
     assert isinstance(order, ProbeVia)
     assert order.contact == X
     assert len(set(order.helpers)) == 3
     assert X not in order.helpers
-    assert not liveness.suspects(X.id)
+    assert not swim.suspects(X.id)
 
 
 def test_helpers_are_near_the_silent_peer() -> None:
-    liveness = living(X, *(contact(number) for number in range(2, 200)))
+    swim = living(X, *(contact(number) for number in range(2, 200)))
 
-    (order,) = liveness.silent(X, 1.0)
+    (order,) = swim.report_silent(X, 1.0)
 
     assert isinstance(order, ProbeVia)
     assert all(int.from_bytes(each.id, "big") < 12 for each in order.helpers)
 
 
 def test_a_peer_that_a_helper_reaches_is_well() -> None:
-    liveness = living(X, contact(2))
-    liveness.silent(X, 1.0)
+    swim = living(X, contact(2))
+    swim.report_silent(X, 1.0)
 
-    liveness.vouched(X, 7, 2.0)
+    swim.report_vouched(X, 7, 2.0)
 
-    assert not liveness.suspects(X.id)
-    assert says(liveness, X) == []
+    assert not swim.suspects(X.id)
+    assert says(swim, X) == []
 
 
 def test_a_peer_that_nobody_reaches_is_suspected_and_spoken_of() -> None:
-    liveness = suspecting()
+    swim = suspecting()
 
-    assert liveness.suspects(X.id)
-    assert liveness.avoids(X, 10.0)
-    assert says(liveness, X) == [(Word.SUSPECTED, 0)]
+    assert swim.suspects(X.id)
+    assert swim.avoids(X, 10.0)
+    assert says(swim, X) == [(Status.SUSPECTED, 0)]
 
 
 def test_with_no_helper_it_is_suspected_at_once() -> None:
@@ -111,43 +103,43 @@ def test_with_no_helper_it_is_suspected_at_once() -> None:
 
 
 def test_a_doubt_that_nobody_reports_of_is_forgotten_in_time() -> None:
-    liveness = living(X, contact(2), now=0.0)
-    liveness.silent(X, 1.0)
+    swim = living(X, contact(2), now=0.0)
+    swim.report_silent(X, 1.0)
 
-    assert probes(liveness.tick(5.0, [X.id], SIZE)) == []
-    assert probes(liveness.tick(1.5 + DOUBT_S, [X.id], SIZE)) == [X]
+    assert probes(swim.tick(5.0, [X.id], SIZE)) == []
+    assert probes(swim.tick(1.5 + DOUBT_S, [X.id], SIZE)) == [X]
 
 
 def test_the_suspected_are_asked_again_each_period_and_told_of_it() -> None:
-    liveness = suspecting()
+    swim = suspecting()
 
-    orders = liveness.tick(11.0, [], SIZE)
+    orders = swim.tick(11.0, [], SIZE)
 
     assert X in probes(orders)
-    assert liveness.rumours(X.id)[0] == Rumour(Word.SUSPECTED, X.id, 0)
+    assert swim.take_rumours(X.id)[0] == Rumour(Status.SUSPECTED, X.id, 0)
 
 
 def test_many_suspects_are_asked_in_turn() -> None:
-    liveness = living(*(contact(number) for number in range(1, 3 * SUSPECTS_A_TICK)))
+    swim = living(*(contact(number) for number in range(1, 3 * SUSPECTS_A_TICK)))
     for number in range(1, 3 * SUSPECTS_A_TICK):
-        for order in liveness.silent(contact(number), 1.0):
+        for order in swim.report_silent(contact(number), 1.0):
             assert isinstance(order, ProbeVia)
-            liveness.nobody_vouched(order.contact, 1.0)
+            swim.report_not_vouched(order.contact, 1.0)
 
-    first = probes(liveness.tick(1.5, [], 10**6))
-    second = probes(liveness.tick(2.5, [], 10**6))
+    first = probes(swim.tick(1.5, [], 10**6))
+    second = probes(swim.tick(2.5, [], 10**6))
 
     assert len(first) == len(second) == SUSPECTS_A_TICK
     assert not set(first) & set(second)
 
 
 def test_it_dies_when_its_suspicion_has_run_out() -> None:
-    liveness = suspecting(now=10.0)
-    ticks = {now: deaths(liveness.tick(now, [], SIZE)) for now in (11.0, 12.0, 13.0, 13.9, 14.1)}
+    swim = suspecting(now=10.0)
+    ticks = {now: deaths(swim.tick(now, [], SIZE)) for now in (11.0, 12.0, 13.0, 13.9, 14.1)}
 
     assert ticks == {11.0: [], 12.0: [], 13.0: [], 13.9: [], 14.1: [X]}
-    assert says(liveness, X) == [(Word.DEAD, 0)]
-    assert not liveness.suspects(X.id)
+    assert says(swim, X) == [(Status.DEAD, 0)]
+    assert not swim.suspects(X.id)
 
 
 @pytest.mark.parametrize(
@@ -159,87 +151,87 @@ def test_suspicion_lasts_longer_among_many_and_shorter_when_many_suspect(size: i
 
 
 def test_others_who_suspect_it_too_shorten_the_wait() -> None:
-    liveness = suspecting(now=10.0)
+    swim = suspecting(now=10.0)
 
     for number in (2, 3, 4):
-        liveness.heard(contact(number).id, [Rumour(Word.SUSPECTED, X.id, 0)], 10.5)
+        swim.hear_rumours(contact(number).id, [Rumour(Status.SUSPECTED, X.id, 0)], 10.5)
 
-    assert deaths(liveness.tick(11.5, [], SIZE)) == []
-    assert deaths(liveness.tick(12.1, [], SIZE)) == [X]
+    assert deaths(swim.tick(11.5, [], SIZE)) == []
+    assert deaths(swim.tick(12.1, [], SIZE)) == [X]
 
 
 def test_one_who_says_it_thrice_counts_once() -> None:
-    liveness = suspecting(now=10.0)
+    swim = suspecting(now=10.0)
 
     for _ in range(3):
-        liveness.heard(contact(2).id, [Rumour(Word.SUSPECTED, X.id, 0)], 10.5)
+        swim.hear_rumours(contact(2).id, [Rumour(Status.SUSPECTED, X.id, 0)], 10.5)
 
-    assert deaths(liveness.tick(11.5, [], SIZE)) == []
-    assert deaths(liveness.tick(12.1, [], SIZE)) == []
+    assert deaths(swim.tick(11.5, [], SIZE)) == []
+    assert deaths(swim.tick(12.1, [], SIZE)) == []
 
 
 def test_nobody_is_blamed_for_the_time_that_this_machine_slept() -> None:
-    liveness = suspecting(now=10.0)
+    swim = suspecting(now=10.0)
 
-    assert deaths(liveness.tick(70.0, [], SIZE)) == []
-    assert deaths(liveness.tick(71.0, [], SIZE)) == []
+    assert deaths(swim.tick(70.0, [], SIZE)) == []
+    assert deaths(swim.tick(71.0, [], SIZE)) == []
 
 
 def test_who_comes_late_is_patient_with_others_for_a_while() -> None:
-    liveness = living(X, *(contact(number) for number in range(2, 5)))
+    swim = living(X, *(contact(number) for number in range(2, 5)))
     for now in (1.0, 4.0):
-        liveness.tick(now, [], SIZE)
-    liveness.silent(X, 4.0)
-    liveness.nobody_vouched(X, 4.0)
+        swim.tick(now, [], SIZE)
+    swim.report_silent(X, 4.0)
+    swim.report_not_vouched(X, 4.0)
 
-    died_at = next(now for now in range(5, 60) if deaths(liveness.tick(now, [], SIZE)))
+    died_at = next(now for now in range(5, 60) if deaths(swim.tick(now, [], SIZE)))
 
     assert suspicion_s(SIZE, 0) + 4 < died_at <= 3 * suspicion_s(SIZE, 0) + 4
 
 
 def test_who_suspected_the_living_is_more_patient_each_time_up_to_a_limit() -> None:
-    liveness = suspecting(now=10.0)
+    swim = suspecting(now=10.0)
     now, lasted = 10, []
     for _ in range(20):
-        liveness.answered(X, now)
-        liveness.silent(X, now)
-        liveness.nobody_vouched(X, now)
+        swim.report_answer(X, now)
+        swim.report_silent(X, now)
+        swim.report_not_vouched(X, now)
         now += 1
-        assert deaths(liveness.tick(now, [], SIZE)) == []
+        assert deaths(swim.tick(now, [], SIZE)) == []
     begun = now - 1
     while not lasted:
         now += 1
-        if deaths(liveness.tick(now, [], SIZE)):
+        if deaths(swim.tick(now, [], SIZE)):
             lasted.append(now - begun)
 
     assert 4 * suspicion_s(SIZE, 0) < lasted[0] <= MAX_PATIENCE * suspicion_s(SIZE, 0)
 
 
 def test_patience_is_lost_while_nothing_is_late_and_nobody_is_wronged() -> None:
-    liveness = living(X, *(contact(number) for number in range(2, 5)))
+    swim = living(X, *(contact(number) for number in range(2, 5)))
     for now in (1.0, 7.0, *map(float, range(8, 400))):
-        liveness.tick(now, [], SIZE)
-    liveness.silent(X, 399.0)
-    liveness.nobody_vouched(X, 399.0)
+        swim.tick(now, [], SIZE)
+    swim.report_silent(X, 399.0)
+    swim.report_not_vouched(X, 399.0)
 
-    assert deaths(liveness.tick(400.0, [], SIZE)) == []
-    assert deaths(liveness.tick(401.0, [], SIZE)) == []
-    assert deaths(liveness.tick(402.0, [], SIZE)) == []
-    assert deaths(liveness.tick(403.1, [], SIZE)) == [X]
+    assert deaths(swim.tick(400.0, [], SIZE)) == []
+    assert deaths(swim.tick(401.0, [], SIZE)) == []
+    assert deaths(swim.tick(402.0, [], SIZE)) == []
+    assert deaths(swim.tick(403.1, [], SIZE)) == [X]
 
 
 # Graves
 
 
 def test_who_died_is_not_believed_in_for_a_while_unless_it_answers_itself() -> None:
-    liveness = living(X)
-    liveness.lost(X, 10.0)
+    swim = living(X)
+    swim.report_dead(X, 10.0)
 
-    assert liveness.avoids(X, 10.0 + GRAVE_S - 0.1)
-    assert not liveness.avoids(X, 10.0 + GRAVE_S)
-    assert not liveness.avoids(contact(1, "10.0.0.2"), 11.0)
-    assert liveness.answered(X, 12.0) == PeerReturned(X)
-    assert not liveness.avoids(X, 12.0)
+    assert swim.avoids(X, 10.0 + GRAVE_S - 0.1)
+    assert not swim.avoids(X, 10.0 + GRAVE_S)
+    assert not swim.avoids(contact(1, "10.0.0.2"), 11.0)
+    assert swim.report_answer(X, 12.0) == PeerReturned(X)
+    assert not swim.avoids(X, 12.0)
 
 
 @pytest.mark.parametrize(
@@ -252,55 +244,55 @@ def test_who_died_is_not_believed_in_for_a_while_unless_it_answers_itself() -> N
     ],
 )
 def test_who_answers_in_another_life_has_returned(told: list[int | None], returned: list[PeerReturned | None]) -> None:
-    liveness = living()
+    swim = living()
 
-    assert [liveness.answered(X, 1.0 + number, each) for number, each in enumerate(told)] == returned
+    assert [swim.report_answer(X, 1.0 + number, each) for number, each in enumerate(told)] == returned
 
 
 def test_who_tells_of_a_new_life_is_asked_and_has_returned_with_its_next_answer() -> None:
-    liveness = living(X)
-    liveness.answered(X, 1.0, 5_000)
+    swim = living(X)
+    swim.report_answer(X, 1.0, 5_000)
 
-    assert liveness.anew(X.id, 9_000, 2.0) == [Probe(X)]
+    assert swim.report_new_life(X.id, 9_000, 2.0) == [Probe(X)]
 
-    assert liveness.answered(X, 3.0) == PeerReturned(X)
-    assert liveness.answered(X, 4.0, 9_000) is None
+    assert swim.report_answer(X, 3.0) == PeerReturned(X)
+    assert swim.report_answer(X, 4.0, 9_000) is None
 
 
 @pytest.mark.parametrize("told", [None, 5_000], ids=["of whose lives nothing was known", "of another life"])
 def test_what_it_is_asked_already_will_do(told: int | None) -> None:
-    liveness = living(X)
-    liveness.answered(X, 1.0, told)
-    assert liveness.tick(3.0, [X.id], SIZE) == [Probe(X)]
+    swim = living(X)
+    swim.report_answer(X, 1.0, told)
+    assert swim.tick(3.0, [X.id], SIZE) == [Probe(X)]
 
-    assert liveness.anew(X.id, 9_000, 3.1) == []
+    assert swim.report_new_life(X.id, 9_000, 3.1) == []
 
-    assert liveness.answered(X, 3.2, 9_001) == PeerReturned(X)
+    assert swim.report_answer(X, 3.2, 9_001) == PeerReturned(X)
 
 
 def test_a_life_that_it_has_answered_in_is_not_new_nor_is_that_of_a_stranger() -> None:
-    liveness = living(X)
-    liveness.answered(X, 1.0, 9_000)
+    swim = living(X)
+    swim.report_answer(X, 1.0, 9_000)
 
-    assert liveness.anew(X.id, 9_000, 2.0) == []
-    assert liveness.anew(contact(2).id, 9_000, 2.0) == []
-    assert liveness.answered(X, 3.0, 9_000) is None
+    assert swim.report_new_life(X.id, 9_000, 2.0) == []
+    assert swim.report_new_life(contact(2).id, 9_000, 2.0) == []
+    assert swim.report_answer(X, 3.0, 9_000) is None
 
 
 def test_a_new_life_is_noticed_whatever_the_former_one_has_told() -> None:
-    liveness = living(X)
-    liveness.answered(X, 1.0, MAX_INCARNATION)  # as where somebody forged a suspicion of a life that is to come
+    swim = living(X)
+    swim.report_answer(X, 1.0, MAX_INCARNATION)  # as where somebody forged a suspicion of a life that is to come
 
-    assert liveness.anew(X.id, 9_000, 2.0) == [Probe(X)]
+    assert swim.report_new_life(X.id, 9_000, 2.0) == [Probe(X)]
 
-    assert liveness.answered(X, 3.0, 9_000) == PeerReturned(X)
+    assert swim.report_answer(X, 3.0, 9_000) == PeerReturned(X)
 
 
 def test_who_claims_a_new_life_again_and_again_has_returned_once_a_period() -> None:
-    liveness = living(X)
-    liveness.answered(X, 0.0, 1_000)
+    swim = living(X)
+    swim.report_answer(X, 0.0, 1_000)
 
-    returned = [liveness.answered(X, 1.0 + number / 10, 2_000 + 1_000 * number) for number in range(15)]
+    returned = [swim.report_answer(X, 1.0 + number / 10, 2_000 + 1_000 * number) for number in range(15)]
 
     assert [number for number, each in enumerate(returned) if each] == [0, 10]
 
@@ -308,21 +300,21 @@ def test_who_claims_a_new_life_again_and_again_has_returned_once_a_period() -> N
 def test_a_new_life_is_news_for_those_who_are_far_away_and_they_look() -> None:
     near, far = living(X, contact(2)), living(X)
     for each in (near, far):
-        each.answered(X, 1.0, 5_000)
-    near.answered(X, 2.0, 9_000)
+        each.report_answer(X, 1.0, 5_000)
+    near.report_answer(X, 2.0, 9_000)
 
-    (rumour,) = near.rumours(contact(2).id)
+    (rumour,) = near.take_rumours(contact(2).id)
 
-    assert rumour == Rumour(Word.LIVES, X.id, 9_000)
-    assert far.heard(contact(2).id, [rumour], 3.0) == [Probe(X)]
-    assert far.heard(contact(2).id, [Rumour(Word.LIVES, X.id, 9_001)], 15.0) == [Probe(X)]
+    assert rumour == Rumour(Status.ALIVE, X.id, 9_000)
+    assert far.hear_rumours(contact(2).id, [rumour], 3.0) == [Probe(X)]
+    assert far.hear_rumours(contact(2).id, [Rumour(Status.ALIVE, X.id, 9_001)], 15.0) == [Probe(X)]
 
 
 def test_a_refutation_makes_nobody_look() -> None:
-    liveness = living(X, contact(2))
-    liveness.answered(X, 1.0, 5_000)
+    swim = living(X, contact(2))
+    swim.report_answer(X, 1.0, 5_000)
 
-    assert liveness.heard(contact(2).id, [Rumour(Word.LIVES, X.id, 5_001)], 2.0) == []
+    assert swim.hear_rumours(contact(2).id, [Rumour(Status.ALIVE, X.id, 5_001)], 2.0) == []
 
 
 @pytest.mark.parametrize(
@@ -335,66 +327,66 @@ def test_a_refutation_makes_nobody_look() -> None:
     ],
 )
 def test_who_returns_in_the_life_in_which_it_was_lost_was_apart(incarnation: int | None, was_apart: bool) -> None:
-    liveness = living(X)
-    liveness.answered(X, 1.0, 5_000)
-    liveness.lost(X, 10.0)
+    swim = living(X)
+    swim.report_answer(X, 1.0, 5_000)
+    swim.report_dead(X, 10.0)
 
-    returned = liveness.answered(X, 20.0, incarnation)
+    returned = swim.report_answer(X, 20.0, incarnation)
 
     assert returned is not None
     assert returned.was_apart == was_apart
 
 
 def test_what_others_say_of_its_life_makes_nobody_return() -> None:
-    liveness = living(X, contact(2))
-    liveness.answered(X, 1.0, 5_000)
+    swim = living(X, contact(2))
+    swim.report_answer(X, 1.0, 5_000)
 
-    liveness.heard(contact(2).id, [Rumour(Word.LIVES, X.id, 9_000)], 2.0)
+    swim.hear_rumours(contact(2).id, [Rumour(Status.ALIVE, X.id, 9_000)], 2.0)
 
-    assert liveness.answered(X, 3.0, 5_001) is None
-    assert liveness.answered(X, 4.0, 9_000) == PeerReturned(X)
+    assert swim.report_answer(X, 3.0, 5_001) is None
+    assert swim.report_answer(X, 4.0, 9_000) == PeerReturned(X)
 
 
 def test_news_of_a_return_goes_round_and_is_looked_into() -> None:
     told, teller = living(X, contact(2)), living(X)
-    told.lost(X, 10.0)
-    teller.lost(X, 10.0)
-    teller.answered(X, 20.0, incarnation=8)
+    told.report_dead(X, 10.0)
+    teller.report_dead(X, 10.0)
+    teller.report_answer(X, 20.0, incarnation=8)
 
-    (rumour,) = teller.rumours(contact(2).id)
+    (rumour,) = teller.take_rumours(contact(2).id)
 
-    assert rumour == Rumour(Word.LIVES, X.id, 8)
-    assert told.heard(contact(2).id, [rumour], 21.0) == [Probe(X)]
+    assert rumour == Rumour(Status.ALIVE, X.id, 8)
+    assert told.hear_rumours(contact(2).id, [rumour], 21.0) == [Probe(X)]
     assert not told.avoids(X, 21.0)
 
 
 def test_the_return_of_a_former_life_is_no_news() -> None:
-    liveness = living(X, contact(2))
-    liveness.answered(X, 1.0, incarnation=8)
-    liveness.lost(X, 10.0)
+    swim = living(X, contact(2))
+    swim.report_answer(X, 1.0, incarnation=8)
+    swim.report_dead(X, 10.0)
 
-    assert liveness.heard(contact(2).id, [Rumour(Word.LIVES, X.id, 8)], 21.0) == []
+    assert swim.hear_rumours(contact(2).id, [Rumour(Status.ALIVE, X.id, 8)], 21.0) == []
 
 
 def test_a_peer_that_moved_is_not_judged_by_its_old_address() -> None:
-    liveness = living(X)
-    liveness.answered(contact(1, "10.0.0.2"), 1.0)
+    swim = living(X)
+    swim.report_answer(contact(1, "10.0.0.2"), 1.0)
 
-    assert liveness.silent(X, 2.0) == []
-    liveness.vouched(X, 1, 2.0)
-    liveness.nobody_vouched(X, 2.0)
-    assert not liveness.suspects(X.id)
+    assert swim.report_silent(X, 2.0) == []
+    swim.report_vouched(X, 1, 2.0)
+    swim.report_not_vouched(X, 2.0)
+    assert not swim.suspects(X.id)
 
 
 # Limits
 
 
 def test_nothing_grows_without_end() -> None:
-    liveness = living(*(contact(number) for number in range(1, MAX_RECORDS + 100)))
-    assert len(liveness) == MAX_RECORDS
+    swim = living(*(contact(number) for number in range(1, MAX_MEMBERS + 100)))
+    assert len(swim) == MAX_MEMBERS
 
     for number in range(1, MAX_GRAVES + 100):
-        liveness.lost(contact(number), 1.0)
+        swim.report_dead(contact(number), 1.0)
 
-    assert len(liveness._graves) == MAX_GRAVES
-    assert len(liveness._rumours) == MAX_RUMOURS
+    assert len(swim._graves) == MAX_GRAVES
+    assert len(swim._gossip) == MAX_QUEUED

@@ -20,14 +20,14 @@ THERE = ("10.0.0.2", 7400)
 def book(*addresses: tuple[str, int]) -> AddressBook:
     made = AddressBook(rng=Random(1))
     for address in addresses:
-        made.add(address, 0.0)
+        made.add_address(address, 0.0)
     return made
 
 
 def test_an_address_is_called_at_ever_more_seldom() -> None:
     old = book(HERE)
 
-    calls = [now for now in range(1000) if old.due(now, 1)]
+    calls = [now for now in range(1000) if old.take_due(now, 1)]
     waits = [after - before for before, after in pairwise(calls)]
 
     assert calls[0] == FIRST_S
@@ -37,38 +37,38 @@ def test_an_address_is_called_at_ever_more_seldom() -> None:
 
 def test_no_more_are_called_at_once_than_asked_for_and_the_longest_overdue_first() -> None:
     old = book(HERE)
-    old.add(THERE, 1.0)
+    old.add_address(THERE, 1.0)
 
-    assert old.due(10.0, 1) == [HERE]
-    assert old.due(10.0, 9) == [THERE]
+    assert old.take_due(10.0, 1) == [HERE]
+    assert old.take_due(10.0, 9) == [THERE]
 
 
 def test_when_one_is_back_all_are_called_at() -> None:
     old = book(HERE, THERE)
     for now in range(300):
-        old.due(now, 2)
+        old.take_due(now, 2)
 
-    old.hurry(300.0)
+    old.make_all_due(300.0)
 
-    assert sorted(old.due(300.0, 9)) == [HERE, THERE]
+    assert sorted(old.take_due(300.0, 9)) == [HERE, THERE]
 
 
 def test_who_lives_is_not_in_the_book_and_who_died_again_is_called_at_soon() -> None:
     old = book(HERE)
-    old.remove(HERE)
+    old.remove_address(HERE)
     assert HERE not in old
 
-    old.add(HERE, 50.0)
+    old.add_address(HERE, 50.0)
 
-    assert old.due(50.0 + FIRST_S, 1) == [HERE]
+    assert old.take_due(50.0 + FIRST_S, 1) == [HERE]
 
 
 def test_what_the_user_gave_stays() -> None:
     old = book()
-    old.add(HERE, 0.0, given=True)
-    old.remove(HERE)
+    old.add_address(HERE, 0.0, given=True)
+    old.remove_address(HERE)
     for number in range(2 * MAX_ADDRESSES):
-        old.add((f"10.1.{number >> 8}.{number & 255}", 1), 1.0)
+        old.add_address((f"10.1.{number >> 8}.{number & 255}", 1), 1.0)
 
     assert HERE in old
     assert len(old) == MAX_ADDRESSES
@@ -77,9 +77,9 @@ def test_what_the_user_gave_stays() -> None:
 def test_a_book_full_of_what_the_user_gave_takes_no_more() -> None:
     old = book()
     for number in range(MAX_ADDRESSES):
-        old.add(("seed.example", number + 1), 0.0, given=True)
+        old.add_address(("seed.example", number + 1), 0.0, given=True)
 
-    old.add(HERE, 1.0)
+    old.add_address(HERE, 1.0)
 
     assert HERE not in old
 
@@ -87,9 +87,9 @@ def test_a_book_full_of_what_the_user_gave_takes_no_more() -> None:
 def test_the_one_called_in_vain_most_often_makes_room() -> None:
     old = book(HERE)
     for now in range(100):
-        old.due(now, 1)
+        old.take_due(now, 1)
     for number in range(MAX_ADDRESSES):
-        old.add(("10.2.0.1", number + 1), 100.0)
+        old.add_address(("10.2.0.1", number + 1), 100.0)
 
     assert HERE not in old
     assert len(old) == MAX_ADDRESSES
@@ -97,8 +97,8 @@ def test_the_one_called_in_vain_most_often_makes_room() -> None:
 
 def test_those_called_in_vain_least_often_are_the_first_to_try() -> None:
     old = book(HERE)
-    old.due(10.0, 1)
-    old.add(THERE, 10.0)
+    old.take_due(10.0, 1)
+    old.add_address(THERE, 10.0)
 
     assert old.addresses() == [THERE, HERE]
 

@@ -195,27 +195,27 @@ async def test_a_book_is_written_by_one_at_a_time(tmp_path: Path, monkeypatch: p
             writing.wait(timeout=0.2)
             pytest.fail("two write at once")
 
-    monkeypatch.setattr("dht.overlay.joining.write_book", write)
+    monkeypatch.setattr("dht.overlay.address_book_file.write_book", write)
     async with Overlay(bytes(20), "127.0.0.1", 0, rng=Random(1), book=tmp_path / "book") as peer:
-        peer._joining.book.add(("127.0.0.2", 1), 0.0)
-        first = asyncio.create_task(peer._joining.save())
+        peer._joining.book.add_address(("127.0.0.2", 1), 0.0)
+        first = asyncio.create_task(peer._joining.file.save())
         await asyncio.sleep(0)
-        peer._joining.book.add(("127.0.0.3", 1), 0.0)
-        await asyncio.gather(first, peer._joining.save())
+        peer._joining.book.add_address(("127.0.0.3", 1), 0.0)
+        await asyncio.gather(first, peer._joining.file.save())
 
 
 async def test_a_disk_that_hangs_is_waited_for_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     goes_on = Event()
-    monkeypatch.setattr("dht.overlay.joining.write_book", lambda path, addresses: goes_on.wait())
+    monkeypatch.setattr("dht.overlay.address_book_file.write_book", lambda path, addresses: goes_on.wait())
     async with Overlay(bytes(20), "127.0.0.1", 0, rng=Random(1), book=tmp_path / "book") as peer:
-        peer._joining.book.add(("127.0.0.2", 1), asyncio.get_running_loop().time())
+        peer._joining.book.add_address(("127.0.0.2", 1), asyncio.get_running_loop().time())
         before = len(peer._tasks)
         for _ in range(20):
-            peer._joining.met()
+            peer._joining.file.mark_changed()
         saving = len(peer._tasks) - before
         for _ in range(20):
             await asyncio.sleep(0)
-            peer._joining.met()
+            peer._joining.file.mark_changed()
             peer._joining._call_due()
         still_saving = len(peer._tasks) - before - len(peer._joining._calling)
         goes_on.set()
@@ -272,8 +272,8 @@ def test_old_addresses_are_called_at_so_many_at_once_and_the_others_stay_due() -
         async with Overlay(random_id(net.rng()), net.host(), PORT, rng=net.rng(), probe_s=0.001) as peer:
             now = asyncio.get_running_loop().time()
             for number in range(2 * MAX_CALLS):
-                peer._joining.book.add((f"10.9.0.{number}", PORT), now - 60)
+                peer._joining.book.add_address((f"10.9.0.{number}", PORT), now - 60)
             await asyncio.sleep(0.1)
-            return len(peer._joining._calling), len(peer._joining.book.due(now, 2 * MAX_CALLS))
+            return len(peer._joining._calling), len(peer._joining.book.take_due(now, 2 * MAX_CALLS))
 
     assert run(main, seed=1) == (MAX_CALLS, MAX_CALLS)

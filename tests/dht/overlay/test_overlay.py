@@ -13,7 +13,7 @@ import pytest
 from overlays import PORT, network, overlay
 
 from dht import Contact, JoinFailed, LookupFailed, NotOpen, Overlay, distance, random_id
-from dht.liveness.swim import Liveness
+from dht.liveness.swim import Swim
 from dht.overlay.address_book import AddressBook
 from dht.overlay.joining import Joining
 from dht.overlay.lookup import Lookup
@@ -126,7 +126,7 @@ def test_owners_are_right_again_after_a_third_crashed_and_was_reported_lost() ->
                 net.crash(peer.contact.host)
             for survivor in living:
                 for peer in dead:
-                    survivor.lost(peer.contact.id)
+                    survivor.report_dead(peer.contact.id)
             return await wrong_owners(living, living, net.rng())
 
     assert run(main, seed=2) == []
@@ -352,7 +352,7 @@ def fail(*_: object) -> NoReturn:
 
 @pytest.mark.parametrize(
     ("owner", "name"),
-    [(Liveness, "tick"), (AddressBook, "due"), (Overlay, "refresh"), (Joining, "_revisit")],
+    [(Swim, "tick"), (AddressBook, "take_due"), (Overlay, "refresh"), (Joining, "_revisit")],
     ids=["watching", "calling old addresses", "refreshing", "a call of one"],
 )
 def test_a_defect_in_the_background_is_logged_and_counted_and_ends_nothing(
@@ -407,7 +407,7 @@ def test_answers_slower_than_they_are_waited_for_teach_patience() -> None:
             for peer in peers:
                 peer.counts.clear()
             await asyncio.sleep(60)
-            return min(peer._asking.round_trip.timeout_s for peer in peers), len(peers[0].contacts())
+            return min(peer._datagrams.round_trip.timeout_s for peer in peers), len(peers[0].contacts())
 
     timeout_s, known = run(main, seed=19)
     assert timeout_s > 0.7

@@ -20,7 +20,7 @@ from dht import (
     distance,
     random_id,
 )
-from dht.datagrams.gossip import MAX_INCARNATION, Rumour, Word
+from dht.datagrams.gossip import MAX_INCARNATION, Rumour, Status
 from dht.overlay.overlay import MAX_CHECKS
 from dht.simnet import SimNet, run
 
@@ -141,7 +141,7 @@ def test_a_suspect_that_was_only_slow_refutes_it_and_no_key_moves() -> None:
         async with network(net, 16) as (peers, events):
             victim = peers[7]
             others = [peer.contact.host for peer in peers if peer is not victim]
-            before = victim._watching.liveness.incarnation
+            before = victim._detector.swim.incarnation
             net.partition([others, [victim.contact.host]])
             while not any(peer.suspects(victim.contact.id) for peer in peers):  # noqa: ASYNC110  # virtual time, and no event for it
                 await asyncio.sleep(0.1)
@@ -150,7 +150,7 @@ def test_a_suspect_that_was_only_slow_refutes_it_and_no_key_moves() -> None:
             await asyncio.sleep(20)
             still = sum(peer.suspects(victim.contact.id) for peer in peers)
             dead = set().union(*(died(heard) for heard in events.values()))
-            return suspecting, still, victim._watching.liveness.incarnation - before, dead
+            return suspecting, still, victim._detector.swim.incarnation - before, dead
 
     suspecting, still, lives, dead = run(main, seed=24)
     assert suspecting > 0
@@ -207,7 +207,7 @@ def test_a_member_that_says_again_and_again_that_the_dead_live_keeps_nobody_from
             net.crash(victim.contact.host)
             for number in range(1, 120):
                 for other in others:
-                    liar._asking.tell(other.contact, 0, [Rumour(Word.LIVES, victim.contact.id, number)])
+                    liar._datagrams.send_rumours(other.contact, 0, [Rumour(Status.ALIVE, victim.contact.id, number)])
                 await asyncio.sleep(0.25)
             return sum(victim.contact.id in died(events[peer.contact.id]) for peer in others)
 
@@ -219,21 +219,21 @@ def test_a_peer_whose_forged_suspicion_is_of_the_highest_incarnation_refutes_the
         async with network(net, 8) as (peers, events):
             victim, forger = peers[3], peers[5]
             for _ in range(5):
-                await forger._asking.ask(
+                await forger._datagrams.ask(
                     victim.contact.address,
                     "probe",
                     forger.contact.id,
                     0,
-                    [Rumour(Word.SUSPECTED, victim.contact.id, MAX_INCARNATION)],
+                    [Rumour(Status.SUSPECTED, victim.contact.id, MAX_INCARNATION)],
                 )
-            before = victim._watching.liveness.incarnation
+            before = victim._detector.swim.incarnation
             others = [peer.contact.host for peer in peers if peer is not victim]
             net.partition([others, [victim.contact.host]])
             while not any(peer.suspects(victim.contact.id) for peer in peers):  # noqa: ASYNC110  # virtual time, and no event for it
                 await asyncio.sleep(0.1)
             net.heal()
             await asyncio.sleep(20)
-            return before, victim._watching.liveness.incarnation, set().union(*(died(heard) for heard in events.values()))
+            return before, victim._detector.swim.incarnation, set().union(*(died(heard) for heard in events.values()))
 
     before, after, dead = run(main, seed=24)
     assert before < after < MAX_INCARNATION
@@ -334,10 +334,10 @@ def test_peers_that_stop_at_one_moment_start_nothing_more_at_each_others_farewel
             await peers[1].join([peers[0].contact.address])
             await asyncio.sleep(3)
             # The other's farewell arrives while this one waits for its tasks to end.
-            peers[1]._watching.stop()
+            peers[1]._tasks.cancel_all()
             await first.aclose()
             await asyncio.sleep(2)
-            return len([task for task in peers[1]._tasks if "_probe" in repr(task)])
+            return len([task for task in peers[1]._tasks._running if "probe" in repr(task)])
 
     assert run(main, seed=33) == 0
 
@@ -346,7 +346,7 @@ def test_the_neighbourhood_is_told_once_for_all_that_died_together() -> None:
     async def main(net: SimNet) -> tuple[tuple[Contact, ...], list[NeighbourhoodChanged]]:
         async with network(net, 8) as (peers, events):
             for peer in peers[5:]:
-                peers[0].lost(peer.contact.id)
+                peers[0].report_dead(peer.contact.id)
             await asyncio.sleep(0)
             return peers[0].neighbours(), [each for each in events[peers[0].contact.id] if isinstance(each, NeighbourhoodChanged)]
 

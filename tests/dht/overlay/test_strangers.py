@@ -25,8 +25,8 @@ from dht import (
     random_id,
 )
 from dht.datagrams.sealed_datagrams import INTRODUCTION
-from dht.identity.membership import Refusal
-from dht.links.tls import CipherFailed, Ciphers
+from dht.errors import Refusal
+from dht.links.tls import LinkTls, TlsFailed
 from dht.simnet import SimNet, run
 
 PORT = 7400
@@ -78,7 +78,7 @@ def test_peers_of_one_network_find_each_other_and_talk() -> None:
             await asyncio.sleep(20)
             target = random_id(net.rng())
             answers = {tuple(await each.endpoint.overlay.owners(target, r=3)) for each in members}
-            link = await members[1].endpoint.links.to(members[6].endpoint.contact)
+            link = await members[1].endpoint.links.connect(members[6].endpoint.contact)
             link.send(b"hello")
             assert await members[6].frames.get() == b"hello"
             assert len(answers) == 1
@@ -104,9 +104,9 @@ def test_a_stranger_cannot_join_is_told_why_once_and_is_counted(options: dict[st
             with pytest.raises(JoinFailed, match=r"10\.0\.0\.1:7400 refused: it belongs to another network, or to this one with"):
                 await outside.endpoint.overlay.join([inside.endpoint.contact.address])
             with pytest.raises(PeerUnreachable, match="refused: it belongs to another network"):
-                await outside.endpoint.links.to(inside.endpoint.contact)
+                await outside.endpoint.links.connect(inside.endpoint.contact)
             assert inside.endpoint.overlay.contacts() == outside.endpoint.overlay.contacts() == []
-            assert inside.endpoint.links.all() == []
+            assert inside.endpoint.links.open_links() == []
             assert inside.membership.counts[Refusal.OTHER_NETWORK] >= 2
 
     run(main, seed=2)
@@ -140,7 +140,7 @@ def test_a_peer_that_is_not_on_the_list_is_told_so_and_the_others_are_let_in() -
             ):
                 await stranger.endpoint.overlay.join([inside.endpoint.contact.address])
             with pytest.raises(PeerUnreachable, match="not on its list of allowed peers"):
-                await stranger.endpoint.links.to(inside.endpoint.contact)
+                await stranger.endpoint.links.connect(inside.endpoint.contact)
             assert inside.endpoint.overlay.contacts() == [friend.endpoint.contact]
             assert inside.membership.counts[Refusal.NOT_ALLOWED] >= 2
 
@@ -272,13 +272,13 @@ def test_nobody_takes_anothers_id_nor_its_links() -> None:
             with pytest.raises(JoinFailed):
                 await forger.endpoint.overlay.join([a.endpoint.contact.address])
             # It believes in its link until the other side has looked at its proof.
-            await (await forger.endpoint.links.to(a.endpoint.contact)).ended()
+            await (await forger.endpoint.links.connect(a.endpoint.contact)).ended()
             with pytest.raises(PeerUnreachable, match="the other side does not prove its id"):
-                await a.endpoint.links.to(forger.endpoint.contact)
+                await a.endpoint.links.connect(forger.endpoint.contact)
             assert a.endpoint.overlay.contacts() == [victim.endpoint.contact]
             assert a.endpoint.overlay.counts["queries in another's name"] >= 1
             assert a.membership.counts[Refusal.ID_NOT_PROVED] == 2
-            assert [link.peer for link in a.endpoint.links.all()] == []
+            assert [link.peer for link in a.endpoint.links.open_links()] == []
 
     run(main, seed=5)
 
@@ -287,7 +287,7 @@ def test_links_in_tls_run_over_the_simulated_network_too() -> None:
     async def main(net: SimNet) -> None:
         a, b = peer(net, tls=True), peer(net, tls=True)
         async with a.endpoint, b.endpoint:
-            link = await a.endpoint.links.to(b.endpoint.contact)
+            link = await a.endpoint.links.connect(b.endpoint.contact)
             sent = [bytes([number % 256]) * number for number in range(1000)]
             for payload in sent:
                 link.send(payload)
@@ -295,7 +295,7 @@ def test_links_in_tls_run_over_the_simulated_network_too() -> None:
             link.send(bytes(3_000_000))
             assert await b.frames.get() == bytes(3_000_000)
             with pytest.raises(WrongPeer) as wrong:
-                await b.endpoint.links.to(Contact(random_id(net.rng()), *a.endpoint.contact.address))
+                await b.endpoint.links.connect(Contact(random_id(net.rng()), *a.endpoint.contact.address))
             assert wrong.value.found == a.identity.id
 
     run(main, seed=6)
@@ -314,9 +314,9 @@ def test_plain_links_are_made_only_when_both_sides_say_so(dialler: bool, listene
         a, b = peer(net, tls=dialler), peer(net, tls=listener)
         async with a.endpoint, b.endpoint:
             with pytest.raises(PeerUnreachable, match=said):
-                await a.endpoint.links.to(b.endpoint.contact)
+                await a.endpoint.links.connect(b.endpoint.contact)
             assert b.membership.counts.total() == 1
-            assert b.endpoint.links.all() == []
+            assert b.endpoint.links.open_links() == []
 
     run(main, seed=7)
 
@@ -329,18 +329,18 @@ def test_real_sockets_carry_tls_and_frames_of_one_turn_still_arrive_together(
         a, b = (Peer("127.0.0.1", Random(seed), port=0, tls=True, secret=SECRET) for seed in (1, 2))
         async with asyncio.timeout(20), a.endpoint, b.endpoint:
             await b.endpoint.overlay.join([a.endpoint.contact.address])
-            link = await b.endpoint.links.to(a.endpoint.contact)
+            link = await b.endpoint.links.connect(a.endpoint.contact)
             sent = [bytes([number]) * 100 for number in range(100)]
             for payload in sent:
                 link.send(payload)
             assert [await a.frames.get() for _ in sent] == sent
             assert a.reads == [100]
-            back = a.endpoint.links.linked(b.identity.id)
+            back = a.endpoint.links.link_to(b.identity.id)
             assert back is not None
             back.send(b"answer")
             assert await b.frames.get() == b"answer"
-            assert link._cipher is not None
-            assert link._cipher._tls.version() == "TLSv1.3"
+            assert link._session is not None
+            assert link._session._tls.version() == "TLSv1.3"
 
     with asyncio.Runner(loop_factory=loop) as runner:
         runner.run(main())
@@ -366,7 +366,7 @@ async def test_what_goes_over_the_wire_is_not_readable() -> None:
         tapped = await asyncio.start_server(tap, "127.0.0.1", 0)
         async with b.endpoint:
             address = tapped.sockets[0].getsockname()
-            link = await b.endpoint.links.to(Contact(a.identity.id, *address))
+            link = await b.endpoint.links.connect(Contact(a.identity.id, *address))
             link.send(b"nobody else's business")
             assert await a.frames.get() == b"nobody else's business"
         tapped.close()
@@ -396,7 +396,7 @@ async def test_strangers_without_tls_are_shown_out_and_others_are_served(said: b
         writer.close()
         assert a.endpoint.links.counts.total() == 1
 
-        (await b.endpoint.links.to(a.endpoint.contact)).send(b"business as usual")
+        (await b.endpoint.links.connect(a.endpoint.contact)).send(b"business as usual")
         assert await a.frames.get() == b"business as usual"
 
 
@@ -416,7 +416,7 @@ def _hasty(peer: Peer) -> Callable[[], Links]:
 def test_a_key_on_its_way_to_openssl_leaves_nothing_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
 
-    Ciphers(Identity(b"k" * 32))
+    LinkTls(Identity(b"k" * 32))
 
     assert list(tmp_path.iterdir()) == []
 
@@ -429,16 +429,16 @@ def test_a_key_comes_to_openssl_where_no_folder_can_be_written_to_or_the_reason_
     if has_memory:
         if not hasattr(os, "memfd_create"):
             pytest.skip("this system has no files in memory")
-        Ciphers(Identity(b"k" * 32))
+        LinkTls(Identity(b"k" * 32))
         return
     monkeypatch.delattr(os, "memfd_create", raising=False)
 
     with pytest.raises(NoRoomForKey, match=r"no place to hand the key of links to OpenSSL by: no such file .*TMPDIR"):
-        Ciphers(Identity(b"k" * 32))
+        LinkTls(Identity(b"k" * 32))
 
 
 def test_a_side_that_does_not_speak_tls_is_told_of_in_a_line() -> None:
-    cipher = Ciphers(Identity(b"k" * 32)).listen()
+    cipher = LinkTls(Identity(b"k" * 32)).listen()
 
-    with pytest.raises(CipherFailed, match=r"^TLS failed \([a-z0-9 ]+\)$"):
+    with pytest.raises(TlsFailed, match=r"^TLS failed \([a-z0-9 ]+\)$"):
         cipher.received(b"\x16\x03\x01\x00\x05hello" + bytes(100))

@@ -76,20 +76,17 @@ async def echo(net: SimNet, host: str) -> asyncio.AbstractServer:
 
 
 def test_asyncio_streams_run_over_it() -> None:
-    async def main(net: SimNet) -> tuple[bytes, bytes]:
+    async def main(net: SimNet) -> bytes:
         host = net.host()
         async with await echo(net, host):
             reader, writer = await asyncio.open_connection(host, 80)
             writer.writelines([b"to", b"gether"])
-            first = await reader.readexactly(8)
-            writer.write(b"end")
-            writer.write_eof()
-            rest = await reader.read()
+            answer = await reader.readexactly(8)
             writer.close()
             await writer.wait_closed()
-            return first, rest
+            return answer
 
-    assert run(main, seed=1) == (b"together", b"end")
+    assert run(main, seed=1) == b"together"
 
 
 def test_a_reader_that_pauses_makes_the_writer_pause_and_nothing_is_lost() -> None:

@@ -203,7 +203,7 @@ def test_publisher_is_told_where_matching_fails_between_slices(monkeypatch: pyte
         at._reception.message(link, rang(link.contact.id, 1, 1))
 
         with monkeypatch.context() as broken:
-            broken.setattr(at._rendezvous, "pass_on", lambda passage, for_s: 1 // 0)
+            broken.setattr(at._rendezvous, "forward_events", lambda batch, for_s: 1 // 0)
             await asyncio.sleep(0)
         at._reception.message(link, rang(link.contact.id, 2, 2))
         await quiet()

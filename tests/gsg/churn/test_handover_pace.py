@@ -15,6 +15,7 @@ from dht.simnet import SimNet, run
 from gsg import Peer, PeerUnreachable, Symbol
 from gsg.churn.handover import MENDING_S, SETTLING_S, SWEEP_S, TRYING_S, Handover
 from gsg.placement.holders import LOOKED_UP_AT_ONCE
+from gsg.replication.copying import Copying
 from gsg.tuples.features import Key
 from gsg.wire.exchange import LinkBroke
 from tests.gsg.known import history_of
@@ -32,11 +33,11 @@ def test_a_key_with_more_than_a_link_takes_at_once_reaches_a_newcomer(monkeypatc
 
         async with guest_of(net, peers) as guest:
             await quiet()
-            links = guest._endpoint.links.all()
+            links = guest._endpoint.links.open_links()
             await quiet()
 
             assert len(guest._rendezvous.held.under((3, 1, ON))) == FACTS
-            assert guest._endpoint.links.all() == links
+            assert guest._endpoint.links.open_links() == links
             assert [link.reason for link in links] == [""]
 
     simulate(work, seed=41, size=1)
@@ -44,15 +45,15 @@ def test_a_key_with_more_than_a_link_takes_at_once_reaches_a_newcomer(monkeypatc
 
 def test_a_holder_whose_link_breaks_is_not_sent_everything_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     copied_s: list[float] = []
-    copy = Handover.copy
+    copy = Copying.copy_keys
 
-    async def breaking(self: Handover, holder: dht.Contact, keys: list[Key]) -> None:
+    async def breaking(self: Copying, holder: dht.Contact, keys: list[Key]) -> None:
         copied_s.append(asyncio.get_running_loop().time())
         if len(copied_s) < 4:
             raise LinkBroke("as where more was sent than a link takes")
         await copy(self, holder, keys)
 
-    monkeypatch.setattr(Handover, "copy", breaking)
+    monkeypatch.setattr(Copying, "copy_keys", breaking)
 
     async def work(net: SimNet, peers: list[Peer]) -> None:
         [host] = peers
@@ -70,18 +71,19 @@ def test_a_holder_whose_link_breaks_is_not_sent_everything_again_at_once(monkeyp
 
 def test_a_holder_that_misses_something_while_it_is_told_everything_is_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[dht.Contact] = []
-    copy = Handover.copy
-
-    async def missing(self: Handover, holder: dht.Contact, keys: list[Key]) -> None:
-        told.append(holder)
-        await copy(self, holder, keys)
-        if len(told) == 1:
-            self.missed(holder.id)
+    copy = Copying.copy_keys
 
     async def work(net: SimNet, peers: list[Peer]) -> None:
         host, other = peers
         await host.insert([("x", ON, "y")])
-        monkeypatch.setattr(Handover, "copy", missing)
+
+        async def missing(self: Copying, holder: dht.Contact, keys: list[Key]) -> None:
+            told.append(holder)
+            await copy(self, holder, keys)
+            if len(told) == 1:
+                host._handover.missed(holder.id)
+
+        monkeypatch.setattr(Copying, "copy_keys", missing)
 
         host._handover.missed(other.contact.id)
         await quiet()
@@ -96,7 +98,7 @@ def test_who_dies_while_keys_take_long_to_be_handed_over_is_looked_at_too(monkey
     looked_at: list[set[bytes]] = []
 
     async def slow(self: Handover) -> None:
-        looked_at.append(set(self._restoring.dead()))
+        looked_at.append(set(self._died_s))
         await asyncio.sleep(2 * MENDING_S)
 
     async def work(net: SimNet, peers: list[Peer]) -> None:
@@ -110,7 +112,7 @@ def test_who_dies_while_keys_take_long_to_be_handed_over_is_looked_at_too(monkey
         await asyncio.sleep(6 * MENDING_S)
 
         assert looked_at == [{b"a" * 20}, {b"a" * 20, b"b" * 20}]
-        assert not host._handover._working
+        assert not host._handover._again.is_set()
 
     simulate(work, seed=46, size=1)
 
@@ -118,7 +120,7 @@ def test_who_dies_while_keys_take_long_to_be_handed_over_is_looked_at_too(monkey
 def test_what_nobody_confirms_is_sent_again_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     copied_s: list[float] = []
 
-    async def breaking(self: Handover, holder: dht.Contact, keys: list[Key]) -> None:
+    async def breaking(self: Copying, holder: dht.Contact, keys: list[Key]) -> None:
         copied_s.append(asyncio.get_running_loop().time())
         raise LinkBroke("as where it takes nothing")
 
@@ -126,13 +128,13 @@ def test_what_nobody_confirms_is_sent_again_for_a_while(monkeypatch: pytest.Monk
         host, other = peers
         await host.insert([("x", ON, "y")])
         await asyncio.sleep(SETTLING_S)
-        monkeypatch.setattr(Handover, "copy", breaking)
+        monkeypatch.setattr(Copying, "copy_keys", breaking)
 
         host._handover.missed(other.contact.id)
         await asyncio.sleep(2 * TRYING_S)
 
         assert TRYING_S < copied_s[-1] - copied_s[0] < TRYING_S + MENDING_S + 2 * SWEEP_S
-        assert not host._handover._working
+        assert not host._handover._again.is_set()
 
     simulate(work, seed=47, size=2)
 
@@ -145,7 +147,7 @@ def test_a_peer_that_is_back_does_not_count_as_dead() -> None:
 
             returns(other.contact)
 
-            assert not host._handover._restoring.dead()
+            assert not host._handover._died_s
 
     simulate(work, seed=44, size=2)
 

@@ -12,8 +12,8 @@ from peers import others, simulate
 import dht
 from dht.simnet import SimNet
 from gsg import Peer, Symbol
-from gsg.churn.handover import GATHERING_S, SETTLING_S, SWEEP_S, Handover
-from gsg.replication.copying import SOON_S
+from gsg.churn.handover import GATHERING_S, SETTLING_S, SWEEP_S
+from gsg.replication.copying import SOON_S, Copying
 from gsg.tuples.features import Key
 from gsg.wire.exchange import LinkBroke
 
@@ -27,7 +27,7 @@ async def _nothing() -> None:
 
 def test_who_leaves_tells_a_slow_holder_that_the_background_was_telling(monkeypatch: pytest.MonkeyPatch) -> None:
     copied: Counter[bytes] = Counter()
-    copy = Handover.copy
+    copy = Copying.copy_keys
 
     async def work(net: SimNet, peers: list[Peer]) -> None:
         host, slow, other = peers
@@ -37,14 +37,14 @@ def test_who_leaves_tells_a_slow_holder_that_the_background_was_telling(monkeypa
         handover = host._handover
         let_go = {slow.contact.id: asyncio.Event(), other.contact.id: asyncio.Event()}
 
-        async def sticking(self: Handover, holder: dht.Contact, keys: list[Key]) -> None:
+        async def sticking(self: Copying, holder: dht.Contact, keys: list[Key]) -> None:
             copied[holder.id] += 1
             await let_go[holder.id].wait()
             if holder == slow.contact and copied[holder.id] == 1:
                 raise LinkBroke("as where it takes nothing")
             await copy(self, holder, keys)
 
-        monkeypatch.setattr(Handover, "copy", sticking)
+        monkeypatch.setattr(Copying, "copy_keys", sticking)
         # So that a look takes turns of the loop, as with very many keys.
         monkeypatch.setattr("gsg.churn.handover.KEYS_PER_TURN", 1)
         handover.missed(slow.contact.id)

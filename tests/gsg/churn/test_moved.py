@@ -16,7 +16,7 @@ from gsg.wire.messages import Deltas, Moved
 
 def links_to(reader: Peer, peer: Peer) -> list[dht.Link]:
     """Those by which one peer feeds another."""
-    return [link for link in reader._endpoint.links.all() if link.peer == peer.contact]
+    return [link for link in reader._endpoint.links.open_links() if link.peer == peer.contact]
 
 
 def test_who_names_ever_more_peers_starts_a_bounded_search_and_rows_go_on() -> None:
@@ -51,15 +51,15 @@ def test_a_feed_that_moves_before_it_is_whole_is_set_up_by_whoever_waits_for_it(
         intake = reader._subscriber.intake
         (memory,) = {source.memory for source in intake._sources.values()}
         (broken,) = [source for source in memory.sources if source.holder == asked.contact]
-        broken.follow()
+        broken.begin_replacing()
         restoring = asyncio.create_task(intake.replacing.replace(broken))
-        while not (coming := [one for one in memory.sources if one.whole is not None]):  # noqa: ASYNC110  # turns of the loop
+        while not (coming := [one for one in memory.sources if one.loading is not None]):  # noqa: ASYNC110  # turns of the loop
             await asyncio.sleep(0)
 
         intake.moved(coming[0].channel, Moved(coming[0].number, another.contact, False))
 
         # Two that set it up would both go on, each beside the feed of the other, if the link broke now.
-        assert not coming[0].following
+        assert not coming[0].is_replaced
         await restoring
         assert len(memory.sources) == 1
         await asked.insert([("x",)])
@@ -82,7 +82,7 @@ def test_the_word_of_the_old_feed_counts_until_the_new_one_has_said_what_it_hold
             moving = next(name for name, one in before.items() if rendezvous([*peers, guest], 1, 0, name) is guest)
             earlier = next(name for name, one in before.items() if one not in (before[moving], reader, publisher))
             # Nothing is read of the new feed, whose snapshot is older than the change, nor of what the publisher says before that.
-            while not guest._rendezvous.feeds():  # noqa: ASYNC110  # milliseconds of the simulated network
+            while not guest._rendezvous.conditions.feeds():  # noqa: ASYNC110  # milliseconds of the simulated network
                 await asyncio.sleep(0.001)
             paused = [link for peer in (guest, before[earlier]) for link in links_to(reader, peer)]
             for link in paused:
@@ -108,23 +108,23 @@ def test_the_word_of_the_old_feed_counts_until_the_new_one_has_said_what_it_hold
     simulate(work, seed=7)
 
 
-def test_what_the_old_feed_tells_while_the_new_one_is_heard_out_neither_comes_nor_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_old_feed_tells_while_the_new_one_is_hear_out_neither_comes_nor_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         asked = rendezvous(peers, 2, 0, "x")
         reader = others(peers, asked)[0]
         subscription = await reader.subscribe('("x", ?n)')
         intake = reader._subscriber.intake
         (old,) = [source for source in intake._sources.values() if source.holder == asked.contact]
-        old.follow()
+        old.begin_replacing()
         await intake.replacing._until_posted(old)
-        heard_out = net.loop.create_future()
-        monkeypatch.setattr(intake.inorder, "heard_out", lambda _: heard_out)
+        hear_out = net.loop.create_future()
+        monkeypatch.setattr(intake.inorder, "hear_out", lambda _: hear_out)
 
         intake.deltas(old.channel, Deltas(old.number, 0, [("x", 1)], [1]))
         handing_over = asyncio.create_task(intake.replacing.hand_over(old))
         await asyncio.sleep(0.1)
         intake.deltas(old.channel, Deltas(old.number, 1, [("x", 2)], [1]))
-        heard_out.set_result(True)
+        hear_out.set_result(True)
         await handing_over
 
         assert await unread(subscription) == ["+?n=1", "-?n=1"]

@@ -14,9 +14,9 @@ from gsg import Peer, Sign
 from gsg.churn.heartbeats import BEAT_S, SILENT_S
 from gsg.churn.pauses import AWAY_S, LOOK_S, Pauses
 from gsg.errors import Overrun, PeerUnreachable
-from gsg.feeds.in_order import InOrder
+from gsg.feeds.ordered_delivery import OrderedDelivery
 from gsg.feeds.publisher_order import ORDER_WAIT_S
-from gsg.feeds.silences import Silences
+from gsg.feeds.resync import Resync
 from gsg.placement.holders import UNSURE_S
 from gsg.rendezvous.broken_links import BACK_S
 from gsg.replication.changes import HOLDERS_TIMEOUT_S
@@ -99,8 +99,8 @@ def test_a_link_that_owes_an_answer_stands() -> None:
 
 def test_a_snapshot_under_way_is_waited_for_anew() -> None:
     async def main(net: SimNet) -> None:
-        silences, whole = Silences(), net.loop.create_future()
-        waiting = asyncio.create_task(silences.until(whole, Line("one")))
+        resync, whole = Resync(None, None, None), net.loop.create_future()  # type: ignore[arg-type]  # nothing is asked of them
+        waiting = asyncio.create_task(resync.until_whole(whole, Line("one")))
         await asyncio.sleep(1)
 
         net.loop.oversleep(LONG_S)
@@ -115,17 +115,17 @@ def test_a_snapshot_under_way_is_waited_for_anew() -> None:
 def test_order_is_kept_with_what_lies_unread() -> None:
     async def main(net: SimNet) -> None:
         one, other = Line("one"), Line("other")
-        inorder = InOrder(lambda peer: [line for line in (one, other) if line.contact.id == peer], lambda peer: [])
+        inorder = OrderedDelivery(lambda peer: [line for line in (one, other) if line.contact.id == peer], lambda peer: [])
         told: list[str] = []
         after = [(other.contact.id, 1, 0)]
-        inorder.changed(one, Deltas(7, 0, [("a",)], [1], Origin(b"publisher", 2, after)), lambda: told.append("second"))
+        inorder.take_deltas(one, Deltas(7, 0, [("a",)], [1], Origin(b"publisher", 2, after)), lambda: told.append("second"))
         await asyncio.sleep(1)
 
         net.loop.oversleep(LONG_S)
         await asyncio.sleep(0.1)
-        inorder.changed(other, Deltas(8, 0, [("b",)], [1], Origin(b"publisher", 1, [])), lambda: told.append("first"))
-        inorder.passed(other, Passed(b"publisher", 1))
-        inorder.changed(
+        inorder.take_deltas(other, Deltas(8, 0, [("b",)], [1], Origin(b"publisher", 1, [])), lambda: told.append("first"))
+        inorder.note_passed(other, Passed(b"publisher", 1))
+        inorder.take_deltas(
             one, Deltas(7, 1, [("a",)], [-1], Origin(b"publisher", 4, [(other.contact.id, 3, 0)])), lambda: told.append("late")
         )
         await asyncio.sleep(ORDER_WAIT_S + 1)
@@ -152,7 +152,7 @@ async def bury(stopped: Peer, peers: list[Peer]) -> None:
             peer._holders.failed(stopped.contact.id, PeerUnreachable("it does not answer"))
     # Until whom it fed has left; there is a moment before these are back.
     await asyncio.sleep(LOOK_S / 2)
-    assert not any(stopped._rendezvous.feeds(channel) for channel in stopped._exchange.channels())
+    assert not any(stopped._rendezvous.conditions.feeds(channel) for channel in stopped._exchange.channels())
 
 
 def test_a_peer_that_others_took_for_dead_meanwhile_loses_no_event() -> None:
@@ -174,7 +174,7 @@ def test_a_peer_that_others_took_for_dead_meanwhile_loses_no_event() -> None:
 def test_a_peer_whose_machine_slept_loses_no_event_though_its_timers_are_not_late() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         stopped, subscription = await fed(peers)
-        parts = stopped._holders, stopped._interests, stopped._told, stopped._handover
+        parts = stopped._holders, stopped._interests, stopped._leases, stopped._handover
         slept_s = 0.0
         told: list[float] = []
         async with asyncio.TaskGroup() as group:

@@ -24,6 +24,7 @@ from gsg.tuples.features import Key
 from gsg.tuples.terms import Symbol, Term
 from gsg.wire.exchange import Channel
 from gsg.wire.messages import Event, Flash, Message, Publish
+from gsg.wire.waiting import WaitingLines
 
 ANOTHER = dht.Contact(b"b" * 20, "10.0.0.2", PORT)
 
@@ -48,12 +49,13 @@ class Served:
         self.refused: list[str] = []
         self.own, self.link = Line("own"), Line("another")
         self.link.contact, self.link.frame_bytes = ANOTHER, 100
+        self.lines = WaitingLines(self._delivered, lambda: 0.0)
         self.unplaced = Unplaced(
-            self,
+            self,  # type: ignore[arg-type]  # all that is asked of Holders
             self.own,
-            self,
+            self,  # type: ignore[arg-type]  # all that is asked of Responsibility
             lambda work: self._start(group, work),
-            on_message=self._delivered,
+            self.lines,
             refuse=lambda channel, message, why: self.refused.append(why),
             flush=lambda: None,
         )
@@ -84,7 +86,7 @@ class Served:
 
     def brought(self, message: Message) -> bool:
         """The link brings this; whether it waits."""
-        waits = self.unplaced.hold_back(self.link, message)
+        waits = self.lines.hold_back(self.link, message) or self.unplaced.hold_back(self.link, message)
         if not waits:
             self.carried_out.append(message)
         return waits
@@ -178,7 +180,7 @@ async def test_nothing_comes_of_a_link_that_is_gone() -> None:
     async with asyncio.TaskGroup() as group:
         served = Served(group)
         served.brought(rang(1))
-        served.unplaced.lost(served.link)
+        served.lines.drop(served.link)
         served.found.set()
 
     assert (served.carried_out, served.refused) == ([], [])

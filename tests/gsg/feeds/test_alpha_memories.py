@@ -45,25 +45,25 @@ class Feeds:
     def add(self) -> Source:
         """A feed beside those that there are; the newest of these is to be replaced by it."""
         if self.memory.sources:
-            self.memory.sources[-1].follow()
+            self.memory.sources[-1].begin_replacing()
         source = Source(self.memory, len(self.memory.sources), cast(Channel, Nowhere()))
         self.memory.sources += (source,)
         return source
 
     def snapshot(self, source: Source, *facts: Tuple) -> None:
         """It is whole: those that it replaces yield."""
-        differences = source.feed.snapshot(Snapshot(1, list(facts), True, True, 0))
+        differences = source.feed.take_part(Snapshot(1, list(facts), True, True, 0))
         assert differences is not None
-        self.hear(self.memory.changed(source, differences))
-        source.is_whole()
+        self.hear(self.memory.changes_from(source, differences))
+        source.end_loading()
         for older in self.memory.sources[:-1]:
-            self.hear(self.memory.yields(older))
+            self.hear(self.memory.drop_unconfirmed(older))
 
     def delta(self, source: Source, fact: Tuple, sign: int) -> None:
-        self.hear(self.memory.changed(source, source.feed.apply(Deltas(1, 0, [fact], [sign]))))
+        self.hear(self.memory.changes_from(source, source.feed.apply(Deltas(1, 0, [fact], [sign]))))
 
     def forget(self, source: Source) -> None:
-        self.hear(self.memory.without(source))
+        self.hear(self.memory.remove_feed(source))
 
     @property
     def rows(self) -> set[Tuple]:
@@ -77,18 +77,18 @@ def live(feeds: Feeds, rng: Random) -> None:
     older, latest = sources[:-1], sources[-1]
     match rng.choice(["delta"] * 6 + ["replace", "whole", "forget"]):
         case "delta":
-            feeds.delta(rng.choice(sources if latest.whole is None else older), rng.choice(FACTS), rng.choice([1, -1]))
-        case "replace" if latest.whole is None and len(sources) < 3:
+            feeds.delta(rng.choice(sources if latest.loading is None else older), rng.choice(FACTS), rng.choice([1, -1]))
+        case "replace" if latest.loading is None and len(sources) < 3:
             feeds.add()
-        case "whole" if latest.whole is not None:
+        case "whole" if latest.loading is not None:
             feeds.snapshot(latest, *rng.sample(FACTS, rng.randint(0, len(FACTS))))
-        case "forget" if older and latest.whole is None:
+        case "forget" if older and latest.loading is None:
             feeds.forget(rng.choice(older))
 
 
 @pytest.mark.parametrize("said", [1, 10_000])
 async def test_what_is_told_adds_up_whatever_feeds_say_and_when_they_end(said: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gsg.feeds.alpha_memories, "SAID", said)
+    monkeypatch.setattr(gsg.feeds.alpha_memories, "WORDS", said)
     for seed in range(HISTORIES):
         rng, feeds = Random(seed), Feeds()
         feeds.snapshot(feeds.add(), X)
@@ -96,7 +96,7 @@ async def test_what_is_told_adds_up_whatever_feeds_say_and_when_they_end(said: i
             live(feeds, rng)
             assert feeds.rows <= {*FACTS}, seed
         *older, latest = feeds.memory.sources
-        if latest.whole is not None:
+        if latest.loading is not None:
             feeds.snapshot(latest, Y)
         for source in older:
             feeds.forget(source)
@@ -114,10 +114,10 @@ async def test_what_a_feed_has_told_counts_until_it_ends() -> None:
     feeds.delta(old, Y, 1)
     feeds.snapshot(new, X)
 
-    assert (feeds.rows, feeds.memory.contested(old)) == ({Y}, True)
+    assert (feeds.rows, feeds.memory.is_contested(old)) == ({Y}, True)
     feeds.delta(new, X, -1)
     feeds.delta(new, Y, 1)
-    assert (feeds.rows, feeds.memory.contested(old)) == ({Y}, False)
+    assert (feeds.rows, feeds.memory.is_contested(old)) == ({Y}, False)
     feeds.forget(old)
     assert feeds.rows == {Y}
 
@@ -130,4 +130,4 @@ async def test_of_what_a_feed_has_not_told_lately_the_one_in_its_place_knows_bet
 
     feeds.snapshot(new, Y)
 
-    assert (feeds.rows, feeds.memory.contested(old)) == ({Y}, False)
+    assert (feeds.rows, feeds.memory.is_contested(old)) == ({Y}, False)

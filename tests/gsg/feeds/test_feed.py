@@ -24,23 +24,32 @@ def deltas(sequence: int, *changes: tuple[Tuple, int]) -> Deltas:
 
 def live(*facts: Tuple) -> AlphaFeed:
     feed = AlphaFeed(1)
-    feed.snapshot(snapshot(*facts))
+    feed.take_part(snapshot(*facts))
     return feed
 
 
 def told(feed: AlphaFeed, message: Deltas) -> Differences:
-    return feed.apply(message) if feed.takes(message) else []
+    return feed.apply(message) if feed.is_next(message) else []
 
 
 def test_a_feed_waits_until_its_snapshot_is_whole() -> None:
     feed = AlphaFeed(1)
     assert feed.state is FeedState.WAITING
 
-    assert feed.snapshot(snapshot(A, last=False)) is None
+    assert feed.take_part(snapshot(A, last=False)) is None
     assert (feed.state, list(feed.facts)) == (FeedState.LOADING, [])
-    assert feed.snapshot(snapshot(B, first=False, last=False)) is None
-    assert feed.snapshot(snapshot(C, first=False)) == [(A, 1), (B, 1), (C, 1)]
+    assert feed.take_part(snapshot(B, first=False, last=False)) is None
+    assert feed.take_part(snapshot(C, first=False)) == [(A, 1), (B, 1), (C, 1)]
     assert (feed.state, list(feed.facts)) == (FeedState.LIVE, [A, B, C])
+
+
+def test_differences_of_which_nobody_hears_are_left_out() -> None:
+    feed = AlphaFeed(1)
+
+    assert feed.take_part(snapshot(A, last=False), is_heard=False) is None
+    assert feed.take_part(snapshot(B, first=False), is_heard=False) == []
+    assert list(feed.facts) == [A, B]
+    assert feed.take_part(snapshot(B)) == [(A, -1)]
 
 
 def test_deltas_change_the_facts() -> None:
@@ -53,7 +62,7 @@ def test_deltas_change_the_facts() -> None:
 
 def test_deltas_count_from_the_snapshot_on() -> None:
     feed = AlphaFeed(1)
-    feed.snapshot(snapshot(sequence=7))
+    feed.take_part(snapshot(sequence=7))
 
     assert told(feed, deltas(6, (A, 1))) == []
     assert told(feed, deltas(7, (B, 1))) == [(B, 1)]
@@ -93,30 +102,30 @@ def test_a_fresh_snapshot_is_told_as_differences() -> None:
     with pytest.raises(SequenceHole):
         told(feed, deltas(1))
 
-    assert feed.snapshot(snapshot(B, last=False, sequence=5)) is None
+    assert feed.take_part(snapshot(B, last=False, sequence=5)) is None
     assert told(feed, deltas(5, (A, -1))) == []
-    assert feed.snapshot(snapshot(C, first=False, sequence=5)) == [(A, -1), (C, 1)]
+    assert feed.take_part(snapshot(C, first=False, sequence=5)) == [(A, -1), (C, 1)]
     assert told(feed, deltas(5, (A, 1))) == [(A, 1)]
 
 
 def test_a_snapshot_that_begins_again_forgets_its_parts() -> None:
     feed = AlphaFeed(1)
-    feed.snapshot(snapshot(A, last=False))
+    feed.take_part(snapshot(A, last=False))
 
-    assert feed.snapshot(snapshot(B)) == [(B, 1)]
+    assert feed.take_part(snapshot(B)) == [(B, 1)]
 
 
 def test_a_part_without_its_beginning_is_not_looked_at() -> None:
     feed = live(A)
 
-    assert feed.snapshot(snapshot(B, first=False)) is None
+    assert feed.take_part(snapshot(B, first=False)) is None
     assert list(feed.facts) == [A]
 
 
 def test_a_feed_in_the_place_of_another_tells_the_difference_to_it() -> None:
     feed = AlphaFeed(2, {A: None, B: None})
 
-    assert feed.snapshot(snapshot(B, C)) == [(A, -1), (C, 1)]
+    assert feed.take_part(snapshot(B, C)) == [(A, -1), (C, 1)]
 
 
 def test_an_event_is_new_once() -> None:

@@ -9,7 +9,7 @@ import pytest
 from members import member_of
 from peers import others, quiet, rendezvous, simulate, unread
 
-import gsg.feeds.in_order
+import gsg.feeds.ordered_delivery
 import rete
 from dht.simnet import SimNet
 from gsg import Peer
@@ -17,7 +17,7 @@ from gsg.feeds.feeds import NEXT_S
 from gsg.feeds.publisher_order import ORDER_WAIT_S
 from gsg.feeds.standbys import Standby
 from gsg.placement.holders import UNSURE_S
-from gsg.rendezvous.passed import NAMED_S
+from gsg.publisher.order import NAMED_S
 from gsg.tuples.terms import Symbol
 from gsg.wire.messages import AskPassed, Event, Happened
 
@@ -174,7 +174,7 @@ def test_nobody_is_asked_while_a_publisher_uses_one_rendezvous(monkeypatch: pyte
         asked.append(number)
         return AskPassed(publisher, number)
 
-    monkeypatch.setattr(gsg.feeds.in_order, "AskPassed", ask)
+    monkeypatch.setattr(gsg.feeds.ordered_delivery, "AskPassed", ask)
 
     async def work(net: SimNet, peers: list[Peer]) -> None:
         publisher, subscriber, one = peers[:3]
@@ -324,7 +324,7 @@ def test_the_answer_is_right_when_publishers_contradict_each_other_while_links_b
             answers = [subscription.rows() for subscription in subscriptions[first : first + len(peers)]]
             late = await peers[0].subscribe("(?x, p0, ?n), (?x, p1, ?n)" if not first else "(?x, p2, ?n), NOT { (?x, p3, ?n) }")
             assert answers == [late.rows()] * len(peers)
-        assert all(len(peer._subscriber.inorder._ordering) == 0 for peer in peers)
+        assert all(len(peer._subscriber.inorder._order) == 0 for peer in peers)
 
     simulate(work, seed=23)
 
@@ -335,7 +335,7 @@ def test_who_feeds_nothing_says_nothing_of_what_was_published() -> None:
         speaker, reader, *_ = others(peers, host)
         subscription = await reader.subscribe("(?x, ^on, ?y)")
         [feed] = [number for number, one in reader._subscriber.intake._sources.items() if not isinstance(one, Standby)]
-        ordering = reader._subscriber.inorder._ordering
+        ordering = reader._subscriber.inorder._order
         said = Event((1 << 60) + 1, ("false", Symbol("on"), 1))
         async with member_of(net) as member:
             await member.say(reader, Happened(speaker.contact.id, [said], [[feed]], [(host.contact.id, 1 << 60, 1 << 60)]))
@@ -350,6 +350,6 @@ def test_who_feeds_nothing_says_nothing_of_what_was_published() -> None:
             assert await unread(subscription) == ['!?x="true" ?y=1']
             await member.say(reader, Happened(speaker.contact.id, [said], [], []))
             await quiet()
-            assert member.links.linked(reader.contact.id) is None
+            assert member.links.link_to(reader.contact.id) is None
 
     simulate(work, seed=61)

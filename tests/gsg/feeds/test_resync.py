@@ -24,8 +24,8 @@ def test_a_feed_that_its_rendezvous_knows_nothing_of_is_set_up_anew() -> None:
         subscriber = others(peers, asked)[0]
         subscription = await subscriber.subscribe('("x")')
         (source,) = [one for one in subscriber._subscriber.intake._sources.values() if one.holder == asked.contact]
-        (channel,) = [one for one in asked._rendezvous._of_subscriber if one.contact == subscriber.contact]
-        asked._rendezvous.remove_condition(channel, source.number)
+        (channel,) = [one for one in asked._rendezvous.conditions._of_subscriber if one.contact == subscriber.contact]
+        asked._rendezvous.conditions.remove(channel, source.number)
         channel.send(Gap(source.number))
         await asked.insert([("x",)])
         await quiet()
@@ -34,7 +34,7 @@ def test_a_feed_that_its_rendezvous_knows_nothing_of_is_set_up_anew() -> None:
         await asyncio.sleep(ANSWER_TIMEOUT_S)
 
         assert len(subscription.rows()) == 1
-        assert not subscriber._subscriber.intake._resuming._asked
+        assert not subscriber._subscriber.intake._resync._asked
 
     simulate(work, seed=3)
 
@@ -44,12 +44,12 @@ def test_a_template_without_constants_is_posted_at_a_peer_that_refused_it_as_soo
         await peers[0].subscribe("(?x)")
         async with guest_of(net, peers, quotas=Quotas(replace(PEER, templates=0))) as guest:
             await asyncio.sleep(10 * RETRY_S[-1])
-            assert not guest._rendezvous.feeds()
+            assert not guest._rendezvous.conditions.feeds()
 
             guest.quotas.of_peer(peers[0].contact.id).quota = PEER
             await asyncio.sleep(2 * RETRY_S[-1])
 
-            assert guest._rendezvous.feeds() == 1
+            assert guest._rendezvous.conditions.feeds() == 1
 
     simulate(work, seed=3, size=3)
 

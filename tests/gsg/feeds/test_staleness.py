@@ -111,7 +111,7 @@ class Failing:
 
     def fail(self, attempts: int) -> None:
         for attempt in range(attempts):
-            self.staleness.failed(self.memory, FROM, attempt, Refused("no"))
+            self.staleness.note_failure(self.memory, FROM, attempt, Refused("no"))
 
 
 def test_attempts_that_may_yet_succeed_are_no_news(caplog: pytest.LogCaptureFixture) -> None:
@@ -122,7 +122,7 @@ def test_attempts_that_may_yet_succeed_are_no_news(caplog: pytest.LogCaptureFixt
 
     assert not failing.whys
     assert not caplog.records
-    assert failing.staleness.of(failing.memory) is None
+    assert failing.staleness.reason_for(failing.memory) is None
 
 
 def test_what_goes_on_failing_is_told_once_and_logged_now_and_then(caplog: pytest.LogCaptureFixture) -> None:
@@ -142,7 +142,7 @@ def test_what_fails_anew_is_told_anew() -> None:
     failing = Failing()
     failing.fail(ATTEMPTS)
 
-    failing.staleness.stands(failing.memory, FROM)
+    failing.staleness.note_success(failing.memory, FROM)
     failing.fail(ATTEMPTS)
 
     assert len(failing.whys) == 2
@@ -151,6 +151,6 @@ def test_what_fails_anew_is_told_anew() -> None:
 def test_of_peers_that_name_each_other_it_is_said_that_they_do_not_agree() -> None:
     failing = Failing()
 
-    failing.staleness.failed(failing.memory, FROM, ATTEMPTS - 1, Elsewhere("one says the other", contact=TO))
+    failing.staleness.note_failure(failing.memory, FROM, ATTEMPTS - 1, Elsewhere("one says the other", contact=TO))
 
     assert "no peer takes (*, on, *): one says the other; peers do not agree on who holds it" in failing.whys[0]

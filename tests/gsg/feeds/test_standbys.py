@@ -15,6 +15,7 @@ from peers import Reader, guest_of, others, overlay, quiet, rendezvous, simulate
 import dht
 import gsg.churn.handover
 import gsg.placement.holders
+import gsg.placement.responsibility
 import rete
 from dht.simnet import SimNet, run
 from gsg import Peer
@@ -42,7 +43,8 @@ LEASE_S = 15.0
 @pytest.fixture
 def soon_settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody is unsure for long, so that less virtual time is to be run through."""
-    for module, name in ((gsg.placement.holders, "UNSURE_S"), (gsg.churn.handover, "SETTLING_S")):
+    settling = (gsg.placement.responsibility, "SETTLING_S"), (gsg.churn.handover, "SETTLING_S")
+    for module, name in ((gsg.placement.holders, "UNSURE_S"), *settling):
         monkeypatch.setattr(module, name, SOON_S)
 
 
@@ -81,7 +83,7 @@ async def say(net: SimNet, peer: Peer, numbers: Sequence[int]) -> None:
 
 def standing(peers: Sequence[Peer]) -> list[int]:
     """How many templates stand by at each peer."""
-    return [peer._rendezvous.templates(standby=True) for peer in peers]
+    return [peer._rendezvous.conditions.templates(standby=True) for peer in peers]
 
 
 def test_a_template_is_fed_by_the_primary_and_stands_by_at_the_other_holders() -> None:
@@ -93,7 +95,7 @@ def test_a_template_is_fed_by_the_primary_and_stands_by_at_the_other_holders() -
 
         assert standing(rest) == [1, 1]
         assert sum(standing(peers)) == 2
-        assert (templates(peers), primary._rendezvous.templates()) == (1, 1)
+        assert (templates(peers), primary._rendezvous.conditions.templates()) == (1, 1)
         [status] = [one for one in await subscriber.status() if one.peer == rest[0].contact.id]
         assert (status.templates, status.feeds, status.standby) == (0, 0, 1)
         await subscription.close()
@@ -119,7 +121,7 @@ def test_who_goes_on_for_one_that_was_cancelled_before_it_stood_by_asks_for_no_s
 
         assert first.cancelled()
         assert [row["n"] for row in subscription.rows()] == [1]
-        assert (primary._rendezvous.feeds(), standing(rest)) == (1, [1, 1])
+        assert (primary._rendezvous.conditions.feeds(), standing(rest)) == (1, [1, 1])
 
     simulate(work, seed=11, size=6)
 
@@ -192,8 +194,8 @@ def test_holders_die_in_the_middle_of_a_stream(seed: int, quietly: bool, dying: 
         await reader.read()
         assert list(reader.events.values()) == [1]
         primary, *rest = holders(others(peers, *of_key[:dying]))
-        assert primary._rendezvous.templates() > 0
-        assert [peer._rendezvous.templates(standby=True) > 0 for peer in rest] == [True, True]
+        assert primary._rendezvous.conditions.templates() > 0
+        assert [peer._rendezvous.conditions.templates(standby=True) > 0 for peer in rest] == [True, True]
 
     simulate(work, seed=seed)
 
@@ -310,13 +312,13 @@ def test_what_a_subscriber_asked_for_goes_when_it_is_cut_off_and_stays_while_it_
         dead, living = others(peers, *of_key)[:2]
         await listener(dead)
         heard = await listener(living)
-        assert [peer._rendezvous.feeds() for peer in of_key[:1]] == [2]
+        assert [peer._rendezvous.conditions.feeds() for peer in of_key[:1]] == [2]
 
         net.crash(dead.contact.host, quietly=True)
         await asyncio.sleep(LEASE_S + BACK_S)
 
-        assert [peer._rendezvous.feeds() for peer in of_key] == [1, 0, 0]
-        assert [peer._rendezvous.feeds(standby=True) for peer in of_key] == [0, 1, 1]
+        assert [peer._rendezvous.conditions.feeds() for peer in of_key] == [1, 0, 0]
+        assert [peer._rendezvous.conditions.feeds(standby=True) for peer in of_key] == [0, 1, 1]
         await asyncio.sleep(90)
         await of_key[1].notify([(SAID, 1)])
         await quiet()
@@ -340,13 +342,13 @@ async def test_one_that_ends_after_what_came_in_its_place_ends_quietly() -> None
     sources: dict[int, object] = {1: before, 2: instead}
     standbys = Standbys(None, None, sources, count(3), BrokenFeeds(), lambda work: None)  # type: ignore[arg-type]  # as above
     standbys._of_memory = {memory: {wire.contact.id: instead}}  # type: ignore[dict-item]  # as above
-    standbys._ways._of_peer = {wire.contact.id: Counter({wire: 2})}  # type: ignore[dict-item]  # as above
+    standbys._links._of_peer = {wire.contact.id: Counter({wire: 2})}  # type: ignore[dict-item]  # as above
 
-    standbys.end(instead)
-    standbys.end(before)
+    standbys.end_standby(instead)
+    standbys.end_standby(before)
 
     assert sources == {}
-    assert (standbys._of_memory, bool(standbys._ways)) == ({}, False)
+    assert (standbys._of_memory, bool(standbys._links)) == ({}, False)
 
 
 class AnyMemory:
@@ -361,7 +363,7 @@ class Refusing(Standbys):
     """Standbys one of whose memories a holder refuses, and that note when they look at each."""
 
     def __init__(self, refused: AnyMemory, start_task: StartTask) -> None:
-        super().__init__(None, None, {}, count(1), BrokenFeeds(), start_task)  # type: ignore[arg-type]  # neither is asked
+        super().__init__(SimpleNamespace(version=0), None, {}, count(1), BrokenFeeds(), start_task)  # type: ignore[arg-type]  # as far as asked
         self.refused = refused
         self.looked_s: dict[object, list[float]] = {}
 
@@ -382,10 +384,10 @@ def test_what_a_holder_refuses_keeps_nothing_else_waiting() -> None:
         async with asyncio.TaskGroup() as group:
             standbys = Refusing(refused, lambda work: tasks.append(group.create_task(work)))
             begun_s = asyncio.get_running_loop().time()
-            standbys.look_at(refused)  # type: ignore[arg-type]  # as far as it is looked at
+            standbys.check(refused)  # type: ignore[arg-type]  # as far as it is looked at
             await asyncio.sleep(10)
 
-            standbys.look_at(other)  # type: ignore[arg-type]  # likewise
+            standbys.check(other)  # type: ignore[arg-type]  # likewise
             await asyncio.sleep(50)
             tasks.pop().cancel()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from place import ANYTHING, ON, X_ON_Y, B, Place, everywhere
+from place import ANYTHING, ON, X_ON_Y, B, Place, everywhere, flash
 
 from gsg.errors import Refused
 from gsg.rendezvous.rendezvous import Rendezvous
@@ -27,9 +27,9 @@ def test_events_meet_what_stands_by_and_facts_do_not(rendezvous: Rendezvous) -> 
     stand_by(rendezvous, "ann", 1)
 
     rendezvous.publish(1, [B], [everywhere(B)])
-    rendezvous.flash(b"publisher", [Event(1, B)], [everywhere(B)])
+    flash(rendezvous, [Event(1, B)], [everywhere(B)])
 
-    [(who, happened)] = rendezvous.take()
+    [(who, happened)] = rendezvous.take_messages()
     assert who == "ann"
     assert isinstance(happened, Happened)
     assert (happened.events, happened.feeds) == ([Event(1, B)], [[1]])
@@ -39,9 +39,9 @@ def test_events_meet_what_is_fed_and_what_stands_by_under_one_key(rendezvous: Re
     feed(rendezvous, "ann", 1)
     stand_by(rendezvous, "bob", 2)
 
-    rendezvous.flash(b"publisher", [Event(1, B)], [everywhere(B)])
+    flash(rendezvous, [Event(1, B)], [everywhere(B)])
 
-    assert {who for who, _ in rendezvous.take()} == {"ann", "bob"}
+    assert {who for who, _ in rendezvous.take_messages()} == {"ann", "bob"}
 
 
 def test_what_stands_by_is_counted_apart_and_keeps_no_key(rendezvous: Rendezvous) -> None:
@@ -49,23 +49,27 @@ def test_what_stands_by_is_counted_apart_and_keeps_no_key(rendezvous: Rendezvous
     stand_by(rendezvous, "bob", 1)
     key = (3, 1, ON)
 
-    assert (rendezvous.templates(), rendezvous.feeds(), rendezvous.keys()) == (0, 0, 0)
-    assert (rendezvous.templates(standby=True), rendezvous.feeds(standby=True), rendezvous.feeds("ann", standby=True)) == (1, 2, 1)
-    assert (rendezvous.has_templates(key), rendezvous.has_listeners(key)) == (False, True)
-    assert list(rendezvous.standing_by()) == [key]
+    assert (rendezvous.conditions.templates(), rendezvous.conditions.feeds(), rendezvous.keys()) == (0, 0, 0)
+    assert (
+        rendezvous.conditions.templates(standby=True),
+        rendezvous.conditions.feeds(standby=True),
+        rendezvous.conditions.feeds("ann", standby=True),
+    ) == (1, 2, 1)
+    assert (rendezvous.conditions.has_templates(key), rendezvous.conditions.has_listeners(key)) == (False, True)
+    assert list(rendezvous.conditions.keys_on_standby()) == [key]
     rendezvous.tell_moved([key], None)  # type: ignore[arg-type]  # nobody is told
-    assert rendezvous.take() == []
+    assert rendezvous.take_messages() == []
 
 
 def test_what_stands_by_goes_with_its_subscriber(rendezvous: Rendezvous) -> None:
     stand_by(rendezvous, "ann", 1)
     stand_by(rendezvous, "bob", 1)
 
-    rendezvous.drop("ann")
-    rendezvous.remove_condition("bob", 1)
+    rendezvous.drop_subscriber("ann")
+    rendezvous.conditions.remove("bob", 1)
 
-    assert (rendezvous.templates(standby=True), rendezvous.feeds(standby=True)) == (0, 0)
-    assert not rendezvous.has_listeners((3, 1, ON))
+    assert (rendezvous.conditions.templates(standby=True), rendezvous.conditions.feeds(standby=True)) == (0, 0)
+    assert not rendezvous.conditions.has_listeners((3, 1, ON))
 
 
 def test_what_is_exclusive_is_refused_where_it_stands_by_for_another(rendezvous: Rendezvous) -> None:
@@ -89,4 +93,4 @@ def test_a_key_comes_into_use_by_what_stands_by(rendezvous: Rendezvous) -> None:
     stand_by(rendezvous, "ann", 1)
     stand_by(rendezvous, "bob", 1)
 
-    assert rendezvous.take_new_keys() == [(3, 1, ON)]
+    assert rendezvous.conditions.take_new_keys() == [(3, 1, ON)]

@@ -13,7 +13,7 @@ import dht
 import gsg.feeds.unanchored
 from dht.simnet import SimNet
 from gsg import LiveSubscription, Peer
-from gsg.feeds.in_order import InOrder
+from gsg.feeds.ordered_delivery import OrderedDelivery
 from gsg.tuples.features import HOME, key
 from gsg.tuples.terms import Tuple
 from gsg.wire.exchange import Channel
@@ -35,7 +35,7 @@ def fact_at(peers: Sequence[Peer], holders: Sequence[Peer]) -> Tuple:
 def links_to(reader: Peer, peers: Iterable[Peer]) -> list[dht.Link]:
     """Those by which some peers feed one."""
     contacts = {peer.contact for peer in peers}
-    return [link for link in reader._endpoint.links.all() if link.peer in contacts]
+    return [link for link in reader._endpoint.links.open_links() if link.peer in contacts]
 
 
 async def fed_by_one(reader: Peer, first: Peer, rest: Sequence[Peer]) -> tuple[LiveSubscription, Tuple, list[dht.Link]]:
@@ -90,7 +90,7 @@ def test_a_row_stays_while_what_the_other_holders_said_of_it_is_unread() -> None
         await quiet()
 
         assert await unread(subscription) == []
-        assert reader._subscriber.intake._everywhere._of.popitem()[1].times == 1
+        assert reader._subscriber.intake._unanchored._of.popitem()[1].times == 1
         await rest[0].retract([fact])
         await quiet()
         assert len(await unread(subscription)) == 1
@@ -104,8 +104,8 @@ def test_a_row_stays_while_a_holder_that_has_told_of_it_hands_it_over() -> None:
         subscription, fact, paused = await fed_by_one(reader, first, rest)
 
         # As one does that stood in for another holder, which is back.
-        first._rendezvous.drop_if_unused((2, HOME, fact[HOME]))
-        first._outgoing.flush()
+        first._rendezvous.drop_moved_key((2, HOME, fact[HOME]))
+        first._delivery.flush()
         await asyncio.sleep(2.0)
         assert await unread(subscription) == []
         for link in paused:
@@ -173,7 +173,7 @@ def test_a_row_goes_at_once_when_everybody_says_that_its_fact_is_lost() -> None:
     simulate(work, seed=5, size=8)
 
 
-def test_a_subscription_may_end_while_others_are_heard_out_for_it() -> None:
+def test_a_subscription_may_end_while_others_are_hear_out_for_it() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         reader, first, *rest = peers
         subscription, _, paused = await fed_by_one(reader, first, rest)
@@ -185,7 +185,7 @@ def test_a_subscription_may_end_while_others_are_heard_out_for_it() -> None:
             link.resume_reading()
         await quiet()
 
-        assert not reader._subscriber.intake._everywhere._of
+        assert not reader._subscriber.intake._unanchored._of
         assert reader._subscriber._network.is_empty
         assert (await reader.subscribe(READS_ALL)).rows().total() == 1
 
@@ -199,7 +199,7 @@ def test_of_what_another_peer_has_nobody_is_asked(monkeypatch: pytest.MonkeyPatc
         await reader.insert([fact_at(peers, [first, *rest])])
         await quiet()
         asked: list[Channel] = []
-        monkeypatch.setattr(reader._subscriber.inorder, "heard_out", asked.append)
+        monkeypatch.setattr(reader._subscriber.inorder, "hear_out", asked.append)
 
         kill(net, first)
         await quiet()
@@ -213,33 +213,33 @@ def test_of_what_another_peer_has_nobody_is_asked(monkeypatch: pytest.MonkeyPatc
 # --- what waits for its turn ----------------------------------------------------------------------------------------------
 
 
-async def test_who_is_heard_out_has_told_also_what_had_to_wait_for_its_turn() -> None:
+async def test_who_is_hear_out_has_told_also_what_had_to_wait_for_its_turn() -> None:
     one, other = Line("one"), Line("other")
-    inorder = InOrder(lambda peer: [line for line in (one, other) if line.contact.id == peer], lambda peer: [])
+    inorder = OrderedDelivery(lambda peer: [line for line in (one, other) if line.contact.id == peer], lambda peer: [])
     told: list[str] = []
     after = [(other.contact.id, 1, 0)]
-    inorder.changed(one, Deltas(7, 0, [("a",)], [1], Origin(b"publisher", 2, after)), lambda: told.append("second"))
-    heard = asyncio.create_task(inorder.heard_out(one))
+    inorder.take_deltas(one, Deltas(7, 0, [("a",)], [1], Origin(b"publisher", 2, after)), lambda: told.append("second"))
+    heard = asyncio.create_task(inorder.hear_out(one))
     await asyncio.sleep(0)
-    inorder.passed(one, one.ask_passed())
+    inorder.note_passed(one, one.ask_passed())
     await asyncio.sleep(0)
     assert (told, heard.done()) == ([], False)
 
-    inorder.changed(other, Deltas(8, 0, [("b",)], [1], Origin(b"publisher", 1, [])), lambda: told.append("first"))
-    inorder.passed(other, Passed(b"publisher", 1))
+    inorder.take_deltas(other, Deltas(8, 0, [("b",)], [1], Origin(b"publisher", 1, [])), lambda: told.append("first"))
+    inorder.note_passed(other, Passed(b"publisher", 1))
 
     assert await heard
     assert told == ["first", "second"]
     inorder.stop()
 
 
-async def test_who_cannot_be_heard_out_as_its_link_breaks_is_not_waited_for() -> None:
+async def test_who_cannot_be_hear_out_as_its_link_breaks_is_not_waited_for() -> None:
     one, other = Line("one"), Line("other")
-    inorder = InOrder(lambda peer: [], lambda peer: [])
-    heard = [asyncio.create_task(inorder.heard_out(line)) for line in (one, other)]
+    inorder = OrderedDelivery(lambda peer: [], lambda peer: [])
+    heard = [asyncio.create_task(inorder.hear_out(line)) for line in (one, other)]
     await asyncio.sleep(0)
 
-    inorder.broken(one)
-    inorder.passed(other, other.ask_passed())
+    inorder.note_broken(one)
+    inorder.note_passed(other, other.ask_passed())
 
     assert await asyncio.gather(*heard) == [False, True]

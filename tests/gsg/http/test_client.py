@@ -66,16 +66,16 @@ async def test_what_ends_a_subscription_before_its_maker_resumes_is_not_lost(dou
     double.script = lambda request: []
     subscribing = asyncio.create_task(client.subscribe("(?x)"))
     number = (await double.requests.get()).request
-    client._received(Subscribed(number, ("x",)))
+    client._connection.receive(Subscribed(number, ("x",)))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     # All of it in one turn of the loop.
-    client._received(Rows(number, [1], [(1,)]))
-    client._received(UpToDate(number))
+    client._connection.receive(Rows(number, [1], [(1,)]))
+    client._connection.receive(UpToDate(number))
     if as_told:
-        client._received(Ended(number, Failed(number, "PeerUnreachable", "gone")))
+        client._connection.receive(Ended(number, Failed(number, "PeerUnreachable", "gone")))
     else:
-        client._end(PeerUnreachable("gone"))
+        client._connection.end(PeerUnreachable("gone"))
 
     subscription = await subscribing
 
@@ -120,7 +120,7 @@ async def test_a_mistake_of_ours_while_reading_ends_the_client_and_is_logged(
     double: Double, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with gsg.connect(double.url) as client:
-        monkeypatch.setattr(client, "_received", lambda reply: 1 // 0)
+        monkeypatch.setattr(client._connection, "receive", lambda reply: 1 // 0)
         with pytest.raises(PeerMisbehaved):
             await asyncio.wait_for(client.subscribe("(?x)"), 10)
 
@@ -205,7 +205,7 @@ async def test_the_choice_of_overflow_goes_to_the_peer_and_holds_here_as_well(do
     assert isinstance(asked, Subscribe)
     assert asked.overflow == "error"
 
-    client._received(Rows(asked.request, [0, 0, 0], [(1,), (2,), (3,)]))
+    client._connection.receive(Rows(asked.request, [0, 0, 0], [(1,), (2,), (3,)]))
 
     assert [str(row) for _, row in await subscription.batch(9)] == ["?x=1", "?x=2"]
     with pytest.raises(Overrun, match="the subscription has ended because 2 differences were waiting to be read"):
@@ -284,7 +284,7 @@ async def test_what_a_peer_that_dies_leaves_its_clients_to_do_is_said(
 
 
 async def test_a_peer_that_hangs_is_not_said_to_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gsg.http.client.OPEN_TIMEOUT_S", 0.05)
+    monkeypatch.setattr("gsg.http.opening.OPEN_TIMEOUT_S", 0.05)
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         url = f"http://127.0.0.1:{deaf.getsockname()[1]}"
         with pytest.raises(PeerUnreachable, match=f"nobody answers at {url} within 0.05 s, .* a peer there is stopped or hangs"):

@@ -238,7 +238,7 @@ async def test_a_call_that_was_taken_in_part_goes_on_as_its_quota_allows(door: H
 async def test_a_subscription_is_closed_also_where_a_program_ends_and_nobody_reads_for_its_client(door: HttpDoor) -> None:
     async with gsg.connect(door.url) as client, await client.subscribe("(?x)") as told:
         closing = asyncio.create_task(told.close())
-        for task in list(client._group._tasks):
+        for task in list(client._connection._group._tasks):
             task.cancel()
 
         async with asyncio.timeout(10):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -13,7 +14,7 @@ from peers import quiet, simulate
 import gsg
 from dht import distance
 from dht.simnet import SimNet
-from gsg import LocalError, Peer, Row, Symbol
+from gsg import IRI, LocalError, Peer, Row, Symbol
 from gsg.cli.row_text import read_row
 from gsg.explain.explanations import HeldKey
 from gsg.http.door import HttpDoor
@@ -166,3 +167,37 @@ async def test_a_client_looks_inside_its_peer(door: HttpDoor) -> None:
             assert ElementTree.fromstring(svg).tag.endswith("svg")
         with pytest.raises(LocalError, match="no subscription 99 at this peer"):
             await client.drawing(99)
+
+
+ASKED = [
+    ("(?x, p, ?y), NOT { (?y, q, ?z) }", "gsg"),
+    ("(?x, p, 3), (?x, q, ?z)", "gsg"),
+    ("(?x, p, ?y) WINDOW 10 EVENTS", "gsg"),
+    ("SUBSCRIBE ?x, COUNT(?y) AS ?n { (?x, p, ?y) } HAVING COUNT(?y) > 1", "gsg"),
+    ("SELECT * { ?x <e:e>/<e:f>* ?y }", "sparql"),
+    ("SELECT * { ?x ?p ?y FILTER(?y = 1) }", "sparql"),
+    ("SELECT * { ?x <e:e> ?y OPTIONAL { ?y !<e:f> ?z } }", "sparql"),
+]
+
+
+@pytest.mark.parametrize(("text", "language"), ASKED)
+def test_reasons_are_the_same_where_others_have_their_turn_meanwhile(text: str, language: str) -> None:
+    async def work() -> None:
+        async with Peer(("127.0.0.1", 0)) as peer:
+            e, f, p, q = IRI("e:e"), IRI("e:f"), Symbol("p"), Symbol("q")
+            subscription = await peer.subscribe(text, language)
+            names = [IRI(f"e:{number}") for number in range(4)]
+            await peer.insert([(one, e, other) for one in names for other in names if one is not other])
+            await peer.insert([(one, f, 1) for one in names] + [(1, p, 1), (1, p, 2), (2, p, 3), (2, q, 1)])
+            await peer.notify([(5, p, 6)])
+            inside, number = peer.inside, subscription.number
+
+            rows = list(subscription.rows())
+            assert rows
+            for row in rows:
+                assert await inside.why_beside(number, row) == inside.why(number, row)
+                assert await inside.why_not_beside(number, row) == inside.why_not(number, row)
+            nothing = Row({next(iter(rows[0])): "nothing"})
+            assert await inside.why_not_beside(number, nothing) == inside.why_not(number, nothing)
+
+    asyncio.run(work())

@@ -5,12 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from peers import guest_of, overlay, quiet, rendezvous, simulate
-from place import compile_test
 from pyarrow import parquet
 
 import gsg
@@ -18,11 +16,9 @@ import rete
 from dht.simnet import SimNet, run
 from gsg import LocalError, Peer
 from gsg.monitoring.trace import template_of, tuple_of
-from gsg.monitoring.tracing import TracedRendezvous
 from gsg.placement.holders import UNSURE_S
-from gsg.rendezvous.rendezvous import Rendezvous
 from gsg.tuples.terms import Symbol, Variable
-from gsg.wire.messages import Event, Origin, Passed
+from gsg.wire.messages import Event
 
 Line = dict[str, Any]  # Any: a value of any column
 P = Symbol("p")
@@ -71,18 +67,6 @@ def test_each_fact_has_a_row_at_its_publisher_and_one_at_each_of_its_holders(tmp
     assert {line["changed"] for line in received if 0 not in line["positions"]} == {None}
     (again,) = (line for line in of(found, "rendezvous", "insert") if line not in received and 0 in line["positions"])
     assert again["changed"] is False
-
-
-def test_a_message_of_which_nothing_is_here_any_more_passes_as_without_tracing() -> None:
-    recorder = SimpleNamespace(now_us=lambda: 0, add=lambda record: None)
-    places = [Rendezvous(compile_test), TracedRendezvous(compile_test, recorder)]  # type: ignore[arg-type]  # as far as it is asked
-
-    for place in places:
-        place.passing.asked("subscriber", b"publisher", 7)
-        place.publish(1, FACTS[:1], [b""], origin=Origin(b"publisher", 7, []))
-
-    plain, traced = (place.passing.take() for place in places)
-    assert plain == traced == [("subscriber", Passed(b"publisher", 7))]
 
 
 def test_templates_matches_and_what_was_forwarded_are_traced(tmp_path: Path) -> None:
@@ -205,13 +189,6 @@ def test_a_tuple_that_is_refused_was_not_published(tmp_path: Path) -> None:
     simulate(work, seed=36, size=1, trace=tmp_path)
 
     assert [line["what"] for line in lines(tmp_path)] == ["start", "stop"]
-
-
-def test_a_peer_without_a_trace_has_the_plain_rendezvous() -> None:
-    async def work(net: SimNet, peers: list[Peer]) -> None:
-        assert type(peers[0]._rendezvous) is Rendezvous
-
-    simulate(work, seed=37, size=1)
 
 
 @pytest.mark.parametrize(("rule", "position"), [("predicate", 1), ("rarest", 0), ("random", None)])

@@ -13,8 +13,8 @@ import dht
 import gsg.publisher.parcels
 from dht.simnet import SimNet, run
 from gsg.errors import BadTerm, PeerUnreachable, Refused
+from gsg.publisher.order import NAMED_S
 from gsg.publisher.publisher import ATTEMPTS, CONTESTED, Publisher
-from gsg.rendezvous.passed import NAMED_S
 from gsg.storage.clock import Versions
 from gsg.tuples.features import Key
 from gsg.tuples.sizes import MAX_TUPLE_BYTES
@@ -306,7 +306,7 @@ def test_nobody_waits_for_events_whose_caller_was_cancelled_before_they_were_sen
         async with us.links, even.links, odd.links, gone.links:
             publisher = publisher_of(us, holders)
             await publisher.events([(("a", "b"), None)])
-            [full] = [link for link in us.links.all() if link.peer == odd.contact]
+            [full] = [link for link in us.links.open_links() if link.peer == odd.contact]
             full.pause_writing()
 
             publishing = asyncio.create_task(publisher.events([(("c", "d", "e"), None)]))
@@ -335,7 +335,7 @@ async def cancelled_between(us: Place, there: Place, full: Place, publisher: Pub
     asked: list[tuple[Channel, int]] = []
     await publisher.events([(("a", "b"), None)])
     there.reply = lambda channel, message: asked.append((channel, message.request))
-    [link] = [link for link in us.links.all() if link.peer == full.contact]
+    [link] = [link for link in us.links.open_links() if link.peer == full.contact]
     link.pause_writing()
     publishing = asyncio.create_task(publisher.events([(("c", "d"), None)]))
     await asyncio.sleep(1)

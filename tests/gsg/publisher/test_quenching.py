@@ -204,6 +204,7 @@ def test_a_newcomer_that_takes_keys_over_is_heard_of() -> None:
 
 def test_more_keys_than_are_named_are_all_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gsg.publisher.quenching, "NAMED_KEYS", 3)
+    monkeypatch.setattr(gsg.rendezvous.interest, "NAMED_KEYS", 3)
 
     async def work(net: SimNet, peers: list[Peer]) -> None:
         heard = [await hear(peers[0], rete.Template((Symbol(f"name{number}"), None)), 0) for number in range(40)]

@@ -366,7 +366,7 @@ def test_what_came_to_another_than_the_primary_keeps_its_audience(primary_dies: 
         subscriptions = [await peer.subscribe(anything) for peer in (bob, carol)]
         named = frozenset(ids(bob))
         async with stranger_of(net) as stranger:
-            link = await stranger.to(former.contact)
+            link = await stranger.connect(former.contact)
             if primary_dies:
                 net.crash(primary.contact.host)
             link.send(encode(Publish(1, 1, [T], [here], 0, unsure=True, audience=named)))

@@ -18,12 +18,12 @@ from gsg.errors import PeerUnreachable, Refused
 from gsg.feeds.acknowledging import ARRIVED_S
 from gsg.feeds.feeds import NEXT_S
 from gsg.placement.holders import UNSURE_S
-from gsg.rendezvous.broken_links import BACK_S, Interrupted, Interruptions, Unheard
-from gsg.rendezvous.slow_links import Kept
+from gsg.rendezvous.broken_links import BACK_S, BrokenLink, BrokenLinks, UnacknowledgedEvents
+from gsg.rendezvous.slow_links import HeldEvents
 from gsg.tuples.terms import Term
 from gsg.wire.exchange import Channel
 from gsg.wire.messages import Arrived, Event, Happened, Missed
-from gsg.wire.room import Room
+from gsg.wire.waiting import Room
 
 TellAgain: TypeAlias = Callable[[Channel, Sequence[int], int], None]
 
@@ -38,148 +38,148 @@ def happened(first: int, count: int, *feeds: int, late_s: int = 0) -> Happened:
 
 
 def test_what_has_arrived_is_forgotten() -> None:
-    unheard = Unheard()
+    sent = UnacknowledgedEvents()
     for number in range(1, 5):
-        unheard.sent(happened(number, 1, 7), 100)
+        sent.add(happened(number, 1, 7), 100)
 
-    unheard.arrived(3)
-    unheard.arrived(2)
+    sent.acknowledge(3)
+    sent.acknowledge(2)
 
-    assert list(unheard) == [happened(4, 1, 7)]
+    assert list(sent) == [happened(4, 1, 7)]
 
 
-@pytest.mark.parametrize(("limit", "most"), [("UNHEARD_EVENTS", 3), ("UNHEARD_BYTES", 150)])
+@pytest.mark.parametrize(("limit", "most"), [("UNACKNOWLEDGED_EVENTS", 3), ("UNACKNOWLEDGED_BYTES", 150)])
 def test_of_what_is_too_much_the_oldest_is_counted_until_it_has_arrived(
     limit: str, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(gsg.rendezvous.broken_links, limit, most)
-    unheard = Unheard()
+    sent = UnacknowledgedEvents()
     for number in (1, 3, 5):
-        unheard.sent(happened(number, 2, 7), 100)
+        sent.add(happened(number, 2, 7), 100)
 
-    counted = dict(unheard.missed)
-    unheard.arrived(1)
-    still = dict(unheard.missed)
-    unheard.arrived(2)
+    counted = dict(sent.missed)
+    sent.acknowledge(1)
+    still = dict(sent.missed)
+    sent.acknowledge(2)
 
-    assert (counted, still, dict(unheard.missed)) == ({7: 4}, {7: 4}, {})
-    assert list(unheard) == [happened(5, 2, 7)]
+    assert (counted, still, dict(sent.missed)) == ({7: 4}, {7: 4}, {})
+    assert list(sent) == [happened(5, 2, 7)]
 
 
 def test_who_is_back_is_told_what_was_under_way_what_the_link_did_not_take_and_what_happened_since() -> None:
-    unheard, held = Unheard(), Kept()
-    unheard.sent(happened(1, 1, 7, 8), 100)
-    unheard.sent(happened(2, 1, 8), 100)
+    sent, held = UnacknowledgedEvents(), HeldEvents()
+    sent.add(happened(1, 1, 7, 8), 100)
+    sent.add(happened(2, 1, 8), 100)
     held.add(happened(3, 1, 7))
 
-    interrupted = Interrupted(Line("away"), unheard, held, 10.0)
-    interrupted.add(Missed(7, 6), 10.0)
-    interrupted.add(Arrived(1), 10.0)
+    broken = BrokenLink(Line("away"), sent, held, 10.0)
+    broken.add(Missed(7, 6), 10.0)
+    broken.add(Arrived(1), 10.0)
 
-    assert list(interrupted.of(7, 9, 10.5)) == [happened(1, 1, 9, late_s=1), happened(3, 1, 9, late_s=1), Missed(9, 6)]
-    assert list(interrupted.of(8, 10, 12.0)) == [happened(1, 1, 10, late_s=3), happened(2, 1, 10, late_s=3)]
-    assert list(interrupted.of(11, 12, 13.0)) == []
+    assert list(broken.take_messages(7, 9, 10.5)) == [happened(1, 1, 9, late_s=1), happened(3, 1, 9, late_s=1), Missed(9, 6)]
+    assert list(broken.take_messages(8, 10, 12.0)) == [happened(1, 1, 10, late_s=3), happened(2, 1, 10, late_s=3)]
+    assert list(broken.take_messages(11, 12, 13.0)) == []
 
 
 @pytest.mark.parametrize("limit", ["KEPT_TIMES", "KEPT_BYTES"])
 def test_what_is_too_much_for_a_link_that_broke_is_counted(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    unheard = Unheard()
-    unheard.missed[7] = 4
+    sent = UnacknowledgedEvents()
+    sent.missed[7] = 4
     monkeypatch.setattr(gsg.rendezvous.broken_links, limit, 3 if limit == "KEPT_TIMES" else 100)
-    interrupted = Interrupted(Line("away"), unheard, None, 0.0)
+    broken = BrokenLink(Line("away"), sent, None, 0.0)
 
-    interrupted.add(happened(1, 2, 7, 8), 0.0)
+    broken.add(happened(1, 2, 7, 8), 0.0)
     for number in range(3, 10):
-        interrupted.add(happened(number, 1, 7), 0.0)
-    interrupted.add(happened(10, 1, 8), 0.0)
+        broken.add(happened(number, 1, 7), 0.0)
+    broken.add(happened(10, 1, 8), 0.0)
 
-    missed, *events, beyond = interrupted.of(7, 9, 0.0)
+    missed, *events, beyond = broken.take_messages(7, 9, 0.0)
     assert (missed, events[0]) == (Missed(9, 4), happened(1, 2, 9, late_s=1))
     assert isinstance(beyond, Missed)
     assert beyond.events + sum(len(each.events) for each in events if isinstance(each, Happened)) == 9
-    assert list(interrupted.of(8, 9, 0.0)) == [happened(1, 2, 9, late_s=1), Missed(9, 1)]
+    assert list(broken.take_messages(8, 9, 0.0)) == [happened(1, 2, 9, late_s=1), Missed(9, 1)]
 
 
 def test_what_is_told_is_not_counted_as_lost_and_what_is_not_told_is() -> None:
-    interruptions, link = Interruptions(), Line("away")
-    interruptions.sent(link, happened(1, 2, 7, 8), 100, lambda: 0.0)
-    interrupted, _ = interruptions.begin(link, None, 0.0)
-    interrupted.add(Missed(7, 5), 0.0)
-    interrupted.add(happened(3, 4, 8), 0.0)
+    links, link = BrokenLinks(), Line("away")
+    links.add_sent(link, happened(1, 2, 7, 8), 100, lambda: 0.0)
+    broken, _ = links.begin(link, None, 0.0)
+    broken.add(Missed(7, 5), 0.0)
+    broken.add(happened(3, 4, 8), 0.0)
 
-    told = list(interrupted.of(7, 9, 0.0))
-    interruptions.end(interrupted)
+    told = list(broken.take_messages(7, 9, 0.0))
+    links.end(broken)
 
     assert told == [happened(1, 2, 9, late_s=1), Missed(9, 5)]
-    assert interruptions.untold == 6
+    assert links.untold == 6
 
 
 def test_what_a_slow_link_had_missed_when_it_broke_is_told_and_not_counted_again() -> None:
-    interruptions, link = Interruptions(), Line("away")
-    held = Kept()
+    links, link = BrokenLinks(), Line("away")
+    held = HeldEvents()
     held._missed[7] = 5
-    interrupted, _ = interruptions.begin(link, held, 0.0)
+    broken, _ = links.begin(link, held, 0.0)
 
-    interrupted.add(happened(1, 1, 7), 0.0)
-    untold = interrupted.untold()
+    broken.add(happened(1, 1, 7), 0.0)
+    untold = broken.untold()
 
-    assert list(interrupted.of(7, 9, 0.0)) == [Missed(9, 6)]
+    assert list(broken.take_messages(7, 9, 0.0)) == [Missed(9, 6)]
     assert untold == 1
 
 
 @pytest.mark.parametrize(("limit", "most"), [("KEPT_TIMES", 2), ("KEPT_BYTES", 45)])
 def test_what_was_told_makes_room_for_what_is_kept_for_other_feeds(limit: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gsg.rendezvous.broken_links, limit, most)
-    interrupted = Interrupted(Line("away"), Unheard(), None, 0.0)
-    interrupted.add(happened(1, 2, 7), 0.0)
+    broken = BrokenLink(Line("away"), UnacknowledgedEvents(), None, 0.0)
+    broken.add(happened(1, 2, 7), 0.0)
 
-    told = list(interrupted.of(7, 9, 0.0))
-    interrupted.add(happened(3, 2, 8), 0.0)
+    told = list(broken.take_messages(7, 9, 0.0))
+    broken.add(happened(3, 2, 8), 0.0)
 
     assert told == [happened(1, 2, 9, late_s=1)]
-    assert list(interrupted.of(8, 9, 0.0)) == [happened(3, 2, 9, late_s=1)]
+    assert list(broken.take_messages(8, 9, 0.0)) == [happened(3, 2, 9, late_s=1)]
 
 
 def test_what_happens_after_the_break_is_kept_also_where_it_was_matched_before() -> None:
-    interruptions, link = Interruptions(), Line("away")
-    interruptions.sent(link, happened(1, 1, 7), 100, lambda: 0.0)
+    links, link = BrokenLinks(), Line("away")
+    links.add_sent(link, happened(1, 1, 7), 100, lambda: 0.0)
 
-    interrupted, _ = interruptions.begin(link, None, 0.0)
-    interruptions.sent(link, happened(2, 1, 7), 100, lambda: 9.0)
+    broken, _ = links.begin(link, None, 0.0)
+    links.add_sent(link, happened(2, 1, 7), 100, lambda: 9.0)
 
     # Late since it happened, not since the break: who asked in between is to hear of it.
-    assert list(interrupted.of(7, 8, 10.0)) == [happened(1, 1, 8, late_s=11), happened(2, 1, 8, late_s=2)]
+    assert list(broken.take_messages(7, 8, 10.0)) == [happened(1, 1, 8, late_s=11), happened(2, 1, 8, late_s=2)]
 
 
 def test_a_feed_of_which_some_are_missed_keeps_nothing_from_the_others() -> None:
-    interrupted = Interrupted(Line("away"), Unheard(), None, 0.0)
-    interrupted.add(Missed(7, 3), 0.0)
+    broken = BrokenLink(Line("away"), UnacknowledgedEvents(), None, 0.0)
+    broken.add(Missed(7, 3), 0.0)
 
-    interrupted.add(happened(1, 1, 7, 8), 0.0)
+    broken.add(happened(1, 1, 7, 8), 0.0)
 
-    assert list(interrupted.of(7, 9, 0.0)) == [Missed(9, 4)]
-    assert list(interrupted.of(8, 9, 0.0)) == [happened(1, 1, 9, late_s=1)]
+    assert list(broken.take_messages(7, 9, 0.0)) == [Missed(9, 4)]
+    assert list(broken.take_messages(8, 9, 0.0)) == [happened(1, 1, 9, late_s=1)]
 
 
 def test_of_links_that_broke_the_first_are_forgotten_where_they_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gsg.rendezvous.broken_links, "LINKS", 3)
-    interruptions = Interruptions()
-    begun = [interruptions.begin(Line(name), None, 0.0) for name in "aaabc"]
+    links = BrokenLinks()
+    begun = [links.begin(Line(name), None, 0.0) for name in "aaabc"]
 
-    gone = [interrupted for _, beyond in begun for interrupted in beyond]
+    gone = [broken for _, beyond in begun for broken in beyond]
 
     assert gone == [begun[0][0], begun[1][0]]
-    assert interruptions.oldest() is begun[2][0]
-    assert interruptions.of(Line("a").contact.id) == [begun[2][0]]
+    assert links.oldest() is begun[2][0]
+    assert links.of_peer(Line("a").contact.id) == [begun[2][0]]
 
 
 def test_what_was_under_way_by_a_link_with_too_many_feeds_is_counted_as_that_of_others() -> None:
     counts = []
     for forgets in (True, False):
-        interruptions, link, held = Interruptions(), Line("a"), Kept()
-        interruptions.sent(link, happened(1, 2, 7, 8, 9), 100, lambda: 0.0)
+        links, link, held = BrokenLinks(), Line("a"), HeldEvents()
+        links.add_sent(link, happened(1, 2, 7, 8, 9), 100, lambda: 0.0)
         held.add(happened(3, 1, 7, 8))
-        counts.append(interruptions.forget(link, held, 0.0) if forgets else interruptions.begin(link, held, 0.0)[0].untold())
+        counts.append(links.forget(link, held, 0.0) if forgets else links.begin(link, held, 0.0)[0].untold())
 
     assert counts == [8, 8]
 
@@ -302,7 +302,7 @@ def test_where_the_rendezvous_dies_and_then_the_link_to_who_stands_by_breaks_eve
         asked, subscriber, _ = three(peers)
         subscription = await subscriber.subscribe('("x", ?n)')
         await asyncio.sleep(UNSURE_S + 5)
-        standing = [peer for peer in others(peers, asked) if list(peer._rendezvous.standing_by())]
+        standing = [peer for peer in others(peers, asked) if list(peer._rendezvous.conditions.keys_on_standby())]
         assert standing
         assert subscriber not in standing
 
@@ -315,7 +315,7 @@ def test_where_the_rendezvous_dies_and_then_the_link_to_who_stands_by_breaks_eve
             net.cut(peer.contact.host, subscriber.contact.host)
         told: list[int] = []
         for peer in standing:
-            peer._outgoing.tell_again = noting(peer._outgoing.tell_again, told)  # type: ignore[method-assign]  # to see what is named
+            peer._delivery.replay_events = noting(peer._delivery.replay_events, told)  # type: ignore[method-assign]  # to see what is named
         net.read_on(subscriber.contact.host)
         await asyncio.sleep(5.0)
 
@@ -353,10 +353,10 @@ def test_what_nobody_comes_back_for_goes_in_time() -> None:
         await subscription.close()
         await asyncio.sleep(1.0)
 
-        waits = asked._rendezvous.feeds()
+        waits = asked._rendezvous.conditions.feeds()
         await asyncio.sleep(BACK_S)
 
-        assert (waits, asked._rendezvous.feeds()) == (1, 0)
+        assert (waits, asked._rendezvous.conditions.feeds()) == (1, 0)
 
     simulate(work, seed=4, size=5)
 
@@ -368,7 +368,7 @@ def test_nothing_is_remembered_of_a_link_that_broke(ends: str) -> None:
         subscription = await subscriber.subscribe('("x", ?n)')
         await publisher.notify([("x", 1)])
         await quiet()
-        streams = subscriber._subscriber.inorder._ordering._streams
+        streams = subscriber._subscriber.inorder._order._streams
         broken = set(subscriber._exchange.channels())
         assert any(broken.intersection(stream.come) for stream in streams.values())
 
@@ -419,20 +419,20 @@ def test_a_link_of_which_only_the_subscriber_knows_that_it_broke_is_ended_when_i
 
         assert await unread(subscription) == ["!?n=1"]
         assert old not in asked._exchange.channels_of(subscriber.contact.id)
-        assert asked._rendezvous.feeds() == 1
+        assert asked._rendezvous.conditions.feeds() == 1
 
     simulate(work, seed=4, size=5)
 
 
 def test_what_is_under_way_by_all_links_is_bounded_together_and_makes_room_when_a_link_breaks() -> None:
     all_links = Room(250, each_bytes=0)
-    first, second = Unheard(all_links), Unheard(all_links)
-    first.sent(happened(1, 1, 7), 100)
-    second.sent(happened(2, 1, 7), 100)
+    first, second = UnacknowledgedEvents(all_links), UnacknowledgedEvents(all_links)
+    first.add(happened(1, 1, 7), 100)
+    second.add(happened(2, 1, 7), 100)
 
-    second.sent(happened(3, 1, 7), 100)
-    interrupted = Interrupted(Line("away"), first, None, 0.0)
+    second.add(happened(3, 1, 7), 100)
+    broken = BrokenLink(Line("away"), first, None, 0.0)
 
     assert (list(second), dict(second.missed)) == ([happened(3, 1, 7)], {7: 1})
-    assert interrupted.untold() == 1
+    assert broken.untold() == 1
     assert all_links.taken_bytes == 100

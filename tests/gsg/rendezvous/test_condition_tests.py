@@ -7,7 +7,7 @@ import pytest
 import gsg.rendezvous.condition_tests
 import rete
 from gsg.rendezvous.condition_tests import CompiledTests
-from gsg.rendezvous.postings import Posted, Predicate
+from gsg.rendezvous.feed import Posting, Predicate
 from gsg.wire.messages import Test as TupleTest  # a name that pytest does not take for a class of tests
 
 
@@ -21,11 +21,11 @@ def test_the_oldest_goes_where_there_are_too_many_or_too_long_ones(limit: str, m
         return lambda items, text: True
 
     tests = CompiledTests(compile_test)
-    first, second, third = (Posted(rete.Template((name,)), TupleTest("t", name * 10), None) for name in "abc")
-    for posted in (first, second, first, third, second, third, first):
-        assert tests.passes(posted, ("x",), None)
+    first, second, third = (Posting(rete.Template((name,)), TupleTest("t", name * 10), None) for name in "abc")
+    for posting in (first, second, first, third, second, third, first):
+        assert tests.passes(posting, ("x",), None)
 
     assert [source[0] for source in compiled] == ["a", "b", "c", "a"]
-    for posted in (first, second, third):
-        tests.forget(posted)
+    for posting in (first, second, third):
+        tests.forget(posting)
     assert (tests._found, tests._characters) == ({}, 0)

@@ -16,15 +16,15 @@ import rete
 from dht.simnet import SimNet
 from gsg import Peer
 from gsg.errors import Refused
-from gsg.rendezvous.delivery import Outgoing
-from gsg.rendezvous.matching import Passage
+from gsg.rendezvous.delivery import Delivery
+from gsg.rendezvous.matching import EventBatch
 from gsg.rendezvous.rendezvous import Rendezvous
-from gsg.rendezvous.time_slices import Transit
+from gsg.rendezvous.time_slices import TimeSlices
 from gsg.tuples.terms import Symbol
 from gsg.wire.exchange import Channel
 from gsg.wire.messages import Event, Flash, Happened, InsertCondition, Message, Publish
 from gsg.wire.messages import Test as TupleTest  # a name that pytest does not take for a class of tests
-from gsg.wire.room import MESSAGE_BYTES
+from gsg.wire.waiting import MESSAGE_BYTES, WaitingLines
 
 SAY = Symbol("say")
 SAID = rete.Template((SAY, None))
@@ -49,16 +49,16 @@ def listening(templates: int, one: Hashable = "s", other: Hashable = "t") -> Ren
     return made
 
 
-def passage(at: Rendezvous, *texts: str) -> Passage:
+def events_of(at: Rendezvous, *texts: str) -> EventBatch:
     events = [Event(number, (SAY, text)) for number, text in enumerate(texts, 1)]
-    return Passage(at, b"publisher", events, [everywhere(event.items) for event in events])
+    return EventBatch(at, b"publisher", events, [everywhere(event.items) for event in events])
 
 
 def told(at: Rendezvous) -> list[tuple[str, int, list[int]]]:
     """Who is told of which event, and by which feeds, in order."""
     return [
         (str(who), event.number, feeds)
-        for who, message in at.take()
+        for who, message in at.take_messages()
         if isinstance(message, Happened)
         for event, feeds in zip(message.events, message.feeds, strict=True)
     ]
@@ -68,24 +68,24 @@ def test_slices_come_to_what_one_go_comes_to() -> None:
     sliced, whole = listening(20), listening(20)
 
     slices = 1
-    going_on = passage(sliced, "a" * 9, "b", "c" * 15)
-    while not sliced.pass_on(going_on, 3):
+    batch = events_of(sliced, "a" * 9, "b", "c" * 15)
+    while not sliced.forward_events(batch, 3):
         slices += 1
-    whole.pass_on(passage(whole, "a" * 9, "b", "c" * 15), float("inf"))
+    whole.forward_events(events_of(whole, "a" * 9, "b", "c" * 15), float("inf"))
 
     assert slices > 15
     expected = [("s", 1, [1, 3, 5, 7]), ("s", 3, [1, 3, 5, 7, 9, 11, 13])]
     expected += [("t", 1, [0, 2, 4, 6, 8]), ("t", 2, [0]), ("t", 3, [0, 2, 4, 6, 8, 10, 12, 14])]
     assert sorted(told(whole)) == expected
     assert [one for one in told(sliced) if one[0] == "t"] == expected[2:]
-    assert (sliced.met, sliced.matched) == (whole.met, whole.matched) == (25, 5)
+    assert (sliced.templates_met, sliced.matched) == (whole.templates_met, whole.matched) == (25, 5)
 
 
 def test_nothing_is_told_of_an_event_before_all_of_it_is_matched() -> None:
     at = listening(20)
-    going_on = passage(at, "a" * 30)
+    batch = events_of(at, "a" * 30)
 
-    assert not at.pass_on(going_on, 3)
+    assert not at.forward_events(batch, 3)
 
     assert told(at) == []
     assert at.matched == 0
@@ -93,43 +93,44 @@ def test_nothing_is_told_of_an_event_before_all_of_it_is_matched() -> None:
 
 def test_what_takes_long_to_match_says_how_late_it_is() -> None:
     at = listening(20)
-    going_on = passage(at, "a", "b" * 30)
+    batch = events_of(at, "a", "b" * 30)
 
-    while not at.pass_on(going_on, 3):
+    while not at.forward_events(batch, 3):
         pass
 
-    late_s = {event.number: event.late_s for _, message in at.take() if isinstance(message, Happened) for event in message.events}
+    sent = [message for _, message in at.take_messages() if isinstance(message, Happened)]
+    late_s = {event.number: event.late_s for message in sent for event in message.events}
     assert late_s[2] > late_s[1] > 1
 
 
 def test_slice_that_has_no_time_makes_one_test_all_the_same() -> None:
     at = listening(5)
-    going_on = passage(at, "abc")
+    batch = events_of(at, "abc")
 
-    slices = [at.pass_on(going_on, 0) for _ in range(5)]
+    slices = [at.forward_events(batch, 0) for _ in range(5)]
 
     assert slices == [False] * 4 + [True]
 
 
 def test_who_leaves_between_slices_is_not_told_and_who_comes_does_not_hinder() -> None:
     at = listening(10)
-    going_on = passage(at, "a" * 30)
-    at.pass_on(going_on, 3)
+    batch = events_of(at, "a" * 30)
+    at.forward_events(batch, 3)
 
-    at.drop("s")
+    at.drop_subscriber("s")
     at.insert_condition("new", InsertCondition(1, 1, SAID, 0, TupleTest("longer", "0"), events_only=True))
-    while not at.pass_on(going_on, 3):
+    while not at.forward_events(batch, 3):
         pass
 
     assert {who: feeds[-1] for who, _, feeds in told(at)}["t"] == 8
-    assert at.feeds() == 6
+    assert at.conditions.feeds() == 6
 
 
 @pytest.mark.parametrize("breaks", ["before the event", "between its slices"])
 async def test_a_subscriber_who_is_back_between_slices_is_told_by_its_new_link(breaks: str) -> None:
     works: list[Coroutine[None, None, None]] = []
     at = listening(4, "others", "others")
-    outgoing = Outgoing(at, works.append)
+    delivery = Delivery(at, works.append)
     first, second = Line("subscriber"), Line("subscriber")
 
     def ask(line: Line, feed: int) -> None:
@@ -138,24 +139,24 @@ async def test_a_subscriber_who_is_back_between_slices_is_told_by_its_new_link(b
 
     ask(first, 10)
     if breaks == "before the event":
-        outgoing.lost(first)
-    events = passage(at, "a" * 30)
-    while not events._reaching or not events._reaching.passed:
-        assert not at.pass_on(events, 0.0)
+        delivery.end_link(first)
+    events = events_of(at, "a" * 30)
+    while not events._passed:
+        assert not at.forward_events(events, 0.0)
     if breaks == "between its slices":
-        outgoing.lost(first)
+        delivery.end_link(first)
     ask(second, 11)
-    outgoing.tell_again(second, [10], 11)
-    while not at.pass_on(events, 0.0):
+    delivery.replay_events(second, [10], 11)
+    while not at.forward_events(events, 0.0):
         pass
-    for who, message in at.take():
+    for who, message in at.take_messages():
         if who != "others":
-            outgoing.send(who, message)
+            delivery.send(who, message)
     for work in works:
         work.close()
 
     assert [event.number for message in second.sent if isinstance(message, Happened) for event in message.events] == [1]
-    assert (first.sent, list(outgoing._interruptions._unheard)) == ([], [second])
+    assert (first.sent, list(delivery._broken_links._unacknowledged)) == ([], [second])
 
 
 # --- whole peers ---------------------------------------------------------------------------------------------------------------
@@ -213,15 +214,16 @@ class Served:
         self.frame_bytes: dict[int, int] = {}
         """With what length each was carried out, by its request."""
         self.at = listening(templates, Line("one"), Line("two"))
-        self.transit = Transit(self.at, Outgoing(self.at, lambda work: work.close()), self.message, self.refuse)
+        self.lines = WaitingLines(self.message, lambda: 0.0)
+        self.slices = TimeSlices(self.at, Delivery(self.at, lambda work: work.close()), self.lines, self.refuse)
 
     def message(self, channel: Channel, message: Message) -> None:
-        if self.transit.hold_back(channel, message):
+        if self.lines.hold_back(channel, message):
             return
         if isinstance(message, Flash):
             self.frame_bytes[message.request] = channel.frame_bytes
             name = f"{channel.contact.host} {message.request}"
-            self.transit.flash(channel, message, lambda: self.order.append(name))
+            self.slices.forward(channel, message, lambda: self.order.append(name))
         else:
             self.order.append(f"{channel.contact.host} {type(message).__name__}")
 
@@ -304,7 +306,8 @@ async def test_what_a_lost_link_has_brought_is_left_to_whoever_sends_it_again() 
     served.flash(lost, 1, 20)
     served.flash(lost, 2, 1)
     served.flash(other, 1, 2)
-    served.transit.lost(lost)
+    served.lines.drop(lost)
+    served.slices.drop(lost)
 
     assert await served.all() == ["other 1"]
 
@@ -314,7 +317,7 @@ async def test_peer_that_stops_matches_no_more() -> None:
     served = Served(5)
 
     served.flash(Line("a"), 1, 20)
-    served.transit.stop()
+    served.slices.stop()
 
     assert await served.all() == []
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from place import ANYTHING, ON, X_ON_Y, A, B, Place, everywhere
 
-import gsg.rendezvous.postings
+import gsg.rendezvous.feed
 import gsg.rendezvous.snapshot
 import rete
 from gsg.errors import Refused
@@ -64,7 +64,7 @@ def test_what_happens_while_a_snapshot_is_under_way_follows_it(place: Place) -> 
     place.insert(A)
     assert place.take() == []
 
-    place.rendezvous.release(feed)
+    place.rendezvous.release_feed(feed)
 
     assert place.take() == [("s", Deltas(1, 0, [A], [1]))]
 
@@ -104,7 +104,7 @@ def test_equal_templates_of_several_subscribers_are_stored_once(place: Place) ->
     place.follow("t", 1)
     place.follow("t", 2)
 
-    assert (place.rendezvous.templates(), place.rendezvous.feeds()) == (1, 3)
+    assert (place.rendezvous.conditions.templates(), place.rendezvous.conditions.feeds()) == (1, 3)
     place.insert(A)
     assert sorted((who, message.feed) for who, message in place.take() if isinstance(message, Deltas)) == [
         ("s", 1),
@@ -117,20 +117,20 @@ def test_a_template_goes_with_its_last_feed(place: Place) -> None:
     place.follow("s", 1)
     place.follow("t", 1)
 
-    place.rendezvous.remove_condition("s", 1)
-    assert (place.rendezvous.templates(), place.rendezvous.keys()) == (1, 1)
-    place.rendezvous.remove_condition("t", 1)
-    assert (place.rendezvous.templates(), place.rendezvous.keys(), place.rendezvous.feeds()) == (0, 0, 0)
+    place.rendezvous.conditions.remove("s", 1)
+    assert (place.rendezvous.conditions.templates(), place.rendezvous.keys()) == (1, 1)
+    place.rendezvous.conditions.remove("t", 1)
+    assert (place.rendezvous.conditions.templates(), place.rendezvous.keys(), place.rendezvous.conditions.feeds()) == (0, 0, 0)
 
 
 def test_removing_what_is_not_there_is_nothing(place: Place) -> None:
     place.follow("s", 1)
 
-    place.rendezvous.remove_condition("s", 2)
-    place.rendezvous.remove_condition("t", 1)
-    place.rendezvous.drop("t")
+    place.rendezvous.conditions.remove("s", 2)
+    place.rendezvous.conditions.remove("t", 1)
+    place.rendezvous.drop_subscriber("t")
 
-    assert place.rendezvous.feeds() == 1
+    assert place.rendezvous.conditions.feeds() == 1
 
 
 def test_a_subscriber_that_is_gone_takes_all_of_its_feeds(place: Place) -> None:
@@ -139,19 +139,19 @@ def test_a_subscriber_that_is_gone_takes_all_of_its_feeds(place: Place) -> None:
     place.follow("s", 3, ANYTHING, NOWHERE)
     place.follow("t", 1)
 
-    place.rendezvous.drop("s")
+    place.rendezvous.drop_subscriber("s")
     place.insert(A)
 
     assert place.heard() == {"t": ["+a on b"]}
-    assert (place.rendezvous.templates(), place.rendezvous.feeds()) == (1, 1)
-    assert place.rendezvous.feed("s", 1) is None
+    assert (place.rendezvous.conditions.templates(), place.rendezvous.conditions.feeds()) == (1, 1)
+    assert place.rendezvous.conditions.feed("s", 1) is None
 
 
 def test_a_feed_that_was_removed_says_nothing_more(place: Place) -> None:
     place.follow("s", 1)
     place.insert(A)
 
-    place.rendezvous.remove_condition("s", 1)
+    place.rendezvous.conditions.remove("s", 1)
 
     assert place.take() == []
 
@@ -176,7 +176,7 @@ def test_deltas_leave_in_the_order_in_which_they_were_said_whichever_feeds_they_
     place.follow("t", 3, X_ON_Y)
     said = [Origin(b"publisher", number, [(b"other", number - 1, 0)]) for number in (1, 2, 3)]
 
-    place.rendezvous.passing.asked("s", b"publisher", 2)
+    place.rendezvous.progress.ask("s", b"publisher", 2)
     place.rendezvous.publish(1, [A, B], [b"\x01", b"\x00\x01"], origin=said[0])
     place.rendezvous.publish(-1, [B], [b"\x00\x01"], origin=said[1])
     place.rendezvous.publish(-1, [A], [b"\x01"], origin=said[2])
@@ -194,7 +194,7 @@ def test_deltas_leave_in_the_order_in_which_they_were_said_whichever_feeds_they_
 def test_facts_of_one_message_come_in_slices_and_each_says_that_more_follows(place: Place) -> None:
     place.follow("s", 1, X_ON_Y)
     said, facts = Origin(b"publisher", 7), [A, B, ("c", ON, "d")]
-    place.rendezvous.passing.asked("s", b"publisher", 7)
+    place.rendezvous.progress.ask("s", b"publisher", 7)
 
     made = place.rendezvous.publish_until(-inf, CallFacts(1, facts, [b"\x00\x01"] * 3, 5, said))
     first, quiet = place.take(), place.rendezvous.quiet
@@ -215,12 +215,12 @@ def test_facts_of_one_message_come_in_slices_and_each_says_that_more_follows(pla
 def test_a_feed_that_is_held_between_slices_says_once_that_all_has_come(place: Place) -> None:
     place.follow("s", 1, X_ON_Y)
     said = Origin(b"publisher", 7)
-    place.rendezvous.hold("s")
+    place.rendezvous.hold_subscriber("s")
 
     place.rendezvous.publish_until(-inf, CallFacts(1, [A, B], [b"\x01"] * 2, 5, said))
     place.rendezvous.publish(1, [("x", ON, "y")], [b"\x01"], origin=Origin(b"other", 1))
     place.rendezvous.publish_until(inf, CallFacts(1, [B], [b"\x01"], 5, said))
-    place.rendezvous.unhold("s")
+    place.rendezvous.unhold_subscriber("s")
 
     assert [message.more for _, message in place.take() if isinstance(message, Deltas)] == [True, False, False]
 
@@ -236,14 +236,14 @@ def test_what_is_given_up_between_slices_is_waited_for_no_more(place: Place) -> 
 
 def test_who_is_congested_hears_what_has_passed_after_its_deltas(place: Place) -> None:
     place.follow("s", 1, X_ON_Y)
-    place.rendezvous.hold("s")
+    place.rendezvous.hold_subscriber("s")
     said = Origin(b"publisher", 1)
 
-    place.rendezvous.passing.asked("s", b"publisher", 1)
+    place.rendezvous.progress.ask("s", b"publisher", 1)
     place.rendezvous.publish(1, [A], [b"\x01"], origin=said)
     assert place.take() == []
     assert place.rendezvous.quiet
-    place.rendezvous.unhold("s")
+    place.rendezvous.unhold_subscriber("s")
 
     assert place.take() == [("s", Deltas(1, 0, [A], [1], said)), ("s", Passed(b"publisher", 1))]
 
@@ -264,7 +264,13 @@ def test_figures_say_what_is_held(place: Place) -> None:
     place.retract(A)
 
     rendezvous = place.rendezvous
-    assert (rendezvous.held.distinct(), len(rendezvous.held), rendezvous.keys(), rendezvous.templates(), rendezvous.feeds()) == (
+    assert (
+        rendezvous.held.distinct(),
+        len(rendezvous.held),
+        rendezvous.keys(),
+        rendezvous.conditions.templates(),
+        rendezvous.conditions.feeds(),
+    ) == (
         1,
         3,
         3,
@@ -272,7 +278,7 @@ def test_figures_say_what_is_held(place: Place) -> None:
         2,
     )
     assert rendezvous.matched == 2
-    assert rendezvous.feed("s", 9) is None
+    assert rendezvous.conditions.feed("s", 9) is None
 
 
 def test_loads_are_told_for_each_position(place: Place) -> None:
@@ -327,7 +333,7 @@ def test_an_event_goes_where_its_publisher_sends_it(place: Place) -> None:
 
 def test_a_feed_of_events_only_is_not_fed_facts(place: Place) -> None:
     feed = place.post("s", 1, X_ON_Y, 1, events_only=True)
-    place.rendezvous.release(feed)
+    place.rendezvous.release_feed(feed)
 
     place.insert(A)
     place.flash(B)
@@ -363,21 +369,21 @@ def test_a_test_that_raises_does_not_match_and_is_counted(place: Place) -> None:
     place.insert(B)
     place.flash(A)
     assert [who for who, _ in place.take()] == ["t", "t"]
-    assert place.rendezvous.tests.failed == 3
+    assert place.rendezvous.conditions.tests.failed == 3
 
 
 def test_templates_with_different_tests_are_kept_apart(place: Place) -> None:
     place.follow("s", 1, test=TupleTest("longer", "1"))
     place.follow("t", 1, test=TupleTest("longer", "2"))
     place.follow("u", 1, test=TupleTest("longer", "1"))
-    assert place.rendezvous.templates() == 2
+    assert place.rendezvous.conditions.templates() == 2
 
-    place.rendezvous.drop("s")
-    place.rendezvous.drop("t")
+    place.rendezvous.drop_subscriber("s")
+    place.rendezvous.drop_subscriber("t")
     place.insert(("a", ON, "xxx"))
 
     assert place.heard() == {"u": ["+a on xxx"]}
-    assert place.rendezvous.templates() == 1
+    assert place.rendezvous.conditions.templates() == 1
 
 
 # --- refusals -----------------------------------------------------------------------------------------------------------------
@@ -414,7 +420,7 @@ def test_a_template_that_makes_no_sense_is_refused(place: Place, template: Templ
     with pytest.raises(Refused, match=problem):
         place.post("s", 1, template, anchor)
 
-    assert (place.rendezvous.templates(), place.rendezvous.keys(), place.rendezvous.feeds()) == (0, 0, 0)
+    assert (place.rendezvous.conditions.templates(), place.rendezvous.keys(), place.rendezvous.conditions.feeds()) == (0, 0, 0)
 
 
 def test_a_number_in_use_is_refused(place: Place) -> None:
@@ -428,7 +434,7 @@ def test_an_unknown_test_is_refused_and_leaves_nothing(place: Place) -> None:
     with pytest.raises(Refused, match="unknown test 'nobody knows'"):
         place.post("s", 1, X_ON_Y, 1, test=TupleTest("nobody knows", ""))
 
-    assert (place.rendezvous.templates(), place.rendezvous.keys()) == (0, 0)
+    assert (place.rendezvous.conditions.templates(), place.rendezvous.keys()) == (0, 0)
 
 
 def test_an_exclusive_place_is_taken_until_it_is_left(place: Place) -> None:
@@ -437,7 +443,7 @@ def test_an_exclusive_place_is_taken_until_it_is_left(place: Place) -> None:
 
     with pytest.raises(Refused, match="somebody has this already"):
         place.post("t", 1, name, 1, exclusive=True)
-    place.rendezvous.drop("s")
+    place.rendezvous.drop_subscriber("s")
     assert place.post("t", 1, name, 1, exclusive=True).number == 1
 
 
@@ -500,7 +506,7 @@ def test_events_reach_whoever_stands_under_their_key_alone_and_then_those_that_c
     place.flash(A)
     assert happened(place) == [("s", [[1, 2]]), ("t", [[7]])]
 
-    place.rendezvous.remove_condition("s", 1)
+    place.rendezvous.conditions.remove("s", 1)
     place.flash(A)
     assert happened(place) == [("t", [[7]]), ("s", [[2]])]
 

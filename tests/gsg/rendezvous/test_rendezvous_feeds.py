@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from place import ANYTHING, ON, A, B, Place
+from place import ANYTHING, ON, A, B, Place, flash
 
 import dht
-import gsg.rendezvous.postings
+import gsg.rendezvous.feed
 import rete
 from gsg.placement.rules import NOWHERE
 from gsg.tuples.terms import Tuple
@@ -25,70 +25,70 @@ def place() -> Place:
 def test_a_held_feed_keeps_its_deltas_and_others_go_on(place: Place) -> None:
     place.follow("slow", 1)
     place.follow("fast", 1)
-    place.rendezvous.hold("slow")
-    place.rendezvous.hold("nobody")
+    place.rendezvous.hold_subscriber("slow")
+    place.rendezvous.hold_subscriber("nobody")
 
     place.insert(A, B)
     assert place.heard() == {"fast": ["+a on b", "+b on c"]}
-    place.rendezvous.unhold("slow")
+    place.rendezvous.unhold_subscriber("slow")
     assert place.heard() == {"slow": ["+a on b", "+b on c"]}
 
 
 def test_a_feed_that_is_posted_while_its_link_is_held_is_held_too(place: Place) -> None:
     place.follow("slow", 1)
-    place.rendezvous.hold("slow")
+    place.rendezvous.hold_subscriber("slow")
     place.follow("slow", 2)
 
     place.insert(A)
     assert place.take() == []
-    place.rendezvous.unhold("slow")
+    place.rendezvous.unhold_subscriber("slow")
     assert [who for who, message in place.take() if isinstance(message, Deltas)] == ["slow", "slow"]
 
 
 def test_more_than_a_held_feed_keeps_is_a_gap_that_a_snapshot_closes(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gsg.rendezvous.postings, "HELD_DELTAS", 2)
+    monkeypatch.setattr(gsg.rendezvous.feed, "HELD_DELTAS", 2)
     facts: list[Tuple] = [(number, ON, "x") for number in range(4)]
     place.follow("slow", 1)
-    place.rendezvous.hold("slow")
+    place.rendezvous.hold_subscriber("slow")
     place.insert(*facts)
-    feed = place.rendezvous.feed("slow", 1)
+    feed = place.rendezvous.conditions.feed("slow", 1)
     assert feed is not None
 
     assert place.take() == []
-    place.rendezvous.unhold("slow")
+    place.rendezvous.unhold_subscriber("slow")
     assert place.take() == [("slow", Gap(1))]
     place.retract(facts[0])
     assert place.take() == []
 
     assert list(filter(None, place.rendezvous.snapshot(feed))) == [Snapshot(1, facts[1:], True, True, 0)]
-    place.rendezvous.release(feed)
+    place.rendezvous.release_feed(feed)
     place.insert(facts[0])
     assert place.take() == [("slow", Deltas(1, 0, [facts[0]], [1]))]
 
 
 def test_what_all_held_feeds_keep_is_bounded_together_and_given_back(place: Place) -> None:
-    room = place.rendezvous._room
+    room = place.rendezvous.conditions._room
     room.limit_bytes = 3_500
     for who in ("slow", "deaf"):
         place.follow(who, 1)
-        place.rendezvous.hold(who)
+        place.rendezvous.hold_subscriber(who)
     for number in range(3):
         place.insert((f"{number}" + "z" * 1_000, ON, "x"))
 
     assert 3_000 < room.taken_bytes <= 3_500
-    place.rendezvous.unhold("slow")
-    place.rendezvous.unhold("deaf")
+    place.rendezvous.unhold_subscriber("slow")
+    place.rendezvous.unhold_subscriber("deaf")
     told = place.take()
 
     assert [who for who, message in told if isinstance(message, Gap)] == ["deaf"]
     assert room.taken_bytes == 0
-    place.rendezvous.drop("slow")
-    place.rendezvous.drop("deaf")
+    place.rendezvous.drop_subscriber("slow")
+    place.rendezvous.drop_subscriber("deaf")
     assert room.taken_bytes == 0
 
 
 def test_a_feed_that_may_speak_has_no_limit_within_one_read(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gsg.rendezvous.postings, "HELD_DELTAS", 2)
+    monkeypatch.setattr(gsg.rendezvous.feed, "HELD_DELTAS", 2)
     place.follow("s", 1)
 
     place.insert(*((number, ON, "x") for number in range(4)))
@@ -100,12 +100,12 @@ def test_room_on_the_link_does_not_let_a_feed_speak_in_the_middle_of_its_snapsho
     place.insert(A)
     feed = place.post("s", 1, rete.Template((None, ON, None)), 1)
     place.rendezvous.snapshot(feed)
-    place.rendezvous.hold("s")
+    place.rendezvous.hold_subscriber("s")
 
     place.insert(B)
-    place.rendezvous.unhold("s")
+    place.rendezvous.unhold_subscriber("s")
     assert place.take() == []
-    place.rendezvous.release(feed)
+    place.rendezvous.release_feed(feed)
     assert place.heard() == {"s": ["+b on c"]}
 
 
@@ -113,7 +113,7 @@ def test_an_event_follows_the_deltas_of_facts_that_were_published_before_it(plac
     place.follow("s", 1)
 
     place.insert(A)
-    place.rendezvous.flash(b"publisher", [Event(1, B)], [b"\x01"])
+    flash(place.rendezvous, [Event(1, B)], [b"\x01"])
 
     assert [type(message) for _, message in place.take()] == [Deltas, Happened]
 
@@ -130,29 +130,29 @@ def test_feeds_of_a_key_that_moves_are_told_once_and_facts_stay_until_they_have_
     place.follow("t", 1, ANYTHING, NOWHERE)
 
     place.rendezvous.tell_moved([ON_KEY, HOME_KEY], HOLDER)
-    place.rendezvous.move([ON_KEY, HOME_KEY])
+    place.rendezvous.move_keys([ON_KEY, HOME_KEY])
     assert place.take() == [("s", Moved(1, HOLDER, False)), ("t", Moved(1, HOLDER, False))]
-    assert place.rendezvous.followed()
-    place.rendezvous.drop_if_unused(ON_KEY)
-    assert place.rendezvous.holds(ON_KEY)
+    assert place.rendezvous.has_moved_feeds()
+    place.rendezvous.drop_moved_key(ON_KEY)
+    assert place.rendezvous.holds_key(ON_KEY)
 
-    place.rendezvous.drop("s")
-    assert not place.rendezvous.followed()
-    place.rendezvous.drop_if_unused(ON_KEY)
-    assert (place.rendezvous.holds(ON_KEY), place.take()) == (False, [])
-    place.rendezvous.drop_if_unused(HOME_KEY)
+    place.rendezvous.drop_subscriber("s")
+    assert not place.rendezvous.has_moved_feeds()
+    place.rendezvous.drop_moved_key(ON_KEY)
+    assert (place.rendezvous.holds_key(ON_KEY), place.take()) == (False, [])
+    place.rendezvous.drop_moved_key(HOME_KEY)
     assert place.heard() == {"t": ["-a on b"]}
     assert list(place.rendezvous.moved) == []
 
 
 def test_a_moved_key_is_ours_again_when_its_owner_writes_here(place: Place) -> None:
     place.insert(A)
-    place.rendezvous.move([ON_KEY, HOME_KEY])
+    place.rendezvous.move_keys([ON_KEY, HOME_KEY])
 
     place.rendezvous.publish(1, [B], [b"\x01"], as_holder=False)
     assert ON_KEY in place.rendezvous.moved
     place.rendezvous.publish(1, [("c", ON, "d")], [b"\x01"])
-    place.rendezvous.keep([HOME_KEY])
+    place.rendezvous.keep_keys([HOME_KEY])
 
     assert list(place.rendezvous.moved) == []
 
@@ -171,7 +171,7 @@ def test_a_fact_handed_over_comes_unless_it_was_retracted_since(
 
     place.rendezvous.take_over([sign], [A], [b"\x01"], [stamp])
 
-    assert place.rendezvous.holds(ON_KEY) is there
+    assert place.rendezvous.holds_key(ON_KEY) is there
 
 
 @pytest.mark.parametrize(("stamp", "there"), [(4, True), (6, False)], ids=["older", "newer"])
@@ -180,7 +180,7 @@ def test_a_retraction_handed_over_counts_unless_the_fact_came_since(place: Place
 
     place.rendezvous.take_over([-1], [A], [b"\x01"], [stamp])
 
-    assert place.rendezvous.holds(ON_KEY) is there
+    assert place.rendezvous.holds_key(ON_KEY) is there
 
 
 def test_of_two_changes_at_one_moment_both_sides_take_the_retraction(place: Place) -> None:

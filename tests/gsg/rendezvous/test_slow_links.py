@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from gsg.rendezvous import slow_links as kept
-from gsg.rendezvous.slow_links import Kept
+from gsg.rendezvous.slow_links import HeldEvents
 from gsg.wire.messages import Event, Happened, Message, Missed
-from gsg.wire.room import Room
+from gsg.wire.waiting import Room
 
 
 def happened(first: int, count: int, *feeds: int, text: str = "") -> Happened:
@@ -21,13 +21,13 @@ def together(count: int, *feeds: int) -> Happened:
     return Happened(b"p", [Event(number, ("",)) for number in range(count)], [list(feeds)] * count)
 
 
-def all_of(some: Kept) -> list[Message]:
+def all_of(some: HeldEvents) -> list[Message]:
     """What is sent in the end."""
-    return list(iter(some.next, None))
+    return list(iter(some.take_next, None))
 
 
 def test_what_is_kept_leaves_in_order() -> None:
-    some = Kept()
+    some = HeldEvents()
     some.add(happened(1, 2, 7))
     some.add(happened(3, 1, 8))
 
@@ -37,7 +37,7 @@ def test_what_is_kept_leaves_in_order() -> None:
 
 def test_what_is_beyond_is_counted_for_each_feed_and_told_last(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "KEPT_EVENTS", 2)
-    some = Kept()
+    some = HeldEvents()
 
     for message in (happened(1, 2, 7), happened(3, 2, 7, 8), happened(5, 1, 8), together(10, 8, 9)):
         some.add(message)
@@ -50,7 +50,7 @@ def test_what_is_beyond_is_counted_for_each_feed_and_told_last(monkeypatch: pyte
 
 def test_long_events_fill_it_by_their_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "KEPT_BYTES", 1_000)
-    some = Kept()
+    some = HeldEvents()
 
     for number in range(10):
         some.add(happened(number, 1, 7, text="x" * 600))
@@ -60,11 +60,11 @@ def test_long_events_fill_it_by_their_bytes(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_what_comes_while_some_is_still_to_be_told_as_missed_is_missed_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "KEPT_EVENTS", 1)
-    some = Kept()
+    some = HeldEvents()
     some.add(happened(1, 1, 7))
     some.add(happened(2, 1, 7))
 
-    assert some.next() == happened(1, 1, 7)
+    assert some.take_next() == happened(1, 1, 7)
     some.add(happened(3, 1, 7))
 
     assert all_of(some) == [Missed(7, 2)]
@@ -72,7 +72,7 @@ def test_what_comes_while_some_is_still_to_be_told_as_missed_is_missed_too(monke
 
 def test_what_is_kept_for_all_links_is_bounded_together_and_what_has_left_makes_room() -> None:
     all_links = Room(2_000, each_bytes=0)
-    first, second = Kept(all_links), Kept(all_links)
+    first, second = HeldEvents(all_links), HeldEvents(all_links)
     for number in range(10):
         first.add(happened(number, 1, 7, text="x" * 600))
     second.add(happened(1, 1, 7, text="x" * 600))

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from peers import Reader, others, quiet, rendezvous, simulate
 
-import gsg.rendezvous.postings
+import gsg.rendezvous.feed
 import gsg.rendezvous.slow_links
 from dht.simnet import SimNet
 from gsg import LiveSubscription, Overrun, Peer, Symbol
@@ -24,7 +24,7 @@ TEXT = "x" * 1_000
 
 def links_from(slow: Peer, host: Peer) -> list[object]:
     """Those by which a peer is fed by another."""
-    return [link for link in slow._endpoint.links.all() if link.peer == host.contact]
+    return [link for link in slow._endpoint.links.open_links() if link.peer == host.contact]
 
 
 async def read_all(subscription: LiveSubscription) -> tuple[int, int]:
@@ -41,9 +41,10 @@ async def read_all(subscription: LiveSubscription) -> tuple[int, int]:
 
 def held_for(host: Peer, slow: Peer) -> tuple[int, int]:
     """Events and deltas that a rendezvous holds for a peer."""
-    events = sum(kept._events for channel, kept in host._outgoing._held.items() if channel.contact == slow.contact)
-    feeds = [feed for who, some in host._rendezvous._of_subscriber.items() if who.contact == slow.contact for feed in some.values()]  # type: ignore[attr-defined]  # a channel
-    return events, sum(getattr(feed, "_kept", 0) for feed in feeds)
+    events = sum(kept._messages._count for channel, kept in host._delivery._held.items() if channel.contact == slow.contact)
+    links = [link for link in host._exchange.channels() if link.contact == slow.contact]
+    feeds = [feed for link in links for feed in host._rendezvous.conditions.feeds_of(link)]
+    return events, sum(feed._kept for feed in feeds)
 
 
 def counts(peer: Peer) -> dict[str, int]:
@@ -118,7 +119,7 @@ def test_a_reader_of_events_that_reads_now_and_then_gets_all_that_is_not_said_to
 def test_a_reader_of_facts_that_reads_nothing_has_bounded_deltas_and_is_right_again_afterwards(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(gsg.rendezvous.postings, "HELD_BYTES", 250_000)
+    monkeypatch.setattr(gsg.rendezvous.feed, "HELD_BYTES", 250_000)
 
     async def work(net: SimNet, peers: list[Peer]) -> None:
         host, slow, fast, publisher = await three(peers)
@@ -184,7 +185,7 @@ def test_a_subscription_that_nobody_reads_ends_with_an_error_where_it_asks_for_t
         assert len(await strict.batch(100)) == 10
         with pytest.raises(Overrun, match="has ended because 10 differences were waiting to be read, as overflow='error' asks"):
             await strict.batch(1)
-        assert subscriber._subscriber.network.is_empty
+        assert all(network.is_empty for network in subscriber._subscriber.networks())
         assert counts(subscriber)["subscriptions_ended_unread"] == 1
         assert counts(subscriber)["subscriptions_differences_dropped"] == 10
 

@@ -13,13 +13,12 @@ from place import ON, X_ON_Y, Place
 import dht
 import dht.links.link
 import gsg.rendezvous.snapshot
-from dht.simnet import SimNet, run
+from dht.simnet import SimNet
 from gsg import LiveSubscription, Peer, Symbol
 from gsg.errors import PeerUnreachable
-from gsg.feeds.silences import Silences
-from gsg.rendezvous.postings import Feed
+from gsg.rendezvous.feed import Feed
 from gsg.tuples.terms import Term
-from gsg.wire.exchange import ANSWER_TIMEOUT_S, Exchange
+from gsg.wire.exchange import ANSWER_TIMEOUT_S
 from gsg.wire.messages import Snapshot
 from gsg.wire.messages import Test as TupleTest  # a name that pytest does not take for a class of tests
 
@@ -51,14 +50,14 @@ def test_a_link_bears_that_all_its_feeds_ask_for_their_snapshots_at_once(monkeyp
 
     async def work(net: SimNet, peers: list[Peer]) -> None:
         host, reader, constants = await stored(peers)
-        links = reader._endpoint.links.all()
+        links = reader._endpoint.links.open_links()
 
         subscriptions = await ask_all(reader, constants)
 
         assert len(constants) == MANY
         assert [len(subscription.rows()) for subscription in subscriptions] == [50] * MANY
-        assert reader._endpoint.links.all() == links
-        assert not host._outgoing._snapshots._lines
+        assert reader._endpoint.links.open_links() == links
+        assert not host._delivery._snapshots._lines
 
     simulate(work, seed=31, size=2)
 
@@ -67,7 +66,7 @@ def test_what_changes_while_a_snapshot_waits_for_its_turn_is_told_once() -> None
     async def work(net: SimNet, peers: list[Peer]) -> None:
         host, reader, constants = await stored(peers)
         asking = asyncio.create_task(ask_all(reader, constants))
-        while not host._outgoing._snapshots._lines:  # noqa: ASYNC110  # virtual time
+        while not host._delivery._snapshots._lines:  # noqa: ASYNC110  # virtual time
             await asyncio.sleep(0.001)
 
         await host.insert([("late", constant, TEXT) for constant in constants])
@@ -85,20 +84,15 @@ def test_what_changes_while_a_snapshot_waits_for_its_turn_is_told_once() -> None
 
 
 def test_a_subscriber_waits_for_a_snapshot_as_long_as_its_link_brings_others_before_it() -> None:
-    async def main(net: SimNet) -> None:
-        channel = Exchange(
-            dht.Contact(bytes(20), "host", 1),
-            on_message=lambda channel, message: None,
-            on_batch=lambda: None,
-            on_broken=lambda channel, reason: None,
-        ).own
-        silences = Silences()
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        [peer] = peers
+        channel, resync = peer._exchange.own, peer._subscriber.intake._resync
         wholes: list[asyncio.Future[None]] = [asyncio.get_running_loop().create_future() for _ in range(2)]
-        waits = [asyncio.create_task(silences.until(whole, channel)) for whole in wholes]
+        waits = [asyncio.create_task(resync.until_whole(whole, channel)) for whole in wholes]
 
         for _ in range(10):
             await asyncio.sleep(ANSWER_TIMEOUT_S * 0.9)
-            silences.heard(channel)
+            resync.note_part(channel)
         wholes[0].set_result(None)
         await waits[0]
         heard_s = net.loop.time()
@@ -107,7 +101,7 @@ def test_a_subscriber_waits_for_a_snapshot_as_long_as_its_link_brings_others_bef
 
         assert net.loop.time() - heard_s == pytest.approx(ANSWER_TIMEOUT_S)
 
-    run(main, seed=33)
+    simulate(work, seed=33, size=1)
 
 
 class SlowClock:
@@ -162,7 +156,7 @@ def test_a_snapshot_is_of_one_moment_however_long_it_is_looked_for() -> None:
     place.retract(("b", ON, "ccc"))
     place.insert(("c", ON, "ccc"))
     parts = list(filter(None, slices))
-    place.rendezvous.release(feed)
+    place.rendezvous.release_feed(feed)
 
     assert [part.facts for part in parts] == [[("a", ON, "ccc"), ("b", ON, "ccc")]]
     assert place.heard() == {"s": ["-b on ccc", "+c on ccc"]}
@@ -188,7 +182,7 @@ def test_others_have_their_turn_while_a_filter_is_asked_for_and_it_ends_with_its
             await asyncio.sleep(0)
         gone.cancel()
         await quiet()
-        assert not peer._outgoing._snapshots._lines
-        assert peer._rendezvous.feeds() == 0
+        assert not peer._delivery._snapshots._lines
+        assert peer._rendezvous.conditions.feeds() == 0
 
     simulate(work, seed=34, size=1)

@@ -213,7 +213,7 @@ def test_the_more_lies_under_such_a_key_the_less_often_it_is_sent(monkeypatch: p
         await insert_often(honest, 5 * COMPARE_S)
         lie(liar._repair)
         sent: list[Key] = []
-        copy = honest._handover.copy
+        copy = honest._handover._copying.copy_keys
 
         async def counting(holder: dht.Contact, keys: list[Key]) -> None:
             sent.extend(keys)
@@ -222,7 +222,7 @@ def test_the_more_lies_under_such_a_key_the_less_often_it_is_sent(monkeypatch: p
         def that_key(asked: AskKeys) -> Differ:
             return Differ(asked.request, [asked.keys.index(PLACE)] if PLACE in asked.keys else [])
 
-        honest._handover.copy = counting  # type: ignore[method-assign]  # to see what is sent
+        honest._handover._copying.copy_keys = counting  # type: ignore[method-assign]  # to see what is sent
         liar._repair.keys_differ = that_key  # type: ignore[method-assign]  # nothing else is said to differ
 
         await insert_often(honest, 20 * COMPARE_S)

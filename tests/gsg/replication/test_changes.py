@@ -12,13 +12,15 @@ from peers import Reader, guest_of, quiet, simulate
 
 import dht
 import gsg.replication.changes
+import gsg.replication.deaf_holders
 from dht.simnet import SimNet
 from gsg import Peer, Space, Symbol
 from gsg.churn.heartbeats import Heartbeats
 from gsg.errors import Refused
 from gsg.placement.holders import REPLICAS, UNSURE_S
 from gsg.rendezvous.changes import Change
-from gsg.replication.changes import DEAF_S, HOLDERS_TIMEOUT_S
+from gsg.replication.changes import HOLDERS_TIMEOUT_S
+from gsg.replication.deaf_holders import DEAF_S
 from gsg.tuples.features import Key, key
 from gsg.tuples.terms import Tuple
 from gsg.wire.exchange import ANSWER_TIMEOUT_S
@@ -368,7 +370,7 @@ def test_a_publisher_hears_from_the_primary_which_holder_does_not_confirm() -> N
         stop_reading(net, *still)
         with pytest.MonkeyPatch.context() as patch:
             # As of one that confirms something now and then, and not this.
-            patch.setattr(gsg.replication.changes, "DEAF_S", 2 * HOLDERS_TIMEOUT_S)
+            patch.setattr(gsg.replication.deaf_holders, "DEAF_S", 2 * HOLDERS_TIMEOUT_S)
 
             with pytest.raises(Refused, match=r"a change of 1 fact was not acknowledged by all holders of its keys: .*confirmed"):
                 await publisher.retract([("x",)])

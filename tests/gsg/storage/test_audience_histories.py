@@ -39,7 +39,7 @@ def test_each_reader_sees_at_any_time_what_some_visible_variant_says(history: li
             sees = {reader: set(desk.follow(link, 1)) for reader, link in desk.links.items()}  # type: ignore[arg-type]  # a link
         (facts.add if sign > 0 else facts.discard)(fact)
         desk.rendezvous.publish(sign, [fact], [everywhere(fact)], stamp=number + 1)
-        for link, message in desk.rendezvous.take():
+        for link, message in desk.rendezvous.take_messages():
             assert isinstance(message, Deltas)
             for told, change in zip(message.facts, message.signs, strict=True):
                 # Each change of what a reader sees is told once.
@@ -78,12 +78,12 @@ class Several:
             feed = holder.insert_condition(link, InsertCondition(1, 1, ANYTHING, NOWHERE))
             for part in filter(None, holder.snapshot(feed)):  # type: ignore[arg-type]  # a feed of facts
                 self._settle(link, [fact for fact, _ in self._feeds[link, at].snapshot(part) or []])
-            holder.release(feed)
+            holder.release_feed(feed)
 
     def hear(self, at: int, sign: int, fact: Tuple, stamp: int) -> None:
         """A holder hears of a change, and tells."""
         self.holders[at].take_over([sign], [fact], [everywhere(fact)], [stamp])
-        for link, message in self.holders[at].take():
+        for link, message in self.holders[at].take_messages():
             assert isinstance(link, Link)
             assert isinstance(message, Deltas)
             assert self._feeds[link, at].takes(message)

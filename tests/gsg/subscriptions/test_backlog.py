@@ -55,6 +55,28 @@ def test_an_answer_larger_than_the_limit_is_kept_whole() -> None:
     assert read(backlog) == ["+a", "+b", "+c", "+d", "-a"]
 
 
+def test_a_first_answer_is_kept_as_it_came_and_merged_when_as_much_has_come_again() -> None:
+    backlog = Backlog(limit=2)
+    backlog.extend(changes("+a", "+b"), is_first=True)
+    backlog.extend(changes("+a", "+c"), is_first=True)
+    assert len(backlog) == 4
+
+    backlog.extend(changes("-a", "+d", "-d", "+e"))
+    assert len(backlog) == 8
+    backlog.extend(changes("-e"))
+
+    assert sorted(read(backlog)) == ["+a", "+b", "+c"]
+
+
+@pytest.mark.parametrize("overflow", [Overflow.DROP_OLDEST, Overflow.ERROR])
+def test_of_a_first_answer_no_more_is_kept_than_the_limit_where_that_is_asked_for(overflow: Overflow) -> None:
+    backlog = Backlog(2, overflow)
+
+    backlog.extend(changes("+a", "+b", "+c"), is_first=True)
+
+    assert len(backlog) == 2
+
+
 def test_an_answer_larger_than_the_limit_is_merged_when_as_much_has_come_again() -> None:
     backlog = Backlog(limit=2)
     backlog.extend(changes("+a", "+b", "+c"))

@@ -1,4 +1,4 @@
-"""The clauses of GSG script over peers and clients; what they mean is claimed in tests/gsg/languages/test_script_queries.py."""
+"""The clauses of GSG script over peers and clients; gsg/languages/script/test_script_queries.py claims what they mean."""
 
 from __future__ import annotations
 

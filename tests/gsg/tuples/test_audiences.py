@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import pytest
-from place import ANYTHING, ON, X_ON_Y, compile_test, everywhere
+from place import ANYTHING, ON, X_ON_Y, compile_test, everywhere, flash
 from readers import P_ALONE, PQ, QR, READERS, VARIANTS, Desk, Link, P, Q, R, T, U
 
 import gsg
-import gsg.rendezvous.postings
+import gsg.rendezvous.feed
 import gsg.rendezvous.snapshot
 from gsg import LocalError, PeerMisbehaved, Unsupported
 from gsg.placement.rules import NOWHERE
@@ -192,7 +192,7 @@ def test_a_key_that_is_dropped_takes_what_each_reader_saw() -> None:
     for link in desk.links.values():
         desk.follow(link, 1, ANYTHING, NOWHERE)  # type: ignore[arg-type]  # a link
 
-    desk.rendezvous.drop_if_unused((3, 0, "a"))
+    desk.rendezvous.drop_moved_key((3, 0, "a"))
 
     assert desk.told() == {0: ["-b", "-c"], 1: ["-b", "-c"], 2: ["-c"], 3: ["-c"]}
     assert (3, 0, "a") not in desk.rendezvous.held.variants
@@ -216,11 +216,11 @@ def test_events_reach_the_readers_named(others: int) -> None:
         for feed in range(others):
             desk.post(link, 2 + feed, ANYTHING, NOWHERE)  # type: ignore[arg-type]  # a link
 
-    desk.rendezvous.flash(b"publisher", [Event(1, T), Event(2, U)], [everywhere(T)] * 2, audience=PQ)
-    desk.rendezvous.flash(b"publisher", [Event(3, T)], [everywhere(T)])
+    flash(desk.rendezvous, [Event(1, T), Event(2, U)], [everywhere(T)] * 2, audience=PQ)
+    flash(desk.rendezvous, [Event(3, T)], [everywhere(T)])
 
     numbers: dict[int, list[int]] = {}
-    for link, message in desk.rendezvous.take():
+    for link, message in desk.rendezvous.take_messages():
         assert isinstance(message, Happened)
         numbers.setdefault(link.contact.id[0], []).extend(event.number for event in message.events)  # type: ignore[attr-defined]  # a link
     assert numbers == {0: [1, 2, 3], 1: [1, 2, 3], 2: [3], 3: [3]}
@@ -234,10 +234,10 @@ def test_an_event_that_takes_several_slices_reaches_the_readers_named() -> None:
         for link in links.values():
             rendezvous.insert_condition(link, InsertCondition(1, feed, template, anchor, events_only=True))
 
-    passage = gsg.rendezvous.matching.Passage(rendezvous, b"publisher", [Event(1, T)], [everywhere(T)], audience=PQ)
+    passage = gsg.rendezvous.matching.EventBatch(rendezvous, b"publisher", [Event(1, T)], [everywhere(T)], audience=PQ)
     heard: list[Sequence[object]] = []
     while not passage.done:
-        heard += [list(reached) for _, reached in passage.slice(0.0)]
+        heard += [list(reached) for _, reached in passage.match_slice(0.0)]
 
     assert heard == [[links[P], links[Q]]]
 
@@ -249,7 +249,7 @@ def test_a_peer_alone_says_when_something_went_though_it_does_not_remember() -> 
     desk.rendezvous.publish(1, [Restricted(T, PQ)], [everywhere(T)], stamp=4)
     desk.rendezvous.publish(-1, [Restricted(T, PQ)], [everywhere(T)], stamp=5)
 
-    [(_, told)] = desk.rendezvous.take()
+    [(_, told)] = desk.rendezvous.take_messages()
     assert isinstance(told, Deltas)
     assert list(zip(told.signs, told.stamps, strict=True)) == [(1, 4), (-1, 5)]
 
@@ -281,9 +281,9 @@ def test_events_with_variables_may_be_restricted_too() -> None:
     desk.post(desk.links[P], 1, ANYTHING, NOWHERE)  # type: ignore[arg-type]  # a link
     desk.post(desk.links[R], 1, ANYTHING, NOWHERE)  # type: ignore[arg-type]  # a link
 
-    desk.rendezvous.flash(b"publisher", [Event(1, (Variable("X"), ON, "b"))], [b"\x01\x00"], audience=PQ)
+    flash(desk.rendezvous, [Event(1, (Variable("X"), ON, "b"))], [b"\x01\x00"], audience=PQ)
 
-    assert [link.contact.id for link, _ in desk.rendezvous.take()] == [P]  # type: ignore[attr-defined]  # a link
+    assert [link.contact.id for link, _ in desk.rendezvous.take_messages()] == [P]  # type: ignore[attr-defined]  # a link
 
 
 def test_a_snapshot_in_parts_has_each_tuple_once(monkeypatch: pytest.MonkeyPatch) -> None:

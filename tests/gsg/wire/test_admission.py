@@ -13,7 +13,7 @@ from peers import others, quiet, rendezvous, simulate, unread
 
 from dht.simnet import SimNet, run
 from gsg import Peer, PeerMisbehaved, PeerUnreachable, Refused, Symbol
-from gsg.churn.handover import CHUNK_FACTS
+from gsg.replication.copying import CHUNK_FACTS
 from gsg.tuples.audiences import MAX_READERS
 from gsg.tuples.sizes import MAX_TUPLE_BYTES
 from gsg.tuples.terms import MAX_ARITY, MAX_NESTING, Compound, List, Term, Tuple, Variable
@@ -225,7 +225,7 @@ def test_what_a_peer_says_is_heard_whatever_others_say_in_its_name() -> None:
             origin = Origin(own, 1 << 62)
             with pytest.raises(PeerUnreachable, match="broke before it answered"):
                 await member.ask(host, lambda request: Publish(request, 1, [("b", ON, 1)], [b"\x01"], 7, origin=origin))
-        passed = host._rendezvous.passing._last.get(own, 0)
+        passed = host._rendezvous.progress._last.get(own, 0)
 
         await speaker.notify([("true", ON, 1)])
         await quiet()

@@ -56,7 +56,7 @@ def test_an_answer_comes_to_its_request() -> None:
             assert (await answer_of(channel, second, Done)).count == 8
             assert (await answer_of(channel, first, Done)).count == 7
         assert other.heard == [AskStatus(1), AskStatus(2)]
-        assert (one.exchange.traffic.messages, one.exchange.links) == (2, 0)
+        assert (one.exchange.traffic.messages, one.exchange.link_count) == (2, 0)
 
     run(main, seed=1)
 
@@ -170,7 +170,7 @@ def test_a_frame_that_is_no_message_ends_its_link(caplog: pytest.LogCaptureFixtu
         one, other = End(net), End(net)
         async with one.links, other.links:
             await one.exchange.channel(other.contact)
-            link = one.links.linked(other.contact.id)
+            link = one.links.link_to(other.contact.id)
             assert link is not None
             link.send(b"\xc1")
             await one.broken.get()

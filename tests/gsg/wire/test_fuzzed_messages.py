@@ -107,10 +107,10 @@ def test_a_peer_outlives_members_that_say_what_they_like(seed: int) -> None:
         await peers[2].insert([("a", Symbol("steady"), "b")])
         await quiet()
         rng = Random(seed)
-        before = (target._rendezvous.templates(), target._rendezvous.held.distinct(), len(target._running))
+        before = (target._rendezvous.conditions.templates(), target._rendezvous.held.distinct(), len(target._running))
         async with stranger_of(net) as stranger:
             for _ in range(40):
-                link = await stranger.to(target.contact)
+                link = await stranger.connect(target.contact)
                 for _ in range(5):
                     if link.state is dht.LinkState.OPEN:
                         link.send(mutated(rng, rng.choice(GOOD)))
@@ -119,14 +119,14 @@ def test_a_peer_outlives_members_that_say_what_they_like(seed: int) -> None:
         await quiet()
 
         assert target._exchange.traffic.malformed >= 20
-        assert target._rendezvous.templates() == before[0]
+        assert target._rendezvous.conditions.templates() == before[0]
         # What was understood was done: mutations of a good publish make facts of their own.
         assert before[1] <= target._rendezvous.held.distinct() <= before[1] + 100
         assert len(target._running) <= before[2] + 2
         assert await peers[2].insert([("c", Symbol("steady"), "d")]) == 1
         await quiet()
         assert subscription.rows().total() == 2
-        assert [each for each in target._endpoint.links.all() if each.peer.id == stranger.id] == []
+        assert [each for each in target._endpoint.links.open_links() if each.peer.id == stranger.id] == []
 
     simulate(work, seed=seed + 1, size=3)
 

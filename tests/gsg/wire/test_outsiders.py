@@ -173,7 +173,7 @@ def test_whole_peers_talk_in_tls_where_told_to() -> None:
             assert await peers[2].insert([(number, ON, "b") for number in range(500)]) == 500
             await quiet()
             assert subscription.rows().total() == 500
-            assert all(link._cipher is not None for peer in peers for link in peer._endpoint.links.all())
+            assert all(link._session is not None for peer in peers for link in peer._endpoint.links.open_links())
 
     run(main, seed=6)
 

@@ -11,7 +11,7 @@ import pytest
 from peers import Reader, feeds, others, quiet, rendezvous, simulate, stranger_of, templates, unread
 
 import dht
-import gsg.rendezvous.postings
+import gsg.rendezvous.feed
 import gsg.wire.messages
 import rete
 from dht.simnet import SimNet
@@ -118,14 +118,14 @@ def test_what_was_published_in_a_short_partition_arrives_when_it_heals() -> None
 def test_a_slow_subscriber_gets_a_gap_and_is_right_again_while_others_go_on(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(gsg.rendezvous.postings, "HELD_DELTAS", 100)
+    monkeypatch.setattr(gsg.rendezvous.feed, "HELD_DELTAS", 100)
 
     async def work(net: SimNet, peers: list[Peer]) -> None:
         host = rendezvous(peers, 3, 1, ON)
         slow, fast, publisher, *_ = others(peers, host)
         late = Reader(await slow.subscribe("(?x, on, ?y)"))
         prompt = Reader(await fast.subscribe("(?x, on, ?y)"))
-        paused = [link for link in slow._endpoint.links.all() if link.peer == host.contact]
+        paused = [link for link in slow._endpoint.links.open_links() if link.peer == host.contact]
         for link in paused:
             link.pause_reading()
 
@@ -163,7 +163,7 @@ def test_bad_frames_from_a_stranger_end_that_link_and_no_other(payload: bytes) -
         stranger = stranger_of(net, on_lost=lambda link, reason: lost.put_nowait(reason))
         async with stranger:
             for peer in peers:
-                (await stranger.to(peer.contact)).send(payload)
+                (await stranger.connect(peer.contact)).send(payload)
             assert [await lost.get() for _ in peers] != []
 
             assert await peers[2].insert([("a", ON, "b")]) == 1
@@ -184,7 +184,7 @@ def test_requests_that_make_no_sense_are_refused_and_the_link_stays() -> None:
         answers: list[bytes] = []
         stranger = stranger_of(net, on_frames=lambda link, payloads: answers.extend(payloads))
         async with stranger:
-            link = await stranger.to(peers[0].contact)
+            link = await stranger.connect(peers[0].contact)
             for message in (
                 Publish(1, 1, [("a",)], [], 0),
                 Publish(2, 1, [("a",)], [b"\x01"], 0),
@@ -211,7 +211,7 @@ def test_a_condition_that_comes_to_the_wrong_peer_is_told_the_right_one() -> Non
         answers: list[bytes] = []
         stranger = stranger_of(net, on_frames=lambda link, payloads: answers.extend(payloads))
         async with stranger:
-            link = await stranger.to(others(peers, host)[0].contact)
+            link = await stranger.connect(others(peers, host)[0].contact)
             link.send(encode(gsg.wire.messages.InsertCondition(1, 1, rete.Template((None, ON, None)), 1)))
             await quiet()
 
@@ -267,7 +267,7 @@ def test_a_stranger_cannot_speak_for_a_rendezvous() -> None:
         subscription = await peers[1].subscribe("(?x, on, ?y)")
         stranger = stranger_of(net)
         async with stranger:
-            link = await stranger.to(peers[1].contact)
+            link = await stranger.connect(peers[1].contact)
             for feed in range(10):
                 link.send(encode(gsg.wire.messages.Deltas(feed, 0, [("forged", ON, "fact")], [1])))
                 link.send(encode(gsg.wire.messages.Snapshot(feed, [("forged", ON, "fact")], True, True, 0)))

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from pedro_compat import FirstLine, Handshakes, information
-from pedro_compat.handshake import MAX_PENDING
+from pedro_compat.door.handshake import MAX_PENDING
 
 
 class Dice:

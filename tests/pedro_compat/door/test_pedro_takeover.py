@@ -12,6 +12,7 @@ import dht
 import gsg
 import gsg.churn.handover
 import gsg.placement.holders
+import gsg.placement.responsibility
 from dht.simnet import SimNet, run
 from gsg.errors import Refused
 from gsg.tuples.features import Key, key
@@ -49,7 +50,8 @@ async def lines(client: AsyncClient, count: int) -> list[str]:
 @pytest.mark.parametrize("quietly", [False, True], ids=["reset", "without a word"])
 @pytest.mark.parametrize("messages", [False, True], ids=["notifications", "messages"])
 def test_clients_hear_all_when_the_rendezvous_dies(monkeypatch: pytest.MonkeyPatch, messages: bool, quietly: bool) -> None:
-    for module, name in ((gsg.placement.holders, "UNSURE_S"), (gsg.churn.handover, "SETTLING_S")):
+    settling = (gsg.placement.responsibility, "SETTLING_S"), (gsg.churn.handover, "SETTLING_S")
+    for module, name in ((gsg.placement.holders, "UNSURE_S"), *settling):
         monkeypatch.setattr(module, name, SOON_S)
 
     async def main(net: SimNet) -> None:

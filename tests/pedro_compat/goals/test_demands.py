@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pedro_terms import SPACE_TUPLES
 
 from gsg.rendezvous.demands import MEMBER, WHOLE, constants_at
-from gsg.rendezvous.postings import Stand
+from gsg.rendezvous.postings import KeyPostings
 from gsg.tuples.features import Template
 from gsg.tuples.terms import Literal, Symbol, term
 from gsg.wire.messages import Test as TupleTest  # a name that pytest does not take for a class of tests
@@ -157,7 +157,7 @@ GOALS = st.recursive(
 
 def posted(subscriptions, dialect):
     """All that parse, each with its test, under its template, as a rendezvous has them."""
-    stand = Stand(None)
+    stand = KeyPostings(None)
     tests = {}
     for head, body in subscriptions:
         try:
@@ -170,13 +170,13 @@ def posted(subscriptions, dialect):
         known = stand.get(shape, asked, test.demands)
         assert (known is not None) == (asked in {one.test for one in tests})
         if known is None:
-            tests[stand.post(shape, asked, test.demands)] = test
+            tests[stand.post_template(shape, asked, test.demands)] = test
     return stand, tests
 
 
 def meeting(stand, items):
     found = stand.table.matching(items) + stand.table.matching(())
-    return [one for postings in found for one in postings.meeting(items)]
+    return [one for postings in found for one in postings.candidates(items)]
 
 
 def check(dialect, subscriptions, notifications):

@@ -8,7 +8,7 @@ import pytest
 from pedro_replay import covered, subscription
 
 from pedro_compat import PAPER, V1_14, BadSubscription, CoverTest, parse, write
-from pedro_compat.failures import WARN_EVERY_S, Failures
+from pedro_compat.goals.failures import WARN_EVERY_S, Failures
 
 DIALECTS = pytest.mark.parametrize("dialect", [PAPER, V1_14], ids=["paper", "1.14"])
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from simulations.churn.churn_runs import ChurnRequest, Losses, Mean, means_of, run, sweep_of
+from simulations.churn.runs import ChurnRequest, Losses, Mean, means_of, run, sweep_of
 from simulations.engine.sweep import frame, in_one_thread, on_spark
 from simulations.errors import BadParameter
 from simulations.load_balance.meeting_sample import Meeting, meetings

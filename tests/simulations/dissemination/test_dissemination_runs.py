@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from simulations.dissemination.dissemination_runs import DisseminationRequest, run, sweeps_of
+from simulations.dissemination.cases import DisseminationRequest
+from simulations.dissemination.runs import run, sweeps_of
 from simulations.engine.sweep import frame, in_one_thread, on_spark
 from simulations.errors import BadParameter
 

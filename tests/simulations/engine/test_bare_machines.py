@@ -33,18 +33,19 @@ for name in STANDARD:
     assert loads.tuples.tolist() == counted.tuples.tolist()
 """
 LOOK_UP = """
-from simulations.routing.routing_runs import RoutingRequest, cases_of, play
+from simulations.routing.runs import RoutingRequest, cases_of, play
 
 assert [way.lookups for way in play(cases_of(RoutingRequest(peers=30, lookups=20))[0])] == [20]
 """
 LOSE = """
-from simulations.churn.churn_runs import ChurnRequest, sweep_of
+from simulations.churn.runs import ChurnRequest, sweep_of
 
 sweep = sweep_of(ChurnRequest(peers=30, tuples=300, subscriptions=50, runs=1, epochs=1).completed())
 assert list(sweep.play(sweep.cases[0]))
 """
 SPREAD = """
-from simulations.dissemination.dissemination_runs import DisseminationRequest, sweeps_of
+from simulations.dissemination.cases import DisseminationRequest
+from simulations.dissemination.runs import sweeps_of
 
 for sweep in sweeps_of(DisseminationRequest(agents=(60,), views=(5,), settle=3, rounds=3, runs=1)):
     assert list(sweep.play(sweep.cases[0]))

@@ -108,7 +108,7 @@ def run_peers(tuples: Sequence[Tuple], queries: Sequence[str], trace: Path, rule
                 await peers[number % PEERS].subscribe(query)
             for peer in peers:
                 copies[peer.contact.id.hex()] = as_primary(peers, peer)
-                templates[peer.contact.id.hex()] = peer._rendezvous.templates()
+                templates[peer.contact.id.hex()] = peer._rendezvous.conditions.templates()
                 held[peer.contact.id.hex()] = len(peer._rendezvous.held)
             raise Seen
 

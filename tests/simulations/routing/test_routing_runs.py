@@ -11,7 +11,7 @@ import pytest
 
 from simulations.engine.sweep import Sweep, frame, in_one_thread, on_spark
 from simulations.errors import BadParameter
-from simulations.routing.routing_runs import RoutingRequest, Ways, cases_of, means_of, play, run
+from simulations.routing.runs import RoutingRequest, Ways, cases_of, means_of, play, run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -72,7 +72,7 @@ def test_a_mean_is_that_of_overlays_and_says_how_far_they_are_apart() -> None:
 def test_lookups_are_the_same_however_many_go_together(monkeypatch: pytest.MonkeyPatch) -> None:
     case = cases_of(SMALL)[1]
     (together,) = play(case)
-    monkeypatch.setattr("simulations.routing.routing_runs.CHUNK", 400)
+    monkeypatch.setattr("simulations.routing.runs.CHUNK", 400)
 
     assert list(play(case)) == [together]
 

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 import rete
 from gsg import IRI, Literal, Symbol
 from gsg.errors import Refused
+from gsg.languages.expressions.operators import Holds
 from gsg.languages.expressions.portable import MAX_DEPTH, MAX_SOURCE, MAX_STEPS, compile_tests, travels, written
-from gsg.languages.expressions.tree import Call, Constant, Expression, Fresh, Holds, Name, conjuncts
+from gsg.languages.expressions.tree import Call, Constant, Expression, Fresh, Name, conjuncts
 from gsg.rendezvous import predicates
 from gsg.tuples.terms import XSD_BOOLEAN, XSD_DOUBLE, BlankNode, Compound, Term, Variable
 from gsg.wire.messages import Test as TupleTest  # pytest collects what is called Test

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from types import FrameType
+
 import pyoxigraph
 import pytest
 from hypothesis import given, settings
@@ -108,3 +111,24 @@ def test_blanks_and_comments_between_tokens_change_nothing(text: str, gaps: list
     pyoxigraph.Store().query(PREFIXES + spaced)
 
     assert parse_query(PREFIXES + spaced, seed=lambda: "").tree == parse_query(PREFIXES + text, seed=lambda: "").tree
+
+
+def frames_left(text: str) -> int:
+    """The frames of calls that wait for the cyclic collector when a text was read."""
+    gc.collect()
+    gc.disable()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        parse_query(text)
+        gc.collect()
+        return sum(isinstance(left, FrameType) for left in gc.garbage)
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+
+
+def test_a_longer_text_leaves_no_more_calls_for_the_cyclic_collector() -> None:
+    short, long = ("SELECT * { ?x <x:p> ?y FILTER(" + " && ".join(["?y > 1"] * count) + ") }" for count in (10, 100))
+
+    assert frames_left(long) <= frames_left(short) + 10

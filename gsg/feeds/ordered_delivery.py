@@ -1,0 +1,233 @@
+"""What rendezvous bring is told in the order of its publishers: the shell around :mod:`gsg.feeds.publisher_order`.
+
+It sends the questions, has the timer that ends the waiting, and keeps one failing listener from stopping the others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Collection, Sequence
+from itertools import count
+from typing import TypeAlias
+
+from dht.liveness.late_timers import late_s
+
+from ..errors import PeerUnreachable
+from ..tuples.sizes import size_bytes
+from ..wire.exchange import Channel
+from ..wire.messages import After, AskPassed, Deltas, Event, Happened, Origin, Passed, encode
+from .publisher_order import NOBODY, ORDER_WAIT_S, PublisherOrder, Way
+
+log = logging.getLogger(__name__)
+
+OnHappened: TypeAlias = Callable[[Channel, bytes, Sequence[Event], Sequence[Sequence[int]]], None]
+"""Hears of events in their turn: the channel that they came by, their publisher, and the feeds that each matches."""
+OnHeld: TypeAlias = Callable[[Channel, bytes, Event, Sequence[int]], Callable[[], None]]
+"""Hears of an event that has come before its turn; returns what is to be done then."""
+
+WARN_EVERY_S = 5.0
+"""How often the log is told of late ones at most: a death makes many tuples late, each at its own moment."""
+
+NOBODY_BYTES = 8
+"""The length of what is put in the place of a publisher where nobody in particular is asked for; the ids of peers are longer."""
+_NOBODY = Origin(NOBODY, 0)
+"""Of what no publisher has just said: it waits for nothing but what its feed brought before."""
+_NO_ORDER = Origin(b"everywhere", 0)
+"""The same where all peers feed, and no order is promised: it waits for nothing but what concerns the same facts."""
+
+
+class OrderedDelivery:
+    """Hands on what rendezvous bring, in the order of each publisher.
+
+    ``links_from(peer)`` are the links by which a peer feeds us, ``events_by(peer)`` those by which only events may come from it.
+    """
+
+    def __init__(
+        self, links_from: Callable[[bytes], Collection[Channel]], events_by: Callable[[bytes], Collection[Channel]]
+    ) -> None:
+        self._order: PublisherOrder[Callable[[], None]] = PublisherOrder(links_from, events_by)
+        self.on_happened: OnHappened = _unheard
+        self.on_held: OnHeld = _unheard_later
+        self._timer: asyncio.TimerHandle | None = None
+        """There while anything is held; :meth:`stop` ends it."""
+        self._unlogged = 0
+        """How many have come late that are not in the log yet."""
+        self._pause: asyncio.TimerHandle | None = None
+        """There while the log was told of late ones less than WARN_EVERY_S ago; :meth:`stop` ends it."""
+        self._asked: dict[tuple[Channel, bytes], asyncio.Future[bool]] = {}
+        """Who is being heard out, by a number that the answer repeats. Bounded by those who wait for it."""
+        self._numbers = count()
+        self._turn: asyncio.Future[None] | None = None
+        """Done when something that was held is told, while somebody waits for that."""
+
+    @property
+    def late(self) -> int:
+        """How many events and messages of facts were told without what was to come before them, since the start."""
+        return self._order.late
+
+    def passes(self, channel: Channel, publisher: bytes, last: int, after: After) -> bool:
+        """Whether events up to a number, which arrive by a channel, may be told at once; otherwise :meth:`hold_events`."""
+        return self._order.passes(channel, publisher, last, after)
+
+    def take_events(self, channel: Channel, message: Happened) -> None:
+        """Events have come: they are told now, or in their turn."""
+        publisher, events = message.publisher, message.events
+        if not events:
+            return
+        if self._order.passes(_way(channel, message.after), publisher, events[-1].number, message.after):
+            self.on_happened(channel, publisher, events, message.feeds)
+        else:
+            self.hold_events(channel, message)
+
+    def hold_events(self, channel: Channel, message: Happened) -> None:
+        """Hold events that do not pass until it is their turn."""
+        publisher = message.publisher
+        things = [
+            (
+                event.number,
+                self.on_held(channel, publisher, event, feeds),
+                size_bytes(event.items) + len(event.text or "") + 8 * len(feeds),
+            )
+            for event, feeds in zip(message.events, message.feeds, strict=True)
+        ]
+        self._deliver(self._order.hold(self._now(), _way(channel, message.after), publisher, message.after, things))
+
+    def take_deltas(self, channel: Channel, message: Deltas, apply: Callable[[], None], *, one_of_all: bool = False) -> None:
+        """Facts of a feed have come and gone: ``apply`` is called now, or in its turn. It may be one of those from all peers."""
+        origin = message.origin or (_NO_ORDER if one_of_all else _NOBODY)
+        concerns = ((channel, message.feed), message.facts)
+        order = self._order
+        if order.passes(channel, origin.publisher, origin.number, origin.after, more=message.more) and not (
+            len(order) and order.conflicts(origin.publisher, concerns)
+        ):
+            apply()
+            return
+        thing = (origin.number, apply, len(encode(message)))
+        self._deliver(order.hold(self._now(), channel, origin.publisher, origin.after, [thing], concerns))
+
+    def note_passed(self, channel: Channel, message: Passed) -> None:
+        """A rendezvous says how far a publisher has come by it."""
+        heard_out = self._asked.get((channel, message.publisher))
+        if heard_out is not None and not heard_out.done():
+            heard_out.set_result(True)
+        self._deliver(self._order.note_passed(channel, message.publisher, message.number))
+
+    def note_broken(self, channel: Channel) -> None:
+        """A link is gone: nobody is heard out by it. What it had still to bring may come by the next one (:meth:`forget_link`)."""
+        for (asked, _), heard_out in self._asked.items():
+            if asked is channel and not heard_out.done():
+                heard_out.set_result(False)
+        self._deliver(self._order.forget_way(_passed_on(channel)))
+
+    def forget_link(self, channel: Channel) -> None:
+        """What a link that is gone had still to bring is not waited for any more."""
+        self._deliver(self._order.forget_way(channel))
+
+    async def hear_out(self, channel: Channel) -> bool:
+        """Wait until all changes of facts are told that the other side has sent by now; False where the link breaks before.
+
+        Whoever waits sets a limit, as the other side may read nothing; what waits for its turn does so for ORDER_WAIT_S at most.
+        """
+        nobody = next(self._numbers).to_bytes(NOBODY_BYTES, "big")
+        answer = self._asked[channel, nobody] = asyncio.get_running_loop().create_future()
+        try:
+            with contextlib.suppress(PeerUnreachable):  # its loss is about to be told
+                channel.send(AskPassed(nobody, 0))
+            if not await answer:
+                return False
+        finally:
+            del self._asked[channel, nobody]
+        held = self._order.held_facts(channel)
+        while held:
+            if held[-1].done:
+                held.pop()
+                continue
+            if self._turn is None:
+                self._turn = asyncio.get_running_loop().create_future()
+            await asyncio.wait([self._turn])
+        return True
+
+    def stop(self) -> None:
+        """The peer stops."""
+        for timer in (self._timer, self._pause):
+            if timer is not None:
+                timer.cancel()
+        self._log()
+
+    def _deliver(self, turn: Sequence[Callable[[], None]]) -> None:
+        questions, self._order.questions = self._order.questions, []
+        for way, publisher, number in questions:
+            assert isinstance(way, Channel)
+            with contextlib.suppress(PeerUnreachable):  # its loss is about to be told
+                way.send(AskPassed(publisher, number))
+        for tell in turn:
+            try:
+                tell()
+            except Exception:
+                # A defect of ours in one listener must not keep the others waiting.
+                log.exception("what a rendezvous told was not carried out")
+        if turn and self._turn is not None:
+            self._turn.set_result(None)
+            self._turn = None
+        self._wake_up_later()
+
+    @staticmethod
+    def _now() -> float:
+        return asyncio.get_running_loop().time()
+
+    def _wake_up_later(self) -> None:
+        due_s = self._order.due_s
+        if due_s is None or self._timer is not None:
+            return
+        self._timer = asyncio.get_running_loop().call_at(due_s, self._expire, due_s)
+
+    def _expire(self, due_s: float) -> None:
+        self._timer = None
+        if late_s(due_s):
+            # What is waited for may have come, and lie unread.
+            self._order.restart_waits(self._now())
+            self._wake_up_later()
+            return
+        before = self._order.late
+        turn = self._order.expire(self._now())
+        self._unlogged += self._order.late - before
+        if self._pause is None:
+            self._warn()
+        self._deliver(turn)
+
+    def _warn(self) -> None:
+        self._pause = None
+        if self._unlogged:
+            self._log()
+            self._pause = asyncio.get_running_loop().call_later(WARN_EVERY_S, self._warn)
+
+    def _log(self) -> None:
+        if self._unlogged:
+            log.warning(
+                "%d events or changes were told without what their publisher sent before them by another rendezvous: "
+                "it has not come within %g s; gsg status counts them as told_out_of_order",
+                *(self._unlogged, ORDER_WAIT_S),
+            )
+            self._unlogged = 0
+
+
+def _way(channel: Channel, after: After) -> Way:
+    """By what way events come: those that name the peer that brings them were passed on to it, past what their publisher sent there
+    (:mod:`gsg.churn.forward_events`)."""
+    peer = channel.contact.id
+    return _passed_on(channel) if any(named == peer for named, _, _ in after) else channel
+
+
+def _passed_on(channel: Channel) -> Way:
+    return (channel,)
+
+
+def _unheard(channel: Channel, publisher: bytes, events: Sequence[Event], feeds: Sequence[Sequence[int]]) -> None:
+    """Nobody listens yet."""
+
+
+def _unheard_later(channel: Channel, publisher: bytes, event: Event, feeds: Sequence[int]) -> Callable[[], None]:
+    """Nobody listens yet."""
+    return lambda: None

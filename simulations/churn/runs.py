@@ -1,0 +1,389 @@
+"""The experiment ``churn``: matches that are lost while peers come and go, against the number of holders of a key.
+
+Tuples, subscriptions and strategy decide under which keys matches meet, and so how many are lost with one key. A match is as likely
+to be lost as its key, so shares of keys say what is lost in the mean, and shares of matches how much a run may lose at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from statistics import fmean
+
+import numpy as np
+
+from ..engine.html_page import Figure
+from ..engine.intervals import Interval, flat, mean_of, quantile_of, share_of
+from ..engine.plots import Line
+from ..engine.provenance import Provenance, made_by
+from ..engine.randomness import Stream
+from ..engine.results import Findings, Shown, check_seed, drawn, made, save
+from ..engine.sweep import Player, Sweep, check_cases
+from ..errors import BadParameter
+from ..load_balance.experiments import ZIPF, usual_distinct
+from ..load_balance.meeting_sample import Meeting, meetings
+from ..load_balance.plan import check as check_strategy
+from ..load_balance.plan import peer_ids
+from ..load_balance.strategies import Strategy, parse
+from ..workload.workload import COMMON_MIX, POSITIONS, Synthetic, check_subscriptions, parse_mix
+from .losses import check, simulate
+
+MAX_RUNS = 1_000
+MOST_RUNS = 0.9
+"""A quantile that some tens of runs can tell; what the worst of all runs is hangs on how many there are."""
+MUCH = 0.25
+"""Of all matches: so much is lost at once where a hot key is."""
+USUAL_REPLICAS = (1, 2, 3, 5, 8)
+"""As far as there are peers to hold a key."""
+USUAL_SHARE = 0.2
+"""Where a plot has room for one share of dying peers, the one nearest to this is shown."""
+DASHED, DOTTED = 8, 16
+"""Added to the number of a line's looks: the same colour, dashed or dotted."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChurnRequest:
+    """What was asked for; texts are as on the command line, empty ones mean the usual, and so do no ``replicas``."""
+
+    peers: int = 1_000
+    tuples: int = 100_000
+    subscriptions: int = 10_000
+    mix: str = ""
+    strategies: tuple[str, ...] = ()
+    replicas: tuple[int, ...] = ()
+    dying: tuple[float, ...] = (0.05, 0.1, 0.2, 0.4)
+    epochs: int = 10
+    runs: int = 40
+    seed: int = 1
+
+    def completed(self) -> ChurnRequest:
+        """With what is usual in the place of what was not said."""
+        usual = tuple(replicas for replicas in USUAL_REPLICAS if replicas <= self.peers)
+        strategies = dict.fromkeys(parse(name).name for name in self.strategies or ("rarest",))
+        mix = parse_mix(self.mix) if self.mix else COMMON_MIX
+        return replace(self, replicas=self.replicas or usual or (1,), strategies=tuple(strategies), mix=str(mix))
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One history of an overlay; histories of the same ``run`` lose the same peers."""
+
+    strategy: str
+    replicas: int
+    dying: float
+    run: int
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """One epoch of one run: shares that are lost by now, of keys where matches are not named."""
+
+    strategy: str
+    replicas: int
+    dying: float
+    run: int
+    epoch: int
+    with_hand_over: float
+    without: float
+    closest_alone: float
+    matches_with_hand_over: float
+    matches_without: float
+    copies_moved: float
+    apart: int
+
+
+@dataclass(frozen=True, slots=True)
+class Play:
+    """Plays cases on the meetings of each strategy."""
+
+    peers: int
+    epochs: int
+    seed: int
+    meetings: dict[str, Meeting]
+
+    def __call__(self, case: Case) -> Iterator[Losses]:
+        """All epochs of a case."""
+        met = self.meetings[case.strategy]
+        seed = int(Stream(self.seed, "churn", case.run).words(0, 1)[0])
+        for lost in simulate(
+            met.keys,
+            weights=met.matches,
+            peers=self.peers,
+            replicas=case.replicas,
+            dying=case.dying,
+            epochs=self.epochs,
+            seed=seed,
+        ):
+            yield Losses(case.strategy, case.replicas, case.dying, case.run, **asdict(lost))
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """All runs of one setting: shares of keys that are lost, where matches are not named, in the mean."""
+
+    strategy: str
+    replicas: int
+    dying: float
+    runs: int
+    first_with: Interval
+    """Lost after one epoch, with hand-over."""
+    first_without: Interval
+    first_closest_alone: Interval
+    first_matches_with: Interval
+    """Matches lost after one epoch, with hand-over: the same in the mean, less surely where they meet under few keys."""
+    most_runs_with: Interval
+    """What MOST_RUNS of the runs do not exceed of that."""
+    badly_with: Interval
+    """The share of runs that lose MUCH of all matches, or more."""
+    last_with: Interval
+    """Lost after all epochs."""
+    last_without: Interval
+    copies_moved: Interval
+    """Holders that had to be given a key, per key and epoch."""
+
+
+def sweep_of(request: ChurnRequest) -> Sweep[Case, Losses]:
+    """What is to be played. Raises BadParameter."""
+    check_seed(request.seed)
+    request = request.completed()
+    strategies = list(map(parse, request.strategies))
+    mix = parse_mix(request.mix)
+    if not 0 < request.runs <= MAX_RUNS:
+        raise BadParameter(f"{request.runs} runs; expected 1 to {MAX_RUNS}")
+    for replicas in request.replicas:
+        for dying in request.dying:
+            check(peers=request.peers, replicas=replicas, dying=dying, epochs=request.epochs)
+    check_cases(len(strategies) * len(request.replicas) * len(request.dying) * request.runs)
+    for strategy in strategies:
+        check_strategy(strategy, request.peers)
+        refuse_without_effect(strategy)
+    check_subscriptions(request.subscriptions)
+    workload = Synthetic(request.tuples, usual_distinct(max(1, request.tuples)), seed=request.seed)
+    subscriptions = workload.subscriptions(request.subscriptions, mix, request.seed)
+    peers = peer_ids(request.peers, request.seed)
+    met = {strategy.name: meetings(strategy, workload, subscriptions, peers, request.seed) for strategy in strategies}
+    cases = [
+        Case(strategy.name, replicas, dying, run)
+        for strategy in strategies
+        for replicas in sorted(request.replicas, reverse=True)
+        for dying in request.dying
+        for run in range(request.runs)
+    ]
+    return Sweep(Losses, cases, Play(request.peers, request.epochs, request.seed, met))
+
+
+def refuse_without_effect(strategy: Strategy) -> None:
+    """Raises BadParameter for what would not be looked at, or changes nothing: its figures would pass for those of the strategy."""
+    refused = {
+        f"replicas-{strategy.replicas}": (strategy.replicas > 1, "how many holders a key has is said by --replicas"),
+        f"virtual-{strategy.virtual}": (strategy.virtual > 1, "peers live and die under one id each here"),
+        "demand": (strategy.demand, "a tuple that goes nowhere would have met nothing, so it changes nothing that is lost"),
+    }
+    for part, (there, why) in refused.items():
+        if there:
+            raise BadParameter(f"strategy {strategy.name!r}: churn has no {part!r}: {why}; leave it out")
+
+
+def run(
+    request: ChurnRequest,
+    player: Callable[[], Player],
+    out: Path,
+    title: Callable[[str], None] = lambda _: None,
+    provenance: Provenance = made_by,
+) -> Findings:
+    """Play all cases and leave the findings in a folder; whatever is impossible is refused before ``player`` starts anything.
+
+    Raises SimulationError.
+    """
+    title("where matches meet")
+    request = request.completed()
+    sweep = sweep_of(request)
+    folder = made(out)
+    play = player()
+    title("churn")
+    losses = play(sweep)
+    assert isinstance(sweep.play, Play)
+    findings = found(request, losses, sweep.play.meetings)
+    law = {"constants": dict(zip(POSITIONS, usual_distinct(request.tuples), strict=True)), "zipf": ZIPF}
+    save(folder, findings, {**asdict(request), **law, **provenance()})
+    return findings
+
+
+def means_of(losses: Sequence[Losses]) -> list[Mean]:
+    """The mean of all runs of each setting."""
+    settings: dict[tuple[str, int, float], list[Losses]] = {}
+    for one in losses:
+        settings.setdefault((one.strategy, one.replicas, one.dying), []).append(one)
+    means = []
+    for (strategy, replicas, dying), some in sorted(settings.items(), key=lambda item: item[0]):
+        epochs = max(one.epoch for one in some)
+        first, last = ([one for one in some if one.epoch == epoch] for epoch in (1, epochs))
+        apart = sum(one.apart for one in first)
+        means.append(
+            Mean(
+                strategy=strategy,
+                replicas=replicas,
+                dying=dying,
+                runs=len(first),
+                first_with=share_of([one.with_hand_over for one in first], apart),
+                first_without=share_of([one.without for one in first], apart),
+                first_closest_alone=share_of([one.closest_alone for one in first], apart),
+                first_matches_with=share_of([one.matches_with_hand_over for one in first], apart),
+                most_runs_with=quantile_of([one.matches_with_hand_over for one in first], MOST_RUNS),
+                badly_with=share_of([float(one.matches_with_hand_over >= MUCH) for one in first], len(first)),
+                last_with=share_of([one.with_hand_over for one in last], apart),
+                last_without=share_of([one.without for one in last], apart),
+                copies_moved=mean_of(_by_run(some)),
+            )
+        )
+    return means
+
+
+def _by_run(losses: Sequence[Losses]) -> list[float]:
+    """Copies moved, in the mean of the epochs of each run."""
+    moved: dict[int, list[float]] = {}
+    for one in losses:
+        moved.setdefault(one.run, []).append(one.copies_moved)
+    return [fmean(of_run) for of_run in moved.values()]
+
+
+def found(request: ChurnRequest, losses: Sequence[Losses], met: dict[str, Meeting]) -> Findings:
+    """Losses as the report shows them."""
+    means = means_of(losses)
+    return Findings(
+        title="What is lost while peers come and go",
+        lead=f"Matches of {request.tuples:,} tuples and {request.subscriptions:,} subscriptions over {request.peers:,} peers, "
+        f"{request.epochs} epochs, {request.runs} runs.",
+        notes=_NOTES,
+        tables=_tables(means, met),
+        figures=_figures(request, losses, means),
+        summary=[
+            {
+                **flat({field.name: getattr(mean, field.name) for field in fields(mean)}),
+                "sampled_matches": int(met[mean.strategy].matches.sum()),
+                "sampled_keys": len(met[mean.strategy].keys),
+                "sampled_matches_unposted": met[mean.strategy].unposted,
+            }
+            for mean in means
+        ],
+        rows={"losses": losses},
+    )
+
+
+def _figures(request: ChurnRequest, losses: Sequence[Losses], means: Sequence[Mean]) -> list[Figure]:
+    first = means[0].strategy
+    mine = [mean for mean in means if mean.strategy == first]
+    usual = min(request.dying, key=lambda share: abs(share - USUAL_SHARE))
+    at_usual = [mean for mean in mine if mean.dying == usual]
+    axis, lost = "holders of a key, r", "share of matches lost, in the mean"
+
+    def line(name: str, some: Sequence[Mean], y: Callable[[Mean], float], look: int) -> Line:
+        return Line(name, np.array([mean.replicas for mean in some], dtype=np.float64), np.array([y(mean) for mean in some]), look)
+
+    against_r = []
+    for look, share in enumerate(request.dying):
+        some = [mean for mean in mine if mean.dying == share]
+        against_r += [
+            line(f"{share:.0%} die, hand-over", some, lambda mean: mean.first_with.value, look),
+            line(f"{share:.0%} die, without", some, lambda mean: mean.first_without.value, look + DASHED),
+        ]
+    regimes = [
+        line("hand-over", at_usual, lambda mean: mean.first_with.value, 0),
+        line("expected with hand-over", at_usual, lambda mean: mean.dying**mean.replicas, DOTTED),
+        line("without hand-over", at_usual, lambda mean: mean.first_without.value, 1),
+        line("without, facts to the closest alone", at_usual, lambda mean: mean.first_closest_alone.value, 2),
+    ]
+    moved = [
+        line(f"{share:.0%} die", [mean for mean in mine if mean.dying == share], lambda mean: mean.copies_moved.value, look)
+        for look, share in enumerate(request.dying)
+    ]
+    by_strategy = []
+    for look, name in enumerate(dict.fromkeys(mean.strategy for mean in means)):
+        some = [mean for mean in means if mean.strategy == name and mean.dying == usual]
+        by_strategy += [
+            line(f"{name}, mean", some, lambda mean: mean.first_with.value, look),
+            line(f"{name}, {MOST_RUNS:.0%} of runs below", some, lambda mean: mean.most_runs_with.value, look + DASHED),
+        ]
+    return [
+        drawn("replicas", against_r, x=axis, y=lost, log_y=True, caption=f"Lost after one epoch, by {first}. {_NO_POINT}"),
+        drawn(
+            "regimes", regimes, x=axis, y=lost, log_y=True, caption=f"Lost after one epoch in which {usual:.0%} die. {_NO_POINT}"
+        ),
+        drawn(
+            "epochs",
+            _over_time(losses, first, usual, request),
+            x="epoch",
+            y=lost,
+            log_y=True,
+            caption=f"Lost over time, where {usual:.0%} die in each epoch. {_NO_POINT}",
+        ),
+        drawn("moved", moved, x=axis, y="holders given a key, per key and epoch", caption="What hand-over costs."),
+        drawn(
+            "strategies",
+            by_strategy,
+            x=axis,
+            y="share of matches lost",
+            log_y=True,
+            caption=f"With hand-over, after one epoch in which {usual:.0%} die. "
+            "The fewer keys matches meet under, the more a run may lose at once.",
+        ),
+    ]
+
+
+def _over_time(losses: Sequence[Losses], strategy: str, dying: float, request: ChurnRequest) -> list[Line]:
+    epochs = np.arange(1, request.epochs + 1)
+    lines = []
+    for look, replicas in enumerate(request.replicas):
+        some = [one for one in losses if (one.strategy, one.replicas, one.dying) == (strategy, replicas, dying)]
+        of_epoch = [[one for one in some if one.epoch == epoch] for epoch in epochs.tolist()]
+        with_hand_over = np.array([fmean(one.with_hand_over for one in now) for now in of_epoch])
+        without = np.array([fmean(one.without for one in now) for now in of_epoch])
+        lines.append(Line(f"r = {replicas}, hand-over", epochs.astype(np.float64), with_hand_over, look))
+        lines.append(Line(f"r = {replicas}, without", epochs.astype(np.float64), without, look + DASHED))
+    return lines
+
+
+def _tables(means: Sequence[Mean], met: dict[str, Meeting]) -> list[Shown]:
+    """What is lost after one epoch, and after all of them."""
+    first = [
+        *_SETTING,
+        ("hand-over", lambda mean: mean.first_with.percent()),
+        ("matches", lambda mean: mean.first_matches_with.percent()),
+        (f"{MOST_RUNS:.0%} of runs", lambda mean: mean.most_runs_with.percent()),
+        ("runs lose 1/4", lambda mean: mean.badly_with.percent()),
+        ("without", lambda mean: mean.first_without.percent()),
+    ]
+    if any(meeting.unposted for meeting in met.values()):
+        first.append(("not posted", lambda mean: _unposted(met[mean.strategy])))
+    return [Shown.of(first, means), Shown.of(_LAST, means)]
+
+
+def _unposted(meeting: Meeting) -> str:
+    return f"{meeting.unposted / (meeting.unposted + int(meeting.matches.sum())):.1%}"
+
+
+_SETTING: list[tuple[str, Callable[[Mean], str]]] = [
+    ("strategy", lambda mean: mean.strategy),
+    ("r", lambda mean: f"{mean.replicas}"),
+    ("die", lambda mean: f"{mean.dying:.0%}"),
+]
+_LAST = [
+    *_SETTING,
+    ("closest alone", lambda mean: mean.first_closest_alone.percent()),
+    ("hand-over, end", lambda mean: mean.last_with.percent()),
+    ("without, end", lambda mean: mean.last_without.percent()),
+    ("moved", lambda mean: str(mean.copies_moved)),
+]
+_NO_POINT = "Where a line has no point nothing was lost."
+_NOTES = (
+    "In each epoch a share of all peers dies at one moment, and as many join. Templates are posted at the r closest peers "
+    "before, facts published to the r closest after. hand-over, without: the share of keys, and so of matches, lost after "
+    "the first epoch, in the mean, where keys are handed over to whoever is closest by then, and where they stay; matches: "
+    f"with hand-over, the share of matches themselves, many of which meet under few keys; {MOST_RUNS:.0%} of runs: what so "
+    "many of the runs do not exceed of that; runs lose 1/4: how many runs lose a quarter of all matches or more, as where a "
+    "hot key is lost; closest alone: without, where facts go to the closest peer only; end: after all epochs, with nothing "
+    "posted anew; moved: holders that had to be given a key, per key and epoch; not posted: matches of subscriptions that "
+    "find no key, on top of all else. In brackets are 95 % intervals, by the spread between runs. Of nothing lost it is "
+    "said in how many sets of holders that share no peer, and what share that leaves possible."
+)

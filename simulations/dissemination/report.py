@@ -1,0 +1,239 @@
+"""What the experiment ``dissemination`` shows: how the dead are forgotten, and how an event spreads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from statistics import fmean
+from typing import TypeAlias
+
+import numpy as np
+
+from ..engine.html_page import Figure
+from ..engine.intervals import Interval, flat, mean_of, share_of
+from ..engine.plots import Line
+from ..engine.results import Findings, Shown, drawn
+from .cases import FORMS, DisseminationRequest, Round, Spread, middle
+
+DASHED = 8
+"""Added to the number of a line's looks: the same colour, dashed."""
+_FORGOTTEN = 0.01
+"""The share of references to the dead at which they count as forgotten."""
+
+
+def found(request: DisseminationRequest, rounds: Sequence[Round], spreads: Sequence[Spread]) -> Findings:
+    """Rounds and spreads as the report shows them."""
+    removals = _removals(rounds)
+    events = _events(spreads)
+    sizes = ", ".join(f"{agents:,}" for agents in sorted(request.agents))
+    return Findings(
+        title="How views are exchanged and events spread",
+        lead=f"{sizes} agents with views of {' and '.join(map(str, request.views))}; exchanges of {request.exchanged}.",
+        notes=_NOTES,
+        tables=[Shown.of(_REMOVALS, removals), Shown.of(_EVENTS, events)],
+        figures=[*_removal_figures(request, rounds), *_size_figures(request, rounds), *_event_figures(request, spreads)],
+        summary=[flat({"kind": "view exchange", **one}) for one in removals]
+        + [flat({"kind": "diffusion", **one}) for one in events],
+        rows={"rounds": rounds, "events": spreads},
+    )
+
+
+def _removals(rounds: Sequence[Round]) -> list[dict[str, object]]:
+    """Each setting of view exchange, all runs together."""
+    settings: dict[tuple[int, int, str, float], list[Round]] = {}
+    for one in rounds:
+        settings.setdefault((one.agents, one.view, one.form, one.removed), []).append(one)
+    found = []
+    for (agents, view, form, removed), some in sorted(settings.items(), key=lambda item: item[0]):
+        begun = [one for one in some if one.round == 0]
+        share = _by_round(some, lambda one: one.dead_share)
+        forgotten = next((number for number, dead in share.items() if dead <= _FORGOTTEN), None)
+        spread = [_spread(one.in_degrees) for one in begun]
+        last = [one for one in some if one.round == max(share)]
+        found.append(
+            {
+                "agents": agents,
+                "view": view,
+                "form": form,
+                "removed": removed,
+                "runs": len(begun),
+                "in_degree_mean": fmean(mean for mean, _ in spread),
+                "in_degree_std": fmean(std for _, std in spread),
+                "rounds_to_one_percent": forgotten,
+                "dead_share_at_end": share_of(
+                    [one.dead_share for one in last], len(last) * (agents - round(removed * agents)) * view
+                ),
+                "dead_known_at_end": mean_of([float(one.dead_known) for one in last]),
+            }
+        )
+    return found
+
+
+def _spread(in_degrees: Sequence[int]) -> tuple[float, float]:
+    """The mean and the deviation of in-degrees that are counted."""
+    counts, degrees = np.array(in_degrees), np.arange(len(in_degrees))
+    mean = float(counts @ degrees / counts.sum())
+    return mean, float(np.sqrt(counts @ (degrees - mean) ** 2 / counts.sum()))
+
+
+def _by_round(some: Sequence[Round], value: Callable[[Round], float]) -> dict[int, float]:
+    """The mean over runs in each round, in their order."""
+    values: dict[int, list[float]] = {}
+    for one in some:
+        values.setdefault(one.round, []).append(value(one))
+    return {number: fmean(values[number]) for number in sorted(values)}
+
+
+def _events(spreads: Sequence[Spread]) -> list[dict[str, object]]:
+    """Each setting of diffusion, all runs together."""
+    settings: dict[tuple[int, float], list[Spread]] = {}
+    for one in spreads:
+        settings.setdefault((one.agents, one.subscribers), []).append(one)
+    return [
+        {
+            "agents": agents,
+            "subscribers": share,
+            "runs": len(some),
+            "reached": share_of([one.reached / one.subscribed for one in some], sum(one.subscribed for one in some)),
+            "median_ms": mean_of([one.median_ms for one in some]),
+            "p99_ms": mean_of([one.p99_ms for one in some]),
+            "last_ms": mean_of([one.last_ms for one in some]),
+            "walk_hops": mean_of([float(one.walk_hops) for one in some]),
+            "messages_per_subscriber": mean_of([one.messages / one.subscribed for one in some]),
+        }
+        for (agents, share), some in sorted(settings.items(), key=lambda item: item[0])
+    ]
+
+
+def _removal_figures(request: DisseminationRequest, rounds: Sequence[Round]) -> list[Figure]:
+    """Figures 4 to 9 of the paper, for each form of exchange: agents of the smallest overlay, against seconds since the removal."""
+    smallest = min(request.agents)
+    values: tuple[tuple[str, str, Callable[[Round], float]], ...] = (
+        ("Figures 4 and 5", "agents without references to removed ones", lambda one: one.clear),
+        ("Figures 6 and 7", "references to removed agents", lambda one: one.dead_references),
+        ("Figures 8 and 9", "removed agents that are still known", lambda one: one.dead_known),
+    )
+    figures = []
+    for form in FORMS:
+        for figure, y, value in values:
+            lines = []
+            for dash, view in enumerate(request.views):
+                for colour, share in enumerate(request.removed):
+                    some = [one for one in rounds if (one.agents, one.view, one.form, one.removed) == (smallest, view, form, share)]
+                    means = _by_round(some, value)
+                    seconds = np.array([number * request.round_s for number in means])
+                    name = f"{round(share * smallest)} removed, views of {view}"
+                    lines.append(Line(name, seconds, np.array(list(means.values())), colour + DASHED * dash))
+            caption = f"{figure}: {y}, of {smallest:,} agents of which each trades with {_PARTNER[form]}."
+            figures.append(drawn(f"{form} {figure}", lines, x="seconds since the removal", y=y, caption=caption))
+    return figures
+
+
+def _size_figures(request: DisseminationRequest, rounds: Sequence[Round]) -> list[Figure]:
+    """In-degrees, and how the share of references to the dead falls, at every size."""
+    view, removed = max(request.views), middle(request.removed)
+    degrees, dead = [], []
+    for colour, agents in enumerate(sorted(request.agents)):
+        for dash, form in enumerate(FORMS):
+            some = [one for one in rounds if (one.agents, one.view, one.form, one.removed) == (agents, view, form, removed)]
+            longest = max(len(one.in_degrees) for one in some)
+            counts = np.zeros(longest)
+            for one in some:
+                counts[: len(one.in_degrees)] += one.in_degrees
+            name, look = f"{agents:,} agents, {form}", colour + DASHED * dash
+            degrees.append(Line(name, np.arange(longest, dtype=np.float64), counts / counts.sum(), look))
+            means = _by_round(some, lambda one: one.dead_share)
+            dead.append(Line(name, np.array(list(means), dtype=np.float64), np.array(list(means.values())), look))
+    return [
+        drawn(
+            "degrees",
+            degrees,
+            x="in-degree",
+            y="share of agents",
+            caption=f"By how many an agent is known, with views of {view} after {request.settle} rounds.",
+        ),
+        drawn(
+            "dead",
+            dead,
+            x="rounds since the removal",
+            y="share of references to removed agents",
+            log_y=True,
+            caption=f"How {removed:.0%} removed agents are forgotten, with views of {view}.",
+        ),
+    ]
+
+
+def _event_figures(request: DisseminationRequest, spreads: Sequence[Spread]) -> list[Figure]:
+    """Figures 10 to 14 at every size; and how long it takes against the number of agents."""
+    sizes, shares = sorted(request.agents), sorted(request.subscribers)
+    figures = []
+    for agents in sizes:
+        lines = []
+        for share in shares:
+            some = [one for one in spreads if (one.agents, one.subscribers) == (agents, share)]
+            longest = max(1, *(len(one.heard) for one in some))
+            heard = np.zeros(longest, dtype=np.float64)
+            for one in some:
+                heard[: len(one.heard)] += one.heard
+            at_ms = np.arange(0.5, longest, dtype=np.float64) * some[0].slice_ms
+            lines.append(Line(f"{share:.0%} subscribe", at_ms, heard / len(some)))
+        figures.append(
+            drawn(
+                f"heard {agents}",
+                lines,
+                x="milliseconds since publishing",
+                y=f"subscribers that hear first, per {some[0].slice_ms:g} ms",
+                caption=f"Figures 10 to 14: diffusion of an event among {agents:,} agents.",
+            )
+        )
+    late = [
+        Line(
+            f"{share:.0%} subscribe",
+            np.array(sizes, dtype=np.float64),
+            np.array([fmean(one.p99_ms for one in spreads if (one.agents, one.subscribers) == (size, share)) for size in sizes]),
+        )
+        for share in shares
+    ]
+    caption = "When 99 % of those who hear have heard: hops grow with the logarithm of the subscribers."
+    figures.append(drawn("late", late, x="agents", y="milliseconds", log_x=True, caption=caption))
+    return figures
+
+
+def _told(value: object, *, percent: bool = False) -> str:
+    assert isinstance(value, Interval)
+    return value.percent() if percent else str(value)
+
+
+Numbers: TypeAlias = dict[str, object]
+"""What all runs of one setting came to, by name."""
+_REMOVALS: tuple[tuple[str, Callable[[Numbers], str]], ...] = (
+    ("agents", lambda one: f"{one['agents']:,}"),
+    ("view", lambda one: f"{one['view']}"),
+    ("partner", lambda one: f"{one['form']}"),
+    ("removed", lambda one: f"{one['removed']:.0%}"),
+    ("in-degree", lambda one: f"{one['in_degree_mean']:.1f}"),
+    ("deviation", lambda one: f"{one['in_degree_std']:.2f}"),
+    ("rounds to 1 %", lambda one: "" if one["rounds_to_one_percent"] is None else f"{one['rounds_to_one_percent']}"),
+    ("dead at end", lambda one: _told(one["dead_share_at_end"], percent=True)),
+    ("dead known", lambda one: _told(one["dead_known_at_end"])),
+)
+_EVENTS: tuple[tuple[str, Callable[[Numbers], str]], ...] = (
+    ("agents", lambda one: f"{one['agents']:,}"),
+    ("subscribers", lambda one: f"{one['subscribers']:.0%}"),
+    ("reached", lambda one: _told(one["reached"], percent=True)),
+    ("median ms", lambda one: _told(one["median_ms"])),
+    ("p99 ms", lambda one: _told(one["p99_ms"])),
+    ("last ms", lambda one: _told(one["last_ms"])),
+    ("walk hops", lambda one: _told(one["walk_hops"])),
+    ("messages", lambda one: _told(one["messages_per_subscriber"])),
+)
+_PARTNER = {"oldest": "its oldest neighbour (Cyclon)", "random": "a random neighbour (the paper)"}
+_NOTES = (
+    "partner: whom an agent trades with, its oldest neighbour (Cyclon) or a random one (the paper). in-degree, deviation: "
+    "by how many an agent is known before the removal. rounds to 1 %: until one reference in a hundred is to a removed "
+    "agent; dead at end: their share after the last round; dead known: removed agents that somebody still knows then. An "
+    "event finds the first subscriber by random walks, and is then passed on by each subscriber to all its neighbours in "
+    "the topic's overlay; a hop takes a random time, and no agent is busy, so times show the shape and not the seconds of a "
+    "real system. messages: per subscriber, walks included. In brackets are 95 % intervals, by the spread between runs; one "
+    "run alone has none but for shares of its own agents. Of nothing seen it is said of how many, and what share that "
+    "leaves possible."
+)
