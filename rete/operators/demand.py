@@ -88,11 +88,12 @@ class ByDemand(Operator, Generic[Asked]):
         self._unsure = unsure
         self._branches = {branch.bound: branch for branch in branches}
         self._only = None if unsure else branches[0]
+        """The branch of every token, where there is one."""
         # The patterns' networks first: they are empty, and must hear of the demands that the tokens make.
         self.connect(*((branch.end, RightPort(self, partial(self.result, branch))) for branch in branches), (parent, self))
 
     def _branch(self, token: Token) -> Branch[Asked]:
-        return self._only or self._branches[tuple(token[place] is not None for place in self._unsure)]
+        return self._branches[tuple(token[place] is not None for place in self._unsure)]
 
     def asks(self) -> list[Node]:
         return [branch.demand for branch in self._branches.values()]

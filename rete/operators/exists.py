@@ -36,15 +36,16 @@ class Existence(ByDemand[Asked]):
         super().__init__(key, parent, unsure, branches)
 
     def left(self, token: Token, weight: int) -> None:
-        branch = self._branch(token)
+        branch = self._only or self._branch(token)
         value = branch.value_of(token)
         demand = branch.demand
+        ask = demand.ask if demand.groups else demand.emit  # which spares a call where it is the same
         asked = demand.asked.get(value)
         if asked is None:
             # The pattern is asked before the token is entered: its results are counted, and nothing is taken back that was never
             # emitted.
             asked = demand.asked[value] = Asked()
-            demand.ask(value, 1)
+            ask(value, 1)
         tokens = asked.tokens
         before = tokens.get(token, 0)
         if before + weight:
@@ -57,7 +58,7 @@ class Existence(ByDemand[Asked]):
         if (asked.results > 0) != self._negated:
             self.emit(token, weight)
         if not tokens:
-            demand.ask(value, -1)
+            ask(value, -1)
             del demand.asked[value]
 
     def result(self, branch: Branch[Asked], result: Token, weight: int) -> None:

@@ -54,7 +54,7 @@ class Lateral(ByDemand[Asked]):
         return 1 if self._holds is None else steps_of(self._holds)
 
     def left(self, token: Token, weight: int) -> None:
-        branch = self._branch(token)
+        branch = self._only or self._branch(token)
         value = branch.value_of(token)
         asked = branch.demand.asked.get(value)
         if asked is None:
