@@ -4,7 +4,7 @@ What happens to one fact, in three stages:
 
 1. the alpha network names the alpha memories whose templates it matches (:mod:`rete.alpha`);
 2. every index of those memories is updated, then the joins that wait for the fact's key are activated, deepest level first, and
-   tokens run down through joins and other operators (:mod:`rete.operators.join`,
+   tokens run down through joins and other operators (:mod:`rete.activation`, :mod:`rete.operators.join`,
    :mod:`rete.operators.operator`);
 3. productions that were reached hand the net difference of the whole transaction to their listeners (:mod:`rete.production`).
 
@@ -22,15 +22,13 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from heapq import heappop, heappush
 from itertools import count
-from operator import itemgetter
 from typing import TypeAlias
 
+from .activation import activate
 from .algebra import Algebra, of_group
 from .alpha import AlphaMemories, AlphaMemory, WindowMemory
-from .bag import Bag
 from .chain import Estimate, check_group
 from .compile.build import Builder
 from .compile.parameters import Instance, Parameters
@@ -39,16 +37,12 @@ from .compile.substitution import bound, can_share, conditions_of
 from .compile.wiring import FactsOf, Wiring
 from .conditions import AlphaSpec, Group, Parameter, is_parameter
 from .errors import BadQuery, TooManyTokens
-from .index import Fact, Token, enter
+from .index import Fact, Token
 from .last_condition import straight_rows
-from .operators.join import MUTED, UNLIMITED, Node, Root, Stopped
+from .operators.join import UNLIMITED, Node, Root
 from .operators.operator import places_of
 from .production import ChainEnd, Collector, Listener, Production, Row
 from .token_cap import Meter, above
-
-MANY_WAIT = 256
-"""Tokens that wait for one fact from which on they are counted as steps, each of its join. To count fewer takes longer than they
-are worth, and are bounded by this for each fact."""
 
 
 def _unknown(_: AlphaSpec) -> int:
@@ -251,7 +245,9 @@ class Network:
         for fact, sign in changes:
             memories = matching(fact)
             if memories:
-                self._activate(memories, fact, sign)
+                activate(memories, fact, sign)
+                if self._meter.over:
+                    self._end_muted()
         self._settle()
 
     def change_memory(self, alpha: AlphaSpec, changes: Iterable[tuple[Fact, int]]) -> None:
@@ -353,44 +349,7 @@ class Network:
         return not self._root.children and not self._root.shared and not self._templates and not len(self._memories)
 
     def _activate(self, memories: Sequence[AlphaMemory], fact: Fact, sign: int) -> None:
-        hits: list[tuple[int, Bag, Token]] = []
-        for memory in memories:
-            for index in memory.indexes.values():
-                key = index.key_of(fact)
-                rows = index.rows
-                if sign > 0 and key not in rows:
-                    rows[key] = fact
-                else:
-                    enter(rows, key, fact, sign)
-                for level, buckets in index.waiting:
-                    bucket = buckets.get(key)
-                    if bucket is not None:
-                        hits.append((level, bucket, index.extension_of(fact)))
-        if len(hits) > 1:
-            hits.sort(key=_level, reverse=True)
-        for _, bucket, extension in hits:
-            # Emitting reaches deeper levels only, so this bucket does not change under the loop.
-            if isinstance(bucket, tuple):
-                try:
-                    bucket[0].emit(bucket[1:] + extension, sign)
-                except Stopped:
-                    continue
-            elif isinstance(bucket, list):
-                rest = iter(bucket)
-                try:
-                    for partner in rest:
-                        partner[0].emit(partner[1:] + extension, sign)
-                except Stopped:
-                    _emit_rest(((partner, 1) for partner in rest), extension, sign)
-            else:
-                counted = iter(bucket.items())
-                try:
-                    if len(bucket) >= MANY_WAIT:
-                        _count_steps(bucket)
-                    for partner, weight in counted:
-                        partner[0].emit(partner[1:] + extension, weight * sign)
-                except Stopped:
-                    _emit_rest(counted, extension, sign)
+        activate(memories, fact, sign)
         if self._meter.over:
             self._end_muted()
 
@@ -451,33 +410,6 @@ class Network:
                 for production in collector.audience():
                     yield production, changes
         self._dirty.clear()
-
-
-def _emit_rest(rest: Iterator[tuple[Token, int]], extension: Token, sign: int) -> None:
-    """The partners of a fact behind one whose query has ended: those of others go on."""
-    for partner, weight in rest:
-        if partner[0].limit != MUTED:
-            with suppress(Stopped):
-                partner[0].emit(partner[1:] + extension, weight * sign)
-
-
-def _count_steps(bucket: dict[Token, int]) -> None:
-    """Each join looks at those of its tokens that are in a bucket. Raises Stopped, when all are counted, where a query ends."""
-    ended = None
-    for join, steps in Counter(map(_join_of, bucket)).items():
-        try:
-            join.work(steps)
-        except Stopped as stopped:
-            ended = stopped
-    if ended is not None:
-        raise ended
-
-
-_join_of = itemgetter(0)
-
-
-def _level(hit: tuple[int, Bag, Token]) -> int:
-    return hit[0]
 
 
 def _tree_of(group: Group, select: Sequence[str]) -> Algebra:

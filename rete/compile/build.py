@@ -19,10 +19,8 @@ Four rules make networks small:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import compress, product
-from typing import Any
 
 from ..algebra import (
     Algebra,
@@ -43,8 +41,8 @@ from ..algebra import (
     Union,
     Values,
 )
-from ..chain import Estimate, JoinSpec, joins_of
-from ..conditions import MAX_CONDITIONS, Condition, Parameter, Variable, is_parameter
+from ..chain import joins_of
+from ..conditions import MAX_CONDITIONS, Condition, Parameter, Variable
 from ..errors import BadQuery
 from ..functions import Computation, Test
 from ..index import tuple_getter
@@ -52,23 +50,19 @@ from ..operators import exists, lateral
 from ..operators.aggregate import Groups
 from ..operators.closure import Reach
 from ..operators.demand import MAX_UNCERTAIN, Branch
-from ..operators.distinct import Once
 from ..operators.extend import Extension
-from ..operators.filter import Selection
-from ..operators.join import Node
 from ..operators.minus import Removal
 from ..operators.numbered import Numbering
 from ..operators.operator import places_of
 from ..operators.optional import Optional
-from ..operators.pair_join import PairJoin
 from ..operators.project import Projection
 from ..operators.slice import Sliced
 from ..operators.union import Both
 from ..operators.values import InlineRows
 from .built_part import Stream, Tests, at_memories, both, pairing_of, split
-from .parameters import Parameters
 from .paths import FRESH, Is, Same, nullable, without_steps
 from .scope import certain, depth, in_scope, mentioned, parameters, predicates, substitutable
+from .stream_nodes import StreamNodes
 from .substitution import without_names
 
 
@@ -88,24 +82,9 @@ class _Agrees:
         return computed is None or bool(computed == values[-1])
 
 
-class Builder:
+class Builder(StreamNodes):
     """Builds one tree, below ``parameters`` where it has some. ``made`` lists the nodes that it asked for, those that were there
     already included."""
-
-    def __init__(
-        self,
-        root: Node,
-        join: Callable[[Node, JoinSpec], Node],
-        estimate: Estimate,
-        parameters: Parameters | None = None,
-    ) -> None:
-        self._root = Stream(root, (), frozenset())
-        self._top = self._root if parameters is None else Stream(parameters, parameters.names, frozenset(parameters.names))
-        self._tops = [self._root, self._top]
-        """Contexts that bind nothing but parameters: what is built there is built as at the root."""
-        self._join_below = join
-        self._estimate = estimate
-        self.made: list[Node] = []
 
     def tree(self, tree: Algebra) -> Stream:
         """The stream of a tree's solutions. Raises BadQuery; what ``made`` lists is then for the caller to take away."""
@@ -163,13 +142,6 @@ class Builder:
                 return self._build(without_steps(tree), context, tests)
         raise AssertionError(f"{type(tree).__name__} passed as an operator")
 
-    def _share(self, owner: Node, key: Hashable, make: Callable[[], Node]) -> Node:
-        node = owner.shared.get(key)
-        if node is None:
-            node = owner.shared[key] = make()
-        self.made.append(node)
-        return node
-
     # Conditions, and what is joined to a stream from below.
 
     def _basic(self, conditions: tuple[Condition, ...], context: Stream, tests: Tests) -> Stream:
@@ -189,16 +161,6 @@ class Builder:
             waiting = [test for test in waiting if not later.isdisjoint(test.names)]
             stream = self._filtered(stream, ready)
         return stream
-
-    def _filtered(self, stream: Stream, tests: Iterable[Test]) -> Stream:
-        for test in tests:
-            stream = Stream(self._test(stream, test), stream.layout, stream.certain)
-        return stream
-
-    def _test(self, stream: Stream, test: Test) -> Node:
-        places = places_of(test.names, stream.layout)
-        key = ("filter", test, places)
-        return self._share(stream.node, key, lambda: Selection(key, stream.node, test, places))
 
     def _values(self, tree: Values, context: Stream) -> Stream:
         for row in tree.rows:
@@ -236,12 +198,6 @@ class Builder:
     def _aside(self, tree: Algebra, context: Stream, tests: Tests = ()) -> Stream:
         """A side that is paired with one below the whole context: at the top it needs just its own parameters."""
         return self._build(tree, self._narrow(context, parameters(tree)) if self._is_top(context) else context, tests)
-
-    def _paired(self, left: Stream, right: Stream) -> Stream:
-        pairing = pairing_of(left, right)
-        key = ("join", pairing, right.node)
-        node = self._share(left.node, key, lambda: PairJoin(key, left.node, right.node, pairing))
-        return Stream(node, both(left, right), left.certain | right.certain)
 
     def _left_join(self, tree: LeftJoin, context: Stream, tests: Tests) -> Stream:
         early, late = split(tests, certain(tree.left), in_scope(tree), context)
@@ -315,39 +271,6 @@ class Builder:
         return Stream(node, left.layout, left.certain)
 
     # One stream.
-
-    def _columns(self, stream: Stream, names: Iterable[str]) -> Stream:
-        layout = tuple(names)
-        if layout == stream.layout:
-            return stream
-        places = places_of(layout, stream.layout)
-        key = ("project", places)
-        node = self._share(stream.node, key, lambda: Projection(key, stream.node, places))
-        return Stream(node, layout, stream.certain & frozenset(layout))
-
-    def _once(self, stream: Stream) -> Stream:
-        node = self._share(stream.node, "distinct", lambda: Once("distinct", stream.node))
-        return Stream(node, stream.layout, stream.certain)
-
-    def _narrow(self, context: Stream, names: Iterable[str]) -> Stream:
-        """The columns of the context that have these names, each combination once; the root where there is none."""
-        wanted = set(names)
-        kept = tuple(name for name in context.layout if name in wanted)
-        if not kept:
-            return self._root
-        narrow = context if kept == context.layout else self._once(self._columns(context, kept))
-        if all(map(is_parameter, kept)) and not self._is_top(narrow):
-            # With the constants in place it would be the root.
-            narrow = Stream(narrow.node, narrow.layout, narrow.certain)
-            self._tops.append(narrow)
-        return narrow
-
-    def _is_top(self, context: Stream) -> bool:
-        return any(context is top for top in self._tops)
-
-    def _back(self, context: Stream, narrow: Stream, found: Stream) -> Stream:
-        """What was built below part of a context, below all of it."""
-        return found if narrow is context else self._paired(context, found)
 
     def _bind(self, tree: Extend, context: Stream, tests: Tests) -> Stream:
         name, value = tree.name, tree.value
@@ -423,13 +346,6 @@ class Builder:
 
         node = self._share(child.node, key, lambda: exists.Existence(key, child.node, at_unsure, list(branches()), negated=negated))
         return Stream(node, child.layout, child.certain)
-
-    def _branches_of(self, stream: Stream, sure: tuple[str, ...], unsure: tuple[str, ...]) -> Iterator[tuple[Branch[Any], Stream]]:
-        """A branch for each set of the ``unsure`` names that a token may bind, each with where its network begins."""
-        for bound in product((True, False), repeat=len(unsure)):
-            names = (*sure, *compress(unsure, bound))
-            branch: Branch[Any] = Branch(stream.node, bound, tuple(map(stream.place, names)))  # Any: what is noted of a demand
-            yield branch, Stream(branch.demand, names, frozenset(names))
 
     # Closures of paths.
 
