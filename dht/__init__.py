@@ -10,12 +10,12 @@ It is not a store: nothing is kept here for others, and no tuple ever travels on
     overlay.suspects(peer)           it may be dead: it did not answer, and will be out in some seconds unless it does
     on_event                         hears of PeerDied, PeerReturned and NeighbourhoodChanged, when all of the above has changed
 
-A peer that is only suspected is still an owner: what a few lost datagrams say moves no key. Tell ``overlay.lost(peer)`` when you
-know better.
+A peer that is only suspected is still an owner: what a few lost datagrams say moves no key. Call ``overlay.report_dead(peer)`` when
+you know better.
 
-Open next: ``endpoint.py`` (both sockets of a peer), then ``overlay.py`` (finding peers) and ``links.py`` (talking to them). What
-they decide is in pure modules: ``lookup.py``, ``liveness.py``, ``regions.py``, ``book.py``, ``frames.py``. ``simnet.py`` runs all
-of it in virtual time.
+Open next: ``links/endpoint.py`` (both sockets of a peer), then ``overlay/overlay.py`` (finding peers) and ``links/links.py``
+(talking to them). What they decide is in pure modules: ``overlay/lookup.py``, ``overlay/owner_cache.py``, ``liveness/swim.py``,
+``datagrams/sealed_datagrams.py``, ``links/handshake.py``. ``simnet/`` runs all of it in virtual time.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ EVERY_S = 6.0
 
 
 class LogRate:
-    """Those of one kind."""
+    """The lines of one kind."""
 
     __slots__ = ("_clock", "_full_s", "_left_out", "_log")
 

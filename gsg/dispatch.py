@@ -10,11 +10,11 @@ from functools import partial
 import dht
 
 from .background import DEFECT, StartTask
-from .churn.forward_events import Spreading
-from .churn.forward_facts import Forwarding
+from .churn.forward_events import EventForwarding
+from .churn.forward_facts import FactForwarding
 from .churn.handover import Handover
 from .churn.heartbeats import Heartbeats
-from .churn.unknown_holders import Unplaced
+from .churn.unknown_holders import UnknownHolders
 from .errors import PeerMisbehaved, PeerUnreachable, Refused
 from .monitoring.status import Status
 from .placement.holders import Holders
@@ -28,7 +28,7 @@ from .rendezvous.feed import AnyFeed, Feed
 from .rendezvous.interest import InterestLeases
 from .rendezvous.rendezvous import Rendezvous
 from .rendezvous.time_slices import TimeSlices, Work
-from .replication.anti_entropy import Repair
+from .replication.anti_entropy import AntiEntropy
 from .replication.catching_up import CatchingUp
 from .replication.changes import Replication
 from .subscriptions.subscriber import Subscriber
@@ -80,7 +80,7 @@ class Reception:
         responsibility: Responsibility,
         catching_up: CatchingUp,
         handover: Handover,
-        repair: Repair,
+        repair: AntiEntropy,
         delivery: Delivery,
         subscriber: Subscriber,
         interests: Interests,
@@ -98,7 +98,7 @@ class Reception:
         self._responsibility = responsibility
         self._catching_up = catching_up
         self._handover = handover
-        self._repair = repair
+        self._anti_entropy = repair
         self._delivery = delivery
         self._subscriber = subscriber
         self._interests = interests
@@ -109,8 +109,10 @@ class Reception:
         self._lines = WaitingLines(self._carry_out, asyncio.get_running_loop().time)
         """What each link has brought and waits behind what is under way, or looked up."""
         self._time_slices = TimeSlices(rendezvous, delivery, self._lines, self._refuse)
-        self._forwarding = Forwarding(holders, exchange, rendezvous, replication, responsibility, start_task, delivery.flush)
-        self._spreading = Spreading(
+        self._fact_forwarding = FactForwarding(
+            holders, exchange, rendezvous, replication, responsibility, start_task, delivery.flush
+        )
+        self._event_forwarding = EventForwarding(
             responsibility,
             holders,
             exchange,
@@ -120,7 +122,7 @@ class Reception:
             answer=delivery.answer,
             flush=delivery.flush,
         )
-        self._unplaced = Unplaced(
+        self._unknown_holders = UnknownHolders(
             holders,
             exchange.own,
             responsibility,
@@ -155,7 +157,7 @@ class Reception:
         peer, size_bytes = channel.contact.id, channel.frame_bytes
         if isinstance(message, (Replicate, Buried)):
             # A holder tells of what others have published, which was counted there.
-            count = self._replication.not_held_by(peer, message)
+            count = self._replication.count_strange(peer, message)
             if not count:
                 return
             size_bytes = size_bytes * count // len(message.facts)
@@ -176,32 +178,32 @@ class Reception:
                 channel.send(NotHere(message.request, self._contact, leaves=True))  # type: ignore[union-attr]  # all three have it
                 return
             if isinstance(message, (Flash, Publish)) and (
-                self._lines.hold_back(channel, message) or self._unplaced.hold_back(channel, message)
+                self._lines.hold_back(channel, message) or self._unknown_holders.hold_back(channel, message)
             ):
                 return
             match message:
                 case Publish():
                     if not message.forwarded and (message.unsure or self._responsibility.settling):
-                        held = self._forwarding.publish(channel, message)
+                        held = self._fact_forwarding.forward(channel, message)
                         if held is not None:
                             self._delivery.answer_when_held(channel, message.request, held)
                     else:
                         if message.forwarded:
-                            self._handover.look_again()
+                            self._handover.check_keys_again()
                         self._time_slices.carry_out(channel, message, self._change_facts(channel, message))
                 case Replicate() | Buried():
-                    self._delivery.answer_when_held(channel, message.request, self._replication.take(message))
+                    self._delivery.answer_when_held(channel, message.request, self._replication.take_over(message))
                 case Flash():
                     if not message.forwarded and (message.unsure or self._responsibility.settling):
-                        self._spreading.flash(channel, message)
+                        self._event_forwarding.forward(channel, message)
                     else:
                         self._time_slices.forward(channel, message, partial(self._delivery.answer, channel, Done(message.request)))
                 case AskRanges():
-                    channel.send(self._repair.ranges_differ(channel, message))
+                    channel.send(self._anti_entropy.ranges_differ(channel, message))
                 case AskKeys():
-                    channel.send(self._repair.keys_differ(message))
+                    channel.send(self._anti_entropy.keys_differ(message))
                 case AskFacts():
-                    self._catching_up.asked(channel, message)
+                    self._catching_up.answer(channel, message)
                 case Deltas() | Happened() | Snapshot() | Gap() | Missed() | Moved() | Passed():
                     self._subscriber.received(channel, message)
                 case AskLoads():
@@ -219,7 +221,7 @@ class Reception:
                     if message.again:
                         self._delivery.replay_events(channel, message.again, message.feed)
                     posted = partial(self._posted, channel, message.request, feed)
-                    self._leases.call_when_known(partial(self._catching_up.then, feed, posted))
+                    self._leases.call_when_known(partial(self._catching_up.when_caught_up, feed, posted))
                 case RemoveCondition():
                     self._rendezvous.conditions.remove(channel, message.feed)
                 case Arrived():
@@ -231,7 +233,7 @@ class Reception:
                 case Died():
                     pass  # facts are looked for under all of their keys whoever died (gsg/replication/restoring.py)
                 case AskInterest():
-                    self._leases.answer(channel, is_sure=not self._unplaced.is_strange(channel))
+                    self._leases.answer(channel, is_sure=not self._unknown_holders.is_strange(channel))
                 case Interest():
                     self._interests.heard(channel, message)
                 case Interested():
@@ -256,12 +258,12 @@ class Reception:
     def _change_facts(self, channel: Channel, message: Publish) -> Work:
         change = Change(message.sign, message.entries, message.places, message.stamp, message.by_call())
         try:
-            while not self._replication.go_on(change, self._time_slices.facts_end_s()):
+            while not self._replication.make_until(change, self._time_slices.facts_end_s()):
                 yield
         except BaseException:
             self._replication.give_up(change)
             raise
-        self._delivery.answer_when_held(channel, message.request, self._replication.held(change))
+        self._delivery.answer_when_held(channel, message.request, self._replication.made(change))
 
     def _check_templates(self, peer: bytes, size_bytes: int, *, standby: bool) -> None:
         """Raise Refused where a peer may have no template more, by whichever of its links."""

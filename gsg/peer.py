@@ -50,13 +50,13 @@ from .rendezvous.delivery import Delivery
 from .rendezvous.interest import InterestLeases
 from .rendezvous.matching import EventBatch
 from .rendezvous.rendezvous import Rendezvous
-from .replication.anti_entropy import Repair
+from .replication.anti_entropy import AntiEntropy
 from .replication.catching_up import CatchingUp
 from .replication.changes import Replication
 from .replication.copying import Copying
 from .replication.deaf_holders import DeafHolders
-from .storage.clock import Versions
-from .storage.disk.group_commit import Keeping, Unkept
+from .storage.clock import HybridClock
+from .storage.disk.group_commit import GroupCommit, NoDisk
 from .subscriptions.backlog import LIMIT, Overflow, overflow_of
 from .subscriptions.live import LiveSubscription
 from .subscriptions.registry import Asked, Subscriptions
@@ -104,14 +104,14 @@ class Peer:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._clock = clock
-        self._versions = Versions(clock)
+        self._versions = HybridClock(clock)
         self._join = addresses_of(join, "join")
         self._listen = address_of(listen, "listen")
         self._rng = SystemRandom() if rng is None else rng
         self._identity = identity
         self._network = network
         self._membership: dht.Membership
-        self._keeping = Unkept() if data is None else Keeping(Path(data))
+        self._keeping = NoDisk() if data is None else GroupCommit(Path(data))
         self._endpoint: dht.Endpoint
         self._trace = trace
         self._tracing: Tracing | None = None
@@ -134,7 +134,7 @@ class Peer:
         self._replication: Replication
         self._responsibility: Responsibility
         self._handover: Handover
-        self._repair: Repair
+        self._anti_entropy: AntiEntropy
         self._delivery: Delivery
         self._interests: Interests
         self._leases: InterestLeases
@@ -176,7 +176,7 @@ class Peer:
             self._rendezvous,
             self._versions,
             self._keeping,
-            DeafHolders(self._holders, self._exchange, lambda peer: self._handover.missed(peer), self._start_task),
+            DeafHolders(self._holders, self._exchange, lambda peer: self._handover.holder_recovered(peer), self._start_task),
         )
         self._responsibility = responsibility = Responsibility(self.contact, self._holders)
         copying = Copying(
@@ -184,7 +184,7 @@ class Peer:
             self._exchange,
             self._rendezvous.held,
             self._start_task,
-            lambda: self._handover.look_again_in_time(),
+            lambda: self._handover.retry_in_time(),
         )
         self._handover = Handover(
             self.contact,
@@ -199,7 +199,7 @@ class Peer:
         if self._tracing is not None:
             self._subscriber.intake.on_memory = self._tracing.memory_changed
             self._publisher.on_facts, self._publisher.on_events = self._tracing.facts_published, self._tracing.events_published
-        self._repair = Repair(
+        self._anti_entropy = AntiEntropy(
             self.contact,
             self._holders,
             self._exchange,
@@ -207,7 +207,7 @@ class Peer:
             responsibility,
             copying,
             self._versions,
-            self._handover.strays,
+            self._handover.found_strays,
         )
         self._leases = InterestLeases(self._rendezvous.conditions, responsibility, self._start_task)
         own, send = self._exchange.own, self._delivery.send
@@ -222,7 +222,7 @@ class Peer:
             responsibility,
             CatchingUp(self.contact, self._holders, self._exchange, self._rendezvous, responsibility, copying, self._start_task),
             self._handover,
-            self._repair,
+            self._anti_entropy,
             self._delivery,
             self._subscriber,
             self._interests,
@@ -254,7 +254,7 @@ class Peer:
             if isinstance(error, dht.DhtError):
                 raise PeerUnreachable(str(error)) from None
             raise
-        self._start_task(self._repair.run())
+        self._start_task(self._anti_entropy.run())
         self._start_task(self._heartbeats.run())
         self._start_task(pauses.run())
         return self
@@ -485,22 +485,22 @@ class Peer:
     def _peer_discovered(self, contact: dht.Contact) -> None:
         if self._open:
             self._heartbeats.came(contact.id)
-            self._holders.came(contact)
+            self._holders.peer_came(contact)
             self._interests.forget()
             self._leases.revoke()
-            self._handover.newcomer(contact)
+            self._handover.peer_came(contact)
             self._subscriber.intake.discovered(contact)
 
     def _peer_lost(self, contact: dht.Contact) -> None:
         if self._open:
-            self._holders.gone(contact)
+            self._holders.peer_died(contact)
             self._interests.forget()
             # A peer that vanished without a word leaves its links standing: what they fed is to be set up elsewhere.
             self._exchange.abort(contact.id, "the peer does not answer any more")
             self._peer_gone(contact.id, False)
 
     def _peer_gone(self, peer: bytes, lives: bool) -> None:
-        self._handover.died(peer)
+        self._handover.peer_died(peer)
         self._subscriber.intake.standbys.check_all()
         if not lives:
             self._send_again(peer)

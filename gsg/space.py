@@ -14,7 +14,7 @@ import rete
 from .errors import DoorClosed, Unsupported
 from .languages import Delete, Insert, Notify, parse_query, parse_script
 from .languages.query import MAX_TOKENS, Query, alphas, check_max_tokens, too_many_tokens
-from .storage.facts_by_template import FactStore
+from .storage.facts_by_template import FactsByTemplate
 from .subscriptions.backlog import LIMIT, Overflow, check_limit, overflow_of
 from .subscriptions.entrance import Entrance
 from .subscriptions.subscription import Callback, Subscription
@@ -42,7 +42,7 @@ class Space:
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._store = FactStore()
+        self._store = FactsByTemplate()
         self._network = rete.Network(
             lambda alpha: self._store.matching(alpha.template),
             lambda alpha: self._store.count(alpha.template),
@@ -167,7 +167,7 @@ class Space:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _opened(self) -> FactStore:
+    def _opened(self) -> FactsByTemplate:
         if self._closed:
             raise DoorClosed("this space is closed; make a new gsg.Space()")
         self.advance()

@@ -24,7 +24,7 @@ IN_BUCKET = 4
 """How many times as many may stand in one bucket of the routing table, and in the address book: each counts for other points."""
 
 LATELY_S = 90.0
-"""So long a peer that was passed over counts as one that lives: it is heard of at least as often, by who refreshes every 30 s."""
+"""How long a peer that was passed over counts as living, in seconds: peers refresh every 30 s, so it answers again within that."""
 
 
 @lru_cache(maxsize=4096)

@@ -61,13 +61,6 @@ class _Pending:
     sent_s: list[float] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class _Elsewhere:
-    """What a ping was answered with from this address, which is another than was asked."""
-
-    address: Address
-
-
 class Gossip(Protocol):
     """Whoever sends and hears rumours of who lives."""
 
@@ -159,7 +152,7 @@ class Datagrams(asyncio.DatagramProtocol):
         """The decoded answer to a query, unchecked; None when nothing came back.
 
         It is sent as often as there are ``waits``. ``on_slow`` is called when the first transmission went unanswered. With
-        ``any_address`` an answer that comes from another address ends the waiting, as an :class:`_Elsewhere`.
+        ``any_address`` an answer that comes from another host ends the waiting: what is returned is its address, the only tuple.
         """
         loop = asyncio.get_running_loop()
         async with self._places:
@@ -191,8 +184,8 @@ class Datagrams(asyncio.DatagramProtocol):
         A host that has several addresses answers from the one that is next to us, if its peer listens at all of them.
         """
         found = await self.ask(address, "ping", self.id, any_address=True)
-        if isinstance(found, _Elsewhere):
-            address = found.address
+        if isinstance(found, tuple):
+            address = found
             found = await self.ask(address, "ping", self.id)
         with contextlib.suppress(BadAnswer), self._counting_malformed():
             return None if found is None else Contact(_point(found), *address)
@@ -297,7 +290,7 @@ class Datagrams(asyncio.DatagramProtocol):
         is_late = pending is None or pending.answer.done() or call[19] >= len(pending.sent_s)
         if pending is not None and not is_late and pending.any_address and sender[0] != pending.address[0]:
             # Its call id was known, so it was asked: that it is where this came from is for another question to show.
-            pending.answer.set_result(_Elsewhere(sender))
+            pending.answer.set_result(sender)
             return
         if pending is None or is_late or pending.address != sender:
             # Twice, or from elsewhere than asked.

@@ -7,6 +7,7 @@ One item is a rumour, as in "rumor mongering" (Demers et al. 1987, "Epidemic alg
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Annotated
 
 import msgspec
 
@@ -35,8 +36,11 @@ class Rumour(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The status of a peer in one of its lives, as whoever sends it has found."""
 
     status: Status
-    peer: PeerId
-    incarnation: int
+    peer: Annotated[PeerId, msgspec.Meta(min_length=ID_BYTES, max_length=ID_BYTES)]
+    incarnation: Annotated[int, msgspec.Meta(ge=0, le=MAX_INCARNATION)]
+
+
+_Rumours = Annotated[list[Rumour], msgspec.Meta(max_length=RUMOURS_PER_DATAGRAM)]
 
 
 class GossipQueue:
@@ -82,17 +86,10 @@ class GossipQueue:
 
 def rumours_from(raw: object) -> list[Rumour]:
     """The rumours in a decoded datagram. Raises BadAnswer when they are anything else."""
-    if not isinstance(raw, list | tuple) or len(raw) > RUMOURS_PER_DATAGRAM:
-        raise BadAnswer(f"{raw!r:.80} is no list of rumours; expected at most {RUMOURS_PER_DATAGRAM}")
     try:
-        rumours = msgspec.convert(raw, list[Rumour])
+        return msgspec.convert(raw, _Rumours)
     except msgspec.ValidationError as error:
-        raise BadAnswer(f"{raw!r:.80} is no list of rumours ({error})") from None
-    for each in rumours:
-        if len(each.peer) != ID_BYTES:
-            raise BadAnswer(f"{each.peer!r:.80} is no peer id; expected {ID_BYTES} bytes")
-        incarnation_from(each.incarnation)
-    return rumours
+        raise BadAnswer(f"{raw!r:.80} is no list of at most {RUMOURS_PER_DATAGRAM} rumours ({error})") from None
 
 
 def incarnation_from(raw: object) -> int:

@@ -1,4 +1,4 @@
-"""Seals: every datagram proves who sent it, from which address, and that it was not sent before. Decided without I/O.
+"""Sealed datagrams: each proves who sent it, from which address, and that it was not sent before. Decided without I/O.
 
     introduction  02, check 8, public key 32, agreement 32, seen 8, life 8, count 8, port 2, host 0|4|16, signature 64, body
     sealed        03, mac 16, id 20, count 8, body
@@ -13,9 +13,9 @@ itself with an X25519 key drawn in this life, and from then on both have a key f
 * Cheap checks come first: length, the network's check, address, allowed, count; then, within a budget, the signature.
 * ``life`` is higher in each life of a peer and ``count`` in each of its datagrams; what came already, from an earlier life or too
   late is not taken. No clock is compared with another's.
-* One id has one process: who meets its own, or an earlier life of a peer while a later one is at another address, says so. Where
-  that later one has died, the earlier one is met again.
-* What an introduction says of the sender's address has to be where it came from, so nobody passes it on as his own. A peer that
+* One id has one process: a peer that gets a datagram of its own id, or of an earlier life of another peer while a later life is
+  known at another address, refuses it and says so. Where the later one has died, the earlier one is taken again.
+* The address that an introduction names has to be the one that it came from, so nobody passes it on as his own. A peer that
   listens everywhere does not know its address, and names none.
 """
 
@@ -41,7 +41,7 @@ MAX_SESSIONS = 4096
 """Peers whose keys are kept, about 500 bytes each; the one introduced longest ago introduces itself again."""
 
 MAX_INTRODUCED = 256
-"""Addresses of which is remembered what we said last, to know a refusal from a forged one."""
+"""Addresses for which our last introduction is remembered, so that a forged refusal is recognised."""
 
 WINDOW = 1024
 """Datagrams of one peer that may overtake each other."""
@@ -130,7 +130,8 @@ class PlainDatagrams:
 
 
 class SealedDatagrams(PlainDatagrams):
-    """The seals of one peer in one life. ``rng`` draws the key that it agrees by; ``link_tls`` says whether its links are TLS.
+    """Seals and opens the datagrams of one peer in one life. ``rng`` draws the key that it agrees by; ``link_tls`` says whether its
+    links are TLS.
 
     ``on_duplicate_id`` hears at which address another process with this peer's key is, or who says that there is one,
     ``on_new_life`` of each peer that is met in a later life than before, and of that life.
@@ -205,7 +206,7 @@ class SealedDatagrams(PlainDatagrams):
         if kind == INTRODUCTION:
             return self._open_introduction(data, sender, now)
         if kind == REFUSED:
-            self._hear_refusal(data, sender)
+            self._take_refusal(data, sender)
         raise BadSeal("datagrams not signed", Refusal.NOT_SIGNED)
 
     def _open_sealed(self, data: bytes, sender: Address) -> tuple[PeerId, bytes]:
@@ -222,7 +223,7 @@ class SealedDatagrams(PlainDatagrams):
             raise BadSeal("datagrams from another address")
         if not compare_digest(data[1 : 1 + _MAC_BYTES], _mac(session.key_in, rest)):
             raise BadSeal("datagrams forged")
-        if not _take(session, count):
+        if not _take_count(session, count):
             raise BadSeal("datagrams repeated")
         session.mutual, session.ended = True, False
         return peer, rest[_sealed_head.size :]
@@ -274,11 +275,11 @@ class SealedDatagrams(PlainDatagrams):
             raise BadSeal("datagrams of a second process with one id", Refusal.SAME_ID)
         if session is None or life > session.life:
             is_anew = session is not None
-            session = self._meet(peer, sender, agreement, life, count)
+            session = self._begin_session(peer, sender, agreement, life, count)
             if is_anew:
                 self._on_new_life(peer, life)
         else:
-            _take(session, count)
+            _take_count(session, count)
             session.ended = False
             if session.address != sender:
                 self._at.pop(session.address, None)
@@ -287,14 +288,14 @@ class SealedDatagrams(PlainDatagrams):
         session.mutual = session.mutual or compare_digest(seen, self._agreement.public[:_SEEN_BYTES])
         return peer, rest[body_at:]
 
-    def _meet(self, peer: PeerId, address: Address, agreement: bytes, life: int, count: int) -> _Session:
+    def _begin_session(self, peer: PeerId, address: Address, agreement: bytes, life: int, count: int) -> _Session:
         shared = self._agreement.shared(agreement)
         if shared is None:
             raise BadSeal("datagrams forged", Refusal.ID_NOT_PROVED)
         own, ours = self._membership.id, self._agreement.public
-        self._forget(peer)
+        self._drop_session(peer)
         if len(self._sessions) >= MAX_SESSIONS:
-            self._forget(next(iter(self._sessions)))
+            self._drop_session(next(iter(self._sessions)))
         met = _Session(
             peer,
             address,
@@ -309,7 +310,7 @@ class SealedDatagrams(PlainDatagrams):
         self._sessions[peer] = met
         return met
 
-    def _forget(self, peer: PeerId) -> None:
+    def _drop_session(self, peer: PeerId) -> None:
         session = self._sessions.pop(peer, None)
         if session is not None and self._at.get(session.address) == peer:
             del self._at[session.address]
@@ -337,7 +338,7 @@ class SealedDatagrams(PlainDatagrams):
         """
         return self._introduced.get(address, (b"", None))[1]
 
-    def _hear_refusal(self, data: bytes, sender: Address) -> None:
+    def _take_refusal(self, data: bytes, sender: Address) -> None:
         check = data[1 : 1 + CHECK_BYTES]
         # A host with several addresses may answer from another one than was asked.
         asked = next((each for each in (sender, *self._introduced) if self._introduced.get(each, (b"",))[0] == check), None)
@@ -356,7 +357,7 @@ def _is_taken(session: _Session, count: int) -> bool:
     return behind >= WINDOW or (behind >= 0 and bool(session.taken >> behind & 1))
 
 
-def _take(session: _Session, count: int) -> bool:
+def _take_count(session: _Session, count: int) -> bool:
     """Note a count; whether it is new."""
     if _is_taken(session, count):
         return False

@@ -10,6 +10,10 @@ import os
 import stat
 from pathlib import Path
 
+from cryptography.exceptions import InternalError, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
+
 from ..errors import BadIdentity
 from .key_pair import Identity
 
@@ -37,8 +41,6 @@ def read_identity(path: Path) -> Identity | None:
 
 def write_identity(path: Path, identity: Identity) -> None:
     """Make the file. Raises BadIdentity when it cannot be made, or there is one already."""
-    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-
     data = _head(identity) + identity.private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     part = path.with_name(path.name + ".part")
     try:
@@ -59,10 +61,6 @@ def write_identity(path: Path, identity: Identity) -> None:
 
 
 def _decode(data: bytes, path: Path) -> Identity:
-    from cryptography.exceptions import InternalError, UnsupportedAlgorithm
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-    from cryptography.hazmat.primitives.serialization import load_pem_private_key
-
     advice = "expected a PEM file with an unencrypted Ed25519 key; restore it, or remove it, and the peer gets another id"
     if len(data) > MAX_FILE_BYTES:
         raise BadIdentity(f"the identity {path} is longer than {MAX_FILE_BYTES} bytes; {advice}")

@@ -11,10 +11,13 @@ from collections import Counter
 from collections.abc import Iterable
 from hashlib import blake2b, scrypt
 from hmac import compare_digest
+from typing import TYPE_CHECKING
 
 from ..errors import BadMembership, Refusal
 from .ids import ID_BYTES, PeerId
-from .key_pair import Identity
+
+if TYPE_CHECKING:
+    from .key_pair import Identity
 
 MIN_SECRET_BYTES, MAX_SECRET_BYTES = 16, 1024
 """Whoever sees a datagram can try secrets on it, so a short one is none."""

@@ -1,4 +1,4 @@
-"""An end to what closes. A transport that is closed sends what is unsent first, for as long as the other side leaves it unread."""
+"""Closes a transport within a time. One that is closed sends what is unsent first, however long the other side leaves it unread."""
 
 from __future__ import annotations
 

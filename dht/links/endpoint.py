@@ -89,7 +89,7 @@ class Endpoint:
         self.overlay: Overlay
 
     def _end_links(self, contact: Contact) -> None:
-        """A dead peer leaves its links standing when its machine vanished: they end here, after the caller's own reason for it."""
+        """End the links to a dead peer, whose machine may have vanished without closing them. The caller is told first."""
         try:
             if self._on_lost_peer is not None:
                 self._on_lost_peer(contact)

@@ -36,7 +36,7 @@ def in_use() -> int:
 
 
 class Handles:
-    """Those of this process, as far as connections take them."""
+    """Counts the file handles of this process as connections are accepted."""
 
     __slots__ = ("_at_most", "_in_use", "_limit")
 

@@ -223,7 +223,7 @@ class ProvedHandshake(Handshake):
         """The dialler's hello: ours, with our proof."""
         if len(payload) != _HELLO_BYTES:
             raise HandshakeFailed(OTHER_PROTOCOL)
-        # Whoever looks for another peer here is told who we are, and then is not to go on.
+        # A dialler that looks for another peer is told who we are, and refused once it has proved who it is.
         self._misdirected = self._read_hello(payload) != self._own
         self._check_peer()
         self._mine = self._hello(self.peer)

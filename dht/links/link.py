@@ -83,7 +83,7 @@ class LinkOwner(Protocol):
     def count_refusal(self, refusal: Refusal) -> None:
         """Somebody was not let in."""
 
-    def link_connected(self, link: Link) -> None:
+    def link_connected(self, link: Link, transport: asyncio.Transport) -> None:
         """A connection stands; the hellos are awaited."""
 
     def link_opened(self, link: Link) -> None:
@@ -118,7 +118,8 @@ class Link(asyncio.Protocol):
         self._links = links
         self._expected = expected
         self._loop = asyncio.get_running_loop()
-        self._transport: asyncio.Transport | None = None
+        self._transport: asyncio.Transport
+        """Set by :meth:`connection_made`, before anybody else has this link."""
         self._framer = Framer()
         self._handshake: Handshake = links.make_handshake(expected)
         self._session: TlsSession | None = None
@@ -150,7 +151,7 @@ class Link(asyncio.Protocol):
     def send(self, payload: bytes) -> None:
         """Send one payload; returns at once. Raises LinkLost when the link is closed and PayloadTooLarge."""
         if self.state is not LinkState.OPEN:
-            raise LinkLost(self.peer.host, self.peer.port, self.reason or self.state.value)
+            raise self._lost()
         unsent = self._unsent
         unsent.append(header(payload))
         unsent.append(payload)
@@ -167,13 +168,16 @@ class Link(asyncio.Protocol):
     @property
     def unsent_bytes(self) -> int:
         """Bytes given to :meth:`send` that the kernel has not taken yet."""
-        return self._unsent_bytes + (0 if self._transport is None else self._transport.get_write_buffer_size())
+        return self._unsent_bytes + self._transport.get_write_buffer_size()
 
     async def drained(self) -> None:
         """Wait until the link is not congested. Raises LinkLost when it closes meanwhile."""
         await self._drained.wait()
         if self.state is not LinkState.OPEN:
-            raise LinkLost(self.peer.host, self.peer.port, self.reason or self.state.value)
+            raise self._lost()
+
+    def _lost(self) -> LinkLost:
+        return LinkLost(self.peer.host, self.peer.port, self.reason or self.state.value)
 
     def _flush(self) -> None:
         self._flushing = False
@@ -184,7 +188,9 @@ class Link(asyncio.Protocol):
         data = b"".join(self._unsent)
         self._unsent.clear()
         self._unsent_bytes = 0
-        assert self._transport is not None
+        self._transmit(data)
+
+    def _transmit(self, data: bytes) -> None:
         self._transport.write(data if self._session is None else self._session.encrypt(data))
 
     def pause_writing(self) -> None:
@@ -205,21 +211,21 @@ class Link(asyncio.Protocol):
 
     def pause_reading(self) -> None:
         """Take no more frames for now; the other side's link becomes congested in time."""
-        if self._transport is not None and self.state is LinkState.OPEN:
+        if self.state is LinkState.OPEN:
             self._reads = False
             self._transport.pause_reading()
 
     def resume_reading(self) -> None:
         """Take frames again."""
         self._reads = True
-        self._read_on()
+        self._resume_transport()
 
     def begin_reading(self) -> None:
         """Take what waits, and go on reading: see ``waits`` in :class:`dht.links.links.Links`."""
         early, self._early = self._early, b""
         if early:
             self.data_received(early)
-        self._read_on()
+        self._resume_transport()
 
     def data_received(self, data: bytes) -> None:
         """One read: all the frames that it completes go to the caller together."""
@@ -228,16 +234,14 @@ class Link(asyncio.Protocol):
         if self._links.waits:
             # Here, and not where the connection is made: asyncio before 3.12, and uvloop, begin to read after that, paused or not.
             self._early += data
-            assert self._transport is not None
             self._transport.pause_reading()
             return
         now = self._links.read_s = self._loop.time()
         if self.state is LinkState.OPEN:
             self.heard_s = now
             if len(data) >= LONG_READ_BYTES and self._reads:
-                assert self._transport is not None
                 self._transport.pause_reading()
-                self._loop.call_soon(self._read_on)
+                self._loop.call_soon(self._resume_transport)
         if self._links.tls is not None:
             data = self._decrypt(data)
         if data and self.state is LinkState.SHAKING_HANDS:
@@ -252,17 +256,14 @@ class Link(asyncio.Protocol):
         if payloads:
             self._links.frames_received(self, payloads)
 
-    def _read_on(self) -> None:
-        transport = self._transport
-        reads = self._reads and self.state in _LIVE
-        if reads and transport is not None and not transport.is_closing():
-            transport.resume_reading()
+    def _resume_transport(self) -> None:
+        if self._reads and self.state in _LIVE and not self._transport.is_closing():
+            self._transport.resume_reading()
 
     def _decrypt(self, data: bytes) -> bytes:
         """The plain bytes of one read; nothing while TLS shakes hands, or when it fails."""
         session, links, transport = self._session, self._links, self._transport
         assert links.tls is not None
-        assert transport is not None
         if not self._has_read:
             self._has_read = True
             if data[0] == 0:
@@ -285,9 +286,9 @@ class Link(asyncio.Protocol):
         assert session is not None
         was_established = session.established
         try:
-            plain = session.received(data)
+            plain = session.decrypt(data)
             if session.established and not was_established and self._expected is not None:
-                found = session.peer()
+                found = session.certified_peer()
                 if found != self._expected.id:
                     self.peer = Contact(found, self._expected.host, self._expected.port)
                     self._fail(WRONG_PEER)
@@ -305,7 +306,6 @@ class Link(asyncio.Protocol):
 
     def _shake_hands(self, data: bytes) -> bytes:
         """Go on with the handshake; what came after it, or nothing while it lasts or when it fails."""
-        assert self._transport is not None
         handshake, expected = self._handshake, self._expected
         if self._links.tls is None and not self._has_read and data[0] == TLS_RECORD:
             self._refuse("the other side's links are TLS", Refusal.PLAIN_ONLY)
@@ -319,7 +319,7 @@ class Link(asyncio.Protocol):
             self._refuse(str(error), error.refusal, is_told=error.is_told)
             return b""
         if answer:
-            self._transport.write(answer if self._session is None else self._session.encrypt(answer))
+            self._transmit(answer)
         if not handshake.done:
             return b""
         self.start_number = handshake.start_number
@@ -340,7 +340,7 @@ class Link(asyncio.Protocol):
         transport = cast(asyncio.Transport, transport)
         self._transport = transport
         transport.set_write_buffer_limits(high=HIGH_WATER_BYTES, low=LOW_WATER_BYTES)
-        self._links.link_connected(self)
+        self._links.link_connected(self, transport)
         if self.dialled and self.state is LinkState.SHAKING_HANDS:
             if self._links.tls is None:
                 transport.write(self._handshake.begin())
@@ -377,10 +377,9 @@ class Link(asyncio.Protocol):
         self.reason = reason
         self._enter(LinkState.CLOSING)
         self._drained.set()
-        if self._transport is not None:
-            if self._session is not None and self._session.established:
-                self._transport.write(self._session.farewell())
-            close_in_time(self._transport)
+        if self._session is not None and self._session.established:
+            self._transport.write(self._session.close_notify())
+        close_in_time(self._transport)
 
     def abort(self, reason: str) -> None:
         """End the link at once; what is unsent is lost with it."""
@@ -388,8 +387,7 @@ class Link(asyncio.Protocol):
             self.reason = self.reason or reason
             self._enter(LinkState.CLOSING)
             self._drained.set()
-            if self._transport is not None:
-                self._transport.abort()
+            self._transport.abort()
 
     async def opened(self) -> None:
         """Wait until the hellos are exchanged or the connection has ended."""
@@ -403,12 +401,11 @@ class Link(asyncio.Protocol):
         """End the handshake; the other side is told why where there is something to tell."""
         if refusal is not None:
             self._links.count_refusal(refusal)
-        if refusal is None or self._transport is None or not is_told:
+        if refusal is None or not is_told:
             self._fail(reason)
             return
         self._links.counts[f"hello: {reason}"] += 1
-        words = refusal_frame(refusal)
-        self._transport.write(words if self._session is None else self._session.encrypt(words))
+        self._transmit(refusal_frame(refusal))
         # Closed, not aborted: the words are to arrive.
         self.close(reason)
 

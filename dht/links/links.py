@@ -41,9 +41,9 @@ MAX_LINKS_PER_PEER = 4
 which nothing came for the longest is ended."""
 
 DIALS = 2
-"""How often a peer is dialled where the first time says nothing of it: its host answers, and the connection breaks before the
-hello; or there is no hello in time, and this side was stopped meanwhile, or nothing came from anybody else either, so it may be
-this side that does not get to reading. One that has no place for another link breaks it too, and is asked twice."""
+"""How often a peer is dialled where the first dial does not show that it is dead: its host answered, and the connection broke
+before the hello; or no hello came in time, while this side was stopped or read nothing from anybody else either. A peer that has
+no place for another link breaks the connection too, so it is dialled twice."""
 
 BACKLOG = 1024
 
@@ -206,7 +206,7 @@ class Links:
                     link.abort("no hello in time")
                 if theirs := self.link_to(contact.id):
                     return theirs
-                if left and (late_s(due_s) or not self._reads(contact, began_s)):
+                if left and (late_s(due_s) or not self._has_read(contact, began_s)):
                     began_s = loop.time()
                     continue
                 late = f"no hello within {self._handshake_s:g} s"
@@ -227,7 +227,7 @@ class Links:
             return WrongPeer(contact.host, contact.port, contact.id, link.peer.id)
         return (DialBroke if link.broke else PeerUnreachable)(contact.host, contact.port, link.reason)
 
-    def _reads(self, contact: Contact, since_s: float) -> bool:
+    def _has_read(self, contact: Contact, since_s: float) -> bool:
         """Whether this side has read since then, as far as known: something came, or nobody but this peer could have sent it."""
         return self.read_s > since_s or all(link.peer.id == contact.id for link in self._connections)
 
@@ -258,11 +258,10 @@ class Links:
         if self._membership is not None:
             self._membership.counts[refusal] += 1
 
-    def link_connected(self, link: Link) -> None:
+    def link_connected(self, link: Link, transport: asyncio.Transport) -> None:
         """A connection stands; the hellos are awaited."""
-        self._connections[link] = Timer(self._handshake_s, partial(self._give_up, link))
-        transport = link._transport
-        sock = None if transport is None else transport.get_extra_info("socket")
+        self._connections[link] = Timer(self._handshake_s, partial(self._end_late_handshake, link))
+        sock = transport.get_extra_info("socket")
         if sock is not None:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             if not link.dialled and HANDLES.beyond() > 0:
@@ -312,6 +311,6 @@ class Links:
                 self.counts["callbacks failed"] += 1
                 logging.getLogger(__name__).exception("on_lost failed for %r", link)
 
-    def _give_up(self, link: Link) -> None:
+    def _end_late_handshake(self, link: Link) -> None:
         self.counts["hello: none in time"] += 1
         link.abort(f"no hello within {self._handshake_s:g} s")

@@ -14,6 +14,11 @@ import tempfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509 import CertificateBuilder, Name, NameAttribute, load_der_x509_certificate
+from cryptography.x509.oid import NameOID
+
 from ..errors import NoRoomForKey
 from ..identity.ids import PeerId
 from ..identity.key_pair import Identity, id_of
@@ -66,13 +71,13 @@ class TlsSession:
         self.established = False
         """Whether both sides have the keys."""
         if not is_listener:
-            self._shake()
+            self._do_handshake()
 
-    def received(self, data: bytes) -> bytes:
-        """Ciphered bytes came: the plain ones. Raises TlsFailed."""
+    def decrypt(self, data: bytes) -> bytes:
+        """The plain bytes of ciphered ones that came. Raises TlsFailed."""
         self._in.write(data)
         if not self.established:
-            self._shake()
+            self._do_handshake()
             if not self.established:
                 return b""
         pieces = []
@@ -84,7 +89,7 @@ class TlsSession:
             # All that came is read; or the other side said goodbye, and the end of the stream follows.
             pass
         except ssl.SSLError as error:
-            raise TlsFailed(_said(error)) from None
+            raise TlsFailed(_error_text(error)) from None
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def encrypt(self, data: bytes) -> bytes:
@@ -98,18 +103,15 @@ class TlsSession:
         """What the protocol itself has to say."""
         return self._out.read()
 
-    def farewell(self) -> bytes:
-        """Nothing more will be sent."""
-        # It wants to hear the other side's farewell, which nobody waits for.
+    def close_notify(self) -> bytes:
+        """What says that nothing more will be sent (RFC 8446, section 6.1)."""
+        # It wants to hear the other side's, which nobody waits for.
         with contextlib.suppress(ssl.SSLError):
             self._tls.unwrap()
         return self._out.read()
 
-    def peer(self) -> PeerId:
+    def certified_peer(self) -> PeerId:
         """Whose key is in the listener's certificate. Raises TlsFailed when it is no key of a peer."""
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-        from cryptography.x509 import load_der_x509_certificate
-
         der = self._tls.getpeercert(binary_form=True)
         try:
             key = None if der is None else load_der_x509_certificate(der).public_key()
@@ -120,36 +122,32 @@ class TlsSession:
             raise TlsFailed("its certificate has no Ed25519 key")
         return id_of(key.public_bytes_raw())
 
-    def _shake(self) -> None:
+    def _do_handshake(self) -> None:
         try:
             self._tls.do_handshake()
         except ssl.SSLWantReadError:
             return
         except ssl.SSLError as error:
-            raise TlsFailed(_said(error)) from None
+            raise TlsFailed(_error_text(error)) from None
         self.established = True
 
 
-def _said(error: ssl.SSLError) -> str:
+def _error_text(error: ssl.SSLError) -> str:
     return f"TLS failed ({(error.reason or str(error)).replace('_', ' ').lower()})"
 
 
 def _load(context: ssl.SSLContext, identity: Identity) -> None:
     """Give the key and its certificate to OpenSSL, which Python lets read them from a file alone."""
-    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-    from cryptography.x509 import CertificateBuilder, Name, NameAttribute
-    from cryptography.x509.oid import NameOID
-
     name = Name([NameAttribute(NameOID.COMMON_NAME, identity.id.hex())])
     builder = CertificateBuilder(name, name, identity.private.public_key(), 1, _FROM, _TO)
     certificate = builder.sign(identity.private, None).public_bytes(Encoding.PEM)
     private = identity.private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    with _readable(private + certificate) as path:
+    with _secret_file(private + certificate) as path:
         context.load_cert_chain(path)
 
 
 @contextlib.contextmanager
-def _readable(secret: bytes) -> Iterator[str]:
+def _secret_file(secret: bytes) -> Iterator[str]:
     """A path to read a secret from, for a millisecond: in memory where the system has that, else a file for this user alone.
 
     Whole systems are read-only, and temporary folders full. Raises NoRoomForKey where there is neither.

@@ -1,4 +1,5 @@
-"""Who lives: probes, suspicions, deaths and refutations (SWIM).
+"""Who lives: probes, suspicions, deaths and refutations (SWIM, with Lifeguard's local health).
 
-Open swim.py first, which decides; failure_detector.py carries it out.
+Open swim.py first, which decides without I/O by the states in members.py; failure_detector.py carries out what it orders.
+late_timers.py serves everybody who takes silence for something.
 """

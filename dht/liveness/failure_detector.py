@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from itertools import islice
 from random import Random
 from typing import Protocol
@@ -46,72 +47,60 @@ class PeerListener(Protocol):
         """Another peer said that this one is there."""
 
 
+@dataclass(eq=False)
 class FailureDetector:
     """Asks and answers who lives; ``swim`` decides, ``listener`` hears of it."""
 
-    def __init__(
-        self,
-        datagrams: Datagrams,
-        listener: PeerListener,
-        *,
-        rng: Random,
-        incarnation: int,
-        period_s: float,
-        tasks: BackgroundTasks,
-        depends_on: Callable[[], Iterable[PeerId]],
-        heard_s: Callable[[PeerId], float],
-    ) -> None:
-        self.swim = Swim(datagrams.id, rng=rng, incarnation=incarnation, period_s=period_s)
-        self.swim.counts = datagrams.counts
-        self.neighbourhood = Neighbourhood()
-        self._datagrams = datagrams
-        self._listener = listener
-        self._rng = rng
-        self._period_s = period_s
-        self._tasks = tasks
-        self._depends_on = depends_on
-        self._heard_s = heard_s
-        # Limit: MAX_VOUCHED; each leaves when its probe has ended. By asker what answers it; limit: MAX_ASKERS.
-        self._vouching: dict[Contact, dict[PeerId, Callable[[int | None], None]]] = {}
+    datagrams: Datagrams
+    listener: PeerListener
+    tasks: BackgroundTasks
+    swim: Swim
+    rng: Random
+    period_s: float
+    depends_on: Callable[[], Iterable[PeerId]]
+    heard_s: Callable[[PeerId], float]
+    neighbourhood: Neighbourhood = field(default_factory=Neighbourhood)
+    # Limit: MAX_VOUCHED; each leaves when its probe has ended. By asker what answers it; limit: MAX_ASKERS.
+    _vouching: dict[Contact, dict[PeerId, Callable[[int | None], None]]] = field(default_factory=dict)
 
     # What goes on in the background
 
     async def run(self) -> None:
         """Probe others until cancelled."""
         while True:
-            await asyncio.sleep(self._period_s)
+            await asyncio.sleep(self.period_s)
             try:
                 self._probe_due()
             except Exception:
-                self._tasks.count_failure()
+                self.tasks.count_failure()
 
     def _probe_due(self) -> None:
         nearest = self.neighbourhood.nearest
         watched = dict.fromkeys(each.id for each in nearest)
-        watched.update(dict.fromkeys(islice(self._depends_on(), MAX_WATCHED)))
+        watched.update(dict.fromkeys(islice(self.depends_on(), MAX_WATCHED)))
         for contact, since_s in self.swim.suspicions():
             # Busy machines answer probes late, and do their work all the same: what comes by a link was said by one that lives.
-            if self._heard_s(contact.id) > since_s:
-                self._datagrams.counts["suspects that were heard by links"] += 1
-                self._listener.peer_answered(contact)
-        size = estimated_size(self._datagrams.id, nearest, len(self._datagrams.table.contacts()))
+            if self.heard_s(contact.id) > since_s:
+                self.datagrams.counts["suspects that were heard by links"] += 1
+                self.listener.peer_answered(contact)
+        size = estimated_size(self.datagrams.id, nearest, len(self.datagrams.table.contacts()))
         self._carry_out(self.swim.tick(self._now(), watched, size))
 
     def send_farewell(self) -> None:
         """Tell the neighbours that this peer stops, so that nobody waits for it."""
         for neighbour in self.neighbourhood.nearest:
-            self._datagrams.send_rumours(neighbour, self.swim.incarnation, self.swim.farewell_rumours())
+            self.datagrams.send_rumours(neighbour, self.swim.incarnation, self.swim.farewell_rumours())
 
     def _carry_out(self, orders: Iterable[Order]) -> None:
         # As this peer stops, nothing more is started, whatever others say.
-        for order in orders if self._tasks.is_open else ():
+        for order in orders if self.tasks.is_open else ():
             match order:
                 case Probe(contact, look_around):
-                    self._tasks.start(self._look_around(contact) if look_around else self.probe(contact))
+                    self.tasks.start(self._look_around(contact) if look_around else self.probe(contact))
                 case ProbeVia():
-                    self._tasks.start(self._ask_helpers(order))
+                    self.tasks.start(self._ask_helpers(order))
                 case PeerDied(contact):
-                    self._listener.peer_died(contact)
+                    self.listener.peer_died(contact)
 
     # What queries report
 
@@ -133,8 +122,8 @@ class FailureDetector:
             self._carry_out(self.swim.report_silent(contact, self._now()))
         else:
             # Another peer has taken the address over.
-            self._listener.peer_died(contact)
-            self._listener.peer_answered(Contact(instead, contact.host, contact.port))
+            self.listener.peer_died(contact)
+            self.listener.peer_answered(Contact(instead, contact.host, contact.port))
 
     def worth_asking(self, contacts: list[Contact]) -> list[Contact]:
         """Contacts that others name, without those that are not worth asking."""
@@ -147,11 +136,11 @@ class FailureDetector:
     async def probe(self, contact: Contact) -> int | None:
         """Ask a peer whether it lives; its incarnation if so."""
         try:
-            answer = await self._datagrams.ask_probe(contact)
+            answer = await self.datagrams.ask_probe(contact)
         except BadAnswer:
             return None
         if answer is not None and answer[0] == contact.id:
-            self._listener.peer_answered(contact, answer[1])
+            self.listener.peer_answered(contact, answer[1])
             return answer[1]
         self.report_absent(contact, None if answer is None else answer[0])
         return None
@@ -159,22 +148,22 @@ class FailureDetector:
     async def _look_around(self, contact: Contact) -> None:
         """Ask a peer who is near a random point: whether it lives, and whom we do not know yet."""
         try:
-            answer = await self._datagrams.ask_closest(contact.address, random_id(self._rng), waits=FOR_PROBE)
+            answer = await self.datagrams.ask_closest(contact.address, random_id(self.rng), waits=FOR_PROBE)
         except BadAnswer:
             return
         if answer is None or answer[0] != contact.id:
             self.report_absent(contact, None if answer is None else answer[0])
             return
-        self._listener.peer_answered(contact)
+        self.listener.peer_answered(contact)
         for each in self.worth_asking(answer[1]):
-            if self._datagrams.table.contacts().get(each.id) is None:
-                self._listener.heard_of(each)
+            if self.datagrams.table.contacts().get(each.id) is None:
+                self.listener.heard_of(each)
 
     async def _ask_helpers(self, order: ProbeVia) -> None:
-        answers = await asyncio.gather(*(self._datagrams.ask_vouch(helper, order.contact) for helper in order.helpers))
+        answers = await asyncio.gather(*(self.datagrams.ask_vouch(helper, order.contact) for helper in order.helpers))
         lives = [each for each in answers if each is not None]
         if lives:
-            self._datagrams.counts["peers that only others reach"] += 1
+            self.datagrams.counts["peers that only others reach"] += 1
             self.swim.report_vouched(order.contact, max(lives), self._now())
         else:
             self.swim.report_not_vouched(order.contact, self._now())
@@ -183,11 +172,11 @@ class FailureDetector:
 
     def incarnation_and_rumours(self, to: PeerId) -> tuple[int, list[Rumour]]:
         """What to send beside a probe: rumours only to peers that we know, since each is sent a few times only."""
-        return self.swim.incarnation, self.swim.take_rumours(to) if to in self._datagrams.table.contacts() else []
+        return self.swim.incarnation, self.swim.take_rumours(to) if to in self.datagrams.table.contacts() else []
 
     def hear_rumours(self, speaker: Contact, rumours: list[Rumour]) -> None:
         """A peer sent these; strangers are not listened to."""
-        if rumours and self._datagrams.table.contacts().get(speaker.id) == speaker:
+        if rumours and self.datagrams.table.contacts().get(speaker.id) == speaker:
             self._carry_out(self.swim.hear_rumours(speaker.id, rumours, self._now()))
 
     def vouch_for(self, asker: PeerId, contact: Contact, answer: Callable[[int | None], None]) -> None:
@@ -195,12 +184,12 @@ class FailureDetector:
         waiting = self._vouching.get(contact)
         if waiting is not None and (asker in waiting or len(waiting) < MAX_ASKERS):
             waiting[asker] = answer
-        elif waiting is not None or not self._tasks.is_open or len(self._vouching) >= MAX_VOUCHED:
-            self._datagrams.counts["peers not vouched for"] += 1
+        elif waiting is not None or not self.tasks.is_open or len(self._vouching) >= MAX_VOUCHED:
+            self.datagrams.counts["peers not vouched for"] += 1
         else:
             self._vouching[contact] = {asker: answer}
             self.swim.report_asked_to_vouch(contact, asker)
-            self._tasks.start(self._vouch(contact))
+            self.tasks.start(self._vouch(contact))
 
     async def _vouch(self, contact: Contact) -> None:
         try:

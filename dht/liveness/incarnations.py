@@ -26,7 +26,7 @@ class Incarnations:
         self._first = first
         self._began_s = float("inf")
 
-    def passed(self, now: float) -> None:
+    def tick(self, now: float) -> None:
         """It is ``now``, on a clock that only goes on; this life began when it was said for the first time."""
         self._began_s = min(self._began_s, now)
 
@@ -39,7 +39,7 @@ class Incarnations:
         return self._first + int(1000 * max(0.0, now - self._began_s)) + REFUTATIONS
 
     def refutes(self, incarnation: int, now: float) -> bool:
-        """Whether what was said of this incarnation of ours wants a refutation and has one: the present one is above it then."""
+        """Whether a rumour that we are not alive in this incarnation is to be refuted; the present one is raised above it then."""
         if not self.present <= incarnation <= self.latest(now):
             return False
         self.present = min(incarnation + 1, MAX_INCARNATION)

@@ -1,11 +1,13 @@
 """One other peer, as :mod:`dht.liveness.swim` sees it: the states of its life, and what is remembered in each.
 
-         silent             nobody vouches               the suspicion runs out
-ALIVE ──────────> DOUBTED ────────────────> SUSPECTED ─────────────────────────> DEAD: a Grave
-  ^                  │                       │      │ others pass on its refutation    ^
-  │                  │                       │      └──────────> DISPUTED ─────────────┤
-  └── answers, or a helper vouches ──────────┴──────────────────────┘                  │
-  └── answers, within a grave ─────────────────────────────────────────────────────────┘
+           silent             nobody vouches            the suspicion runs out
+    ALIVE ────────> DOUBTED ────────────────> SUSPECTED ──────────────────────> DEAD: a Grave
+      ^                │                       │      │ others pass on             ^   │
+      │                │                       │      v its refutation             │   │
+      │                │                       │    DISPUTED ──────────────────────┘   │
+      └── answers ─────┴───────────────────────┴──────┴────────────────────────────────┘
+
+A helper that vouches for it brings it back too, from DOUBTED and DISPUTED; what its own link or farewell says is in swim.py.
 """
 
 from __future__ import annotations

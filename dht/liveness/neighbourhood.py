@@ -9,8 +9,8 @@ from ..identity.contacts import Contact
 from ..identity.ids import ID_BITS, PeerId, distance
 
 NEIGHBOURS = 16
-"""How many of the nearest peers are the neighbourhood. Whoever holds a key with us at three holders is among the nearest few, so
-that as many may die at once and the others are known."""
+"""How many of the nearest peers are the neighbourhood. With three holders a key, those who hold one with us are among the nearest
+few; the others are watched so that we know the next ones when many die at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Neighbourhood:
         self.nearest: tuple[Contact, ...] = ()
         """At most NEIGHBOURS, nearest first."""
 
-    def changed(self, nearest: Iterable[Contact]) -> NeighbourhoodChanged | None:
+    def update(self, nearest: Iterable[Contact]) -> NeighbourhoodChanged | None:
         """These are nearest now; what that changes, or None. One who moved both came and went."""
         before, now = self.nearest, tuple(nearest)
         self.nearest = now

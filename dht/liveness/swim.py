@@ -54,12 +54,15 @@ come in crowds."""
 class Swim:
     """What one peer knows of others' lives. ``incarnation`` is the first one of its own life.
 
+    ``counts`` says how often others said what is hard to believe, by its name.
+
     Every call that learns something returns orders, to be carried out in any order and any time.
     """
 
-    def __init__(self, own: PeerId, *, rng: Random, incarnation: int, period_s: float = 1.0) -> None:
-        self.counts: Counter[str] = Counter()
-        """How often something was said that is hard to believe, by its name."""
+    def __init__(
+        self, own: PeerId, *, rng: Random, incarnation: int, period_s: float = 1.0, counts: Counter[str] | None = None
+    ) -> None:
+        self.counts = Counter[str]() if counts is None else counts
         self._incarnations = Incarnations(incarnation)
         self._own = own
         self._rng = rng
@@ -126,7 +129,7 @@ class Swim:
     def tick(self, now: float, watched: Collection[PeerId], size: int) -> list[Order]:
         """A probe period has passed. ``watched`` are the peers that we depend on, ``size`` how many peers there are, about."""
         self._gossip.times = ceil(4 * log10(size + 1))
-        self._incarnations.passed(now)
+        self._incarnations.tick(now)
         stood_still_s = self._health.tick(now)
         orders: list[Order] = []
         for peer, suspect in list(self._suspects.items()):
@@ -308,7 +311,7 @@ class Swim:
             member.blamed_by.clear()
             self._gossip.queue_rumour(rumour)
         if not member.is_suspected:
-            # Of another life: who is far away from it would ask it late.
+            # It may be in another life, of which peers far away from it hear late unless they ask.
             return self._ask(member, now) if member.told is not None and rumour.incarnation > believed else []
         orders = self._ask(member, now)
         if speaker == rumour.peer:

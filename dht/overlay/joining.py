@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
-from random import Random
 
 from ..background import BackgroundTasks
 from ..datagrams.datagrams import Datagrams
@@ -47,40 +46,32 @@ OURSELVES = "that is this peer itself"
 log = logging.getLogger(__name__)
 
 
+@dataclass(eq=False)
 class Joining:
     """Enters the network through addresses, and calls at old ones.
 
     ``call(address)`` asks who listens at an IP literal, which makes it known at the address that it answers from, which may be
-    another one of its host; ``look_around`` looks for neighbours. ``path`` is the book's file, None keeps it in memory alone.
+    another one of its host; ``find_neighbours`` looks for those. ``path`` is the book's file, None keeps it in memory alone.
     """
 
-    def __init__(
-        self,
-        path: Path | None,
-        datagrams: Datagrams,
-        sealing: PlainDatagrams,
-        *,
-        rng: Random,
-        per_block: int,
-        period_s: float,
-        family: socket.AddressFamily,
-        tasks: BackgroundTasks,
-        call: Callable[[Address], Awaitable[Contact | None]],
-        look_around: Callable[[], Awaitable[object]],
-    ) -> None:
-        self.book = AddressBook(rng=rng, per_block=per_block)
-        self.file = AddressBookFile(path, lambda: (*self._living(), *self.book.addresses()), tasks)
-        self._datagrams = datagrams
-        self._sealing = sealing
-        self._period_s = period_s
-        self._family = family
-        self._tasks = tasks
-        self._call = call
-        self._look_around = look_around
-        self._hurried_s = self._looked_s = float("-inf")
-        # Old addresses that are being called at. Limit: MAX_CALLS; each leaves with its task, which ends with the call's last
-        # timeout or as the overlay is left.
-        self._calling: set[Address] = set()
+    path: Path | None
+    datagrams: Datagrams
+    sealing: PlainDatagrams
+    tasks: BackgroundTasks
+    book: AddressBook
+    period_s: float
+    family: socket.AddressFamily
+    call: Callable[[Address], Awaitable[Contact | None]]
+    find_neighbours: Callable[[], Awaitable[object]]
+    # When all addresses became due as nobody was known, and when neighbours were looked for.
+    _hurried_s: float = float("-inf")
+    _looked_s: float = float("-inf")
+    # Old addresses that are being called at. Limit: MAX_CALLS; each leaves with its task, which ends with the call's last timeout
+    # or as the overlay is left.
+    _calling: set[Address] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.file = AddressBookFile(self.path, lambda: (*self._living(), *self.book.addresses()), self.tasks)
 
     def read_book(self) -> None:
         """Take the addresses of the book's file. Raises BookUnreadable."""
@@ -88,7 +79,7 @@ class Joining:
             self.book.add_address(address, self._now())
 
     def _living(self) -> dict[Address, None]:
-        return {each.address: None for each in self._datagrams.table.contacts().values()}
+        return {each.address: None for each in self.datagrams.table.contacts().values()}
 
     async def enter(self, addresses: Iterable[Address]) -> list[Address]:
         """Call at addresses and at those of the book; those that answered, as IP literals. Hosts may be names.
@@ -131,37 +122,44 @@ class Joining:
         return entered
 
     async def _call_all(self, addresses: Iterable[Address]) -> dict[Address, Address | str]:
-        deadline = _NameDeadline()
+        # Of names that are looked up together. Limit: the addresses; each leaves when its name is found or not waited for.
+        names: set[asyncio.Timeout] = set()
         async with asyncio.TaskGroup() as calls:
-            entering = {address: calls.create_task(self._enter_by(address, deadline)) for address in addresses}
+            entering = {address: calls.create_task(self._enter_by(address, names)) for address in addresses}
         return {address: task.result() for address, task in entering.items()}
 
-    async def _enter_by(self, address: Address, deadline: _NameDeadline) -> Address | str:
-        """Call at an address; who answered as an IP literal, or what went wrong."""
+    async def _enter_by(self, address: Address, names: set[asyncio.Timeout]) -> Address | str:
+        """Call at an address; who answered as an IP literal, or what went wrong. An answer ends the waiting for ``names``."""
         try:
-            async with deadline.applied():
-                literal = await self._resolve(address)
+            async with asyncio.timeout(PATIENCE_S) as timeout:
+                names.add(timeout)
+                try:
+                    literal = await self._resolve(address)
+                finally:
+                    names.discard(timeout)
         except TimeoutError:
             return NO_NAME_SERVER
         if isinstance(literal, str):
             return literal
-        found = await self._call(literal)
+        found = await self.call(literal)
         if found is None:
             return self._silence_at(literal)
-        if found.id == self._datagrams.id:
+        if found.id == self.datagrams.id:
             return OURSELVES
-        deadline.pass_now()
+        for name in names:
+            if not name.expired():
+                name.reschedule(self._now())
         return found.address
 
     def _silence_at(self, literal: Address) -> str:
         """Why nobody answers at an address, as far as known."""
-        refusal = self._sealing.refused_by(literal)
+        refusal = self.sealing.refused_by(literal)
         if refusal is None:
             return NO_ANSWER
         if refusal is Refusal.UNLISTED:
             # That this side refuses is no proof that a peer is there: whoever can send from its address could have answered.
             return refusal.sentence
-        own = f"; its id is {self._datagrams.id.hex()}" if refusal is Refusal.NOT_ALLOWED else ""
+        own = f"; its id is {self.datagrams.id.hex()}" if refusal is Refusal.NOT_ALLOWED else ""
         return f"{REFUSED}{refusal.sentence}{own}"
 
     async def _resolve(self, address: Address) -> Address | str:
@@ -169,7 +167,7 @@ class Joining:
         if problem is not None:
             return problem
         try:
-            found = await resolve(*address, type=socket.SOCK_DGRAM, family=self._family)
+            found = await resolve(*address, type=socket.SOCK_DGRAM, family=self.family)
         except OSError as error:
             return f"the name does not resolve ({error.strerror or error})"
         return found[0] if found else "the name does not resolve"
@@ -179,12 +177,12 @@ class Joining:
     async def run(self) -> None:
         """Call at old addresses until cancelled."""
         while True:
-            await asyncio.sleep(self._period_s)
+            await asyncio.sleep(self.period_s)
             try:
                 self._call_due()
             except Exception:
                 # A defect that one round brings out is no reason for there to be no more: parts of a cut network would stay apart.
-                self._tasks.count_failure()
+                self.tasks.count_failure()
 
     def _call_due(self) -> None:
         now = self._now()
@@ -195,7 +193,7 @@ class Joining:
         for address in self.book.take_due(now, min(CALLS_A_PERIOD, MAX_CALLS - len(self._calling))):
             if address not in self._calling:
                 self._calling.add(address)
-                self._tasks.start(self._revisit(address))
+                self.tasks.start(self._revisit(address))
 
     async def _revisit(self, address: Address) -> None:
         """Call at an old address; if somebody lives there whom we had lost, the network may have been cut: look around."""
@@ -203,7 +201,7 @@ class Joining:
             literal = await self._resolve(address)  # as long as the system's resolver waits, half a minute
             if isinstance(literal, str) or literal in self._living():
                 return
-            known, found = self._living(), await self._call(literal)
+            known, found = self._living(), await self.call(literal)
             if found is not None and found.address not in known and found.address in self._living():
                 await self.look_around()
         finally:
@@ -215,36 +213,10 @@ class Joining:
         if now - self._looked_s >= LOOK_AROUND_S:
             self._looked_s = now
             self.book.make_all_due(now)
-            await self._look_around()
+            await self.find_neighbours()
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
-
-
-class _NameDeadline:
-    """Until when names are waited for that are looked up together: PATIENCE_S, and no longer once an address has answered."""
-
-    def __init__(self) -> None:
-        self._waiting: set[asyncio.Timeout] = set()
-        """Limit: the addresses that are called at together."""
-        self._until_s = asyncio.get_running_loop().time() + PATIENCE_S
-
-    @contextlib.asynccontextmanager
-    async def applied(self) -> AsyncIterator[None]:
-        """Raise TimeoutError in the block when it has passed."""
-        async with asyncio.timeout_at(self._until_s) as timeout:
-            self._waiting.add(timeout)
-            try:
-                yield
-            finally:
-                self._waiting.discard(timeout)
-
-    def pass_now(self) -> None:
-        """Wait for no name any more."""
-        self._until_s = asyncio.get_running_loop().time()
-        for timeout in self._waiting:
-            if not timeout.expired():
-                timeout.reschedule(self._until_s)
 
 
 def _problem(address: Address) -> str | None:

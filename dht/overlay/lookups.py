@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 
 from ..background import BackgroundTasks
 from ..datagrams.datagrams import Datagrams
@@ -17,6 +18,7 @@ MAX_LOOKUPS = 32
 """Lookups at once; further callers wait their turn."""
 
 
+@dataclass(eq=False)
 class Lookups:
     """Lookups of one peer for the k closest.
 
@@ -24,27 +26,17 @@ class Lookups:
     use.
     """
 
-    def __init__(
-        self,
-        datagrams: Datagrams,
-        listener: PeerListener,
-        detector: FailureDetector,
-        *,
-        per_block: int,
-        learn: Callable[[bytes, tuple[Contact, ...], Collection[PeerId]], None],
-        tasks: BackgroundTasks,
-    ) -> None:
-        self._datagrams = datagrams
-        self._listener = listener
-        self._detector = detector
-        self._per_block = per_block
-        self._learn = learn
-        self._tasks = tasks
-        self._places = asyncio.Semaphore(MAX_LOOKUPS)
-        # Lookups that others may wait for: by leading bits and how many. Limit: one for each caller.
-        self._shared: dict[tuple[int, int], asyncio.Task[Found | None]] = {}
-        # Limit: one for each bit of an id.
-        self._searched_s: dict[int, float] = {}
+    datagrams: Datagrams
+    listener: PeerListener
+    detector: FailureDetector
+    tasks: BackgroundTasks
+    learn: Callable[[bytes, tuple[Contact, ...], Collection[PeerId]], None]
+    per_block: int
+    _places: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_LOOKUPS))
+    # Lookups that others may wait for: by leading bits and how many. Limit: one for each caller.
+    _shared: dict[tuple[int, int], asyncio.Task[Found | None]] = field(default_factory=dict)
+    # Limit: one for each bit of an id.
+    _searched_s: dict[int, float] = field(default_factory=dict)
 
     def under_way(self, key: bytes, depth: int) -> asyncio.Task[Found | None] | None:
         """The lookup under way of a key with the same ``depth`` leading bits, if any."""
@@ -55,7 +47,7 @@ class Lookups:
 
         The lookup is a task of the overlay, so that a caller who gives up does not end it for others.
         """
-        if not self._tasks.is_open:
+        if not self.tasks.is_open:
             raise NotOpen("this overlay is closed; use it inside `async with Overlay(...) as overlay:`")
         task = self.start(target)
         slot = (depth, as_int(target) >> (ID_BITS - depth))
@@ -66,11 +58,11 @@ class Lookups:
 
     def start(self, target: bytes, *, learn: bool = True) -> asyncio.Task[Found | None]:
         """Begin one lookup, which waits for a place. Without ``learn`` it only serves the table."""
-        return self._tasks.start(self._run(target, learn))
+        return self.tasks.start(self._run(target, learn))
 
     async def outcome(self, task: asyncio.Task[Found | None]) -> Found:
         """What a lookup found. Raises LookupFailed, and NotOpen where the overlay was closed meanwhile."""
-        found = await self._tasks.outcome(task, NotOpen("this overlay was closed while it looked a key up"))
+        found = await self.tasks.outcome(task, NotOpen("this overlay was closed while it looked a key up"))
         if found is None:
             raise LookupFailed("a lookup failed in this process, as its log says; try again")
         return found
@@ -81,9 +73,9 @@ class Lookups:
 
     async def _run(self, target: bytes, learn: bool) -> Found:
         async with self._places:
-            k = self._datagrams.k
-            seeds = self._detector.worth_asking(self._datagrams.table.closest(target, 2 * k))
-            lookup = Lookup(target, seeds[:k], own=self._datagrams.id, k=k, per_block=self._per_block)
+            k = self.datagrams.k
+            seeds = self.detector.worth_asking(self.datagrams.table.closest(target, 2 * k))
+            lookup = Lookup(target, seeds[:k], own=self.datagrams.id, k=k, per_block=self.per_block)
             finished = asyncio.Event()
             queries: list[asyncio.Task[None]] = []
             useless: set[PeerId] = set()
@@ -91,7 +83,7 @@ class Lookups:
             async def ask(contact: Contact) -> None:
                 sends = []
                 try:
-                    answer = await self._datagrams.ask_closest(
+                    answer = await self.datagrams.ask_closest(
                         contact.address, target, on_slow=lambda: order(lookup.slow(contact.id))
                     )
                 except BadAnswer:
@@ -100,10 +92,10 @@ class Lookups:
                     sends = lookup.timed_out(contact.id)
                 else:
                     if answer is not None and answer[0] == contact.id:
-                        self._listener.peer_answered(contact)
-                        sends = lookup.received(contact.id, self._detector.worth_asking(answer[1]))
+                        self.listener.peer_answered(contact)
+                        sends = lookup.received(contact.id, self.detector.worth_asking(answer[1]))
                     else:
-                        self._detector.report_absent(contact, None if answer is None else answer[0])
+                        self.detector.report_absent(contact, None if answer is None else answer[0])
                         sends = lookup.timed_out(contact.id)
                 order(sends)
 
@@ -118,9 +110,9 @@ class Lookups:
                 # Those that are still out were overtaken: nothing is known about them.
                 for query in queries:
                     query.cancel()
-            self._searched_s[common_prefix_length(self._datagrams.id, target)] = asyncio.get_running_loop().time()
+            self._searched_s[common_prefix_length(self.datagrams.id, target)] = asyncio.get_running_loop().time()
             result = lookup.result
             assert result is not None
             if learn and result.complete:
-                self._learn(target, result.contacts, useless)
+                self.learn(target, result.contacts, useless)
             return result

@@ -38,6 +38,8 @@ from ..identity.membership import Membership
 from ..liveness.failure_detector import FailureDetector
 from ..liveness.neighbourhood import NEIGHBOURS, NeighbourhoodChanged
 from ..liveness.orders import PeerDied, PeerReturned
+from ..liveness.swim import Swim
+from .address_book import AddressBook
 from .joining import PATIENCE_S, Joining
 from .lookup import Found, K
 from .lookups import Lookups
@@ -148,27 +150,24 @@ class Overlay:
         self._detector = self._datagrams.gossip = FailureDetector(
             self._datagrams,
             self,
-            rng=rng,
-            incarnation=incarnation,
-            period_s=probe_s,
-            tasks=self._tasks,
-            depends_on=depends_on,
-            heard_s=heard_s,
+            self._tasks,
+            Swim(id, rng=rng, incarnation=incarnation, period_s=probe_s, counts=self.counts),
+            rng,
+            probe_s,
+            depends_on,
+            heard_s,
         )
-        self._lookups = Lookups(
-            self._datagrams, self, self._detector, per_block=per_block, learn=self._learn_region, tasks=self._tasks
-        )
+        self._lookups = Lookups(self._datagrams, self, self._detector, self._tasks, self._learn_region, per_block)
         self._joining = Joining(
             book,
             self._datagrams,
             self._sealing,
-            rng=rng,
-            per_block=per_block,
+            self._tasks,
+            AddressBook(rng=rng, per_block=per_block),
             period_s=probe_s,
             family=socket.AF_INET6 if ":" in host else socket.AF_INET,
-            tasks=self._tasks,
-            call=self._call,
-            look_around=lambda: self.lookup(self.contact.id),
+            call=self._call_address,
+            find_neighbours=lambda: self.lookup(self.contact.id),
         )
 
     async def __aenter__(self) -> Self:
@@ -284,7 +283,7 @@ class Overlay:
 
     @property
     def has_entered(self) -> bool:
-        """Whether :meth:`join` has found somebody, or that there is nobody; before, others may know this peer that knows nobody."""
+        """Whether :meth:`join` has found somebody, or that there is nobody. Before, it knows nobody, and others may know it."""
         return self._entered.is_set()
 
     async def refresh(self) -> None:
@@ -332,7 +331,7 @@ class Overlay:
             self.counts["unknown peers passed over"] += 1
             return
         self._checking.add(contact.address)
-        self._tasks.start(self._call(contact.address)).add_done_callback(lambda _: self._checking.discard(contact.address))
+        self._tasks.start(self._call_address(contact.address)).add_done_callback(lambda _: self._checking.discard(contact.address))
 
     # Lookups
 
@@ -380,16 +379,16 @@ class Overlay:
                 self.regions.discovered(contact)
             self._nearest_changed()
         if returned is not None:
-            self._tell(self.on_event, returned)
+            self._call_back(self.on_event, returned)
         if known != contact or returned is not None:
-            self._tell(self.on_discovered, contact)
+            self._call_back(self.on_discovered, contact)
 
     def peer_died(self, contact: Contact) -> None:
         """A peer is dead at this address."""
         if self._table.contacts().get(contact.id) == contact:
             self._detector.report_dead(contact)
             self._forget(contact)
-            self._tell(self.on_lost, contact)
+            self._call_back(self.on_lost, contact)
 
     def _forget(self, contact: Contact) -> None:
         self._table.remove(contact.id)
@@ -398,7 +397,7 @@ class Overlay:
         self._joining.file.mark_changed()
         self._joining.book.add_address(contact.address, self._now())
         self._nearest_changed()
-        self._tell(self.on_event, PeerDied(contact))
+        self._call_back(self.on_event, PeerDied(contact))
 
     def _nearest_changed(self) -> None:
         if not self._nearest_may_have_changed:
@@ -407,11 +406,11 @@ class Overlay:
 
     def _tell_of_nearest(self) -> None:
         self._nearest_may_have_changed = False
-        changed = self._detector.neighbourhood.changed(self.neighbours())
+        changed = self._detector.neighbourhood.update(self.neighbours())
         if changed is not None and self._tasks.is_open:
-            self._tell(self.on_event, changed)
+            self._call_back(self.on_event, changed)
 
-    def _tell(self, callback: Callable[[Any], None] | None, news: Contact | OverlayEvent) -> None:  # Any: of these, its own
+    def _call_back(self, callback: Callable[[Any], None] | None, news: Contact | OverlayEvent) -> None:  # Any: of these, its own
         if callback is None:
             return
         try:
@@ -420,7 +419,7 @@ class Overlay:
             self.counts["callbacks failed"] += 1
             logging.getLogger(__name__).exception("the overlay's callback %r failed for %s", callback, news)
 
-    async def _call(self, address: Address) -> Contact | None:
+    async def _call_address(self, address: Address) -> Contact | None:
         """Call whoever listens at an address: it becomes known if it answers."""
         found = await self._datagrams.call(address)
         if found is not None:

@@ -50,10 +50,10 @@ class _Region:
         """Whether no member is in a block of which only some own a key."""
         self.bits = depth
         """So many leading bits of a key decide whether it is of this region, and in what order the members are closest to it."""
-        self.look_at_members()
+        self.update_bits()
         self.learned_s = now
 
-    def look_at_members(self) -> None:
+    def update_bits(self) -> None:
         """There are other members than before."""
         # Which of two members is closer is decided by the first bit in which they differ. In order of their ids, those beside each
         # other share the most.
@@ -183,7 +183,7 @@ class Regions:
                 changed = True
                 region.members[point] = contact
                 region.all_count = region.all_count and block_of(contact.host) is None
-                region.look_at_members()
+                region.update_bits()
                 self._decide_by(region)
                 if len(region.members) >= region.full:
                     self._drop(region)
@@ -231,7 +231,7 @@ class Regions:
         self._decide_by(region)
         self._ordered[region.depth, region.prefix] = region
         self._by_depth.setdefault(region.depth, {})[region.prefix] = region
-        self._changed_paths()
+        self._rebuild_paths()
         # Keys are remembered only as long as a region would hear of their owners' death.
         if changed:
             self._forget_answers()
@@ -249,8 +249,8 @@ class Regions:
         del regions[region.prefix]
         if not regions:
             del self._by_depth[region.depth]
-            self._changed_paths()
+            self._rebuild_paths()
 
-    def _changed_paths(self) -> None:
+    def _rebuild_paths(self) -> None:
         # A single key first, as it may answer where its thin subtree cannot; else any order would do.
         self._paths = [(ID_BITS - depth, self._by_depth[depth]) for depth in sorted(self._by_depth, reverse=True)]

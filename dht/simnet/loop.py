@@ -83,7 +83,7 @@ class SimLoop(asyncio.SelectorEventLoop):
     _selector: BaseSelector
 
     is_simulated = True
-    """Nobody listens in on its wires, so peers leave the ciphers out unless they are told otherwise; the greetings are the same."""
+    """Nobody listens in on its wires, so peers leave TLS out unless they are told otherwise; the handshakes are the same."""
 
     def __init__(self) -> None:
         self._now_s = 0.0
@@ -96,7 +96,7 @@ class SimLoop(asyncio.SelectorEventLoop):
         self.errors: list[BaseException] = []
         """What callbacks and forgotten tasks raised."""
         super().__init__()
-        self.set_exception_handler(self._collect)
+        self.set_exception_handler(self._collect_error)
         # As asyncio's, without a step in between.
         self.create_future = partial(asyncio.Future, loop=self)  # type: ignore[method-assign]
 
@@ -140,9 +140,9 @@ class SimLoop(asyncio.SelectorEventLoop):
             if timers:
                 # Mostly more is ready, and nothing is due before that was run.
                 if not ready or timers[0][0] < self._now_s + _MOMENT_S:
-                    self._ripen()
+                    self._ready_due_timers()
             elif not ready and not self._stopping:
-                self._hear_of_the_world()
+                self._select_once()
             for _ in range(len(ready)):
                 handle = take()
                 if suspended and (due := suspended.get(handle._context.get(PROGRAM, ""))) is not None:
@@ -157,7 +157,7 @@ class SimLoop(asyncio.SelectorEventLoop):
             if self._stopping:
                 return
 
-    def _ripen(self) -> None:
+    def _ready_due_timers(self) -> None:
         """What is due becomes ready; when nothing is ready, the clock moves on to what is due first."""
         ready, timers = self._ready, self._timers
         while timers and timers[0][2]._cancelled:
@@ -177,7 +177,7 @@ class SimLoop(asyncio.SelectorEventLoop):
                 ready.append(timer)
         self._now_s = now_s
 
-    def _hear_of_the_world(self) -> None:
+    def _select_once(self) -> None:
         """The loop's own wake-up pipe is the only real descriptor: written to by threads and signals."""
         events = self._selector.select(0)
         if not events:
@@ -187,7 +187,7 @@ class SimLoop(asyncio.SelectorEventLoop):
             )
         self._process_events(events)  # type: ignore[attr-defined]  # as above
 
-    def _collect(self, loop: asyncio.AbstractEventLoop, context: Mapping[str, Any]) -> None:  # Any: asyncio's own
+    def _collect_error(self, loop: asyncio.AbstractEventLoop, context: Mapping[str, Any]) -> None:  # Any: asyncio's own
         error = context.get("exception") or RuntimeError(str(context.get("message")))
         # The end of the run cancels whatever is left, which is nobody's fault.
         if not isinstance(error, asyncio.CancelledError):

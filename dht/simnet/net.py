@@ -37,38 +37,6 @@ NOTED = 256
 T = TypeVar("T")
 
 
-class _NetworkedLoop(SimLoop):
-    """The virtual loop with this network's sockets, for whoever asks asyncio for one."""
-
-    def __init__(self, net: SimNet) -> None:
-        super().__init__()
-        self._net = net
-
-    async def getaddrinfo(  # type: ignore[override]  # the same arguments, as far as they mean anything here
-        self, host: str, port: int, *, family: int = 0, type: int = 0, proto: int = 0, flags: int = 0
-    ) -> list[tuple[int, int, int, str, Address]]:
-        """The address of a simulated host, by literal or by a name from ``net.names``."""
-        return [(socket.AF_INET, type, proto, "", (self._net.resolve(host), port))]
-
-    async def create_datagram_endpoint(  # type: ignore[override]  # Any: as asyncio has it
-        self, protocol_factory: Any, local_addr: Any = None, **_: Any
-    ) -> Any:
-        """Bind a simulated datagram socket."""
-        return await self._net.bind_datagrams(protocol_factory, local_addr)
-
-    async def create_server(  # Any: as asyncio has it
-        self, protocol_factory: Any, host: Any = None, port: Any = None, **_: Any
-    ) -> Any:
-        """Listen at a simulated address."""
-        return await self._net.listen(protocol_factory, host, port)
-
-    async def create_connection(
-        self, protocol_factory: Any, host: Any = None, port: Any = None, *, local_addr: Any = None, **_: Any
-    ) -> Any:  # Any: as asyncio has it
-        """Connect to a simulated address."""
-        return await self._net.connect(protocol_factory, host, port, local_addr)
-
-
 class SimNet:
     """The hosts and what goes on between them.
 
@@ -89,7 +57,12 @@ class SimNet:
         """How many events of each kind there were."""
         self.trace: list[tuple[object, ...]] | None = None
         """Set it to a list to have every event recorded."""
-        self.loop: SimLoop = _NetworkedLoop(self)
+        self.loop = SimLoop()
+        # Whoever asks asyncio for a socket gets one of this network.
+        self.loop.getaddrinfo = self._getaddrinfo  # type: ignore[assignment,method-assign]
+        self.loop.create_datagram_endpoint = self.bind_datagrams  # type: ignore[assignment,method-assign]
+        self.loop.create_server = self.listen  # type: ignore[assignment,method-assign]
+        self.loop.create_connection = self.connect  # type: ignore[assignment,method-assign]
         self._own = Context()
         """In which the network calls itself: what is under way is nobody's program, and arrives while programs stand still."""
         self._rng = Random(seed)
@@ -255,6 +228,11 @@ class SimNet:
         except ValueError:
             raise socket.gaierror(socket.EAI_NONAME, "Name or service not known") from None
 
+    async def _getaddrinfo(
+        self, host: str, port: int, *, type: int = 0, proto: int = 0, **_: object
+    ) -> list[tuple[int, int, int, str, Address]]:
+        return [(socket.AF_INET, type, proto, "", (self.resolve(host), port))]
+
     def separated(self, a: str, b: str) -> bool:
         """Whether nothing gets from one host to the other."""
         if self._walls and frozenset((a, b)) in self._walls:
@@ -312,10 +290,10 @@ class SimNet:
             endpoint.context.run(endpoint.protocol.datagram_received, data, source)
 
     async def bind_datagrams(
-        self, factory: Callable[[], asyncio.DatagramProtocol], local: Address | None
+        self, factory: Callable[[], asyncio.DatagramProtocol], local_addr: Address | None = None, **_: object
     ) -> tuple[SimDatagrams, asyncio.DatagramProtocol]:
         """A bound datagram socket and its protocol."""
-        address = self._take(local or ("127.0.0.1", 0), self._datagrams)
+        address = self._take(local_addr or ("127.0.0.1", 0), self._datagrams)
         protocol = factory()
         transport = SimDatagrams(self, protocol, address)
         self._datagrams[address] = transport
@@ -327,7 +305,9 @@ class SimNet:
         if self._datagrams.get(transport.local) is transport:
             del self._datagrams[transport.local]
 
-    async def listen(self, factory: Callable[[], asyncio.Protocol], host: str | None, port: int | None) -> SimServer:
+    async def listen(
+        self, factory: Callable[[], asyncio.Protocol], host: str | None = None, port: int | None = None, **_: object
+    ) -> SimServer:
         """A listening address."""
         address = self._take((host or "127.0.0.1", port or 0), self._servers)
         server = SimServer(self, factory, address)  # type: ignore[abstract]  # nobody asks more of one
@@ -340,10 +320,10 @@ class SimNet:
             del self._servers[server.address]
 
     async def connect(
-        self, factory: Callable[[], asyncio.Protocol], host: str, port: int, local: Address | None
+        self, factory: Callable[[], asyncio.Protocol], host: str, port: int, *, local_addr: Address | None = None, **_: object
     ) -> tuple[SimStream, asyncio.Protocol]:
         """A connection to a listening address."""
-        here = self._take(local or ("127.0.0.1", 0), {})
+        here = self._take(local_addr or ("127.0.0.1", 0), {})
         there = (self.resolve(host), port)
         await asyncio.sleep(self.delay_s() + self.delay_s())
         while self.separated(here[0], there[0]):

@@ -34,7 +34,7 @@ from ..rendezvous.time_slices import TimeSlices
 from ..wire.exchange import Channel, Exchange, Leaving, LinkBroke, answer_of, show
 from ..wire.messages import After, Done, Failed, Flash, Message
 from ..wire.waiting import later
-from .forward_queue import Admitted, Onward
+from .forward_queue import Admitted, ForwardQueue
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ class Taken(Enum):
     GONE = 3
 
 
-class Spreading:
+class EventForwarding:
     """Passes events on to the other holders of their keys.
 
     ``time_slices`` has those that pass here, ``answer`` tells their publisher after they have been forwarded, ``flush`` sends what
@@ -85,13 +85,13 @@ class Spreading:
         self._start_task = start_task
         self._answer_done = answer
         self._flush = flush
-        self._onward = Onward(holders, exchange, full_s=FULL_S)
+        self._queue = ForwardQueue(holders, exchange, full_s=FULL_S)
         self._late = asyncio.Lock()
         """Held by whoever has its turn of those whose events pass here after all, as nobody else has taken them: slices of many at
         once would keep the peer as busy as no slices. Those that wait are bounded by the requests that other holders have not
         answered, of which a link has so many at most (:mod:`gsg.wire.exchange`)."""
 
-    def flash(self, channel: Channel, message: Flash) -> None:
+    def forward(self, channel: Channel, message: Flash) -> None:
         """Carry out a Flash; where others are concerned, the answer comes when those have answered.
 
         Raises Refused where too much waits to go on to them.
@@ -101,11 +101,11 @@ class Spreading:
         if not shares:
             self._time_slices.forward(channel, message, lambda: self._answer_done(channel, Done(message.request)), here)
             return
-        self._onward.check(channel.frame_bytes, shares)
+        self._queue.check_room(channel.frame_bytes, shares)
         last = message.events[-1].number
         named = [(self._own_id, last, last), *message.after]
         passing: list[asyncio.Future[Taken]] = []
-        admitted = self._onward.admit(channel.frame_bytes, shares)
+        admitted = self._queue.enqueue(channel.frame_bytes, shares)
         for one, share in zip(admitted, shares.values(), strict=True):
             # Tasks begin in order, those of several messages too: each waits for its turn with its holder.
             passing.append(asyncio.get_running_loop().create_future())
@@ -210,38 +210,27 @@ class Spreading:
             taken.set_result(outcome)
 
     async def _outcome(self, admitted: Admitted, make: Callable[[int], Message]) -> Taken:
-        holder = admitted.holder
+        holder, is_sent = admitted.holder, False
         try:
-            sending = await self._onward.send(admitted, make)
+            sending = await self._queue.send(admitted, make)
+            is_sent = True
+            await answer_of(*sending, Done)
         except TimeoutError:
             log.info("events not passed on to %s, which reads too slowly", show(holder))
             return Taken.NO
-        except LinkBroke as error:
-            # While it was full: that says nothing of its holder.
-            log.info("events not passed on to %s: %s", show(holder), error)
-            return await self._whether_gone(holder)
         except PeerUnreachable as error:
             log.info("events not passed on to %s: %s", show(holder), error)
-            return Taken.GONE
-        try:
-            await answer_of(*sending, Done)
-        except LinkBroke as error:
-            log.info("events not passed on to %s: %s", show(holder), error)
-            return await self._whether_gone(holder)
-        except Leaving as error:
-            # It has handed over what it had, to those that are told as well.
-            log.info("events not passed on to %s: %s", show(holder), error)
-            self._holders.failed(holder.id, error)
-            return Taken.GONE
-        except PeerUnreachable as error:
-            log.info("events not passed on to %s: %s", show(holder), error)
-            self._holders.failed(holder.id, error)
-            return Taken.NO
+            if isinstance(error, LinkBroke):
+                return await self._whether_gone(holder)
+            if is_sent:
+                self._holders.failed(holder.id, error)
+            # Who leaves has handed over what it had, to those that are told as well.
+            return Taken.NO if is_sent and not isinstance(error, Leaving) else Taken.GONE
         return Taken.YES
 
     async def _whether_gone(self, holder: dht.Contact) -> Taken:
-        """Whether a holder whose link broke before it answered can be reached by another one: then it lives."""
-        if self._holders.known(holder.id) is None:
+        """Whether a holder can be reached by another link than the one that broke: then it lives."""
+        if self._holders.contact_of(holder.id) is None:
             return Taken.GONE
         try:
             await self._exchange.channel(holder)

@@ -27,7 +27,7 @@ from ..replication.changes import Replication
 from ..tuples.terms import Tuple
 from ..wire.exchange import Channel, Exchange, answer_of, show
 from ..wire.messages import Done, Failed, Message, Publish
-from .forward_queue import Admitted, Onward, Sending
+from .forward_queue import Admitted, ForwardQueue, Sending
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ Shares: TypeAlias = dict[dht.Contact, tuple[list[int], list[bytes]]]
 """For each other holder: numbers of tuples, and the positions that are its own."""
 
 
-class Forwarding:
+class FactForwarding:
     """That of one peer; ``flush`` sends what a change here has caused."""
 
     def __init__(
@@ -54,17 +54,17 @@ class Forwarding:
         self._responsibility = responsibility
         self._start_task = start_task
         self._flush = flush
-        self._onward = Onward(holders, exchange)
+        self._queue = ForwardQueue(holders, exchange)
 
-    def publish(self, channel: Channel, message: Publish) -> Held | None:
+    def forward(self, channel: Channel, message: Publish) -> Held | None:
         """Carry out a Publish; None when some of it was forwarded, and the answer comes when those are answered."""
         entries = message.entries
         places, kept, shares = self._sort(entries, message.places)
         origin, origins = message.origin, message.by_call()
         stamp = message.stamp
         if shares:
-            self._onward.check(channel.frame_bytes, shares)
-        held = self._replication.hold(message.sign, entries, places, stamp, origins)
+            self._queue.check_room(channel.frame_bytes, shares)
+        held = self._replication.make(message.sign, entries, places, stamp, origins)
         if not shares:
             return held
         for number in {*held.behind, *self._rendezvous.held.behind(message.sign, entries, kept, stamp)}:
@@ -81,12 +81,12 @@ class Forwarding:
 
         async def instead(numbers: list[int], theirs: list[bytes]) -> Done:
             facts, origins = [entries[number] for number in numbers], make(numbers, theirs)(0).by_call()
-            kept = self._replication.hold(message.sign, facts, theirs, stamp, origins)
+            kept = self._replication.make(message.sign, facts, theirs, stamp, origins)
             if kept.everywhere is not None:
                 await kept.everywhere()
             return Done(0, kept.changed, kept.latest, kept.behind, kept.unchanged)
 
-        admitted = self._onward.admit(channel.frame_bytes, shares)
+        admitted = self._queue.enqueue(channel.frame_bytes, shares)
         self._start_task(self._forward(channel, message.request, shares, admitted, held, make, instead))
         return None
 
@@ -164,7 +164,7 @@ class Forwarding:
     async def _send(self, admitted: Admitted, make: Callable[[int], Message]) -> Sending | None:
         """Send a request, whose answer is to come; not where the holder cannot be reached."""
         try:
-            return await self._onward.send(admitted, make)
+            return await self._queue.send(admitted, make)
         except PeerUnreachable as error:
             log.info("kept what belongs to %s: %s", show(admitted.holder), error)
             return None

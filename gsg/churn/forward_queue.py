@@ -49,7 +49,7 @@ class Admitted:
     size_bytes: int
 
 
-class Onward:
+class ForwardQueue:
     """Sends on for one peer. ``full_s``: how long a link that takes no more is waited for, None to send all the same."""
 
     def __init__(self, holders: Holders, exchange: Exchange, *, full_s: float | None = None) -> None:
@@ -60,7 +60,7 @@ class Onward:
         """By holder. Bounded by the holders with something to send."""
         self._room = Room(ALL_BYTES)
 
-    def check(self, size_bytes: int, holders: Collection[dht.Contact]) -> None:
+    def check_room(self, size_bytes: int, holders: Collection[dht.Contact]) -> None:
         """Raise Refused where a message of this length, of which each of these holders gets a share, cannot wait as well."""
         part_bytes = _share_bytes(size_bytes, holders)
         rooms = {show(holder): self._lines[holder.id].room for holder in holders if holder.id in self._lines}
@@ -71,7 +71,7 @@ class Onward:
                     "wait for answers before you send more"
                 )
 
-    def admit(self, size_bytes: int, holders: Collection[dht.Contact]) -> list[Admitted]:
+    def enqueue(self, size_bytes: int, holders: Collection[dht.Contact]) -> list[Admitted]:
         """A message that was checked is to go on: what :meth:`send` is to have for each of these holders."""
         part_bytes = _share_bytes(size_bytes, holders)
         admitted = [Admitted(holder, self._lines.setdefault(holder.id, _Line(self._room)), part_bytes) for holder in holders]

@@ -82,12 +82,12 @@ class Handover:
 
     # --- what may be a reason to look through the keys ------------------------------------------------------------------------
 
-    def newcomer(self, contact: dht.Contact) -> None:
+    def peer_came(self, contact: dht.Contact) -> None:
         """A peer was discovered: some keys may be its own."""
         self._rendezvous.held.remembering = True
         self._expect(contact.id, SETTLING_S)
 
-    def missed(self, peer: bytes) -> None:
+    def holder_recovered(self, peer: bytes) -> None:
         """A holder that was set aside takes changes again: it is told all that it should know, like a newcomer."""
         self._expect(peer, MENDING_S)
 
@@ -96,19 +96,19 @@ class Handover:
         self._died_s.pop(peer, None)
         self._look_for(seconds)
 
-    def came_back(self) -> None:
+    def was_stopped(self) -> None:
         """This peer was stopped for a while: others may hold its keys by now, and their feeds be elsewhere."""
         self._responsibility.begin_anew()
         self._again.set()
 
-    def died(self, peer: bytes) -> None:
+    def peer_died(self, peer: bytes) -> None:
         """A peer is gone: keys that it held have another holder."""
         self._newcomers.pop(peer, None)
         if len(self._died_s) < MAX_DEAD:
             self._died_s.setdefault(peer, asyncio.get_running_loop().time())
         self._look_for(MENDING_S)
 
-    def strays(self) -> None:
+    def found_strays(self) -> None:
         """Something is here under keys that are others', as when a holder told us late: it is handed over, and dropped here."""
         self._look_for(MENDING_S)
 
@@ -116,12 +116,12 @@ class Handover:
         self._responsibility.unsettle(seconds)
         self._again.set()
 
-    def look_again(self) -> None:
+    def check_keys_again(self) -> None:
         """Something came from a peer that takes us for the holder: if it is wrong, its keys are to be passed on."""
         if self._responsibility.settling:
             self._again.set()
 
-    def look_again_in_time(self) -> None:
+    def retry_in_time(self) -> None:
         """What had failed, or took long, may go on; what nobody confirms is not tried for ever."""
         if self._tries:
             self._again.set()
@@ -154,7 +154,7 @@ class Handover:
                 # A defect that one look brings out is no reason for nobody to look again.
                 log.exception("a look at what changes hands was not finished")
                 await asyncio.sleep(SWEEP_S)
-                self.look_again_in_time()
+                self.retry_in_time()
 
     async def leave(self) -> None:
         """Hand over everything: this peer is about to stop."""
@@ -222,15 +222,19 @@ class Handover:
                 unknown.append(key)
         leaves = self._responsibility.leaving
         wait_s = None if leaves else SOON_S
-        told = await asyncio.gather(*(self._copying.bring_up_to_date(*copy, wait_s) for copy in plan.copies.items()))
-        failed.update(holder.id for holder, each in zip(plan.copies, told, strict=True) if each is not Outcome.CONFIRMED)
+        targets = list(dict.fromkeys((*plan.copies, *plan.doubtful)))
+        sending = (
+            self._copying.bring_up_to_date(each, plan.copies.get(each, ()), plan.doubtful.get(each, ()), wait_s) for each in targets
+        )
+        told = await asyncio.gather(*sending)
+        failed.update(holder.id for holder, each in zip(targets, told, strict=True) if each is not Outcome.CONFIRMED)
         for primary, followed in plan.primaries.items():
             if primary.id not in failed:
                 self._rendezvous.tell_moved(followed, primary, leaves=leaves)
         self._rendezvous.move_keys(key for key, holders in plan.others.items() if not failed.intersection(holders))
         self._flush()
         if Outcome.FAILED in told:
-            self.look_again_in_time()
+            self.retry_in_time()
         return unknown
 
     def _drop_what_has_moved(self) -> None:
@@ -239,7 +243,7 @@ class Handover:
                 # Looks have passed it over since it moved.
                 self._rendezvous.keep_keys((key,))
                 self._again.set()
-            elif self._holders.all_of(key):
+            elif self._holders.holders_of(key):
                 # Where it is not known who holds it now, it may be ours yet.
                 self._rendezvous.drop_moved_key(key)
         self._flush()

@@ -22,7 +22,7 @@ from dht.liveness.late_timers import late_s
 
 from ..errors import PeerUnreachable, Refused
 from ..placement.holders import Holders
-from ..storage.clock import Versions
+from ..storage.clock import HybridClock
 from ..wire.exchange import ANSWER_TIMEOUT_S, Answer, Channel, Exchange
 from ..wire.messages import Beat, Done
 
@@ -47,7 +47,7 @@ class Heartbeats:
         self,
         holders: Holders,
         exchange: Exchange,
-        versions: Versions,
+        versions: HybridClock,
         feeding: Callable[[], Collection[Channel]],
         rng: Random,
     ) -> None:
@@ -109,13 +109,13 @@ class Heartbeats:
 
     def answer(self, beat: Beat) -> Done:
         """Another peer asks. Raises Refused for an absurd time."""
-        self._versions.saw(beat.stamp)
+        self._versions.see_stamp(beat.stamp)
         return Done(beat.request, stamp=self._versions.latest)
 
     def _answered(self, answer: asyncio.Future[Answer]) -> None:
         if answer.cancelled() or answer.exception() is not None or not isinstance(done := answer.result(), Done):
             return
         try:
-            self._versions.saw(done.stamp)
+            self._versions.see_stamp(done.stamp)
         except Refused as error:
             log.warning("a peer has told an absurd time: %s", error)

@@ -63,7 +63,7 @@ class Pauses:
                 self._holders.forget("this peer was stopped")
                 self._interests.forget()
                 self._leases.revoke()
-                self._handover.came_back()
+                self._handover.was_stopped()
                 self._on_away(away_s)
 
 

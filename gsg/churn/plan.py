@@ -19,7 +19,9 @@ class Plan:
 
     def __init__(self) -> None:
         self.copies: dict[dht.Contact, list[Key]] = {}
-        """Who gets what is known of which keys, unless it has the same already."""
+        """Which newcomers get what is known of which keys: at once, as they may be asked for it already."""
+        self.doubtful: dict[dht.Contact, list[Key]] = {}
+        """Who gets what is known of which keys unless it has the same already, as it mostly does: it is asked first."""
         self.primaries: dict[dht.Contact, list[Key]] = {}
         """Whom the feeds of which keys are to follow."""
         self.others: dict[Key, set[bytes]] = {}
@@ -49,7 +51,8 @@ class Plan:
             targets = new if ours or (new and not others_died) else set(ids)
             for holder in holders:
                 if holder.id in targets and holder.id != own.id:
-                    self.copies.setdefault(holder, []).append(key)
+                    comes = holder.id in newcomers and senders and (ours or not others_died)
+                    (self.copies if comes else self.doubtful).setdefault(holder, []).append(key)
             if not ours:
                 self.others[key] = targets
         if ids[0] != own.id and (posted or not ours):

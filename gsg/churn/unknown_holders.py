@@ -30,7 +30,7 @@ FINDING_S = 10.0
 """How long the holders of an event are looked for; shorter than ANSWER_TIMEOUT_S: else this peer were taken for dead."""
 
 
-class Unplaced:
+class UnknownHolders:
     """Those of one peer, whose way to itself is ``own``.
 
     ``lines`` has what links have brought and waits, ``refuse(channel, message, why)`` answers what cannot be carried out; ``flush``
@@ -84,7 +84,7 @@ class Unplaced:
         }
         if is_strange:
             return list(keys)
-        return [key for key, holders in zip(keys, self._holders.all_of_each(keys), strict=True) if not holders]
+        return [key for key, holders in zip(keys, self._holders.holders_of_each(keys), strict=True) if not holders]
 
     async def _find(self, channel: Channel, message: Flash) -> None:
         problem = ""
@@ -92,10 +92,10 @@ class Unplaced:
             async with asyncio.timeout(FINDING_S):
                 while keys := self._unknown(channel, message):
                     if self.is_strange(channel):
-                        await self._holders.meet(channel.contact)
+                        await self._holders.wait_to_meet(channel.contact)
                         # What was known for sure is wrong: these are asked for anew, whatever is remembered.
                         for key in keys:
-                            await self._holders.find(key)
+                            await self._holders.find_anew(key)
                     else:
                         await self._holders.look_up(keys)
         except TimeoutError:

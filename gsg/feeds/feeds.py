@@ -312,7 +312,7 @@ class Intake:
         if channel in self._broken_feeds:
             self._start_task(self._after(BACK_S, self._broken_feeds.forget_link, channel))
         # Nobody waits for the dead, nor where only events might have come.
-        if channel in self._links and self._holders.known(channel.contact.id) is not None:
+        if channel in self._links and self._holders.contact_of(channel.contact.id) is not None:
             self._start_task(self._after(NEXT_S, self._no_way, channel))
         else:
             self._no_way(channel)
@@ -341,7 +341,7 @@ class Intake:
             except Elsewhere as error:
                 if attempt == ATTEMPTS:
                     raise nobody_takes(memory, error) from None
-                await self._holders.meet(error.contact, attempt - 1)
+                await self._holders.wait_to_meet(error.contact, attempt - 1)
             except PeerUnreachable:
                 if attempt == ATTEMPTS:
                     raise
@@ -357,7 +357,7 @@ class Intake:
             await self._unanchored.post_template(memory)
             return
         feature = feature_of(template, anchor)
-        holder = (await self._holders.of([feature]))[feature]
+        holder = (await self._holders.primaries_of([feature]))[feature]
         await self._feed_from(memory, holder, anchor)
 
     async def _feed_from(self, memory: Memory, holder: dht.Contact, anchor: int) -> None:

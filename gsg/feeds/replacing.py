@@ -77,7 +77,7 @@ class Replacing:
 
     async def _replace_anchored(self, source: Source, to: dht.Contact | None) -> None:
         if to is not None:
-            await self._holders.meet(to)
+            await self._holders.wait_to_meet(to)
         if await self._until_posted(source):
             await self.hand_over(source)
             self._standbys.check(source.memory)
@@ -91,7 +91,7 @@ class Replacing:
                 await self._post(memory)
             except GsgError as error:
                 if isinstance(error, Elsewhere):
-                    await self._holders.meet(error.contact, attempt)
+                    await self._holders.wait_to_meet(error.contact, attempt)
                 return error
             return None
 

@@ -234,7 +234,7 @@ class Standbys:
         assert memory.anchor is not None, "it has its feed"
         # Until the feed of one that takes over is whole, its rendezvous knows of what stands by alone.
         feeding = {source.holder.id for source in memory.sources if source.loading is None}
-        holders = self._holders.all_of(feature_of(memory.template, memory.anchor))
+        holders = self._holders.holders_of(feature_of(memory.template, memory.anchor))
         if not holders:
             return None
         return {holder.id: holder for holder in holders if holder.id not in feeding}

@@ -130,7 +130,7 @@ class UnanchoredTemplates:
         """Post it there, once the peer is known; one that cannot be reached has nothing to say."""
         try:
             if not is_met:
-                await self._holders.meet(contact)
+                await self._holders.wait_to_meet(contact)
             if not any(source.holder.id == contact.id for source in memory.sources):
                 await self._until_fed(memory, contact)
         finally:
@@ -149,8 +149,8 @@ class UnanchoredTemplates:
                 log.info("template without constants not posted: %s", error)
                 if is_fed and isinstance(error, DialBroke):
                     # Where links break again and again it may live all the same: what it holds is not to go and come back.
-                    await self._holders.meet(contact)
-                known = self._holders.known(contact.id)
+                    await self._holders.wait_to_meet(contact)
+                known = self._holders.contact_of(contact.id)
                 if not is_fed or known is None or isinstance(error, PeerMisbehaved):
                     raise
                 # It may be at another address by now.

@@ -84,7 +84,7 @@ class Inspection:
     async def keys(self, keys: Sequence[Key], *, find: bool = False) -> list[HeldKey]:
         """What lies here under each key, and with ``find`` who holds it, by a lookup for each (arity, position and constant make a
         key). Raises PeerUnreachable when the overlay cannot say."""
-        found = await asyncio.gather(*map(self._holders.find, keys)) if find else [()] * len(keys)
+        found = await asyncio.gather(*map(self._holders.find_anew, keys)) if find else [()] * len(keys)
         return [HeldKey(len(self._held.under(key)), holders) for key, holders in zip(keys, found, strict=True)]
 
     def why(self, number: int, row: Row) -> Why:

@@ -69,7 +69,7 @@ class Anchors:
         """Every position with a constant, with its load. Raises PeerUnreachable when no holder can be found."""
         candidates = template.anchors()
         features = [feature_of(template, position) for position in candidates]
-        holders = await self._holders.of(features)
+        holders = await self._holders.primaries_of(features)
         by_holder: dict[dht.Contact, list[int]] = {}
         for position, feature in zip(candidates, features, strict=True):
             by_holder.setdefault(holders[feature], []).append(position)

@@ -37,8 +37,8 @@ UNSURE_S = 90.0
 LOOKED_UP_AT_ONCE = 16
 """Keys whose holders are asked for at the same time."""
 MEETING_S = (2.0, 4.0, 8.0, 16.0)
-"""How long to wait for a peer that another one has told us of to answer, before going on without it: ever longer while it is named
-again and again, since whoever names it has heard of it lately, and on a busy machine it may take long to answer."""
+"""How long a peer that another one names is waited for: longer each time that it is named again, as whoever names it has heard of
+it lately, and on a busy machine an answer may take long."""
 
 
 @dataclass(slots=True)
@@ -78,7 +78,7 @@ class Holders:
         """What is remembered is of this view of the overlay, which changes by lookups as well, of which nobody is told."""
         self._changes = 0
         self._news = asyncio.Event()
-        """Set when peers have come or gone; each who waits for one clears it, and waits for MEETING_S at most (:meth:`meet`)."""
+        """Set when peers have come or gone; each :meth:`wait_to_meet` clears it, and waits for MEETING_S at most."""
         self._sure_from_s = 0.0
 
     def forget(self, why: str) -> None:
@@ -90,14 +90,14 @@ class Holders:
         self._news.set()
         self._sure_from_s = asyncio.get_running_loop().time() + UNSURE_S
 
-    def came(self, contact: dht.Contact) -> None:
+    def peer_came(self, contact: dht.Contact) -> None:
         """A peer is there that was not known, or at another address, or in another life."""
         went = self._gone.pop(contact.id, None)
         if went is not None and went.told:
             log.log(went.level, "%s is back", named(contact))
         self.forget(f"{named(contact)} has come")
 
-    def gone(self, contact: dht.Contact) -> None:
+    def peer_died(self, contact: dht.Contact) -> None:
         """A peer is dead."""
         has_left = self._overlay.has_left(contact.id)
         how = "it has stopped" if has_left else "it does not answer"
@@ -158,7 +158,7 @@ class Holders:
             f"peer {peer.hex()[:12]}, which took no changes, is gone" if known is None else f"{named(known)} takes changes again"
         )
 
-    def known(self, peer: bytes) -> dht.Contact | None:
+    def contact_of(self, peer: bytes) -> dht.Contact | None:
         """The contact of a peer that lives, as far as known."""
         return self._overlay.knows(peer)
 
@@ -173,8 +173,8 @@ class Holders:
         self._look_for_news()
         return self._changes
 
-    async def meet(self, contact: dht.Contact, time: int = 0) -> None:
-        """Somebody says that this peer is there, for the so many-eth time, from 0: wait until it has answered us; see MEETING_S."""
+    async def wait_to_meet(self, contact: dht.Contact, time: int = 0) -> None:
+        """Wait until a peer that another one names has answered, for MEETING_S at most; ``time``: how often it was named before."""
         self._overlay.heard_of(contact)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(MEETING_S[min(time, len(MEETING_S) - 1)]):
@@ -182,10 +182,10 @@ class Holders:
                     self._news.clear()
                     await self._news.wait()
 
-    async def of(self, features: Iterable[Key]) -> dict[Key, dht.Contact]:
+    async def primaries_of(self, features: Iterable[Key]) -> dict[Key, dht.Contact]:
         """The holder of each feature. Raises PeerUnreachable when the overlay cannot say."""
         wanted = list(features)
-        if not self.aside and all(sets := self.all_of_each(wanted)):
+        if not self.aside and all(sets := self.holders_of_each(wanted)):
             # Remembered with the others, who are asked for next where this peer is among them.
             return {feature: holders[0] for feature, holders in zip(wanted, sets, strict=True)}
         self._look_for_news()
@@ -201,7 +201,7 @@ class Holders:
             found[feature] = holder
         return found
 
-    def now(self, feature: Key) -> dht.Contact | None:
+    def primary_now(self, feature: Key) -> dht.Contact | None:
         """The holder of a feature as far as known without asking anybody."""
         self._look_for_news()
         holder = self._known.get(feature)
@@ -211,18 +211,18 @@ class Holders:
                 holder = self._remember(feature, holders)
         return holder
 
-    def all_of(self, feature: Key) -> tuple[dht.Contact, ...]:
+    def holders_of(self, feature: Key) -> tuple[dht.Contact, ...]:
         """All holders of a feature's key that take changes, closest first, as far as known without asking anybody; none where that
         is unknown."""
-        return self.place_of(feature)[0]
+        return self.holders_and_point(feature)[0]
 
-    def place_of(self, feature: Key) -> tuple[tuple[dht.Contact, ...], int]:
-        """:meth:`all_of` a feature, and its point. Features with the same holders mostly get the same object for these."""
+    def holders_and_point(self, feature: Key) -> tuple[tuple[dht.Contact, ...], int]:
+        """:meth:`holders_of` a feature, and its point. Features with the same holders mostly get the same object for these."""
         self._look_for_news()
         return self._sets.get(feature) or self._find_now(feature)
 
-    def all_of_each(self, features: Iterable[Key]) -> list[tuple[dht.Contact, ...]]:
-        """:meth:`all_of` each of some features; with the same objects as :meth:`place_of`."""
+    def holders_of_each(self, features: Iterable[Key]) -> list[tuple[dht.Contact, ...]]:
+        """:meth:`holders_of` each of some features; with the same objects as :meth:`holders_and_point`."""
         self._look_for_news()
         known, find = self._sets.get, self._find_now
         return [(known(feature) or find(feature))[0] for feature in features]
@@ -242,14 +242,14 @@ class Holders:
             self._sets.clear()
         self._sets[feature] = found
 
-    def also_aside(self, feature: Key) -> tuple[dht.Contact, ...]:
+    def holders_if_none_aside(self, feature: Key) -> tuple[dht.Contact, ...]:
         """The holders there would be if none were set aside."""
         return self._overlay.owners_now(key(*feature), REPLICAS) or ()
 
     async def look_up(self, features: Iterable[Key]) -> None:
         """Find the holders of features that are not known. Raises PeerUnreachable when the overlay cannot say."""
         for feature in features:
-            if not self.all_of(feature):
+            if not self.holders_of(feature):
                 place = key(*feature)
                 found = await self._owners(place, REPLICAS + len(self.aside))
                 self._remember_all(short_key(feature), (self._taking(found), point_of(place)))
@@ -265,7 +265,7 @@ class Holders:
                 elif problem is not None:
                     raise problem
 
-    async def find(self, feature: Key) -> tuple[dht.Contact, ...]:
+    async def find_anew(self, feature: Key) -> tuple[dht.Contact, ...]:
         """All holders of a feature's key, the primary first, by asking anew. Raises PeerUnreachable when the overlay cannot say."""
         return await self._owners(key(*feature), REPLICAS, anew=True)
 

@@ -101,16 +101,16 @@ class Responsibility:
         """The primary of a key as far as known, if it is not this peer."""
         if self.leaving:
             return next(iter(self._holders.without_us(key)), None)
-        holder = self._holders.now(key)
+        holder = self._holders.primary_now(key)
         return None if holder is None or holder.id == self._own else holder
 
     def holders_of(self, key: Key) -> tuple[dht.Contact, ...]:
         """All holders of a key as far as known, the primary first; not this peer where it is about to stop."""
-        return self._holders.without_us(key) if self.leaving else self._holders.all_of(key)
+        return self._holders.without_us(key) if self.leaving else self._holders.holders_of(key)
 
     def is_ours(self, key: Key) -> bool:
         """Whether this peer is among the holders of a key."""
-        return any(holder.id == self._own for holder in self._holders.all_of(key))
+        return any(holder.id == self._own for holder in self._holders.holders_of(key))
 
     def not_here(self, message: InsertCondition) -> NotHere | None:
         """The answer to a condition whose key is another's by now; None when it is ours, or for the rendezvous to refuse."""

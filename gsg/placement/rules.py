@@ -1,9 +1,6 @@
 """Who meets where: decisions about anchors and keys, as pure functions that peers run and the simulation imports.
 
-Keys are bytes, of which the first 64 bits are what decides; whatever is derived from a key is computed from those alone, so that a
-simulation computes it for whole columns. A key may stand for a grid of cells (DESIGN section 6): a tuple goes to one row of them, a
-template to one column, and they meet in one cell. Most ways to spread a hot key are such a grid: halves are two rows, a split
-by tuples any number of them, and epochs rows that tuples choose by the clock.
+Keys are bytes, of which the first 64 bits are what decides, so that a simulation computes it for whole columns.
 
 It imports nothing of the overlay and of links: tasks of Spark take these decisions on machines that have little installed.
 """
@@ -12,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import NamedTuple
 
 from ..tuples.features import Load, Template
 
@@ -77,22 +73,6 @@ def random_anchor(candidates: Sequence[int], draw: int) -> int:
     return candidates[share_of(scattered(draw, 0), len(candidates))]
 
 
-def two_rarest(template: Template, load_at: Mapping[int, Load]) -> tuple[int, int]:
-    """The two positions, in order, whose constants are rarest, for a template that is posted under both of them at once."""
-    first = choose_anchor(template, load_at)
-    rest = {position: load for position, load in load_at.items() if position != first}
-    without = Template(tuple(None if position == first else wanted for position, wanted in enumerate(template.pattern)))
-    second = choose_anchor(without, rest)
-    if NOWHERE in (first, second):
-        raise ValueError(f"{template} has fewer than two constants")
-    return min(first, second), max(first, second)
-
-
-def unpopular(load_at: Mapping[int, Load], bearable: int) -> dict[int, Load]:
-    """The positions whose keys have at most so many facts. RDFPeers neither stores nor looks up by others (Cai and Frank 2004)."""
-    return {position: load for position, load in load_at.items() if load.facts <= bearable}
-
-
 _MASK = (1 << 64) - 1
 _WEYL = 0x9E3779B97F4A7C15
 
@@ -115,16 +95,6 @@ def point_of(key: bytes) -> int:
     return int.from_bytes(key[:8], "big")
 
 
-def derived_key(key: bytes, salt: int) -> bytes:
-    """Another key that belongs to a key."""
-    return scattered(point_of(key), salt).to_bytes(8, "big") + key[8:]
-
-
-def pair_key(first: bytes, second: bytes) -> bytes:
-    """The key of two features of one tuple together, in the order of their positions."""
-    return derived_key(first, point_of(second))
-
-
 def drawn(keys: Sequence[bytes | None]) -> int:
     """64 bits that belong to a tuple or a template: the keys of its positions, None where a template has no constant.
 
@@ -134,51 +104,3 @@ def drawn(keys: Sequence[bytes | None]) -> int:
     for key in keys:
         draw = scattered(draw, 0 if key is None else point_of(key))
     return draw
-
-
-class Grid(NamedTuple):
-    """The cells that a key stands for."""
-
-    rows: int = 1
-    columns: int = 1
-
-
-def split_for(facts: int, bearable: int, at_most: int) -> Grid:
-    """A key that has more facts than one peer should bear gets rows: tuples share them out, and each template is in all of them."""
-    return Grid(parts_for(facts, bearable, at_most), 1)
-
-
-def grid_for(load: Load, bearable_facts: int, bearable_templates: int, at_most: int) -> Grid:
-    """Rows for the facts of a key and columns for its templates, so that a cell has at most what is bearable of either."""
-    return Grid(parts_for(load.facts, bearable_facts, at_most), parts_for(load.templates, bearable_templates, at_most))
-
-
-def parts_for(load: int, bearable: int, at_most: int) -> int:
-    """Into how many parts a load is cut: none above what is bearable, and not more parts than there may be."""
-    return max(1, min(at_most, -(-load // bearable)))
-
-
-def cell_key(key: bytes, row: int, column: int) -> bytes:
-    """The key of a cell. The first cell's is the key itself, so a key that is not split is its own grid."""
-    return derived_key(key, row << 32 | column) if row or column else key
-
-
-def tuple_cells(key: bytes, grid: Grid, row: int) -> list[bytes]:
-    """The cells that a tuple goes to: all columns of its row."""
-    return [cell_key(key, row, column) for column in range(grid.columns)]
-
-
-def template_cells(key: bytes, grid: Grid, draw: int) -> list[bytes]:
-    """The cells that a template is posted at: all rows of its column, which its 64 bits choose."""
-    column = share_of(draw, grid.columns)
-    return [cell_key(key, row, column) for row in range(grid.rows)]
-
-
-def epoch_of(at_s: float, epoch_s: float, epochs: int) -> int:
-    """The row of a tuple where each date range has its own; after the last range comes the first again."""
-    return int(at_s // epoch_s) % epochs
-
-
-def virtual_ids(peer_id: bytes, count: int) -> list[bytes]:
-    """The ids under which one peer takes part: its own and others that belong to it."""
-    return [peer_id, *(derived_key(peer_id, number) for number in range(1, count))]

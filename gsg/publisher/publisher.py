@@ -21,7 +21,7 @@ from typing import TypeAlias
 
 from ..errors import GsgError, PeerUnreachable, Refused
 from ..placement.holders import Holders
-from ..storage.clock import CLOCKS_APART_S, Versions
+from ..storage.clock import CLOCKS_APART_S, HybridClock
 from ..tuples.audiences import Audience
 from ..tuples.features import positions
 from ..tuples.long_constants import Remains, remains_of
@@ -53,7 +53,7 @@ InFlight: TypeAlias = tuple[Parcel, Channel, "asyncio.Future[Answer]"]
 class Publisher:
     """Publishes for one peer. ``versions`` is the peer's clock of changes."""
 
-    def __init__(self, own_id: bytes, holders: Holders, exchange: Exchange, interests: Interests, versions: Versions) -> None:
+    def __init__(self, own_id: bytes, holders: Holders, exchange: Exchange, interests: Interests, versions: HybridClock) -> None:
         self._versions = versions
         self.own_id = own_id
         self._holders = holders
@@ -162,7 +162,7 @@ class Publisher:
 
     def stamp(self) -> int:
         """A time for facts that is later than all before."""
-        return self._versions.next()
+        return self._versions.next_stamp()
 
     def goes(self, batch: Facts) -> None:
         """Facts are about to be sent, for the first time."""
@@ -323,7 +323,7 @@ class Publisher:
             self._acknowledged(parcel, batch, done)
 
     def _acknowledged(self, parcel: Parcel, batch: Batch, done: Done) -> None:
-        self._versions.saw(done.stamp)
+        self._versions.see_stamp(done.stamp)
         self._sent.acknowledged(parcel.holder.id, parcel.last, self.now())
         batch.acknowledged(parcel, done)
 
@@ -401,5 +401,5 @@ class Publisher:
             for items in (tuples[number],)
         ]
         # Events go by few features, facts by all of theirs.
-        holders = await self._holders.of({feature for some in features for feature in some})
+        holders = await self._holders.primaries_of({feature for some in features for feature in some})
         return cut(places, [[holders[feature] for feature in some] for some in features], sizes)

@@ -191,7 +191,7 @@ class Interests:
             return [bytes(positions(items)) for items in events], False
         places = []
         here = True
-        own, holder_of = self._own, self._holders.now
+        own, holder_of = self._own, self._holders.primary_now
         in_use: dict[int, Sequence[int]] = {}
         known: dict[tuple[int, int, Term], bytes] = {}
         """Where events go that have one candidate: a stream of them has the same constant there."""

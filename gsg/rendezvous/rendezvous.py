@@ -23,7 +23,7 @@ from typing import Protocol
 
 import dht
 
-from ..storage.facts_by_key import Entries
+from ..storage.facts_by_key import FactsByKey
 from ..storage.visibility import Seen
 from ..tuples.audiences import reader_of
 from ..tuples.features import HOME, Key, Load, Template, keys_at
@@ -72,7 +72,7 @@ class Rendezvous:
         self._observer = observer
         self.conditions = Conditions(compile_test, None if observer is None else observer.condition_changed)
         self._postings, self._everywhere = self.conditions.by_key, self.conditions.everywhere
-        self.held = Entries(clock)
+        self.held = FactsByKey(clock)
         self.moved: dict[Key, None] = {}
         """Keys that are others' by now, all of whose facts those have, and that still have something here."""
         self._dirty: list[Feed] = []  # bounded by the feeds: those with something to say since take(), which ends each read

@@ -29,7 +29,7 @@ from ..errors import GsgError, Refused
 from ..placement.holders import Holders
 from ..placement.responsibility import Responsibility
 from ..rendezvous.rendezvous import Rendezvous
-from ..storage.clock import Versions
+from ..storage.clock import HybridClock
 from ..tuples.features import Key
 from ..wire.exchange import Channel, Exchange, show
 from ..wire.holder_messages import AskKeys, AskRanges, Differ
@@ -56,7 +56,7 @@ FACTS_PER_ROUND = 10_000
 """Of facts under such keys so many are sent for each round: what is told again in vain is to be little beside what is new."""
 
 
-class Repair:
+class AntiEntropy:
     """Compares and mends, for as long as the peer lives: :meth:`run` is its one task.
 
     ``on_strays()`` hears that something is here under keys that are others'.
@@ -70,7 +70,7 @@ class Repair:
         rendezvous: Rendezvous,
         responsibility: Responsibility,
         copying: Copying,
-        versions: Versions,
+        versions: HybridClock,
         on_strays: Callable[[], None],
     ) -> None:
         self._own = own.id
@@ -102,13 +102,13 @@ class Repair:
                 self._held.changed = None
             elif not self._responsibility.leaving:
                 try:
-                    await self.round()
+                    await self.compare_with_all()
                     await self._restoring.look(self._until)
                 except Exception:
                     # A defect that one round brings out is no reason for there to be no more rounds.
                     log.exception("a round of repair was not finished")
 
-    async def round(self) -> None:
+    async def compare_with_all(self) -> None:
         """Compare with everybody once."""
         # Where stamps run ahead of the clock, what has come since the last round is later than all that was known then.
         self._until = max(self._versions.now_us() - int(COMPARE_S * 1_000_000), self._latest)
@@ -138,7 +138,7 @@ class Repair:
             for each in some:
                 while not self._held.prepare_digest(each, FACTS_PER_TURN):  # noqa: ASYNC110  # it is done here, part by part
                     await asyncio.sleep(0)
-            digests.look(some)
+            digests.take_in(some)
             await asyncio.sleep(0)
         digests.forget_before(self._held.buried.since)
         self._digests, self._version, self._restless = digests, version, changed
@@ -148,7 +148,7 @@ class Repair:
         return list(digests.contacts.values())
 
     def _none_yet(self) -> Digests:
-        return Digests(self._own, self._held, self._holders.place_of)
+        return Digests(self._own, self._held, self._holders.holders_and_point)
 
     async def _compare(self, contact: dht.Contact) -> None:
         restless = self._restless
@@ -179,19 +179,19 @@ class Repair:
         for number in sorted(stirred, key=lambda number: (-differed[number], number)):
             if keys >= KEYS_PER_ROUND:
                 break
-            keys += self._digests.count(number)
+            keys += self._digests.count_keys(number)
             chosen.add(number)
         return chosen
 
     async def _ask_ranges(self, contact: dht.Contact, since: int) -> Differ:
-        mine = self._digests.beside(contact.id, since)
+        mine = self._digests.beside_peer(contact.id, since)
         return await self._exchange.ask(contact, lambda request: AskRanges(request, mine, since), Differ)
 
     async def _shared(self, contact: dht.Contact, ranges: Iterable[int]) -> list[Key]:
         """The keys of some ranges that we hold with a peer."""
         shared = []
-        for keys in _chunks(self._digests.keys(ranges), KEYS_PER_TURN):
-            of_each = self._holders.all_of_each(keys)
+        for keys in _chunks(self._digests.keys_in(ranges), KEYS_PER_TURN):
+            of_each = self._holders.holders_of_each(keys)
             with_us = {id(holders) for holders in of_each if any(holder.id == contact.id for holder in holders)}
             shared += [each for each, holders in zip(keys, of_each, strict=True) if id(holders) in with_us]
             await asyncio.sleep(0)
@@ -216,7 +216,7 @@ class Repair:
         since = self._held.buried.since
         if since > asked.since:
             return Differ(asked.request, [], since)
-        ours = self._digests.beside(channel.contact.id, asked.since)
+        ours = self._digests.beside_peer(channel.contact.id, asked.since)
         return Differ(asked.request, [number for number in range(RANGES) if ours[number] != asked.digests[number]])
 
     def keys_differ(self, asked: AskKeys) -> Differ:
@@ -226,7 +226,7 @@ class Repair:
         differ = []
         for number, (each, digest) in enumerate(zip(asked.keys, asked.digests, strict=True)):
             ours = self._held.digest_of_all(each, asked.since, asked.until)
-            if ours != digest and (asked.until or self._digests.of(each, asked.since) == ours):
+            if ours != digest and (asked.until or self._digests.digest_of(each, asked.since) == ours):
                 differ.append(number)
         return Differ(asked.request, differ)
 

@@ -65,7 +65,7 @@ class CatchingUp:
         self._compared: dict[Key, asyncio.Future[None]] = {}
         """Keys that were compared, or are just being, with the holders of this version. Limit: COMPARED."""
 
-    def then(self, feed: AnyFeed, do: Callable[[], None]) -> None:
+    def when_caught_up(self, feed: AnyFeed, do: Callable[[], None]) -> None:
         """Do something once all is here that the snapshot of a feed is to have: mostly at once."""
         key = feed.posting.anchor
         if type(feed) is not Feed or key is None or self._responsibility.stage is not Stage.SETTLING:
@@ -113,18 +113,18 @@ class CatchingUp:
 
     # --- what others ask --------------------------------------------------------------------------------------------------------
 
-    def asked(self, channel: Channel, message: AskFacts) -> None:
+    def answer(self, channel: Channel, message: AskFacts) -> None:
         """Another holder wants to know what it has missed. Raises Refused."""
         if len(message.keys) != len(message.digests) or len(message.keys) > ASKED_KEYS:
             raise Refused(
                 f"{len(message.keys)} keys with {len(message.digests)} digests; expected as many, and at most {ASKED_KEYS}"
             )
         # Mostly their holders are known; who has just come back may be asked before it knows the others.
-        unknown = [key for key in message.keys if self._held.knows(key) and not self._holders.also_aside(key)]
+        unknown = [key for key in message.keys if self._held.knows(key) and not self._holders.holders_if_none_aside(key)]
         if unknown and self._finding < FINDING:
             self._start_task(self._answer_later(channel, message, unknown))
         else:
-            self._answer(channel, message)
+            self._answer_now(channel, message)
 
     async def _answer_later(self, channel: Channel, message: AskFacts, unknown: list[Key]) -> None:
         self._finding += 1
@@ -132,9 +132,9 @@ class CatchingUp:
             await self._holders.look_up_each(unknown)
         finally:
             self._finding -= 1
-        self._answer(channel, message)
+        self._answer_now(channel, message)
 
-    def _answer(self, channel: Channel, message: AskFacts) -> None:
+    def _answer_now(self, channel: Channel, message: AskFacts) -> None:
         peer = channel.contact.id
         # To holders only, since there may be facts for named readers among them; also where one is set aside, and behind for it.
         wanted = [
@@ -142,7 +142,7 @@ class CatchingUp:
             for key, digest in zip(message.keys, message.digests, strict=True)
             if self._held.knows(key)
             and self._held.digest(key) != digest
-            and any(holder.id == peer for holder in self._holders.also_aside(key) or self._holders.all_of(key))
+            and any(holder.id == peer for holder in self._holders.holders_if_none_aside(key) or self._holders.holders_of(key))
         ]
         if wanted:
             self._start_task(self._tell(channel, message.request, wanted))

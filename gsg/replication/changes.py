@@ -33,8 +33,8 @@ from ..errors import GsgError, PeerUnreachable
 from ..placement.holders import Holders
 from ..rendezvous.changes import CallFacts, Change, Held
 from ..rendezvous.rendezvous import Rendezvous
-from ..storage.clock import Versions
-from ..storage.disk.group_commit import Unkept
+from ..storage.clock import HybridClock
+from ..storage.disk.group_commit import NoDisk
 from ..tuples.audiences import audiences_of
 from ..tuples.features import Key
 from ..tuples.long_constants import Remains, short
@@ -74,8 +74,8 @@ class Replication:
         holders: Holders,
         exchange: Exchange,
         rendezvous: Rendezvous,
-        versions: Versions,
-        keeping: Unkept,
+        versions: HybridClock,
+        keeping: NoDisk,
         deaf_holders: DeafHolders,
     ) -> None:
         self._own = own.id
@@ -87,7 +87,7 @@ class Replication:
         self._deaf_holders = deaf_holders
         self._clock = deaf_holders.clock
 
-    def hold(
+    def make(
         self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes], stamp: int, origins: Sequence[tuple[range, Origin | None]]
     ) -> Held:
         """Make a change here, except of facts to which the contrary has happened later; ``origins`` as Publish.by_call has them.
@@ -95,11 +95,11 @@ class Replication:
         Raises Refused for an absurd stamp, and where the disk does not take changes.
         """
         change = Change(sign, facts, places, stamp, origins)
-        self.go_on(change, inf)
-        return self.held(change)
+        self.make_until(change, inf)
+        return self.made(change)
 
-    def go_on(self, change: Change, ends_s: float) -> bool:
-        """Make some of a change, until the time is over by the rendezvous's clock; whether that was all. Raises as :meth:`hold`."""
+    def make_until(self, change: Change, ends_s: float) -> bool:
+        """Make some of a change, until the time is over by the rendezvous's clock; whether that was all. Raises as :meth:`make`."""
         self._keeping.check()
         sign, facts, places, stamp, begin = change.sign, change.facts, change.places, change.stamp, change.made
         # Of what others have done since the last slice, too.
@@ -138,7 +138,7 @@ class Replication:
             if change.made < some.stop:
                 self._rendezvous.give_up(origin)
 
-    def held(self, change: Change) -> Held:
+    def made(self, change: Change) -> Held:
         """A change that has been made, and what is to be waited for before it is acknowledged."""
         sign, facts, places, stamp, late = change.sign, change.facts, change.places, change.stamp, change.behind
         numbers: Sequence[int] = range(len(facts))
@@ -173,15 +173,15 @@ class Replication:
         """The facts that are not to change; all of them, where the publisher's clock is far behind. Raises Refused."""
         if stamp < self._versions.latest - MAX_BEHIND_S * 1_000_000:
             return range(len(facts))
-        self._versions.saw(stamp)
+        self._versions.see_stamp(stamp)
         return self._rendezvous.held.behind(sign, facts, places, stamp)
 
-    def not_held_by(self, peer: bytes, message: Replicate | Buried) -> int:
+    def count_strange(self, peer: bytes, message: Replicate | Buried) -> int:
         """How many of the facts a peer tells of lie, in part, under keys whose holder it is not, as far as this peer knows.
 
         What is known here already does not count: whoever looks after a fact under another key tells of it now and then.
         """
-        each = self._holders.all_of_each(_keys(message.facts, message.places))
+        each = self._holders.holders_of_each(_keys(message.facts, message.places))
         # Most keys of a message have one of few sets of holders.
         sets = {id(holders): holders for holders in each}
         strange = {at for at, holders in sets.items() if not any(holder.id == peer for holder in holders)}
@@ -194,14 +194,14 @@ class Replication:
                 count += any(stamp_of((len(fact), at, short(fact[at])), fact) < stamp for at in there)  # type: ignore[arg-type]  # of what remains, when it went
         return count
 
-    def take(self, message: Replicate | Buried) -> Held:
+    def take_over(self, message: Replicate | Buried) -> Held:
         """Another holder tells of changes. Raises Refused; where the disk fails they are known here all the same."""
         self._keeping.check_room()
         behind: Sequence[int] = ()
         signs, facts, places, stamps = message.signs, message.entries, message.places, message.stamps
         if stamps:
             stamp = max(stamps)
-            self._versions.saw(stamp)
+            self._versions.see_stamp(stamp)
             if stamp == min(stamps):
                 # As of one change, whose primary may know less than we do: one that has just come, or come back.
                 behind = self._rendezvous.held.behind(signs[0], facts, places, stamp)
@@ -214,7 +214,7 @@ class Replication:
 
     def _copies(self, facts: Sequence[Tuple], places: Sequence[bytes]) -> Copies | None:
         """Who holds what besides us; None where that is not known without asking."""
-        each = self._holders.all_of_each(_keys(facts, places))
+        each = self._holders.holders_of_each(_keys(facts, places))
         if not all(each):
             return None
         copies: Copies = {}
@@ -376,8 +376,8 @@ class Replication:
         for number, (fact, there) in enumerate(zip(facts, places, strict=True)):
             for position in there:
                 feature = (len(fact), position, fact[position])
-                owners = self._holders.also_aside(feature)
-                have = {self._own, *(holder.id for holder in self._holders.all_of(feature))}
+                owners = self._holders.holders_if_none_aside(feature)
+                have = {self._own, *(holder.id for holder in self._holders.holders_of(feature))}
                 have.update(peer.id for peer in owners if position in confirmed.get(peer.id, _NOTHING).get(number, b""))
                 if len(have) < len(owners) // 2 + 1:
                     return False
@@ -391,7 +391,7 @@ class Replication:
             if any(done.behind for done in dones if isinstance(done, Done)):
                 for done, part in zip(dones, parts([facts[number] for number in numbers], CHUNK_FACTS), strict=True):
                     if isinstance(done, Done):
-                        self._versions.saw(done.stamp)
+                        self._versions.see_stamp(done.stamp)
                         theirs = numbers[part]
                         late.update(theirs[number] for number in done.behind if 0 <= number < len(theirs))
         return sorted(late)

@@ -1,7 +1,7 @@
-"""Keys are copied to other holders: each is asked which of them it does not know the same of, and told these.
+"""Keys are copied to other holders: who has just come is told all, and others are asked first what they lack.
 
     to be brought up to date ──another copy is under way to it──> later
-         └──AskKeys, what differs is sent──confirmed within SOON_S──> has it
+         └──all is sent, or AskKeys and what differs──confirmed within SOON_S──> has it
                   └──not yet──> later: the look goes on, and ``on_ended`` is called when the copy has ended
                   └──it fails──> failed: to be told again
 
@@ -24,7 +24,7 @@ import dht
 from ..background import StartTask
 from ..errors import GsgError, PeerUnreachable
 from ..placement.holders import Holders
-from ..storage.facts_by_key import Entries
+from ..storage.facts_by_key import FactsByKey
 from ..tuples.audiences import audiences_of
 from ..tuples.features import Key
 from ..tuples.long_constants import Remains
@@ -73,7 +73,7 @@ class Copying:
     """Tells other holders, each one thing at a time; ``on_ended()`` hears that a holder may be told more."""
 
     def __init__(
-        self, holders: Holders, exchange: Exchange, held: Entries, start_task: StartTask, on_ended: Callable[[], None]
+        self, holders: Holders, exchange: Exchange, held: FactsByKey, start_task: StartTask, on_ended: Callable[[], None]
     ) -> None:
         self._holders = holders
         self._exchange = exchange
@@ -88,13 +88,18 @@ class Copying:
         """Whether somebody is told something that takes longer than SOON_S."""
         return any(sending.is_late for sending in self._sending.values())
 
-    async def bring_up_to_date(self, holder: dht.Contact, keys: Sequence[Key], wait_s: float | None = SOON_S) -> Outcome:
-        """See to it that a holder has what is known of some keys, unless it is being told something else."""
+    async def bring_up_to_date(
+        self, holder: dht.Contact, keys: Sequence[Key], doubtful: Sequence[Key] = (), wait_s: float | None = SOON_S
+    ) -> Outcome:
+        """See to it that a holder has what is known of some keys, unless it is being told something else.
+
+        It is asked first which of the ``doubtful`` ones it has.
+        """
         sending = self._sending.get(holder.id)
         is_other = sending is not None
         if sending is None:
             sending = self._sending[holder.id] = _Sending(asyncio.get_running_loop().create_future())
-            self._start_task(self._send(holder, keys, sending))
+            self._start_task(self._send(holder, keys, doubtful, sending))
         elif sending.is_late and wait_s is not None:
             return Outcome.LATER
         await asyncio.wait([sending.ended], timeout=wait_s)
@@ -106,12 +111,13 @@ class Copying:
             return Outcome.LATER
         return sending.ended.result()
 
-    async def _send(self, holder: dht.Contact, keys: Sequence[Key], sending: _Sending) -> None:
+    async def _send(self, holder: dht.Contact, keys: Sequence[Key], doubtful: Sequence[Key], sending: _Sending) -> None:
         outcome = Outcome.FAILED
         try:
-            for begin in range(0, len(keys), ASKED_KEYS):
+            await self.copy_keys(holder, keys)
+            for begin in range(0, len(doubtful), ASKED_KEYS):
                 await self.copy_keys(
-                    holder, await self.differing(holder, keys[begin : begin + ASKED_KEYS], self._held.buried.since)
+                    holder, await self.differing(holder, doubtful[begin : begin + ASKED_KEYS], self._held.buried.since)
                 )
             outcome = Outcome.CONFIRMED
         except GsgError as error:
@@ -178,11 +184,11 @@ class Copy:
     def __len__(self) -> int:
         return len(self.facts) + len(self.remains)
 
-    def add_key(self, held: Entries, key: Key) -> None:
+    def add_key(self, held: FactsByKey, key: Key) -> None:
         """Add all that is known of a key."""
         there = bytes((key[1],))
         self.facts += [(fact, there, stamp) for fact, stamp in held.under(key).items()]
-        self.remains += [(remains, there, stamp) for remains, stamp in held.buried.of(key).items()]
+        self.remains += [(remains, there, stamp) for remains, stamp in held.buried.under(key).items()]
 
 
 def _replicate(rows: list[tuple[Tuple, bytes, int]], request: int) -> Message:

@@ -73,7 +73,7 @@ class DeafHolders:
     async def _take_back(self, holder: dht.Contact) -> None:
         """Wait until a holder that was set aside takes changes again, or is dead."""
         contact: dht.Contact | None = holder
-        while (contact := self._holders.known(holder.id)) is not None:
+        while (contact := self._holders.contact_of(holder.id)) is not None:
             try:
                 channel = await self._exchange.channel(contact)
                 # When this is answered, all that was sent before it has been read.

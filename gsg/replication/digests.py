@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 import dht
 
-from ..storage.facts_by_key import Entries
+from ..storage.facts_by_key import FactsByKey
 from ..storage.tombstones import with_gone
 from ..tuples.features import Key
 
@@ -33,34 +33,34 @@ _MASK = (1 << 64) - 1
 
 
 class Digests:
-    """What one peer has, beside each of the others; ``place_of(key)`` says whose a key is.
+    """What one peer has, beside each of the others; ``holders_and_point(key)`` says whose a key is.
 
     Who holds which key must not change: where it does, there are to be new digests.
     """
 
-    def __init__(self, own: bytes, held: Entries, place_of: Callable[[Key], Place]) -> None:
+    def __init__(self, own: bytes, held: FactsByKey, holders_and_point: Callable[[Key], Place]) -> None:
         self.ranges: dict[bytes, Ranges] = {}
         """By the id of each peer that holds keys with us. Bounded by the peers there are, as are ``contacts``."""
         self.gone: dict[bytes, dict[int, Ranges]] = {}
-        """The same of the tombstones, for each period; those before :attr:`Entries.since` are of no use any more."""
+        """The same of the tombstones, for each period; those before :attr:`FactsByKey.since` are of no use any more."""
         self.contacts: dict[bytes, dht.Contact] = {}
         self.strays: dict[Key, None] = {}
         """Keys that are here and whose holders we are not."""
         self.unplaced: dict[Key, None] = {}
         """Keys whose holders are not known yet."""
         self.stirred: set[int] = set()
-        """The ranges of the keys that were looked at, until whoever reads it empties it."""
+        """The ranges of the keys that were taken in, until whoever reads this empties it."""
         self._own = own
         self._held = held
-        self._place_of = place_of
+        self._place_of = holders_and_point
         self._known: dict[Key, tuple[int, int, dict[int, int]]] = {}
         """The point of each key that we hold with others, its digest, and those of its tombstones by period. Bounded by what is
         held, as is the next."""
         self._by_range: list[dict[Key, None]] = [{} for _ in range(RANGES)]
 
-    def look(self, keys: Iterable[Key]) -> None:
+    def take_in(self, keys: Iterable[Key]) -> None:
         """Take in what is under these keys now."""
-        known, held, place_of = self._known, self._held, self._place_of
+        known, held, holders_and_point = self._known, self._held, self._place_of
         # Most keys have one of few sets of holders; kept with them, as another set may get the number of one that is gone.
         theirs: dict[int, tuple[Holders, list[Ranges] | None]] = {}
         for each in keys:
@@ -71,7 +71,7 @@ class Digests:
                 self.strays.pop(each, None)
                 self.unplaced.pop(each, None)
                 continue
-            holders, point = place_of(each)
+            holders, point = holders_and_point(each)
             _, sums = theirs.get(id(holders)) or theirs.setdefault(id(holders), (holders, self._sums(holders)))
             if sums is None:
                 (self.strays if holders else self.unplaced)[each] = None
@@ -114,7 +114,7 @@ class Digests:
             for period in [period for period in periods if period < since]:
                 del periods[period]
 
-    def beside(self, peer: bytes, since: int) -> Ranges:
+    def beside_peer(self, peer: bytes, since: int) -> Ranges:
         """What to compare with a peer: the facts, and the tombstones from this period on."""
         columns = [found for period, found in self.gone.get(peer, {}).items() if period >= since]
         facts = self.ranges.get(peer, _NO_RANGES)
@@ -130,16 +130,16 @@ class Digests:
                 self.contacts[holder.id] = holder
         return [self.ranges[holder.id] for holder in holders if holder.id != self._own]
 
-    def of(self, key: Key, since: int = 0) -> int:
+    def digest_of(self, key: Key, since: int = 0) -> int:
         """The digest of a key with its tombstones from this period on, as of the last look; 0 where there was nothing."""
         _, digest, gone = self._known.get(key, _NOTHING)
         return with_gone(digest, gone, since)
 
-    def count(self, number: int) -> int:
+    def count_keys(self, number: int) -> int:
         """How many keys of a range we hold with others, as of the last look."""
         return len(self._by_range[number])
 
-    def keys(self, ranges: Iterable[int]) -> list[Key]:
+    def keys_in(self, ranges: Iterable[int]) -> list[Key]:
         """The keys of some ranges that we hold with others, as of the last look."""
         return [each for number in sorted(ranges) for each in self._by_range[number]]
 

@@ -20,7 +20,7 @@ import dht
 
 from ..errors import GsgError
 from ..placement.holders import Holders
-from ..storage.facts_by_key import Entries
+from ..storage.facts_by_key import FactsByKey
 from ..tuples.features import Key
 from ..tuples.long_constants import short
 from ..tuples.terms import Tuple
@@ -40,13 +40,13 @@ FOUND_PER_ROUND = 20
 class Restoring:
     """What one peer tells others of."""
 
-    def __init__(self, own: dht.Contact, holders: Holders, held: Entries, copying: Copying) -> None:
+    def __init__(self, own: dht.Contact, holders: Holders, held: FactsByKey, copying: Copying) -> None:
         self._own = own.id
         self._holders = holders
         self._held = held
         self._copying = copying
         self._left: Iterator[tuple[Key, Tuple] | None] = iter(())
-        """What is to be looked at yet, before all begins anew."""
+        """What is to be looked at yet, before all begins anew. Bounded by the keys here, and the facts under one of them."""
 
     async def look(self, until: int) -> None:
         """Look at some facts more, of those that are older than this stamp: others are on their way to all keys anyhow."""
@@ -68,7 +68,7 @@ class Restoring:
         """A step for each key, and for each fact under a key whose primary this peer is."""
         for key in list(self._held.keys()):
             yield None
-            holders = self._holders.all_of(key)
+            holders = self._holders.holders_of(key)
             if holders and holders[0].id == self._own:
                 yield from [(key, fact) for fact in self._held.under(key)]
 
@@ -79,7 +79,7 @@ class Restoring:
         # What is ours too was compared with its other holders; of what went meanwhile there is nothing to tell.
         if stamp >= until or self._held.stamp_of(other, fact) >= stamp:
             return
-        if holders := self._holders.all_of(other):
+        if holders := self._holders.holders_of(other):
             copies.setdefault(holders[0], Copy()).facts.append((fact, bytes((position,)), stamp))
         else:
             unknown[other] = None

@@ -1,11 +1,12 @@
-"""Sums over the facts under keys and their stamps, in which as good as surely any difference shows. Pure.
+"""Checksums over the facts under keys and their stamps, in which as good as surely any difference shows. Pure.
 
 A fact counts as its own odd number, times its stamp: what is lost in one place does not weigh the same as what is lost in another,
 though both came by one message and have one stamp. The number is made of the encoded fact, so that it is the same in every process.
 
     few facts    summed anew whenever somebody asks
     LARGE        what was summed is remembered, and only what came since is added: a dict has that at its end
-                 what is taken out, or gets another stamp, is told before (Sums.goes, Sums.changes), and what came costs nothing
+                 what is taken out (:meth:`Checksums.subtract`), or gets another stamp (:meth:`Checksums.restamp`), is told before
+                 it is; what came costs nothing
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class _Sum:
                 self.totals.pop(period, None)
 
 
-class Sums(Generic[Fact]):
+class Checksums(Generic[Fact]):
     """The sums of dicts of facts and stamps, each under one key; with ``period_us``, one for each such period of stamps."""
 
     __slots__ = ("_period_us", "large")
@@ -60,31 +61,31 @@ class Sums(Generic[Fact]):
         self.large: dict[Key, _Sum] = {}
         """The sums that are remembered. Bounded by the facts held: one for each LARGE of them."""
 
-    def of(self, key: Key, stamps: dict[Fact, int]) -> int:
+    def digest(self, key: Key, stamps: dict[Fact, int]) -> int:
         """The 64 bits of a key's facts; 0 where there are none. Without periods."""
         if len(stamps) == 1:
             # As under most keys.
             [(fact, stamp)] = stamps.items()
             return _number(fact) * (stamp + 1) & _MASK
-        return self.by_period(key, stamps).get(0, 0)
+        return self.digest_by_period(key, stamps).get(0, 0)
 
-    def by_period(self, key: Key, stamps: dict[Fact, int]) -> dict[int, int]:
+    def digest_by_period(self, key: Key, stamps: dict[Fact, int]) -> dict[int, int]:
         """The 64 bits of a key's facts for each period by its number, where there are any."""
         if len(stamps) < LARGE:
             if self.large:
                 self.large.pop(key, None)
             return self._totals(stamps.items())
-        self.advance(key, stamps, len(stamps))
+        self.sum_up_some(key, stamps, len(stamps))
         return dict(self.large[key].totals)
 
-    def before(self, key: Key, stamps: dict[Fact, int], until: int) -> dict[int, int]:
-        """As :meth:`by_period`, without the facts of this stamp or a later one."""
+    def digest_before(self, key: Key, stamps: dict[Fact, int], until: int) -> dict[int, int]:
+        """As :meth:`digest_by_period`, without the facts of this stamp or a later one."""
         there = _Sum()
-        there.add(0, self.by_period(key, stamps))
+        there.add(0, self.digest_by_period(key, stamps))
         there.add(0, self._minus(self._totals([item for item in stamps.items() if item[1] >= until])))
         return there.totals
 
-    def advance(self, key: Key, stamps: dict[Fact, int], facts: int) -> bool:
+    def sum_up_some(self, key: Key, stamps: dict[Fact, int], facts: int) -> bool:
         """Sum up so many more, where they are LARGE; whether those were all. So that others may have their turn."""
         if len(stamps) < LARGE:
             return True
@@ -98,12 +99,12 @@ class Sums(Generic[Fact]):
         known.add(rest, self._totals(islice(reversed(stamps.items()), rest)))
         return True
 
-    def goes(self, key: Key, stamps: dict[Fact, int], fact: Fact) -> None:
+    def subtract(self, key: Key, stamps: dict[Fact, int], fact: Fact) -> None:
         """A fact is about to be taken out."""
         if key in self.large:
             self._all_of(key, stamps).add(-1, self._minus(self._totals([(fact, stamps[fact])])))
 
-    def changes(self, key: Key, stamps: dict[Fact, int], fact: Fact, stamp: int) -> None:
+    def restamp(self, key: Key, stamps: dict[Fact, int], fact: Fact, stamp: int) -> None:
         """A fact is about to get another stamp."""
         if key in self.large:
             known = self._all_of(key, stamps)
@@ -130,14 +131,9 @@ class Sums(Generic[Fact]):
     def _minus(self, totals: dict[int, int]) -> dict[int, int]:
         return {period: -total for period, total in totals.items()}
 
-    def drop(self, key: Key) -> None:
+    def forget_key(self, key: Key) -> None:
         """The dict under a key is no more."""
         self.large.pop(key, None)
-
-
-def weight(fact: Fact, stamp: int) -> int:
-    """What a fact of this stamp adds."""
-    return _number(fact) * (stamp + 1)
 
 
 def _number(fact: Remains) -> int:

@@ -24,7 +24,7 @@ CLOCKS_APART_S = 30.0
 """How far apart the clocks of peers may be that were all stopped, so that whoever is back first is right when it speaks for all."""
 
 
-class Versions:
+class HybridClock:
     """The clock of one peer. ``clock`` gives seconds since any moment that peers agree on, as far as their clocks are right."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -36,7 +36,7 @@ class Versions:
         """The time by the peer's own clock, in microseconds."""
         return int(self._clock() * 1_000_000)
 
-    def next(self) -> int:
+    def next_stamp(self) -> int:
         """A time that is later than all that were given or seen."""
         self.latest = max(self.now_us(), self.latest + 1)
         return self.latest
@@ -66,7 +66,7 @@ class Versions:
         """The latest time, or that of the peer's own clock where this is later."""
         return max(self.latest, self.now_us())
 
-    def saw(self, stamp: int) -> None:
+    def see_stamp(self, stamp: int) -> None:
         """Another peer knows of this time. Raises Refused for one that is out of reason."""
         if stamp > self.latest:
             if stamp > (limit_us := self.limit_us()):

@@ -5,7 +5,7 @@ two holders of a key know of a fact the later one is right, and they agree as so
 longer for a long fact: hashes stand for its long constants (:mod:`gsg.tuples.long_constants`), and whoever is told of it finds the
 fact by these.
 
-A fact for named readers is one of its own here (:mod:`gsg.tuples.audiences`), and :meth:`Entries.visible` is what a reader sees.
+A fact for named readers is one of its own here (:mod:`gsg.tuples.audiences`), and :meth:`FactsByKey.visible` is what a reader sees.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..tuples.audiences import Restricted
 from ..tuples.features import HOME, Key, keys_at
 from ..tuples.long_constants import LONG_BYTES, Remains, is_hashed, remains_of, short
 from ..tuples.terms import Tuple
-from .checksums import Sums
+from .checksums import Checksums
 from .tombstones import Tombstones, with_gone
 from .visibility import Seen, Variants
 
@@ -32,7 +32,7 @@ _encode = msgspec.msgpack.Encoder().encode
 _NOTHING: dict[Tuple, int] = {}
 
 
-class Entries:
+class FactsByKey:
     """Facts by key. Stamps are in microseconds (:mod:`gsg.storage.clock`)."""
 
     __slots__ = (
@@ -52,7 +52,7 @@ class Entries:
         """Those that went."""
         self._long: dict[Remains, Tuple] = {}
         """The facts here that have long constants, each once, by what would remain of it. Bounded by the facts."""
-        self._sums: Sums[Tuple] = Sums()
+        self._sums: Checksums[Tuple] = Checksums()
         """Of the facts. Whatever is taken out of their dicts, or stamped there, is told to it before."""
         self.variants: dict[Key, Variants] = {}
         """The keys under which something is there, or was, for named readers; mostly none."""
@@ -81,7 +81,7 @@ class Entries:
         known = facts.get(fact, -1)
         if known < stamp:
             if known >= 0 and self._sums.large:
-                self._sums.changes(key, facts, fact, stamp)
+                self._sums.restamp(key, facts, fact, stamp)
             facts[fact] = stamp
         return known < 0
 
@@ -102,7 +102,7 @@ class Entries:
         if facts is None or fact not in facts:
             return False
         if self._sums.large:
-            self._sums.goes(key, facts, fact)
+            self._sums.subtract(key, facts, fact)
         del facts[fact]
         if not facts:
             del self._facts[key]
@@ -228,7 +228,7 @@ class Entries:
                 present[key] = {fact: stamp}
             else:
                 if known >= 0 and self._sums.large:
-                    self._sums.changes(key, facts, fact, stamp)
+                    self._sums.restamp(key, facts, fact, stamp)
                 facts[fact] = stamp
             if known < 0:
                 new.append(key)
@@ -268,7 +268,7 @@ class Entries:
         ``until``: without the facts of this stamp or a later one.
         """
         facts = self._facts.get(key, _NOTHING)
-        return self._sums.before(key, facts, until).get(0, 0) if until else self._sums.of(key, facts)
+        return self._sums.digest_before(key, facts, until).get(0, 0) if until else self._sums.digest(key, facts)
 
     def digest_of_all(self, key: Key, since: int, until: int = 0) -> int:
         """Of the facts, and of the tombstones from this period on."""
@@ -276,7 +276,7 @@ class Entries:
 
     def prepare_digest(self, key: Key, facts: int) -> bool:
         """Do a part of the work of :meth:`digest_of_all`, for so many facts; whether that was the last one."""
-        return self._sums.advance(key, self.under(key), facts) and self.buried.prepare_digest(key, facts)
+        return self._sums.sum_up_some(key, self.under(key), facts) and self.buried.prepare_digest(key, facts)
 
     def drop(self, key: Key) -> dict[Tuple, int]:
         """Forget a key altogether; the facts that were under it."""
@@ -286,7 +286,7 @@ class Entries:
         if self.touched is not None:
             self.touched.update(dict.fromkeys(map(remains_of, facts)))
             self.touched.update(dict.fromkeys(gone))
-        self._sums.drop(key)
+        self._sums.forget_key(key)
         self.variants.pop(key, None)
         if self._long:
             for remains in map(remains_of, facts):
@@ -342,7 +342,7 @@ class Entries:
         meanwhile some may be missing."""
         for key in list(self.known_keys()):
             yield from [remains_of(fact) for fact in self.under(key)]
-            yield from list(self.buried.of(key))
+            yield from list(self.buried.under(key))
 
     def restore(self, rows: Iterable[tuple[Remains, list[Mark]]]) -> int:
         """Facts that were here before this peer was last stopped, as :meth:`rows` had them; the latest of their stamps.

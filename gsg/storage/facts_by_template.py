@@ -15,7 +15,7 @@ SCAN_LIMIT = 256
 """Facts of one arity up to which a look-up walks them all rather than building an index."""
 
 
-class FactStore:
+class FactsByTemplate:
     """Facts by arity; each is there or not."""
 
     __slots__ = ("_by_arity", "_by_position")

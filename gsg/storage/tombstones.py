@@ -14,7 +14,7 @@ from itertools import islice
 
 from ..tuples.features import HOME, Key
 from ..tuples.long_constants import LONG_BYTES, Remains, is_hashed, remains_of
-from .checksums import Sums
+from .checksums import Checksums
 
 TOMBSTONE_S = 3600
 """How long it is remembered that a fact went, from when that was heard and not from its stamp, as the clock that gave it may be
@@ -59,7 +59,7 @@ class Tombstones:
         """How many there are. Limits: TOMBSTONES and TOMBSTONE_S."""
         self.size_bytes = 0
         """What they take. Limit: TOMBSTONES_BYTES."""
-        self._sums: Sums[Remains] = Sums(PERIOD_S * 1_000_000)
+        self._sums: Checksums[Remains] = Checksums(PERIOD_S * 1_000_000)
         """Whatever is taken out of their dicts, or stamped there, is told to it before."""
         self.since = 0
         """The period from which on no tombstone has been forgotten."""
@@ -68,7 +68,7 @@ class Tombstones:
         self.forgotten = 0
         """Tombstones that went before their time, for want of room."""
 
-    def of(self, key: Key) -> dict[Remains, int]:
+    def under(self, key: Key) -> dict[Remains, int]:
         """What remains under a key, with the stamps."""
         return self.by_key.get(key, _NOTHING)
 
@@ -89,7 +89,7 @@ class Tombstones:
             self.count += 1
             self.size_bytes += LONG_BYTES * len(remains)
         elif self._sums.large:
-            self._sums.changes(key, there, remains, stamp)
+            self._sums.restamp(key, there, remains, stamp)
         there[remains] = stamp
         now_s = self.clock()
         self._order.append((now_s, stamp, key, remains))
@@ -109,7 +109,7 @@ class Tombstones:
         if remains not in there:
             return False
         if self._sums.large:
-            self._sums.goes(key, there, remains)
+            self._sums.subtract(key, there, remains)
         del there[remains]
         if not there:
             del self.by_key[key]
@@ -122,7 +122,7 @@ class Tombstones:
         there = self.by_key.pop(key, _NOTHING)
         self.count -= len(there)
         self.size_bytes -= LONG_BYTES * sum(map(len, there))
-        self._sums.drop(key)
+        self._sums.forget_key(key)
         return there
 
     def forget_before(self, moment_s: float) -> None:
@@ -162,12 +162,12 @@ class Tombstones:
         there = self.by_key.get(key)
         if there is None:
             return _NONE
-        found = self._sums.before(key, there, until) if until else self._sums.by_period(key, there)
+        found = self._sums.digest_before(key, there, until) if until else self._sums.digest_by_period(key, there)
         return {period: total * _WENT & _MASK for period, total in found.items()}
 
     def prepare_digest(self, key: Key, facts: int) -> bool:
         """Do a part of the work of :meth:`digest`, for so many; whether that was the last one."""
-        return self._sums.advance(key, self.of(key), facts)
+        return self._sums.sum_up_some(key, self.under(key), facts)
 
     def restore(self, key: Key, remains: Remains, stamp: int) -> None:
         """One that was here before; :meth:`restored` follows the last."""

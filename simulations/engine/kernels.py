@@ -1,4 +1,4 @@
-"""The decisions of gsg/placement/rules.py over whole columns: each function here is its namesake there, for many at once.
+"""The decisions of gsg/placement/rules.py and grids.py over whole columns: each function is its namesake there, for many at once.
 
 Positions, codes and loads are columns; keys and draws are their first 64 bits. What is given of templates, and the facts under each
 of their constants, have one row for a position: shape (arity, templates). Tests hold that both agree exactly.

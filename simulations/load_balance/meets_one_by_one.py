@@ -16,7 +16,7 @@ from gsg.placement import rules as placement
 from gsg.placement.rules import Anchor
 from gsg.tuples.features import Load, Template
 
-from ..engine import kernels
+from ..engine import grids, kernels
 from ..engine.kernels import Whole
 from ..engine.randomness import Words
 from ..workload.workload import ARITY, Chunk, Subscriptions, Workload
@@ -66,18 +66,18 @@ class OneByOne:
         found = []
         for position, (code, key) in enumerate(zip(codes, keys, strict=True)):
             load = self._load(position, code)
-            if self._popular is not None and not placement.unpopular({position: load}, self._popular):
+            if self._popular is not None and not grids.unpopular({position: load}, self._popular):
                 continue
             if self._strategy.demand and not load.templates and not (position == 0 and self._plan.everywhere):
                 continue
             grid = self._grid(load)
             if self._strategy.spread is Spread.EPOCHS:
-                row = placement.epoch_of(at_s, self._plan.epoch_s, self._strategy.amount)
+                row = grids.epoch_of(at_s, self._plan.epoch_s, self._strategy.amount)
             else:
                 row = placement.share_of(placement.drawn(keys), grid.rows)
-            found += placement.tuple_cells(key, grid, row)
+            found += grids.tuple_cells(key, grid, row)
         if self._strategy.composite:
-            joint = [placement.pair_key(keys[first], keys[second]) for first, second in PAIRS]
+            joint = [grids.pair_key(keys[first], keys[second]) for first, second in PAIRS]
             found += [key for key in joint if not self._strategy.demand or placement.point_of(key) in self._paired]
         return found
 
@@ -93,10 +93,10 @@ class OneByOne:
         if not candidates:
             return []
         if self._strategy.composite and len(candidates) > 1:
-            first, second = placement.two_rarest(template, load_at)
-            return [placement.pair_key(self._given(keys, first), self._given(keys, second))]
+            first, second = grids.two_rarest(template, load_at)
+            return [grids.pair_key(self._given(keys, first), self._given(keys, second))]
         if self._popular is not None:
-            load_at = placement.unpopular(load_at, self._popular)
+            load_at = grids.unpopular(load_at, self._popular)
             if not load_at:
                 return None
         if self._strategy.anchor is Anchor.PREDICATE:
@@ -108,7 +108,7 @@ class OneByOne:
         else:
             anchor = placement.choose_anchor(template, load_at)
         grid = self._grid(self._load(anchor, codes[anchor]))
-        return placement.template_cells(self._given(keys, anchor), grid, draw)
+        return grids.template_cells(self._given(keys, anchor), grid, draw)
 
     def _given(self, keys: list[bytes | None], position: int) -> bytes:
         key = keys[position]
@@ -124,16 +124,16 @@ class OneByOne:
     def _facts(self, position: int, code: int) -> int:
         return int(self._constants[position].facts[code])
 
-    def _grid(self, load: Load) -> placement.Grid:
+    def _grid(self, load: Load) -> grids.Grid:
         if self._strategy.spread is Spread.HALVES:
-            return placement.Grid(2, 1)
+            return grids.Grid(2, 1)
         if self._strategy.spread is Spread.EPOCHS:
-            return placement.Grid(self._strategy.amount, 1)
+            return grids.Grid(self._strategy.amount, 1)
         if self._strategy.spread is Spread.HOT_SPLIT:
-            return placement.split_for(load.facts, self._bearable[0], self._peers)
+            return grids.split_for(load.facts, self._bearable[0], self._peers)
         if self._strategy.spread is Spread.GRID:
-            return placement.grid_for(load, *self._bearable, self._peers)
-        return placement.Grid()
+            return grids.grid_for(load, *self._bearable, self._peers)
+        return grids.Grid()
 
 
 def check(plan: Plan, workload: Workload, subscriptions: Subscriptions) -> Meetings:

@@ -10,7 +10,7 @@ import dht
 from dht.simnet import SimNet
 from gsg.errors import PeerUnreachable
 from gsg.publisher.publisher import Publisher
-from gsg.storage.clock import Versions
+from gsg.storage.clock import HybridClock
 from gsg.tuples.features import Key, positions
 from gsg.tuples.terms import Tuple
 from gsg.wire.exchange import Channel, Exchange
@@ -60,7 +60,7 @@ class FixedHolders:
         self.failures: list[bytes] = []
         self.unsure = False
 
-    async def of(self, features: Iterable[Key]) -> dict[Key, dht.Contact]:
+    async def primaries_of(self, features: Iterable[Key]) -> dict[Key, dht.Contact]:
         return {
             feature: next(place.contact for place in self.choose(feature) if place.contact.id not in self.failures)
             for feature in features
@@ -78,4 +78,4 @@ class EverythingWanted:
 
 
 def publisher_of(place: Place, holders: FixedHolders) -> Publisher:
-    return Publisher(place.contact.id, holders, place.exchange, EverythingWanted(), Versions(lambda: NOW_US / 1_000_000))  # type: ignore[arg-type]  # know as much
+    return Publisher(place.contact.id, holders, place.exchange, EverythingWanted(), HybridClock(lambda: NOW_US / 1_000_000))  # type: ignore[arg-type]  # know as much

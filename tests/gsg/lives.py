@@ -15,7 +15,7 @@ from peers import PORT, quiet
 import gsg.storage.disk.database
 from dht.simnet import SimNet
 from gsg import Peer
-from gsg.storage.disk.group_commit import Keeping
+from gsg.storage.disk.group_commit import GroupCommit
 
 Returned = TypeVar("Returned")
 
@@ -61,7 +61,7 @@ class Lives:
         """A peer is gone in this moment; what it had not written by now never is."""
         peer = self.peers.pop(number)
         keeping = peer._keeping
-        assert isinstance(keeping, Keeping)
+        assert isinstance(keeping, GroupCommit)
         keeping.abandon()
         host = self._hosts[number]
         self.net.crash(host, quietly=quietly)
@@ -96,7 +96,7 @@ def slow_disks(
         return done
 
     if only is None:
-        monkeypatch.setattr(Keeping, "_in_thread", lambda keeping, work: slow(work))
+        monkeypatch.setattr(GroupCommit, "_in_thread", lambda keeping, work: slow(work))
     else:
         monkeypatch.setattr(only._keeping, "_in_thread", slow)
 
@@ -113,6 +113,6 @@ def make_room(peer: Peer) -> None:
 
 def _execute(peer: Peer, statement: str) -> None:
     keeping = peer._keeping
-    assert isinstance(keeping, Keeping)
+    assert isinstance(keeping, GroupCommit)
     connection: sqlite3.Connection = keeping._disk._opened
     connection.execute(statement)

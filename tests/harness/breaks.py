@@ -15,9 +15,9 @@ from gsg.rendezvous.delivery import Delivery
 from gsg.rendezvous.rendezvous import Rendezvous
 from gsg.replication.changes import Replication
 from gsg.replication.copying import Copying
-from gsg.storage.disk.group_commit import Keeping
+from gsg.storage.disk.group_commit import GroupCommit
 from gsg.storage.disk.records import rows_of
-from gsg.storage.facts_by_key import Entries
+from gsg.storage.facts_by_key import FactsByKey
 from gsg.wire.exchange import Channel
 from gsg.wire.messages import Happened
 
@@ -31,7 +31,7 @@ def acknowledged_before_holders_have_it(patch: pytest.MonkeyPatch) -> None:
 
 def no_tombstones(patch: pytest.MonkeyPatch) -> None:
     """Nobody remembers what went."""
-    patch.setattr(Entries, "remembering", property(lambda entries: False, lambda entries, value: None))
+    patch.setattr(FactsByKey, "remembering", property(lambda entries: False, lambda entries, value: None))
 
 
 def no_hand_over(patch: pytest.MonkeyPatch) -> None:
@@ -81,7 +81,7 @@ def lost_with_the_link(patch: pytest.MonkeyPatch) -> None:
 
 def acknowledged_before_it_is_on_disk(patch: pytest.MonkeyPatch) -> None:
     """Nobody waits for the disk."""
-    patch.setattr(Keeping, "kept", lambda keeping: None)
+    patch.setattr(GroupCommit, "kept", lambda keeping: None)
 
 
 def checksums_not_checked(patch: pytest.MonkeyPatch) -> None:

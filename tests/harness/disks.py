@@ -14,7 +14,7 @@ from typing import TypeVar
 import gsg.storage.disk.salvage
 from dht import Identity
 from gsg.storage.disk.data_directory import Past
-from gsg.storage.disk.group_commit import Keeping
+from gsg.storage.disk.group_commit import GroupCommit
 from gsg.storage.disk.journal import Group
 from gsg.storage.disk.record_checksums import sum_of_group
 from gsg.storage.disk.records import Row, records, rows_of
@@ -29,7 +29,7 @@ Returned = TypeVar("Returned")
 
 
 class SimDisk:
-    """Stands for :class:`gsg.storage.disk.data_directory.Disk`. What its platters hold is there for the next at its path."""
+    """Stands for :class:`gsg.storage.disk.data_directory.DataDirectory`: its platters keep what the next at its path finds."""
 
     def __init__(self, platters: Platters, path: Path) -> None:
         self.path = path
@@ -169,7 +169,7 @@ class Platters:
         self.groups[number] = clock, weight, checksum, bytes(damaged)
 
 
-class SlowKeeping(Keeping):
+class SlowKeeping(GroupCommit):
     """A memory on such a disk, which takes a while in the network's time."""
 
     def __init__(self, platters: Platters, folder: Path, rng: Random) -> None:

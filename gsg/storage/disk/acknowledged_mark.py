@@ -17,7 +17,7 @@ from .record_checksums import SUM_BYTES
 MAX_NUMBER = 2**63 - 1
 
 
-class HighWater:
+class AcknowledgedMark:
     """The file, in the thread of the disk."""
 
     def __init__(self, path: Path) -> None:

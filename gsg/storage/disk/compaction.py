@@ -26,7 +26,7 @@ FACTS_A_WRITE = 100
 """For each fact that is written so many old ones are looked at, and so many for each write: thus the log shrinks while it grows."""
 
 
-class Cleaning:
+class Compaction:
     """The cleaning of one log; ``alive()`` says how many marks there are now, and may take as long as there are keys."""
 
     def __init__(self, alive: Callable[[], int]) -> None:
@@ -40,7 +40,7 @@ class Cleaning:
         self._written: set[Remains] = set()
         """What would remain of the facts that were written since the cleaning began. Limit: those that there were and are."""
 
-    def wants(self, weight: int, newest: int) -> bool:
+    def is_due(self, weight: int, newest: int) -> bool:
         """Whether the oldest groups are to be looked at before the next write, of a log that weighs this."""
         if not self._until and weight >= self._due:
             self._due = 2 * self._alive() + SPARE
@@ -58,22 +58,22 @@ class Cleaning:
         self._until, self._anew = newest, iter(facts)
         self._written.clear()
 
-    def anew(self) -> tuple[int, list[Remains]]:
+    def next_of_all(self) -> tuple[int, list[Remains]]:
         """The next of them, and up to which number groups go with them."""
         assert self._anew is not None, "it has begun"
         some = list(islice(self._anew, GROUP_FACTS))
-        return (self._until if len(some) < GROUP_FACTS else 0), self.left(some)
+        return (self._until if len(some) < GROUP_FACTS else 0), self.without_written(some)
 
     @staticmethod
     def share(waiting: int) -> int:
         """How many old facts are to be looked at beside so many that wait to be written."""
         return min(FACTS_A_FACT * waiting + FACTS_A_WRITE, GROUP_FACTS)
 
-    def left(self, facts: Iterable[Remains]) -> list[Remains]:
+    def without_written(self, facts: Iterable[Remains]) -> list[Remains]:
         """Of the facts of the oldest groups, or what remains of them, those that are to be written again."""
         return [fact for fact in dict.fromkeys(facts) if fact not in self._written]
 
-    def written(self, group: Group) -> None:
+    def note_written(self, group: Group) -> None:
         """A group is on disk, and those that it says have gone."""
         if not self._until:
             return

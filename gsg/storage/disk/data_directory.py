@@ -7,11 +7,12 @@
     DIR/identity         the key that the peer proves its id by (dht/identity/key_pair_file.py)
     DIR/addresses        where other peers were last (dht/overlay/address_book_file.py)
 
-All rows are looked at as the directory is opened: what is damaged is told by :attr:`Disk.damage`, and what is sound goes into a new
-file then (gsg/storage/disk/salvage.py).
+All rows are looked at as the directory is opened: what is damaged is told by :attr:`DataDirectory.damage`, and what is sound goes
+into a new file then (gsg/storage/disk/salvage.py).
 
 Everything here blocks, and belongs into the thread of :mod:`gsg.storage.disk.group_commit`. A transaction is on disk when
-:meth:`Disk.commit` returns: SQLite has called fsync on its log by then (https://www.sqlite.org/wal.html, ``synchronous=FULL``).
+:meth:`DataDirectory.commit` returns: SQLite has called fsync on its log by then (https://www.sqlite.org/wal.html,
+``synchronous=FULL``).
 """
 
 from __future__ import annotations
@@ -34,9 +35,22 @@ from dht.identity.key_pair_file import read_identity, write_identity
 from ...errors import BadData, reason
 from ...tuples.audiences import PeerId
 from ...tuples.long_constants import Remains, remains_of
-from .acknowledged_mark import HighWater
-from .database import APPLICATION, FORMAT, INSERT, UNREADABLE, connect, make_tables, say, transaction, write_ahead
-from .directory_identity import Directory
+from .acknowledged_mark import AcknowledgedMark
+from .database import (
+    EXPECTED,
+    FORMAT,
+    INSERT,
+    UNREADABLE,
+    check_format,
+    connect,
+    damaged,
+    make_tables,
+    refused,
+    say,
+    transaction,
+    write_ahead,
+)
+from .directory_identity import DirectoryIdentity
 from .journal import Group
 from .old_formats import convert
 from .record_checksums import Said, is_sound_group, sum_of_group
@@ -72,15 +86,15 @@ class Past:
     clock: Annotated[int, msgspec.Meta(ge=0, le=MAX_CLOCK)] = 0
 
 
-class Disk:
+class DataDirectory:
     """One data directory. Raises BadData, which names the file, for what it cannot use; :meth:`commit` raises sqlite3.Error."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
         self._log = folder / LOG
         self._connection: sqlite3.Connection | None = None
-        self._acknowledged = HighWater(folder / ACKNOWLEDGED)
-        self._directory: Directory
+        self._acknowledged = AcknowledgedMark(folder / ACKNOWLEDGED)
+        self._directory: DirectoryIdentity
         self._is_ours = False
         """Whether this process has the file: nobody else, from then on."""
         self.damage = Damage()
@@ -111,14 +125,14 @@ class Disk:
         """Open the directory, or make it, for this process alone; what the peer was, as far as that is sound."""
         self._make_folder()
         self.damage = Damage()
-        self._directory = Directory((self.path, self._log))
+        self._directory = DirectoryIdentity((self.path, self._log))
         try:
             self._finish_replacing()
             with contextlib.suppress(FileExistsError):
                 # Its log gets the mode of the file.
                 os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, OWNER_ONLY))
         except OSError as error:
-            raise BadData(f"{self.path} cannot be used: {reason(error)}; {_EXPECTED}") from None
+            raise BadData(f"{self.path} cannot be used: {reason(error)}; {EXPECTED}") from None
         try:
             self._connection = connect(self.path)
             self._is_ours = True
@@ -128,10 +142,10 @@ class Disk:
             return self._read_all()
         except UNREADABLE as error:
             self.close()
-            raise self._refused(error) from None
+            raise refused(self.path, error) from None
         except OSError as error:
             self.close()
-            raise BadData(f"{self.path} cannot be used: {reason(error)}; {_EXPECTED}") from None
+            raise BadData(f"{self.path} cannot be used: {reason(error)}; {EXPECTED}") from None
         except BadData:
             self.close()
             raise
@@ -185,7 +199,7 @@ class Disk:
     def _read_all(self) -> Past:
         """Look at all that is there, and mend what is damaged."""
         connection = self._opened
-        version = self._check_format(connection)
+        version = check_format(connection, self.path)
         self.is_new = not version
         write_ahead(connection)
         is_missing, acknowledged = self._acknowledged.is_missing(), self._acknowledged.read()
@@ -201,7 +215,7 @@ class Disk:
             try:
                 self.damage.times = convert(connection, version)
             except ValueError as error:
-                raise self._damaged(str(error)) from None
+                raise damaged(self.path, str(error)) from None
         said = said_of(connection, self.damage)
         oldest = _number(said.pop("oldest", 0))
         last = self._look_through(connection, oldest, acknowledged)
@@ -220,7 +234,7 @@ class Disk:
                 said["clock"] = max(_number(said.get("clock", 0)), last)
             return msgspec.convert(said, Past)
         except msgspec.ValidationError as error:
-            raise self._damaged(f"what it says of the peer itself cannot be ({error})") from None
+            raise damaged(self.path, f"what it says of the peer itself cannot be ({error})") from None
 
     def _look_through(self, connection: sqlite3.Connection, oldest: int, acknowledged: int) -> int:
         """Read all groups; the clock of the newest one that is sound."""
@@ -282,40 +296,6 @@ class Disk:
                     f"{path} may be read by others, and cannot be kept from them: {reason(error)}; expected a file of this user's"
                 ) from None
 
-    def _refused(self, error: Exception) -> BadData:
-        if not isinstance(error, sqlite3.Error):
-            return self._damaged("file is not a database")
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            return BadData(f"{self.path} is in use by another peer; stop that one, or give each peer a directory of its own")
-        # SQLITE_ERROR: our own statements do not fit what is there, as where a table is missing.
-        if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR):
-            return self._damaged(str(error))
-        return BadData(f"{self.path} cannot be used: {error}; {_EXPECTED}")
-
-    def _damaged(self, problem: str) -> BadData:
-        return BadData(
-            f"{self.path} is damaged: {problem}; move the directory away to start the peer empty, and others give it what they hold"
-        )
-
-    def _check_format(self, connection: sqlite3.Connection) -> int:
-        """The version of the file, 0 for a new one. Raises BadData for one that is not ours to read, and leaves it as it is."""
-        (application,) = connection.execute("PRAGMA application_id").fetchone()
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-        if not tables and not application:
-            return 0
-        if application != APPLICATION:
-            raise BadData(f"{self.path} is a database of something else; expected a directory of a gsg peer, or an empty one")
-        if version < 1:
-            raise self._damaged(f"it says that it has format {version}, which there is not")
-        if version > FORMAT:
-            raise BadData(
-                f"{self.path} has format {version}, and this version reads up to {FORMAT}; "
-                "start the peer with the version of gsg that wrote it, or a later one"
-            )
-        return int(version)
-
     def facts(self) -> Iterator[list[Row]]:
         """All facts with their marks as they were written last, READ_ROWS at a time or some more."""
         seen: set[Remains] = set()
@@ -332,7 +312,7 @@ class Disk:
                     yield some
                     some = []
         except sqlite3.Error as error:
-            raise self._refused(error) from None
+            raise refused(self.path, error) from None
         if some:
             yield some
 
@@ -361,7 +341,7 @@ class Disk:
         try:
             return rows_of(rows)
         except ValueError as error:
-            raise self._damaged(str(error)) from None
+            raise damaged(self.path, str(error)) from None
 
     def look_at(self, after: int) -> Looked:
         """Whether some of the groups after this number are what was written, and whether the directory is the one that was opened.
@@ -381,7 +361,7 @@ class Disk:
             with transaction(self._opened) as connection:
                 say(connection, peer=past.peer, life=past.life, port=past.port, clock=past.clock)
         except sqlite3.Error as error:
-            raise self._refused(error) from None
+            raise refused(self.path, error) from None
 
     def entered(self, port: int) -> None:
         """The peer is known at this port. Raises BadData."""
@@ -389,7 +369,7 @@ class Disk:
             with transaction(self._opened) as connection:
                 say(connection, port=port)
         except sqlite3.Error as error:
-            raise self._refused(error) from None
+            raise refused(self.path, error) from None
 
     def commit(self, group: Group) -> None:
         """Write a group, and let those go that it has done with; it is on disk on return.
@@ -433,7 +413,7 @@ class Disk:
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             except sqlite3.Error as error:
                 # A file that cannot be used at all has none.
-                if log_bytes := _size_bytes(self.path.with_name(FILE + "-wal")):
+                if log_bytes := _size_bytes(self._log):
                     log.warning(
                         "%s is whole, but its log of %s bytes could not be folded into it (%s): make as much room before this "
                         "peer is started again",
@@ -449,9 +429,6 @@ class Disk:
         if self._connection is None:
             raise sqlite3.ProgrammingError("the data directory is closed")
         return self._connection
-
-
-_EXPECTED = "expected a directory that this user may write to, with room"
 
 
 def _number(value: Said) -> int:

@@ -1,4 +1,4 @@
-"""The SQLite database of a peer: how it is opened for one process alone, and what tables it has."""
+"""The SQLite database of a peer: how it is opened for one process alone, its tables, and what is said of one that is no use."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
+from ...errors import BadData
 from .record_checksums import Said, sum_of_said
 
 FORMAT = 4
@@ -19,6 +20,7 @@ CHECKPOINT_PAGES = 4_000
 
 UNREADABLE = (sqlite3.Error, UnicodeDecodeError, OverflowError, MemoryError)
 """What reading a damaged file may raise: also where SQLite's own words have bytes of it, or a length that it names is absurd."""
+EXPECTED = "expected a directory that this user may write to, with room"
 INSERT = "INSERT INTO groups VALUES (?, ?, ?, ?, ?)"
 _TABLES = (
     "CREATE TABLE self (name TEXT PRIMARY KEY, value, sum BLOB NOT NULL) WITHOUT ROWID",
@@ -78,3 +80,42 @@ def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+def check_format(connection: sqlite3.Connection, path: Path) -> int:
+    """The version of the file, 0 for a new one. Raises BadData for one that is not ours to read, and leaves it as it is."""
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    if not tables and not application:
+        return 0
+    if application != APPLICATION:
+        raise BadData(f"{path} is a database of something else; expected a directory of a gsg peer, or an empty one")
+    if version < 1:
+        raise damaged(path, f"it says that it has format {version}, which there is not")
+    if version > FORMAT:
+        raise BadData(
+            f"{path} has format {version}, and this version reads up to {FORMAT}; "
+            "start the peer with the version of gsg that wrote it, or a later one"
+        )
+    return int(version)
+
+
+def refused(path: Path, error: Exception) -> BadData:
+    """What is said of a file where SQLite fails."""
+    if not isinstance(error, sqlite3.Error):
+        return damaged(path, "file is not a database")
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return BadData(f"{path} is in use by another peer; stop that one, or give each peer a directory of its own")
+    # SQLITE_ERROR: our own statements do not fit what is there, as where a table is missing.
+    if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR):
+        return damaged(path, str(error))
+    return BadData(f"{path} cannot be used: {error}; {EXPECTED}")
+
+
+def damaged(path: Path, problem: str) -> BadData:
+    """What is said of a file that is damaged beyond what can be left out of it."""
+    return BadData(
+        f"{path} is damaged: {problem}; move the directory away to start the peer empty, and others give it what they hold"
+    )

@@ -22,7 +22,7 @@ class _Watched:
     size_bytes: int = 0
 
 
-class Directory:
+class DirectoryIdentity:
     """Files of a folder that are open as long as this lives; each is watched from when it is first seen.
 
     By their paths, so that a folder that is renamed or replaced shows as well.

@@ -25,13 +25,13 @@ import dht
 from ...errors import BadData, Refused
 from ...tuples.long_constants import Remains
 from ...wire.messages import Count
-from ..clock import Versions
-from ..damaged_times import in_reason
-from ..facts_by_key import Entries
+from ..clock import HybridClock
+from ..facts_by_key import FactsByKey
 from ..tombstones import TOMBSTONE_S
-from .compaction import Cleaning
-from .data_directory import Disk, Past
+from .compaction import Compaction
+from .data_directory import DataDirectory, Past
 from .journal import GROUP_FACTS, Journal
+from .records import in_reason
 from .salvage import Damage, DamagedGroup
 from .scrub import SCRUB_AGAIN_S, SCRUB_S, Looked
 
@@ -47,7 +47,7 @@ LOOK_S = 1.0
 Returned = TypeVar("Returned")
 
 
-class Unkept:
+class NoDisk:
     """The memory of a peer without a data directory: there is none."""
 
     book: Path | None = None
@@ -61,7 +61,7 @@ class Unkept:
         """Who the peer was before, or else ``wanted``, or a drawn one."""
         return wanted or draw()
 
-    async def resume(self, entries: Entries, versions: Versions) -> None:
+    async def resume(self, entries: FactsByKey, versions: HybridClock) -> None:
         """Put back what was there before, and keep it from now on."""
 
     async def begin(self, peer: bytes, life: int) -> None:
@@ -91,15 +91,15 @@ class Unkept:
         return ()
 
 
-class Keeping(Unkept):
+class GroupCommit(NoDisk):
     """The memory of a peer with a data directory."""
 
     def __init__(self, folder: Path) -> None:
-        self._disk = Disk(folder)
+        self._disk = DataDirectory(folder)
         self.book = self._disk.book
         self._journal: Journal
-        self._entries: Entries
-        self._cleaning: Cleaning
+        self._entries: FactsByKey
+        self._compaction: Compaction
         # One thread, so that what is written is written in order; it ends with close().
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="gsg disk")
         self._wake = asyncio.Event()
@@ -118,7 +118,7 @@ class Keeping(Unkept):
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     async def open(self, wanted: dht.Identity | None, draw: Callable[[], dht.Identity]) -> dht.Identity:
-        """As in Unkept: open the directory. Raises BadData."""
+        """As in NoDisk: open the directory. Raises BadData."""
         self.past = past = await self._in_thread(self._disk.open)
         self._is_open = True
         self._tell_damage(self._disk.damage)
@@ -188,8 +188,8 @@ class Keeping(Unkept):
                 "give each peer a directory of its own, with its own key"
             )
 
-    async def resume(self, entries: Entries, versions: Versions) -> None:
-        """As in Unkept. Raises BadData."""
+    async def resume(self, entries: FactsByKey, versions: HybridClock) -> None:
+        """As in NoDisk. Raises BadData."""
         # Others may have what goes now, also while this peer is alone.
         entries.remembering = True
         limit_us = versions.limit_us()
@@ -222,7 +222,7 @@ class Keeping(Unkept):
             )
         self._entries = entries
         self._journal = Journal(entries, versions)
-        self._cleaning = Cleaning(lambda: len(entries) + entries.buried.count)
+        self._compaction = Compaction(lambda: len(entries) + entries.buried.count)
         self._resumed_at = versions.latest
         self._keeps = True
 
@@ -250,7 +250,7 @@ class Keeping(Unkept):
         # All of it has just been looked at.
         self._scrub_at_s = asyncio.get_running_loop().time() + SCRUB_AGAIN_S
         while True:
-            if not self._journal.waiting and not self._cleaning.is_anew:
+            if not self._journal.waiting and not self._compaction.is_anew:
                 self._wake.clear()
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(LOOK_S):
@@ -279,7 +279,7 @@ class Keeping(Unkept):
             looked = Looked(0, 0)
         self._scrubbed = looked.last
         self._scrub_at_s = asyncio.get_running_loop().time() + (SCRUB_S if looked.last else SCRUB_AGAIN_S)
-        if looked.damaged and not self._cleaning.is_anew:
+        if looked.damaged and not self._compaction.is_anew:
             self._write_anew(looked.damaged)
 
     def _write_anew(self, damaged: int) -> None:
@@ -290,25 +290,25 @@ class Keeping(Unkept):
             "the disk",
             *(damaged, self._disk.path),
         )
-        self._cleaning.begin_anew(self._entries.all_known(), self._disk.newest)
+        self._compaction.begin_anew(self._entries.all_known(), self._disk.newest)
 
     async def _write(self) -> None:
         """Write one group, if there is anything to write; who waits for it is told."""
         try:
             until, again = 0, list[Remains]()
-            if self._cleaning.is_anew:
+            if self._compaction.is_anew:
                 # Where all of these have been written under another key, there is nothing else that others would have a turn by.
                 await asyncio.sleep(0)
-                until, again = self._cleaning.anew()
-            elif self._journal.waiting and self._cleaning.wants(self._disk.weight, self._disk.newest):
-                share = self._cleaning.share(self._journal.waiting)
+                until, again = self._compaction.next_of_all()
+            elif self._journal.waiting and self._compaction.is_due(self._disk.weight, self._disk.newest):
+                share = self._compaction.share(self._journal.waiting)
                 try:
                     until, again = await self._in_thread(lambda: self._disk.oldest(share))
                 except DamagedGroup:
                     self._write_anew(1)
-                    until, again = self._cleaning.anew()
+                    until, again = self._compaction.next_of_all()
             # As things stand now that nothing else is waited for.
-            group = self._journal.take(self._cleaning.left(again), until)
+            group = self._journal.take(self._compaction.without_written(again), until)
             if group is not None:
                 await self._in_thread(lambda: self._disk.commit(group))
             elif self._failing:
@@ -330,7 +330,7 @@ class Keeping(Unkept):
         else:
             if group is not None:
                 self._journal.written()
-                self._cleaning.written(group)
+                self._compaction.note_written(group)
                 self._writes += 1
                 self._facts += len(group.rows)
             if self._failing:
@@ -368,7 +368,7 @@ class Keeping(Unkept):
             raise Refused(f"{self._journal.waiting} changes wait for its disk already; publish more slowly")
 
     def kept(self) -> Callable[[], Awaitable[None]] | None:
-        """As in Unkept."""
+        """As in NoDisk."""
         mark = self._journal.mark()
         if mark <= self._journal.on_disk:
             return None

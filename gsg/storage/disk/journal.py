@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from itertools import islice
 
 from ...tuples.long_constants import Remains, remains_of
-from ..clock import Versions
-from ..facts_by_key import Entries, Mark
+from ..clock import HybridClock
+from ..facts_by_key import FactsByKey, Mark
 
 GROUP_FACTS = 10_000
 """Facts in one group: gathering it keeps the peer for some ten milliseconds."""
@@ -36,7 +36,7 @@ class Group:
 class Journal:
     """The changes of a peer's entries. One group is being written at a time."""
 
-    def __init__(self, entries: Entries, versions: Versions) -> None:
+    def __init__(self, entries: FactsByKey, versions: HybridClock) -> None:
         self._entries = entries
         self._versions = versions
         self._waiting: dict[Remains, None] = {}

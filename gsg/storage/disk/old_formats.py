@@ -5,7 +5,7 @@
     format 4       groups with checksums
 
 A bit that was wrong in them by then cannot be told from what was written, except where it says what cannot be: a time that is later
-than all at which something was written is damage (gsg/storage/damaged_times.py).
+than all at which something was written is damage (gsg/storage/disk/records.py).
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ import sqlite3
 from collections.abc import Iterator
 
 from ..clock import MAX_AHEAD_S
-from ..damaged_times import in_reason, latest_in_reason
 from .database import INSERT, make_tables, say, transaction
 from .journal import GROUP_FACTS
 from .record_checksums import Said, sum_of_group
-from .records import joined, records, rows_of, weight_of
+from .records import in_reason, joined, latest_in_reason, records, rows_of, weight_of
 
 
 def convert(connection: sqlite3.Connection, version: int) -> int:

@@ -22,6 +22,9 @@ ARRAY_BYTES = 5
 """What msgpack says at most before the rows of a record: how many there are."""
 MAX_CLOCK = 2**60
 """In microseconds since 1970, the year 38,000."""
+EARLIEST = 1
+"""The stamp of what has a damaged one, far from everybody's, as a wrong bit makes it: later than all that others say, for ever, it
+would be refused by them. With this one whatever anybody else knows of the fact is right, and where nobody does, it stays."""
 
 Row: TypeAlias = tuple[Remains, list[Mark]]
 """A fact, or what remains of it, with all that is known of it; with nothing, it is forgotten."""
@@ -112,3 +115,20 @@ def _fact(items: _Items) -> Remains:
     if not terms or not isinstance(last, _Readers) or _Readers in map(type, terms):
         raise msgspec.ValidationError("readers that do not follow the last term")
     return restricted([tuple(terms)], frozenset(last.ids))[0]  # type: ignore[arg-type]  # as just seen
+
+
+def in_reason(rows: Sequence[Row], until: int) -> tuple[Sequence[Row], int]:
+    """Facts with stamps up to this one, and how many marks had a later one."""
+    if all(stamp <= until for _, marks in rows for _, _, stamp in marks):
+        return rows, 0
+    late = sum(stamp > until for _, marks in rows for _, _, stamp in marks)
+    return [
+        (fact, [(position, sign, stamp if stamp <= until else EARLIEST) for position, sign, stamp in marks]) for fact, marks in rows
+    ], late
+
+
+def latest_in_reason(clocks: Iterable[int], ahead_us: int) -> int:
+    """The latest of several times that were written one after the other, without one that is so far ahead of all others; 0 for
+    none."""
+    *others, last = sorted(clocks) or [0]
+    return others[-1] if others and last > others[-1] + ahead_us else last

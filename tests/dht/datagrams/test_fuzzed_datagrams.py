@@ -1,4 +1,4 @@
-"""Eighty thousand datagrams, streams and greetings of strangers and of members gone mad: nothing raises, and no table grows.
+"""Eighty thousand datagrams, streams and handshakes of strangers and of members gone mad: nothing raises, and no table grows.
 
 tests/gsg/wire/test_fuzzed_messages.py has twenty thousand messages on links.
 """
@@ -145,7 +145,7 @@ def test_streams_of_rubbish_are_cut_into_frames_or_refused(seed: int) -> None:
 
 
 @pytest.mark.parametrize("listens", [True, False])
-def test_greetings_of_rubbish_end_in_one_way(listens: bool) -> None:
+def test_handshakes_of_rubbish_end_in_one_way(listens: bool) -> None:
     rng = Random(listens)
     a, b = Membership(Identity(b"a" * 32)), Membership(Identity(b"b" * 32))
     dialler = ProvedHandshake(a, PORT, 1, dialled=b.id, tls=False, nonce=rng.randbytes)

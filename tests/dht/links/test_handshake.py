@@ -15,7 +15,7 @@ A, B, C = (Identity(name * 32) for name in (b"a", b"b", b"c"))
 SECRET = b"the network's secret"
 
 
-def greeting(
+def handshake(
     own: Identity, dialled: Identity | None = None, *, tls: bool = False, port: int = 7400, seed: int = 0, **options: object
 ) -> ProvedHandshake:
     membership = Membership(own, **options)  # type: ignore[arg-type]  # as Membership takes them
@@ -24,7 +24,7 @@ def greeting(
 
 
 def test_two_sides_know_each_other_after_three_messages_and_what_follows_is_kept() -> None:
-    dialler, listener = greeting(A, B), greeting(B)
+    dialler, listener = handshake(A, B), handshake(B)
 
     proof = dialler.received(listener.received(dialler.begin()))
     assert listener.received(proof + b"first frame") == b""
@@ -33,8 +33,8 @@ def test_two_sides_know_each_other_after_three_messages_and_what_follows_is_kept
     assert (listener.done, listener.peer, listener.rest) == (True, A.id, b"first frame")
 
 
-def test_a_greeting_in_single_bytes_is_the_same() -> None:
-    dialler, listener = greeting(A, B), greeting(B)
+def test_a_handshake_in_single_bytes_is_the_same() -> None:
+    dialler, listener = handshake(A, B), handshake(B)
 
     answer = b"".join(listener.received(bytes([byte])) for byte in dialler.begin())
     proof = b"".join(dialler.received(bytes([byte])) for byte in answer)
@@ -46,9 +46,9 @@ def test_a_greeting_in_single_bytes_is_the_same() -> None:
 
 
 def test_no_byte_of_it_can_be_changed() -> None:
-    hello = greeting(A, B).begin()
-    answer = greeting(B).received(hello)
-    dialler = greeting(A, B)
+    hello = handshake(A, B).begin()
+    answer = handshake(B).received(hello)
+    dialler = handshake(A, B)
     dialler.begin()
     proof = dialler.received(answer)
 
@@ -57,25 +57,25 @@ def test_no_byte_of_it_can_be_changed() -> None:
 
     for each in changed(hello):
         with pytest.raises(HandshakeFailed):
-            greeting(B).received(each)
+            handshake(B).received(each)
     for each in changed(answer):
-        dialler = greeting(A, B)
+        dialler = handshake(A, B)
         dialler.begin()
         with pytest.raises(HandshakeFailed):
             dialler.received(each)
     for each in changed(proof):
-        listener = greeting(B)
+        listener = handshake(B)
         listener.received(hello)
         with pytest.raises(HandshakeFailed):
             listener.received(each)
 
 
 def test_a_proof_holds_for_one_link_alone() -> None:
-    dialler, listener = greeting(A, B), greeting(B)
+    dialler, listener = handshake(A, B), handshake(B)
     hello = dialler.begin()
     proof = dialler.received(listener.received(hello))
 
-    again = greeting(B, seed=1)
+    again = handshake(B, seed=1)
     again.received(hello)
 
     with pytest.raises(HandshakeFailed, match="does not prove its id") as told:
@@ -85,7 +85,7 @@ def test_a_proof_holds_for_one_link_alone() -> None:
 
 def test_a_proof_that_is_passed_on_to_a_third_peer_is_not_taken_there() -> None:
     """B, whom A dialled, carries A's words to C, to pass for A there."""
-    dialler, third = greeting(A, B), greeting(C)
+    dialler, third = handshake(A, B), handshake(C)
     answer = third.received(dialler.begin())
 
     with pytest.raises(HandshakeFailed, match="another peer answers at that address"):
@@ -97,7 +97,7 @@ def test_a_proof_that_is_passed_on_to_a_third_peer_is_not_taken_there() -> None:
 
 def test_whoever_does_not_wait_for_the_answer_is_no_dialler() -> None:
     with pytest.raises(HandshakeFailed, match="does not speak this protocol"):
-        greeting(B).received(greeting(A, B).begin() + b"x")
+        handshake(B).received(handshake(A, B).begin() + b"x")
 
 
 REFUSED = {
@@ -116,14 +116,14 @@ def test_who_is_not_let_in_is_told_why(
     dialler: dict[str, object], listener: dict[str, object], reason: str, refusal: Refusal | None
 ) -> None:
     with pytest.raises(HandshakeFailed, match=reason) as told:
-        greeting(B, **listener).received(greeting(A, B, **dialler).begin())  # type: ignore[arg-type]  # as greeting takes them
+        handshake(B, **listener).received(handshake(A, B, **dialler).begin())  # type: ignore[arg-type]  # as handshake takes them
 
     assert told.value.refusal is refusal
 
 
 @pytest.mark.parametrize("refusal", Refusal)
 def test_a_refusal_is_read_by_the_other_side(refusal: Refusal) -> None:
-    dialler = greeting(A, B)
+    dialler = handshake(A, B)
     dialler.begin()
 
     with pytest.raises(HandshakeFailed) as told:
@@ -139,8 +139,8 @@ def test_a_refusal_is_read_by_the_other_side(refusal: Refusal) -> None:
     [b"GET / HTTP/1.1", b"\xff", b"\0\0\xff\xff", frame(b"GSG9" + bytes(100)), frame(b""), frame(b"GSG3"), frame(bytes(600))],
     ids=["a browser", "a byte", "a length", "another version", "nothing", "a magic alone", f"more than {MAX_HANDSHAKE_BYTES}"],
 )
-def test_what_is_no_greeting_is_found_out_at_once(said: bytes) -> None:
-    for side in (greeting(B), greeting(A, B)):
+def test_what_is_no_handshake_is_found_out_at_once(said: bytes) -> None:
+    for side in (handshake(B), handshake(A, B)):
         with pytest.raises(HandshakeFailed, match="does not speak this protocol"):
             side.received(said)
 
@@ -148,9 +148,9 @@ def test_what_is_no_greeting_is_found_out_at_once(said: bytes) -> None:
 def test_a_refusal_of_a_later_version_is_a_refusal() -> None:
     for said in (frame(b"GSG!\xff"), frame(b"GSG!")):
         with pytest.raises(HandshakeFailed, match="refused, for a reason that this version does not know"):
-            greeting(B).received(said)
+            handshake(B).received(said)
 
 
 def test_a_peer_does_not_link_with_itself() -> None:
     with pytest.raises(HandshakeFailed, match="this peer dialled itself"):
-        greeting(A, seed=1).received(greeting(A, A).begin())
+        handshake(A, seed=1).received(handshake(A, A).begin())

@@ -26,7 +26,7 @@ def test_who_asks_for_one_peer_again_and_again_is_answered_once_and_others_are_t
             assert sorted(set(answers)) == ["mad None", "other None"]
             assert answers.count("mad None") == 1
             assert len(answers) == MAX_ASKERS
-            assert detector._datagrams.counts["peers not vouched for"] == 1_000 + 1 - MAX_ASKERS
+            assert detector.datagrams.counts["peers not vouched for"] == 1_000 + 1 - MAX_ASKERS
             assert not detector._vouching
 
     run(main, seed=3)

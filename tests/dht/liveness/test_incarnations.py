@@ -11,7 +11,7 @@ from dht.liveness.incarnations import LIVES_APART, REFUTATIONS, Incarnations
 def begun(first: int, now: float = 100.0) -> Incarnations:
     """Those of a life that begins now."""
     incarnations = Incarnations(first)
-    incarnations.passed(now)
+    incarnations.tick(now)
     return incarnations
 
 

@@ -14,25 +14,25 @@ A, B, C = (Contact(bytes(19) + bytes([number]), "10.0.0.1", number) for number i
 
 def test_who_came_and_who_went_is_told() -> None:
     near = Neighbourhood()
-    near.changed([A, B])
+    near.update([A, B])
 
-    assert near.changed([A, C]) == NeighbourhoodChanged((A, C), came=(C,), went=(B,))
+    assert near.update([A, C]) == NeighbourhoodChanged((A, C), came=(C,), went=(B,))
     assert near.nearest == (A, C)
 
 
 def test_the_same_again_is_no_news() -> None:
     near = Neighbourhood()
-    near.changed([A, B])
+    near.update([A, B])
 
-    assert near.changed([A, B]) is None
+    assert near.update([A, B]) is None
 
 
 def test_who_moved_both_came_and_went() -> None:
     near = Neighbourhood()
     moved = Contact(A.id, "10.0.0.9", 1)
-    near.changed([A])
+    near.update([A])
 
-    assert near.changed([moved]) == NeighbourhoodChanged((moved,), came=(moved,), went=(A,))
+    assert near.update([moved]) == NeighbourhoodChanged((moved,), came=(moved,), went=(A,))
 
 
 @pytest.mark.parametrize("known", [0, 1, NEIGHBOURS - 1])

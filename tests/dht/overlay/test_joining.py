@@ -258,7 +258,7 @@ def test_a_book_that_no_thread_can_be_had_for_is_logged_as_one_that_cannot_be_wr
 def test_an_old_address_that_is_called_at_leaves_an_unknown_peer_there_counted() -> None:
     async def main(net: SimNet) -> bool:
         async with Overlay(random_id(net.rng()), net.host(), PORT, rng=net.rng()) as peer:
-            old = asyncio.create_task(peer._call(("10.9.0.1", PORT)))
+            old = asyncio.create_task(peer._call_address(("10.9.0.1", PORT)))
             await asyncio.sleep(0.1)
             peer.heard_of(Contact(random_id(net.rng()), "10.9.0.1", PORT))
             await old

@@ -441,4 +441,4 @@ def test_a_side_that_does_not_speak_tls_is_told_of_in_a_line() -> None:
     cipher = LinkTls(Identity(b"k" * 32)).listen()
 
     with pytest.raises(TlsFailed, match=r"^TLS failed \([a-z0-9 ]+\)$"):
-        cipher.received(b"\x16\x03\x01\x00\x05hello" + bytes(100))
+        cipher.decrypt(b"\x16\x03\x01\x00\x05hello" + bytes(100))

@@ -70,7 +70,7 @@ def test_who_stood_still_hears_what_holders_answered_meanwhile(away_s: float) ->
     async def work(net: SimNet, peers: list[Peer]) -> None:
         at = peers[-1]
         await at.insert([(RANG, "a fact, so that there are links")])
-        spreading = at._reception._spreading
+        spreading = at._reception._event_forwarding
         answer_at_once = spreading._answer
 
         async def answer(*arguments: Any) -> None:  # Any: as it has them
@@ -165,7 +165,9 @@ def test_events_that_nobody_else_took_pass_in_slices_too() -> None:
         await listen(at, heard)
         before = at._rendezvous.matched
 
-        late = asyncio.create_task(at._reception._spreading._pass_here(rang(b"p" * 20, 1, 1, 2), net.loop.time(), [b"\0"] * 2))
+        late = asyncio.create_task(
+            at._reception._event_forwarding._pass_here(rang(b"p" * 20, 1, 1, 2), net.loop.time(), [b"\0"] * 2)
+        )
         for _ in range(4):
             await asyncio.sleep(0)
         meanwhile = at._rendezvous.matched - before
@@ -183,8 +185,8 @@ def test_events_that_pass_here_late_are_not_told_to_who_has_asked_since(waited_s
         at = rendezvous(peers, 2, 0, RANG)
         asked = await at.subscribe("(rang, ?n)")
 
-        await at._reception._spreading._pass_here(rang(b"p" * 20, 1, 1), net.loop.time() - waited_s, [b"\0"])
-        at._reception._spreading._flush()
+        await at._reception._event_forwarding._pass_here(rang(b"p" * 20, 1, 1), net.loop.time() - waited_s, [b"\0"])
+        at._reception._event_forwarding._flush()
         await quiet()
 
         assert await unread(asked) == heard

@@ -10,8 +10,8 @@ import pytest
 
 import dht
 import gsg.churn.forward_queue
-from gsg.churn.forward_facts import Forwarding
-from gsg.churn.forward_queue import Onward
+from gsg.churn.forward_facts import FactForwarding
+from gsg.churn.forward_queue import ForwardQueue
 from gsg.errors import PeerUnreachable, Refused
 from gsg.replication.changes import Held
 from gsg.wire.messages import Done, Message
@@ -61,23 +61,23 @@ class Links:
         self.failed_ids.append(peer)
 
 
-def onward(links: Links, *, full_s: float | None = None) -> Onward:
-    return Onward(links, links, full_s=full_s)  # type: ignore[arg-type]  # as far as they are asked
+def queue(links: Links, *, full_s: float | None = None) -> ForwardQueue:
+    return ForwardQueue(links, links, full_s=full_s)  # type: ignore[arg-type]  # as far as they are asked
 
 
 def number(what: int) -> Any:  # Any: instead of a message
     return lambda request: what
 
 
-async def send(some: Onward, holder: dht.Contact, what: int) -> None:
+async def send(some: ForwardQueue, holder: dht.Contact, what: int) -> None:
     """Something of this peer's own."""
-    [admitted] = some.admit(0, [holder])
+    [admitted] = some.enqueue(0, [holder])
     await some.send(admitted, number(what))
 
 
 async def test_a_holder_that_is_gone_is_called_once_for_all_that_waits_for_it() -> None:
     links = Links(gone=(A,))
-    some = onward(links)
+    some = queue(links)
 
     results = await asyncio.gather(*(send(some, A, each) for each in range(20)), return_exceptions=True)
 
@@ -90,7 +90,7 @@ async def test_a_holder_that_is_gone_is_called_once_for_all_that_waits_for_it() 
 
 async def test_what_goes_to_one_holder_goes_in_order_and_waits_for_no_other() -> None:
     links = Links(slow=(B,))
-    some = onward(links)
+    some = queue(links)
     to_b = asyncio.gather(*(send(some, B, each) for each in range(3)))
     await asyncio.gather(*(send(some, A, each) for each in range(3)))
     assert (links.ways[A].asked, links.ways[B].asked) == ([0, 1, 2], [])
@@ -105,35 +105,35 @@ async def test_more_than_may_wait_for_one_holder_is_refused_by_name_and_for_othe
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(gsg.churn.forward_queue, "WAITING_BYTES", 3_000)
-    some = onward(Links())
-    some.check(4_000, [A, B])
-    admitted = some.admit(4_000, [A, B])
+    some = queue(Links())
+    some.check_room(4_000, [A, B])
+    admitted = some.enqueue(4_000, [A, B])
 
     with pytest.raises(Refused, match=r"3000 bytes wait to go on to 10\.0\.0\.1:1, .*at most 3000 may"):
-        some.check(1, [A])
-    some.check(1, [C])
-    some.check(0, [A])  # of this peer's own
+        some.check_room(1, [A])
+    some.check_room(1, [C])
+    some.check_room(0, [A])  # of this peer's own
 
     await asyncio.gather(*(some.send(one, number(1)) for one in admitted))
-    some.check(4_000, [A, B])
+    some.check_room(4_000, [A, B])
 
 
 async def test_more_than_may_wait_for_all_holders_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gsg.churn.forward_queue, "ALL_BYTES", 6_000)
-    some = onward(Links())
-    admitted = some.admit(4_000, [A, B])
+    some = queue(Links())
+    admitted = some.enqueue(4_000, [A, B])
 
     with pytest.raises(Refused, match=r"6000 bytes wait to go on to the holders of their keys, .*at most 6000 may"):
-        some.check(1, [C])
+        some.check_room(1, [C])
 
     await asyncio.gather(*(some.send(one, number(1)) for one in admitted))
-    some.check(1, [C])
+    some.check_room(1, [C])
 
 
 async def test_a_holder_that_reads_nothing_is_waited_for_once_for_all_that_waits_for_it() -> None:
     links = Links()
     links.ways[A].congested = True
-    some = onward(links, full_s=0.01)
+    some = queue(links, full_s=0.01)
 
     results = await asyncio.gather(*(send(some, A, each) for each in range(20)), return_exceptions=True)
 
@@ -156,8 +156,8 @@ class Publisher:
 
 async def test_messages_for_a_newcomer_that_is_gone_again_are_carried_out_here_after_one_call() -> None:
     links, publisher = Links(gone=(A,)), Publisher()
-    forwarding = Forwarding.__new__(Forwarding)
-    forwarding._holders, forwarding._onward, forwarding._flush = links, onward(links), lambda: None  # type: ignore[assignment]  # likewise
+    forwarding = FactForwarding.__new__(FactForwarding)
+    forwarding._holders, forwarding._queue, forwarding._flush = links, queue(links), lambda: None  # type: ignore[assignment]  # likewise
 
     async def instead(numbers: list[int], theirs: list[bytes]) -> Done:
         assert links.failed_ids
@@ -165,7 +165,7 @@ async def test_messages_for_a_newcomer_that_is_gone_again_are_carried_out_here_a
 
     def forward(request: int) -> Any:  # Any: a coroutine
         parcels = {A: ([0], [b"\0"])}
-        admitted = forwarding._onward.admit(0, parcels)
+        admitted = forwarding._queue.enqueue(0, parcels)
         return forwarding._forward(publisher, request, parcels, admitted, Held(0, 0, []), lambda *_: number(0), instead)  # type: ignore[arg-type]  # likewise
 
     await asyncio.gather(*map(forward, range(20)))

@@ -81,11 +81,11 @@ def test_a_holder_that_misses_something_while_it_is_told_everything_is_told_agai
             told.append(holder)
             await copy(self, holder, keys)
             if len(told) == 1:
-                host._handover.missed(holder.id)
+                host._handover.holder_recovered(holder.id)
 
         monkeypatch.setattr(Copying, "copy_keys", missing)
 
-        host._handover.missed(other.contact.id)
+        host._handover.holder_recovered(other.contact.id)
         await quiet()
 
         assert told == [other.contact] * 2
@@ -106,9 +106,9 @@ def test_who_dies_while_keys_take_long_to_be_handed_over_is_looked_at_too(monkey
         await asyncio.sleep(SETTLING_S)
         monkeypatch.setattr(Handover, "_hand_over", slow)
 
-        host._handover.died(b"a" * 20)
+        host._handover.peer_died(b"a" * 20)
         await asyncio.sleep(1.0)
-        host._handover.died(b"b" * 20)
+        host._handover.peer_died(b"b" * 20)
         await asyncio.sleep(6 * MENDING_S)
 
         assert looked_at == [{b"a" * 20}, {b"a" * 20, b"b" * 20}]
@@ -130,7 +130,7 @@ def test_what_nobody_confirms_is_sent_again_for_a_while(monkeypatch: pytest.Monk
         await asyncio.sleep(SETTLING_S)
         monkeypatch.setattr(Copying, "copy_keys", breaking)
 
-        host._handover.missed(other.contact.id)
+        host._handover.holder_recovered(other.contact.id)
         await asyncio.sleep(2 * TRYING_S)
 
         assert TRYING_S < copied_s[-1] - copied_s[0] < TRYING_S + MENDING_S + 2 * SWEEP_S
@@ -142,8 +142,8 @@ def test_what_nobody_confirms_is_sent_again_for_a_while(monkeypatch: pytest.Monk
 def test_a_peer_that_is_back_does_not_count_as_dead() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         host, other = peers
-        for returns in (host._handover.newcomer, lambda contact: host._handover.missed(contact.id)):
-            host._handover.died(other.contact.id)
+        for returns in (host._handover.peer_came, lambda contact: host._handover.holder_recovered(contact.id)):
+            host._handover.peer_died(other.contact.id)
 
             returns(other.contact)
 
@@ -212,7 +212,7 @@ def test_keys_whose_holders_are_not_found_at_first_are_looked_up_again(monkeypat
         await host.insert([(f"s{number}", ON, number) for number in range(LOOKED_UP_AT_ONCE)])
         await asyncio.sleep(SETTLING_S)
         holders = host._holders
-        all_of, look_up = holders.all_of, holders.look_up
+        holders_of, look_up = holders.holders_of, holders.look_up
         bad = next(iter(host._rendezvous.all_keys()))
         found: set[Key] = set()
 
@@ -225,7 +225,7 @@ def test_keys_whose_holders_are_not_found_at_first_are_looked_up_again(monkeypat
             found.add(feature)
 
         monkeypatch.setattr(holders, "look_up", failing)
-        monkeypatch.setattr(holders, "all_of", lambda feature: all_of(feature) if feature in found else ())
+        monkeypatch.setattr(holders, "holders_of", lambda feature: holders_of(feature) if feature in found else ())
 
         async with guest_of(net, peers) as guest:
             await quiet()

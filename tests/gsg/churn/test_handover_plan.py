@@ -45,11 +45,13 @@ def contact(distance: int) -> dht.Contact:
 
 
 @pytest.mark.parametrize(
-    ("newcomers", "dead", "told"),
-    [([2], [], [2]), ([2], [9], [1, 2, 3]), ([], [], [1, 2, 3])],
+    ("newcomers", "dead", "sent", "asked"),
+    [([2], [], [2], []), ([2], [9], [], [1, 2, 3]), ([], [], [], [1, 2, 3])],
     ids=["who came", "all, while peers die", "all, where nobody is new"],
 )
-def test_a_key_that_is_not_ours_is_let_go_when_these_have_it(newcomers: list[int], dead: list[int], told: list[int]) -> None:
+def test_a_key_that_is_not_ours_is_let_go_when_these_have_it(
+    newcomers: list[int], dead: list[int], sent: list[int], asked: list[int]
+) -> None:
     plan = Plan()
     holders = [contact(each) for each in (1, 2, 3)]
     with pytest.MonkeyPatch.context() as patch:
@@ -57,8 +59,9 @@ def test_a_key_that_is_not_ours_is_let_go_when_these_have_it(newcomers: list[int
 
         plan.decide((1, 0, 0), holders, contact(4), {*map(peer, newcomers)}, {*map(peer, dead)}, posted=False)
 
-    assert plan.others == {(1, 0, 0): {*map(peer, told)}}
-    assert [each.port for each in plan.copies] == told
+    assert plan.others == {(1, 0, 0): {*map(peer, [*sent, *asked])}}
+    assert [each.port for each in plan.copies] == sent
+    assert [each.port for each in plan.doubtful] == asked
 
 
 @given(st.data())
@@ -73,7 +76,7 @@ def test_a_key_that_somebody_has_is_at_all_its_holders_once_everybody_knows_who_
         plan = Plan()
         plan.decide((1, 0, 0), known[:REPLICAS], contact(own), set(), set(map(peer, heard[own])), posted=False)
         if own in have:
-            have.update(each.port for each in plan.copies if each.port in living)
+            have.update(each.port for each in (*plan.copies, *plan.doubtful) if each.port in living)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("gsg.tuples.features.key", lambda *feature: KEY)

@@ -14,7 +14,7 @@ import dht
 from dht.simnet import SimNet, run
 from gsg import Peer, Symbol
 from gsg.churn.heartbeats import BEAT_S, CONGESTED_S, SILENT_S, Heartbeats
-from gsg.storage.clock import Versions
+from gsg.storage.clock import HybridClock
 from gsg.tuples.features import key
 from gsg.wire.exchange import Channel
 from gsg.wire.messages import Passed
@@ -135,7 +135,7 @@ def test_a_defect_that_one_beat_brings_out_ends_no_other() -> None:
     async def main(net: SimNet) -> None:
         holders = SimpleNamespace(others=list)
         exchange = SimpleNamespace(channels=list)
-        heartbeats = Heartbeats(holders, exchange, Versions(lambda: 0), feeding, net.rng())  # type: ignore[arg-type]  # as far as they are asked
+        heartbeats = Heartbeats(holders, exchange, HybridClock(lambda: 0), feeding, net.rng())  # type: ignore[arg-type]  # as far as they are asked
         running = asyncio.create_task(heartbeats.run())
         await asyncio.sleep(3 * BEAT_S + 1)
         running.cancel()

@@ -47,12 +47,12 @@ def test_who_leaves_tells_a_slow_holder_that_the_background_was_telling(monkeypa
         monkeypatch.setattr(Copying, "copy_keys", sticking)
         # So that a look takes turns of the loop, as with very many keys.
         monkeypatch.setattr("gsg.churn.handover.KEYS_PER_TURN", 1)
-        handover.missed(slow.contact.id)
+        handover.holder_recovered(slow.contact.id)
         await asyncio.sleep(SOON_S + 2 * SWEEP_S)
         let_go[slow.contact.id].set()
         await asyncio.sleep(SWEEP_S - GATHERING_S / 2)
         # The background looks again GATHERING_S from now; before, who leaves finds out that the slow one has not confirmed.
-        handover.missed(other.contact.id)
+        handover.holder_recovered(other.contact.id)
         leaving = asyncio.create_task(host.__aexit__(None, None, None))
         await asyncio.sleep(GATHERING_S)
         let_go[other.contact.id].set()
@@ -68,11 +68,11 @@ def test_who_leaves_tells_a_holder_that_only_it_knows_to_have_missed_something()
         await peers[0].insert([("x", ON, "y")])
         await asyncio.sleep(2 * SETTLING_S)
         for peer in peers:
-            peer._repair.round = _nothing  # type: ignore[method-assign]  # what hand-over leaves out is to stay so
+            peer._anti_entropy.compare_with_all = _nothing  # type: ignore[method-assign]  # what hand-over leaves out is to stay so
         _, behind, leaver = holders(peers, PLACE)
         behind._rendezvous.held.drop(PLACE)
 
-        leaver._handover.missed(behind.contact.id)
+        leaver._handover.holder_recovered(behind.contact.id)
         await asyncio.sleep(GATHERING_S / 2)
         await leaver.__aexit__(None, None, None)
 

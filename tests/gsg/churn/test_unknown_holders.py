@@ -17,7 +17,7 @@ import gsg.churn.unknown_holders
 import gsg.wire.waiting
 import rete
 from dht.simnet import run
-from gsg.churn.unknown_holders import Unplaced
+from gsg.churn.unknown_holders import UnknownHolders
 from gsg.errors import PeerUnreachable, Refused
 from gsg.placement.holders import UNSURE_S
 from gsg.tuples.features import Key
@@ -50,7 +50,7 @@ class Served:
         self.own, self.link = Line("own"), Line("another")
         self.link.contact, self.link.frame_bytes = ANOTHER, 100
         self.lines = WaitingLines(self._delivered, lambda: 0.0)
-        self.unplaced = Unplaced(
+        self.unplaced = UnknownHolders(
             self,  # type: ignore[arg-type]  # all that is asked of Holders
             self.own,
             self,  # type: ignore[arg-type]  # all that is asked of Responsibility
@@ -66,7 +66,7 @@ class Served:
     def _delivered(self, channel: Channel, message: Message) -> None:
         self.brought(message)
 
-    def all_of_each(self, keys: Iterable[Key]) -> list[tuple[dht.Contact, ...]]:
+    def holders_of_each(self, keys: Iterable[Key]) -> list[tuple[dht.Contact, ...]]:
         return [(ANOTHER,) if key in self.known else () for key in keys]
 
     async def look_up(self, keys: Iterable[Key]) -> None:
@@ -77,11 +77,11 @@ class Served:
             raise PeerUnreachable(self.problem)
         self.known.update(keys)
 
-    async def meet(self, contact: dht.Contact) -> None:
+    async def wait_to_meet(self, contact: dht.Contact) -> None:
         self.met.append(contact)
         self.alone = False
 
-    async def find(self, key: Key) -> None:
+    async def find_anew(self, key: Key) -> None:
         self.known.add(key)
 
     def brought(self, message: Message) -> bool:

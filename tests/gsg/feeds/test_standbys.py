@@ -402,7 +402,7 @@ async def test_holders_that_are_forgotten_again_are_looked_up_once_more() -> Non
     async def look_up(features: Sequence[Key]) -> None:
         """As where what is found contradicts what was known: all of that is forgotten."""
 
-    holders = SimpleNamespace(look_up=look_up, all_of=lambda feature: ())
+    holders = SimpleNamespace(look_up=look_up, holders_of=lambda feature: ())
     standbys = Standbys(holders, None, {}, count(1), BrokenFeeds(), lambda work: None)  # type: ignore[arg-type]  # as far as they are asked
 
     assert not await standbys._look_at(AnyMemory())  # type: ignore[arg-type]  # as far as it is looked at

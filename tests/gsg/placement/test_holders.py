@@ -23,15 +23,15 @@ FEATURE: Key = (1, 0, "x")
 def test_a_lookup_that_missed_a_holder_is_believed_only_until_another_one_finds_it() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         holders, overlay = peers[0]._holders, peers[0]._endpoint.overlay
-        before = holders.all_of(FEATURE)
+        before = holders.holders_of(FEATURE)
         contacts = [peer.contact for peer in peers]
 
         overlay.regions.learn(overlay.contact.id, [each for each in contacts if each != before[0]])
-        without = holders.all_of(FEATURE), holders.now(FEATURE)
+        without = holders.holders_of(FEATURE), holders.primary_now(FEATURE)
         overlay.regions.learn(overlay.contact.id, contacts)
 
         assert without == ((*before[1:], without[0][-1]), before[1])
-        assert (holders.all_of(FEATURE), holders.now(FEATURE)) == (before, before[0])
+        assert (holders.holders_of(FEATURE), holders.primary_now(FEATURE)) == (before, before[0])
 
     simulate(work, seed=1, size=6)
 
@@ -39,26 +39,26 @@ def test_a_lookup_that_missed_a_holder_is_believed_only_until_another_one_finds_
 def test_the_next_closest_holds_a_key_in_the_place_of_one_that_is_set_aside_and_who_is_primary_stays() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         holders = peers[0]._holders
-        first, second, third = holders.all_of(FEATURE)
+        first, second, third = holders.holders_of(FEATURE)
 
         news = holders.set_aside(first.id, PeerUnreachable("it reads nothing"))
-        instead = holders.all_of(FEATURE)
+        instead = holders.holders_of(FEATURE)
         again = holders.set_aside(first.id, PeerUnreachable("it reads nothing"))
 
         assert (news, again) == (True, False)
         assert instead[:2] == (second, third)
         assert first not in instead
         assert len(instead) == 3
-        assert (holders.now(FEATURE), holders.also_aside(FEATURE)) == (first, (first, second, third))
+        assert (holders.primary_now(FEATURE), holders.holders_if_none_aside(FEATURE)) == (first, (first, second, third))
         holders.take_back(first.id)
-        assert holders.all_of(FEATURE) == (first, second, third)
+        assert holders.holders_of(FEATURE) == (first, second, third)
 
     simulate(work, seed=1, size=6)
 
 
 def test_who_is_set_aside_is_not_sent_again_what_it_has_still_to_read() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
-        rendezvous = peers[0]._holders.now(FEATURE)
+        rendezvous = peers[0]._holders.primary_now(FEATURE)
         publisher = next(peer for peer in peers if peer.contact != rendezvous)
         assert rendezvous is not None
         await publisher.notify([("x",)])
@@ -92,11 +92,11 @@ def test_holders_of_many_features_are_those_of_each_and_mostly_the_same_objects(
         features: list[Key] = [(1, 0, number) for number in range(200)]
         await holders.look_up(features)
 
-        found = holders.all_of_each(features)
+        found = holders.holders_of_each(features)
 
-        assert found == [holders.all_of(feature) for feature in features]
-        assert [holders.place_of(feature)[1] for feature in features] == [point_of(key(*feature)) for feature in features]
-        assert [each[0] for each in found] == list((await holders.of(features)).values())
+        assert found == [holders.holders_of(feature) for feature in features]
+        assert [holders.holders_and_point(feature)[1] for feature in features] == [point_of(key(*feature)) for feature in features]
+        assert [each[0] for each in found] == list((await holders.primaries_of(features)).values())
         # Each of a few sets of holders is one object: whoever counts them looks at each once.
         assert len(set(map(id, found))) == len(set(found)) < 30
 
@@ -111,10 +111,10 @@ def test_facts_count_against_who_tells_of_them_where_one_of_their_keys_is_not_it
         places = [(b"\x00\x01", b"\x01", b"\x00")[number % 3] for number in range(60)]
         await holders.look_up([(2, at, fact[at]) for fact in facts for at in range(2)])
 
-        count = replication.not_held_by(teller, Replicate(1, [1] * 60, facts, places, [1] * 60))
+        count = replication.count_strange(teller, Replicate(1, [1] * 60, facts, places, [1] * 60))
 
         strange = [
-            not all(any(holder.id == teller for holder in holders.all_of((2, at, fact[at]))) for at in there)
+            not all(any(holder.id == teller for holder in holders.holders_of((2, at, fact[at]))) for at in there)
             for fact, there in zip(facts, places, strict=True)
         ]
         assert count == sum(strange)

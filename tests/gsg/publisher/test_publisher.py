@@ -15,7 +15,7 @@ from dht.simnet import SimNet, run
 from gsg.errors import BadTerm, PeerUnreachable, Refused
 from gsg.publisher.order import NAMED_S
 from gsg.publisher.publisher import ATTEMPTS, CONTESTED, Publisher
-from gsg.storage.clock import Versions
+from gsg.storage.clock import HybridClock
 from gsg.tuples.features import Key
 from gsg.tuples.sizes import MAX_TUPLE_BYTES
 from gsg.tuples.terms import Tuple
@@ -26,7 +26,7 @@ from gsg.wire.messages import Done, Flash, Origin, Publish
 def test_numbers_go_on_after_a_former_life_whatever_the_clock_says() -> None:
     async def main(net: SimNet) -> None:
         place = Place(net)
-        versions = Versions(lambda: 0)
+        versions = HybridClock(lambda: 0)
         versions.resume(NOW_US)
 
         publisher = Publisher(place.contact.id, FixedHolders(lambda _: []), place.exchange, EverythingWanted(), versions)  # type: ignore[arg-type]  # know as much
@@ -274,10 +274,10 @@ def test_events_of_a_dead_rendezvous_are_kept_while_no_holder_is_found() -> None
     class NoneYet(FixedHolders):
         found = True
 
-        async def of(self, features: Iterable[Key]) -> dict[Key, dht.Contact]:
+        async def primaries_of(self, features: Iterable[Key]) -> dict[Key, dht.Contact]:
             if not self.found:
                 raise PeerUnreachable("the overlay cannot say")
-            return await super().of(features)
+            return await super().primaries_of(features)
 
     async def main(net: SimNet) -> None:
         us, first, second = Place(net), Place(net), Place(net)

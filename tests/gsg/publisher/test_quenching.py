@@ -286,7 +286,7 @@ class OneStranger:
     def others(self) -> list[dht.Contact]:
         return [self.known]
 
-    def now(self, feature: Key) -> dht.Contact:
+    def primary_now(self, feature: Key) -> dht.Contact:
         return self.stranger if feature[1] == 1 else self.known
 
 
@@ -314,7 +314,7 @@ class EachHolds:
     def others(self) -> list[dht.Contact]:
         return [self.peers["known"], self.peers["silent"]]
 
-    def now(self, feature: Key) -> dht.Contact:
+    def primary_now(self, feature: Key) -> dht.Contact:
         return self.peers[str(feature[2])]
 
 

@@ -21,7 +21,7 @@ def together(count: int, *feeds: int) -> Happened:
     return Happened(b"p", [Event(number, ("",)) for number in range(count)], [list(feeds)] * count)
 
 
-def all_of(some: HeldEvents) -> list[Message]:
+def holders_of(some: HeldEvents) -> list[Message]:
     """What is sent in the end."""
     return list(iter(some.take_next, None))
 
@@ -31,7 +31,7 @@ def test_what_is_kept_leaves_in_order() -> None:
     some.add(happened(1, 2, 7))
     some.add(happened(3, 1, 8))
 
-    assert all_of(some) == [happened(1, 2, 7), happened(3, 1, 8)]
+    assert holders_of(some) == [happened(1, 2, 7), happened(3, 1, 8)]
     assert some.missed == 0
 
 
@@ -42,7 +42,7 @@ def test_what_is_beyond_is_counted_for_each_feed_and_told_last(monkeypatch: pyte
     for message in (happened(1, 2, 7), happened(3, 2, 7, 8), happened(5, 1, 8), together(10, 8, 9)):
         some.add(message)
 
-    first, *rest = all_of(some)
+    first, *rest = holders_of(some)
     assert first == happened(1, 2, 7)
     assert sorted(rest, key=repr) == [Missed(7, 2), Missed(8, 13), Missed(9, 10)]
     assert some.missed == 13
@@ -67,7 +67,7 @@ def test_what_comes_while_some_is_still_to_be_told_as_missed_is_missed_too(monke
     assert some.take_next() == happened(1, 1, 7)
     some.add(happened(3, 1, 7))
 
-    assert all_of(some) == [Missed(7, 2)]
+    assert holders_of(some) == [Missed(7, 2)]
 
 
 def test_what_is_kept_for_all_links_is_bounded_together_and_what_has_left_makes_room() -> None:
@@ -78,6 +78,6 @@ def test_what_is_kept_for_all_links_is_bounded_together_and_what_has_left_makes_
     second.add(happened(1, 1, 7, text="x" * 600))
 
     assert (first.missed, second.missed) == (7, 1)
-    assert len([message for message in all_of(first) if isinstance(message, Happened)]) == 3
+    assert len([message for message in holders_of(first) if isinstance(message, Happened)]) == 3
     assert all_links.taken_bytes == 0
-    assert all_of(second) == [Missed(7, 1)]
+    assert holders_of(second) == [Missed(7, 1)]

@@ -1,4 +1,4 @@
-"""Repair goes on whatever one holder answers."""
+"""AntiEntropy goes on whatever one holder answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import gsg.storage.tombstones
 from dht.simnet import SimNet
 from gsg import Peer, PeerUnreachable, Symbol
 from gsg.placement.holders import Holders
-from gsg.replication.anti_entropy import COMPARE_S, PATIENCE, Repair
+from gsg.replication.anti_entropy import COMPARE_S, PATIENCE, AntiEntropy
 from gsg.replication.digests import RANGES
 from gsg.tuples.features import Key
 from gsg.tuples.terms import Tuple
@@ -31,7 +31,7 @@ async def _nothing() -> None:
     """A round in which nothing is compared."""
 
 
-def lie(repair: Repair) -> None:
+def lie(repair: AntiEntropy) -> None:
     """Say from now on that nothing is the same here, by numbers that there are not, and of some several times."""
 
     def all_ranges(_: object, asked: AskRanges) -> Differ:
@@ -40,7 +40,7 @@ def lie(repair: Repair) -> None:
     def no_such_keys(asked: AskKeys) -> Differ:
         return Differ(asked.request, [-99, 0, 0, 0, 5_000])
 
-    repair.round = _nothing  # type: ignore[method-assign]  # it compares nothing itself
+    repair.compare_with_all = _nothing  # type: ignore[method-assign]  # it compares nothing itself
     repair.ranges_differ = all_ranges  # type: ignore[method-assign]  # as said above
     repair.keys_differ = no_such_keys  # type: ignore[method-assign]  # as said above
 
@@ -78,7 +78,7 @@ def test_keys_are_compared_though_it_was_not_known_any_more_who_holds_them() -> 
         lose(peers[0], PLACE, fact)
 
         for peer in peers * 3:
-            await peer._repair.round()
+            await peer._anti_entropy.compare_with_all()
 
         assert [len(peer._rendezvous.held.under(PLACE)) for peer in peers] == [1] * 3
 
@@ -118,7 +118,7 @@ def test_a_key_whose_holders_are_never_found_keeps_no_other_from_being_compared(
         lose(peers[0], (3, 2, "b"), fact)
 
         for peer in peers * 3:
-            await peer._repair.round()
+            await peer._anti_entropy.compare_with_all()
 
         assert [len(peer._rendezvous.held.under((3, 2, "b"))) for peer in peers] == [1] * 3
 
@@ -148,13 +148,13 @@ def test_who_has_forgotten_what_went_is_not_told_again_and_of_what_went_later_it
         await peers[0].insert([old, new, there])
         await peers[0].retract([old])
         await asyncio.sleep(5 * COMPARE_S)
-        mended = [peer._repair.mended for peer in peers]
+        mended = [peer._anti_entropy.mended for peer in peers]
         peers[2]._rendezvous.held.buried.forget_before(inf)
 
         await asyncio.sleep(5 * COMPARE_S)
 
         assert tombstones(peers, PLACE, old) == [True, True, False]
-        assert [peer._repair.mended for peer in peers] == mended
+        assert [peer._anti_entropy.mended for peer in peers] == mended
 
         await peers[0].retract([new])
         await asyncio.sleep(5 * COMPARE_S)
@@ -195,11 +195,11 @@ def test_a_key_that_never_stands_still_is_mended_too_also_where_stamps_run_ahead
 def test_what_changes_all_the_time_and_is_the_same_is_not_sent_again() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         await asyncio.sleep(5 * COMPARE_S)
-        mended = [peer._repair.mended for peer in peers]
+        mended = [peer._anti_entropy.mended for peer in peers]
 
         await insert_often(peers[1], 5 * PATIENCE * COMPARE_S)
 
-        assert [peer._repair.mended for peer in peers] == mended
+        assert [peer._anti_entropy.mended for peer in peers] == mended
 
     simulate(work, seed=74, size=3)
 
@@ -211,7 +211,7 @@ def test_the_more_lies_under_such_a_key_the_less_often_it_is_sent(monkeypatch: p
         honest, liar = peers
         await honest.insert([(f"s{number}", ON, "b") for number in range(300)])
         await insert_often(honest, 5 * COMPARE_S)
-        lie(liar._repair)
+        lie(liar._anti_entropy)
         sent: list[Key] = []
         copy = honest._handover._copying.copy_keys
 
@@ -223,7 +223,7 @@ def test_the_more_lies_under_such_a_key_the_less_often_it_is_sent(monkeypatch: p
             return Differ(asked.request, [asked.keys.index(PLACE)] if PLACE in asked.keys else [])
 
         honest._handover._copying.copy_keys = counting  # type: ignore[method-assign]  # to see what is sent
-        liar._repair.keys_differ = that_key  # type: ignore[method-assign]  # nothing else is said to differ
+        liar._anti_entropy.keys_differ = that_key  # type: ignore[method-assign]  # nothing else is said to differ
 
         await insert_often(honest, 20 * COMPARE_S)
 
@@ -242,9 +242,9 @@ def test_where_everything_changes_all_the_time_some_keys_are_compared_in_each_ro
         old: list[Tuple] = [(f"old {number}", ON) for number in range(1_000)]
         await honest.insert(old)
         await asyncio.sleep(5 * COMPARE_S)
-        lie(liar._repair)
+        lie(liar._anti_entropy)
         compared: list[list[Key]] = []
-        compare = honest._repair._compare
+        compare = honest._anti_entropy._compare
 
         async def counting(contact: dht.Contact) -> None:
             compared.append([])
@@ -254,8 +254,8 @@ def test_where_everything_changes_all_the_time_some_keys_are_compared_in_each_ro
             compared[-1].extend(asked.keys)
             return Differ(asked.request, [])
 
-        honest._repair._compare = counting  # type: ignore[method-assign]  # to see where a round begins
-        liar._repair.keys_differ = the_same  # type: ignore[method-assign]  # to see what is compared
+        honest._anti_entropy._compare = counting  # type: ignore[method-assign]  # to see where a round begins
+        liar._anti_entropy.keys_differ = the_same  # type: ignore[method-assign]  # to see what is compared
         # Enough that each of 256 ranges has some.
         restless: list[Tuple] = [(f"restless {number}", ON) for number in range(2_000)]
         for _ in range(15):
@@ -279,20 +279,20 @@ def test_a_holder_that_names_keys_that_were_not_asked_for_keeps_no_other_from_be
         await peers[0].insert([("a", ON, "b")])
         await asyncio.sleep(5 * COMPARE_S)
         honest = peers[0]
-        first, last = list(honest._repair._digests.contacts)
+        first, last = list(honest._anti_entropy._digests.contacts)
         liar, poor = sorted(others(peers, honest), key=lambda peer: [first, last].index(peer.contact.id))
-        lie(liar._repair)
+        lie(liar._anti_entropy)
         place = (3, 1, ON)
-        poor._repair.round = poor._repair._look  # type: ignore[method-assign,assignment]  # it is mended by others alone
+        poor._anti_entropy.compare_with_all = poor._anti_entropy._look  # type: ignore[method-assign,assignment]  # it is mended by others alone
         poor._rendezvous.held._facts.pop(place)
         assert poor._rendezvous.held.changed is not None
         poor._rendezvous.held.changed[place] = None
-        mended = honest._repair.mended
+        mended = honest._anti_entropy.mended
 
         await asyncio.sleep(4 * COMPARE_S)
         await quiet()
 
         assert poor._rendezvous.held.under(place)
-        assert honest._repair.mended - mended <= 5 + 1  # one key for the liar in each round, one for whoever lacked it
+        assert honest._anti_entropy.mended - mended <= 5 + 1  # one key for the liar in each round, one for whoever lacked it
 
     simulate(work, seed=71, size=3)

@@ -43,7 +43,7 @@ def test_a_primary_that_was_behind_does_not_answer_with_less(trouble: str, monke
         if trouble == "its disk fails":
             monkeypatch.setattr(second._keeping, "check", fail)
         if trouble == "another hangs":
-            heir._reception._catching_up.asked = lambda channel, message: None  # type: ignore[method-assign]  # a busy peer
+            heir._reception._catching_up.answer = lambda channel, message: None  # type: ignore[method-assign]  # a busy peer
         net.crash(primary.contact.host, quietly=True)
 
         await asyncio.sleep(NOTICED_S)
@@ -60,7 +60,7 @@ def test_who_answers_nothing_keeps_a_subscriber_waiting_for_a_moment_only() -> N
     async def work(net: SimNet, peers: list[Peer]) -> None:
         await peers[0].insert(FACTS)
         for peer in peers:
-            peer._reception._catching_up.asked = lambda channel, message: None  # type: ignore[method-assign]  # busy peers
+            peer._reception._catching_up.answer = lambda channel, message: None  # type: ignore[method-assign]  # busy peers
         began_s = net.loop.time()
 
         subscription = await peers[0].subscribe("(?x, on, ?y)")

@@ -195,7 +195,7 @@ def test_a_message_of_many_small_calls_is_made_in_slices_too() -> None:
         facts: list[Tuple] = [("x", str(each)) for each in calls]
         change = Change(1, facts, [b"\x00"] * 4, 1, origins)
 
-        slices = [replication.go_on(change, -inf) for _ in calls]
+        slices = [replication.make_until(change, -inf) for _ in calls]
 
         assert slices == [False, False, False, True]
         assert (change.changed, change.made) == (4, 4)
@@ -389,7 +389,7 @@ def test_what_a_peer_is_told_that_does_not_hold_its_key_goes_to_the_holders() ->
         await asyncio.sleep(2 * UNSURE_S)  # until nobody looks for keys that have changed hands
 
         await teller._exchange.ask(
-            stranger.contact, lambda request: Replicate(request, [1], [("x",)], [b"\0"], [teller._versions.next()]), Done
+            stranger.contact, lambda request: Replicate(request, [1], [("x",)], [b"\0"], [teller._versions.next_stamp()]), Done
         )
         await asyncio.sleep(MENDED_S)
 

@@ -15,7 +15,7 @@ from gsg import Peer, Symbol
 from gsg.churn.handover import MENDING_S, SETTLING_S, Handover
 from gsg.errors import PeerUnreachable, Refused
 from gsg.replication.copying import EVER, SOON_S, Copying, Outcome
-from gsg.storage.facts_by_key import Entries
+from gsg.storage.facts_by_key import FactsByKey
 from gsg.tuples.features import Key
 
 ON = Symbol("on")
@@ -28,7 +28,7 @@ class Teller(Copying):
     """Copying without links, and what it would send."""
 
     def __init__(self) -> None:
-        self.held = Entries()
+        self.held = FactsByKey()
         super().__init__(None, None, self.held, self._start, self._ended)  # type: ignore[arg-type]  # nothing is sent
         self.held.enter(PLACE, ("x", ON, "y"), 1)
         self.held.enter(OTHER, ("x", ON, "y"), 1)
@@ -145,7 +145,7 @@ def test_a_new_holder_is_sent_a_key_once_however_many_more_die(monkeypatch: pyte
 
         for number in range(5):
             for peer in living:
-                peer._handover.died(bytes([number]) * 20)
+                peer._handover.peer_died(bytes([number]) * 20)
             await quiet()
 
         assert len(sent) == len(set(sent))
@@ -159,11 +159,11 @@ def test_those_keys_are_sent_that_are_not_the_same_there(monkeypatch: pytest.Mon
         await host.insert([("x", ON, "y"), ("z", ON, "y")])
         other._rendezvous.held.drop((3, 0, "x"))
         other._rendezvous.held.leave(PLACE, ("z", ON, "y"), 1)
-        host._rendezvous.held.enter((3, 0, "z"), ("z", ON, "new"), host._versions.next())
+        host._rendezvous.held.enter((3, 0, "z"), ("z", ON, "new"), host._versions.next_stamp())
         sent = count_copies(monkeypatch)
         keys = list(host._rendezvous.all_keys())
 
-        assert await host._handover._copying.bring_up_to_date(other.contact, keys) is Outcome.CONFIRMED
+        assert await host._handover._copying.bring_up_to_date(other.contact, [], keys) is Outcome.CONFIRMED
 
         assert [each for _, each in sent] == [each for each in keys if each in ((3, 0, "x"), (3, 0, "z"), PLACE)]
         held = [peer._rendezvous.held for peer in peers]
@@ -177,7 +177,7 @@ def test_who_was_to_send_a_key_may_be_found_dead_long_after_the_others() -> None
         await peers[0].insert([("x", ON, "y")])
         await asyncio.sleep(2 * SETTLING_S)
         for peer in peers:
-            peer._repair.round = _nothing  # type: ignore[method-assign]  # what hand-over leaves out is to stay so
+            peer._anti_entropy.compare_with_all = _nothing  # type: ignore[method-assign]  # what hand-over leaves out is to stay so
         first, stuck, _ = holders(peers, PLACE)
         living = others(peers, first, stuck)
 
@@ -211,16 +211,16 @@ def test_a_holder_that_takes_long_does_not_keep_others_waiting(monkeypatch: pyte
         await host.insert([("x", ON, "y")])
         await asyncio.sleep(2 * SETTLING_S)
         for peer in peers:
-            peer._repair.round = _nothing  # type: ignore[method-assign]  # what hand-over leaves out is to stay so
+            peer._anti_entropy.compare_with_all = _nothing  # type: ignore[method-assign]  # what hand-over leaves out is to stay so
         for peer in (one, other):
             for key in list(host._rendezvous.all_keys()):
                 peer._rendezvous.held.drop(key)
         sent = count_copies(monkeypatch)
         stuck.append(one.contact.id)
 
-        host._handover.missed(one.contact.id)
+        host._handover.holder_recovered(one.contact.id)
         await asyncio.sleep(1.0)
-        host._handover.missed(other.contact.id)
+        host._handover.holder_recovered(other.contact.id)
         await asyncio.sleep(SOON_S)
 
         assert {peer for peer, _ in sent} == {one.contact.id, other.contact.id}
@@ -248,7 +248,7 @@ def test_a_key_that_had_moved_and_is_ours_again_is_looked_at(monkeypatch: pytest
         monkeypatch.setattr(Handover, "_hand_over", counting)
         host._rendezvous.move_keys((PLACE,))
 
-        host._handover.strays()
+        host._handover.found_strays()
         await quiet()
 
         assert looks == [1, 0]

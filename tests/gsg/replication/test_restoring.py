@@ -137,7 +137,7 @@ def test_others_have_their_turn_while_many_keys_are_looked_at(monkeypatch: pytes
     async def work(net: SimNet, peers: list[Peer]) -> None:
         host, _ = peers
         await host.insert([(number, ON, "x") for number in range(10 * STEPS_PER_TURN)])
-        looking = host._repair._restoring
+        looking = host._anti_entropy._restoring
         await looking.look(EVER)
         turns = 0
 
@@ -165,9 +165,9 @@ def test_what_is_known_under_its_next_key_or_has_just_come_is_not_told() -> None
             told.append(copy)
 
         for peer in peers:
-            peer._repair._copying.replicate = counting  # type: ignore[method-assign]  # to see what is told
+            peer._anti_entropy._copying.replicate = counting  # type: ignore[method-assign]  # to see what is told
             for until in (1, 1, EVER):
-                await peer._repair._restoring.look(until)
+                await peer._anti_entropy._restoring.look(until)
             if len(peers) == 3:
                 assert not told
 
@@ -187,7 +187,7 @@ def test_what_is_told_again_does_not_count_as_published() -> None:
         stamp = primary._rendezvous.held.under(place)[fact]
 
         counts = [
-            primary._replication.not_held_by(stranger.contact.id, Replicate(1, [1], [fact], [b"\0"], [at]))
+            primary._replication.count_strange(stranger.contact.id, Replicate(1, [1], [fact], [b"\0"], [at]))
             for at in (stamp, stamp + 1)
         ]
 
@@ -224,7 +224,7 @@ def test_keys_whose_holders_are_not_known_are_looked_up_and_told_of_next_time(mo
         fact = fact_of_others(peers)
         await peers[0].insert([fact])
         primary, heirs = holders(peers, (3, 2, fact[2]))[0], holders(peers, (3, 0, fact[0]))
-        all_of, look_up = primary._holders.all_of, primary._holders.look_up
+        holders_of, look_up = primary._holders.holders_of, primary._holders.look_up
 
         async def failing(features: Iterable[Key]) -> None:
             looked_up.extend(features)
@@ -237,9 +237,9 @@ def test_keys_whose_holders_are_not_known_are_looked_up_and_told_of_next_time(mo
 
         monkeypatch.setattr(primary._holders, "look_up", failing)
         monkeypatch.setattr(
-            primary._holders, "all_of", lambda key: () if key == (3, 0, fact[0]) and len(looked_up) < 2 else all_of(key)
+            primary._holders, "holders_of", lambda key: () if key == (3, 0, fact[0]) and len(looked_up) < 2 else holders_of(key)
         )
-        looking = primary._repair._restoring
+        looking = primary._anti_entropy._restoring
         looking._copying.replicate = counting  # type: ignore[method-assign]  # to see what is told
 
         await looking.look(EVER)

@@ -77,7 +77,7 @@ class Several:
         for link in self.links:
             feed = holder.insert_condition(link, InsertCondition(1, 1, ANYTHING, NOWHERE))
             for part in filter(None, holder.snapshot(feed)):  # type: ignore[arg-type]  # a feed of facts
-                self._settle(link, [fact for fact, _ in self._feeds[link, at].snapshot(part) or []])
+                self._settle(link, [fact for fact, _ in self._feeds[link, at].take_part(part) or []])
             holder.release_feed(feed)
 
     def hear(self, at: int, sign: int, fact: Tuple, stamp: int) -> None:
@@ -86,11 +86,11 @@ class Several:
         for link, message in self.holders[at].take_messages():
             assert isinstance(link, Link)
             assert isinstance(message, Deltas)
-            assert self._feeds[link, at].takes(message)
+            assert self._feeds[link, at].is_next(message)
             self._feeds[link, at].apply(message)
             for told, change, when in zip(message.facts, message.signs, message.stamps, strict=True):
                 if change < 0:
-                    self._unions[link].went(told, when)
+                    self._unions[link].note_retraction(told, when)
             self._settle(link, message.facts)
 
     def dies(self, at: int) -> None:

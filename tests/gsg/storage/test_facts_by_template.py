@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import gsg.storage.facts_by_template
 import rete
-from gsg.storage.facts_by_template import FactStore
+from gsg.storage.facts_by_template import FactsByTemplate
 from gsg.tuples.features import Template
 from gsg.tuples.terms import Symbol, Term, Tuple
 
@@ -36,7 +36,7 @@ class Both:
     """A store and the set that it should equal."""
 
     def __init__(self) -> None:
-        self.store = FactStore()
+        self.store = FactsByTemplate()
         self.naive: set[Tuple] = set()
 
     def add(self, fact: Tuple) -> None:
@@ -71,7 +71,7 @@ def test_a_store_is_a_set_found_by_template(history: list[tuple[str, object]]) -
 
 def test_indexes_are_built_for_what_is_asked_and_the_smallest_is_walked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gsg.storage.facts_by_template, "SCAN_LIMIT", 4)
-    store = FactStore()
+    store = FactsByTemplate()
     for number in range(10):
         store.add((number, "on", "even" if number % 2 == 0 else "odd"))
 
@@ -84,7 +84,7 @@ def test_indexes_are_built_for_what_is_asked_and_the_smallest_is_walked(monkeypa
 
 def test_an_index_keeps_what_is_left_of_a_bucket(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gsg.storage.facts_by_template, "SCAN_LIMIT", 0)
-    store = FactStore()
+    store = FactsByTemplate()
     store.add(("a", "b"))
     store.add(("a", "c"))
     assert store.count(rete.Template(("a", None))) == 2
@@ -96,7 +96,7 @@ def test_an_index_keeps_what_is_left_of_a_bucket(monkeypatch: pytest.MonkeyPatch
 
 def test_a_store_that_was_emptied_holds_no_index(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gsg.storage.facts_by_template, "SCAN_LIMIT", 0)
-    store = FactStore()
+    store = FactsByTemplate()
     store.add(("a", "b"))
     assert list(store.matching(rete.Template(("a", None)))) == [("a", "b")]
 
@@ -107,7 +107,7 @@ def test_a_store_that_was_emptied_holds_no_index(monkeypatch: pytest.MonkeyPatch
 
 def test_dropped_indexes_are_built_again_when_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gsg.storage.facts_by_template, "SCAN_LIMIT", 0)
-    store = FactStore()
+    store = FactsByTemplate()
     store.add(("a", "b"))
     template = rete.Template(("a", None))
     list(store.matching(template))

@@ -13,7 +13,7 @@ import gsg.storage.tombstones
 from gsg.rendezvous.rendezvous import Rendezvous
 from gsg.replication.copying import Copy
 from gsg.storage.disk.records import records, rows_of
-from gsg.storage.facts_by_key import Entries
+from gsg.storage.facts_by_key import FactsByKey
 from gsg.tuples.audiences import Restricted
 from gsg.tuples.features import keys_at
 from gsg.tuples.long_constants import LONG_BYTES, Hashed, remains_of, size_of
@@ -27,8 +27,8 @@ def image(number: int, length: int = 100_000) -> Tuple:
     return (CAMERA, IMAGE, f"{number:06d}".ljust(length, "z"))
 
 
-def holder() -> Entries:
-    held = Entries()
+def holder() -> FactsByKey:
+    held = FactsByKey()
     held.remembering = True
     return held
 
@@ -130,7 +130,9 @@ def test_a_disk_has_what_remains_of_a_long_fact_that_went_and_it_comes_back_as_t
 
     assert sum(map(len, written)) < 2 * 100_000 + 2_000
     assert {key: again.under(key) for key in again.known_keys()} == {key: held.under(key) for key in held.known_keys()}
-    assert {key: again.buried.of(key) for key in again.known_keys()} == {key: held.buried.of(key) for key in held.known_keys()}
+    assert {key: again.buried.under(key) for key in again.known_keys()} == {
+        key: held.buried.under(key) for key in held.known_keys()
+    }
     assert (again.buried.count, again.buried.size_bytes) == (held.buried.count, held.buried.size_bytes)
     assert again.change_all(image(1), b"\x00", 1, 8) == []
 
@@ -142,7 +144,7 @@ def test_a_directory_of_a_version_that_kept_facts_that_went_is_read() -> None:
 
     held.restore(rows_of(record))
 
-    assert list(held.buried.of((3, 0, CAMERA))) == [remains_of(image(1))]
+    assert list(held.buried.under((3, 0, CAMERA))) == [remains_of(image(1))]
 
 
 def test_a_record_that_has_only_a_hash_of_a_fact_that_is_there_is_none() -> None:
@@ -175,7 +177,7 @@ def test_two_holders_that_told_each_other_what_they_know_agree(changes: list[tup
     for teller, told in ((first, not first), (not first, first)):
         copy = Copy()
         for key in holders[teller].all_keys():
-            copy.add(holders[teller].held, key)
+            copy.add_key(holders[teller].held, key)
         for sign, rows in ((1, copy.facts), (-1, copy.remains)):
             facts, places = [fact for fact, _, _ in rows], [there for _, there, _ in rows]
             holders[told].take_over([sign] * len(rows), facts, places, [stamp for _, _, stamp in rows])

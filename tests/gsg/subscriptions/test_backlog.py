@@ -330,7 +330,7 @@ def test_who_leaves_a_room_leaves_nothing_in_it_nor_in_the_larger_one() -> None:
     assert (door.held_bytes, client.held_bytes) == (0, 0)
 
 
-def all_of(backlog: Backlog) -> list[Change]:
+def holders_of(backlog: Backlog) -> list[Change]:
     """Everything that is there, whatever was lost before it."""
     with suppress(Overrun):
         return backlog.take(10_000)
@@ -373,6 +373,6 @@ def test_what_several_clients_have_unread_is_bounded_and_no_sum_of_rows_is_lost(
 
     if overflow is Overflow.RESYNC:
         for which, backlog in enumerate(backlogs):
-            for sign, row in all_of(backlog):
+            for sign, row in holders_of(backlog):
                 owed[which][row] -= sign
             assert not any(owed[which].values())

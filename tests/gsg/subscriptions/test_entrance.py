@@ -11,7 +11,7 @@ import rete
 from gsg.errors import BadQuery
 from gsg.languages import parse_query
 from gsg.languages.query import Query, alphas, refusing_bad_queries
-from gsg.storage.facts_by_template import FactStore
+from gsg.storage.facts_by_template import FactsByTemplate
 from gsg.subscriptions.entrance import SHARE_FROM, Entrance
 from gsg.tuples.terms import IRI, BlankNode, Literal, Symbol, Term, literal, term
 
@@ -77,7 +77,7 @@ def in_place(place: str) -> Query:
 
 
 def entrance() -> tuple[rete.Network, Entrance]:
-    store = FactStore()
+    store = FactsByTemplate()
     store.add(("hut", "in", "Alps"))
     network = rete.Network(lambda alpha: store.matching(alpha.template), lambda alpha: store.count(alpha.template))
     return network, Entrance(network)

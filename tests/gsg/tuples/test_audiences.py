@@ -14,7 +14,7 @@ import gsg.rendezvous.snapshot
 from gsg import LocalError, PeerMisbehaved, Unsupported
 from gsg.placement.rules import NOWHERE
 from gsg.rendezvous.rendezvous import Rendezvous
-from gsg.storage.facts_by_key import Entries
+from gsg.storage.facts_by_key import FactsByKey
 from gsg.tuples.audiences import MAX_READERS, Audience, Restricted, audience_of, audiences_of, restricted, restricted_each
 from gsg.tuples.features import positions
 from gsg.tuples.terms import Tuple, Variable
@@ -255,14 +255,14 @@ def test_a_peer_alone_says_when_something_went_though_it_does_not_remember() -> 
 
 
 def test_a_restart_brings_back_what_readers_saw() -> None:
-    before = Entries()
+    before = FactsByKey()
     before.remembering = True
     key = (3, 1, ON)
     for stamp, fact in enumerate(VARIANTS, 1):
         before.change(fact, 1)(key, fact, stamp)
     for stamp, fact in enumerate(VARIANTS[::2], 100):
         before.change(fact, -1)(key, fact, stamp)
-    after = Entries()
+    after = FactsByKey()
     after.remembering = True
 
     after.restore((fact, before.marks(fact)) for fact in VARIANTS)

@@ -28,13 +28,13 @@ def row(**bindings: object) -> Row:
 
 def test_who_calls_a_peer_that_is_just_starting_is_answered_when_it_has(caplog: pytest.LogCaptureFixture) -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
-        bind, host, identity = net.bind_datagrams, net.host(), dht.Identity(bytes(32))
+        bind, host, identity = net.loop.create_datagram_endpoint, net.host(), dht.Identity(bytes(32))
 
-        async def slowly(*arguments: Any) -> Any:  # Any: as the network has it
+        async def slowly(*arguments: Any, **options: Any) -> Any:  # Any: as the loop has it
             await asyncio.sleep(2.0)
-            return await bind(*arguments)
+            return await bind(*arguments, **options)
 
-        net.bind_datagrams = slowly  # type: ignore[method-assign]  # a busy machine
+        net.loop.create_datagram_endpoint = slowly  # type: ignore[method-assign]  # a busy machine
         starting = asyncio.create_task(Peer((host, 7400), [peers[0].contact.address], identity=identity).__aenter__())
         await asyncio.sleep(1.0)
         answer = await peers[0]._exchange.ask(dht.Contact(identity.id, host, 7400), AskStatus, PeerStatus)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import rete
 from gsg.placement import rules as placement
 from gsg.tuples.features import Load
-from simulations.engine import kernels
+from simulations.engine import grids, kernels
 from simulations.workload.workload import ARITY
 
 WORDS = st.integers(0, 2**64 - 1)
@@ -79,7 +79,7 @@ def test_two_rarest(rows: list[tuple]) -> None:
         if len(template.anchors()) < 2:
             assert first[number] == placement.NOWHERE
         else:
-            assert (first[number], second[number]) == placement.two_rarest(template, loads)
+            assert (first[number], second[number]) == grids.two_rarest(template, loads)
 
 
 @given(TEMPLATES, st.integers(0, 5))
@@ -89,7 +89,7 @@ def test_unpopular_constants(rows: list[tuple], bearable: int) -> None:
     usable = kernels.unpopular(there, facts, bearable)
 
     assert [set(np.flatnonzero(column).tolist()) for column in usable.T] == [
-        set(placement.unpopular(of_template(row)[1], bearable)) for row in rows
+        set(grids.unpopular(of_template(row)[1], bearable)) for row in rows
     ]
 
 
@@ -108,21 +108,19 @@ def test_cells(rows: list[tuple[int, int, int]]) -> None:
 
     cells = kernels.cell_key(words(points), np.array(row), np.array(column))
 
-    assert cells.tolist() == [placement.point_of(placement.cell_key(key(point), *cell)) for point, *cell in rows]
+    assert cells.tolist() == [placement.point_of(grids.cell_key(key(point), *cell)) for point, *cell in rows]
 
 
 @given(st.lists(st.integers(0, 10**9), min_size=1), st.integers(1, 1000), st.integers(1, 50))
 def test_parts(loads: list[int], bearable: int, at_most: int) -> None:
     assert kernels.parts_for(np.array(loads), bearable, at_most).tolist() == [
-        placement.parts_for(load, bearable, at_most) for load in loads
+        grids.parts_for(load, bearable, at_most) for load in loads
     ]
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1), st.floats(0.5, 1e4), st.integers(1, 30))
 def test_epochs(times: list[float], epoch_s: float, epochs: int) -> None:
-    assert kernels.epoch_of(np.array(times), epoch_s, epochs).tolist() == [
-        placement.epoch_of(at_s, epoch_s, epochs) for at_s in times
-    ]
+    assert kernels.epoch_of(np.array(times), epoch_s, epochs).tolist() == [grids.epoch_of(at_s, epoch_s, epochs) for at_s in times]
 
 
 @given(st.lists(WORDS, min_size=1, max_size=5), st.integers(1, 4))
@@ -130,6 +128,4 @@ def test_virtual_ids(peers: list[int], count: int) -> None:
     ids = kernels.virtual_ids(words(peers), count)
 
     for number, peer in enumerate(peers):
-        assert ids[number :: len(peers)].tolist() == [
-            placement.point_of(point) for point in placement.virtual_ids(key(peer), count)
-        ]
+        assert ids[number :: len(peers)].tolist() == [placement.point_of(point) for point in grids.virtual_ids(key(peer), count)]

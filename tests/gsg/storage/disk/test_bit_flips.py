@@ -16,7 +16,7 @@ import pytest
 
 import gsg.storage.disk.database
 from gsg.errors import BadData
-from gsg.storage.disk.data_directory import Disk, Past
+from gsg.storage.disk.data_directory import DataDirectory, Past
 from gsg.storage.disk.journal import Group
 from gsg.storage.disk.wal_check import BrokenLog
 from gsg.storage.facts_by_key import Mark
@@ -58,7 +58,7 @@ class Written:
         """Facts with their marks, as they were written at any time."""
         self.last: dict[Tuple, tuple[Mark, ...]] = {}
         rng = Random(5)
-        disk = Disk(folder)
+        disk = DataDirectory(folder)
         disk.open()
         disk.begin(PAST)
         for number in range(24):
@@ -77,7 +77,7 @@ class Written:
         if not killed:
             self.files = {path.name: path.read_bytes() for path in folder.iterdir()}
 
-    def read(self, name: str, *bits: int) -> tuple[Past, dict[Tuple, tuple[Mark, ...]], Disk]:
+    def read(self, name: str, *bits: int) -> tuple[Past, dict[Tuple, tuple[Mark, ...]], DataDirectory]:
         """What is read where these bits of a file have turned over."""
         shutil.rmtree(self.folder)
         self.folder.mkdir(mode=0o700)
@@ -86,7 +86,7 @@ class Written:
             for bit in bits if each == name else ():
                 damaged[bit // 8] ^= 1 << bit % 8
             (self.folder / each).write_bytes(damaged)
-        disk = Disk(self.folder)
+        disk = DataDirectory(self.folder)
         try:
             past = disk.open()
             return past, {fact: tuple(marks) for some in disk.facts() for fact, marks in some}, disk
@@ -143,7 +143,7 @@ class Killed(BaseException):
 
 
 def is_made_up_for_by_the_next_start(written: Written, bit: int) -> bool:
-    disk = Disk(written.folder)
+    disk = DataDirectory(written.folder)
     disk.open()
     found = {fact: tuple(marks) for some in disk.facts() for fact, marks in some}
     disk.close()
@@ -231,7 +231,7 @@ def test_a_page_that_is_not_what_was_written_is_told(end: str, folder: Path) -> 
     assert set(found.items()) <= written.ever
     assert (folder / "peer.sqlite3.damaged").read_bytes() == written.files["peer.sqlite3"]
     # All is well from then on.
-    again = Disk(folder)
+    again = DataDirectory(folder)
     again.open()
     assert not again.damage.is_in_file
     assert {fact: tuple(marks) for some in again.facts() for fact, marks in some} == found

@@ -10,12 +10,12 @@ import pytest
 
 import dht
 import gsg.storage.disk.compaction
-from gsg.storage.clock import Versions
-from gsg.storage.disk.compaction import Cleaning
-from gsg.storage.disk.data_directory import Disk
-from gsg.storage.disk.group_commit import Keeping
+from gsg.storage.clock import HybridClock
+from gsg.storage.disk.compaction import Compaction
+from gsg.storage.disk.data_directory import DataDirectory
+from gsg.storage.disk.group_commit import GroupCommit
 from gsg.storage.disk.journal import GROUP_FACTS, Group
-from gsg.storage.facts_by_key import Entries, Mark
+from gsg.storage.facts_by_key import FactsByKey, Mark
 from gsg.tuples.features import Key
 from gsg.tuples.terms import Tuple
 from tests.gsg.known import history_of
@@ -41,50 +41,50 @@ def test_a_log_of_what_holds_is_left_alone_until_half_of_it_may_not() -> None:
         counted.append(0)
         return 100
 
-    cleaning = Cleaning(alive)
+    cleaning = Compaction(alive)
 
-    assert not cleaning.wants(3, 1)
-    assert not cleaning.wants(200, 1)
-    assert not cleaning.wants(203, 1)
+    assert not cleaning.is_due(3, 1)
+    assert not cleaning.is_due(200, 1)
+    assert not cleaning.is_due(203, 1)
     assert len(counted) == 1, "what holds is counted when the log has grown, not at each write"
-    assert cleaning.wants(204, 1)
+    assert cleaning.is_due(204, 1)
 
 
 def test_it_is_cleaned_up_to_the_last_group_that_there_was() -> None:
-    cleaning = Cleaning(lambda: 0)
-    assert cleaning.wants(5, 3)
+    cleaning = Compaction(lambda: 0)
+    assert cleaning.is_due(5, 3)
 
-    cleaning.written(Group([(A, MARKS)], clock=1, until=2))
-    assert cleaning.wants(4, 4), "what has been begun is brought to its end"
-    cleaning.written(Group([(B, MARKS)], clock=1, until=3))
+    cleaning.note_written(Group([(A, MARKS)], clock=1, until=2))
+    assert cleaning.is_due(4, 4), "what has been begun is brought to its end"
+    cleaning.note_written(Group([(B, MARKS)], clock=1, until=3))
 
-    assert not cleaning.wants(3, 5)
+    assert not cleaning.is_due(3, 5)
 
 
 def test_what_was_written_meanwhile_is_not_written_again() -> None:
-    cleaning = Cleaning(lambda: 0)
-    cleaning.written(Group([(C, MARKS)], clock=1))
-    assert cleaning.wants(5, 3)
-    cleaning.written(Group([(A, MARKS)], clock=1, until=1))
+    cleaning = Compaction(lambda: 0)
+    cleaning.note_written(Group([(C, MARKS)], clock=1))
+    assert cleaning.is_due(5, 3)
+    cleaning.note_written(Group([(A, MARKS)], clock=1, until=1))
 
-    assert cleaning.left([A, B, B, C]) == [B, C]
-    cleaning.written(Group([], clock=1, until=3))
-    assert cleaning.wants(5, 4)
-    assert cleaning.left([A, B]) == [A, B], "the next time all are looked at again"
+    assert cleaning.without_written([A, B, B, C]) == [B, C]
+    cleaning.note_written(Group([], clock=1, until=3))
+    assert cleaning.is_due(5, 4)
+    assert cleaning.without_written([A, B]) == [A, B], "the next time all are looked at again"
 
 
 def test_more_old_facts_are_looked_at_than_new_ones_are_written_up_to_a_group() -> None:
-    assert Cleaning.share(1) > 5
-    assert Cleaning.share(1_000) > 2_000
-    assert Cleaning.share(GROUP_FACTS) == GROUP_FACTS
+    assert Compaction.share(1) > 5
+    assert Compaction.share(1_000) > 2_000
+    assert Compaction.share(GROUP_FACTS) == GROUP_FACTS
 
 
 async def written(folder: Path, seed: int, *, crash: bool) -> tuple[dict[Tuple, list[Mark]], list[int], set[int]]:
     """What holds after many changes, what the log weighed after each, and up to where it was cleaned."""
     rng = Random(seed)
-    keeping, entries = Keeping(folder), Entries()
+    keeping, entries = GroupCommit(folder), FactsByKey()
     await keeping.open(None, lambda: dht.Identity(bytes(32)))
-    await keeping.resume(entries, Versions(lambda: 1))
+    await keeping.resume(entries, HybridClock(lambda: 1))
     weights, cleanings = [0], set()
     for stamp in range(300):
         for _ in range(rng.choice((1, 1, 5))):
@@ -97,7 +97,7 @@ async def written(folder: Path, seed: int, *, crash: bool) -> tuple[dict[Tuple, 
                 entries.drop(key(fact))
         await keeping._write()
         weights.append(keeping._disk.weight)
-        cleanings.add(keeping._cleaning._until)
+        cleanings.add(keeping._compaction._until)
     known = {fact: entries.marks(fact) for each in entries.known_keys() for _, fact, _ in history_of(entries, each)}
     if crash:
         keeping.abandon()
@@ -111,7 +111,7 @@ async def written(folder: Path, seed: int, *, crash: bool) -> tuple[dict[Tuple, 
 def test_what_holds_comes_back_however_often_the_log_was_cleaned(tmp_path: Path, seed: int, crash: bool) -> None:
     known, weights, cleanings = asyncio.run(written(tmp_path / "data", seed, crash=crash))
 
-    disk = Disk(tmp_path / "data")
+    disk = DataDirectory(tmp_path / "data")
     disk.open()
     rows = [row for some in disk.facts() for row in some]
     assert len(rows) == len(dict(rows)), "each once"
@@ -126,9 +126,9 @@ async def test_facts_whose_new_state_waits_beyond_a_group_do_not_go_with_their_o
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(gsg.storage.disk.journal, "GROUP_FACTS", 2)
-    keeping, entries = Keeping(tmp_path), Entries()
+    keeping, entries = GroupCommit(tmp_path), FactsByKey()
     await keeping.open(None, lambda: dht.Identity(bytes(32)))
-    await keeping.resume(entries, Versions(lambda: 1))
+    await keeping.resume(entries, HybridClock(lambda: 1))
     facts: list[Tuple] = [(number,) for number in range(9)]
     for stamp in range(3):
         for fact in facts:
@@ -138,25 +138,25 @@ async def test_facts_whose_new_state_waits_beyond_a_group_do_not_go_with_their_o
             await keeping._write()
             rows = dict(row for some in keeping._disk.facts() for row in some)
             assert stamp == 0 or rows.keys() == set(facts)
-    assert keeping._cleaning._until or keeping._disk.weight < 3 * len(facts)
+    assert keeping._compaction._until or keeping._disk.weight < 3 * len(facts)
     await keeping.close()
 
 
 def test_where_a_group_is_damaged_all_facts_are_written_once_more_and_the_groups_go(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gsg.storage.disk.compaction, "GROUP_FACTS", 2)
-    cleaning = Cleaning(lambda: 0)
+    cleaning = Compaction(lambda: 0)
     assert not cleaning.is_anew
 
     # Each fact as often as it has keys.
     cleaning.begin_anew(iter([A, B, A, B, C]), 7)
 
-    assert cleaning.anew() == (0, [A, B])
-    cleaning.written(Group([(A, MARKS), (B, MARKS)], clock=1))
-    assert cleaning.anew() == (0, [])
-    assert cleaning.anew() == (7, [C])
+    assert cleaning.next_of_all() == (0, [A, B])
+    cleaning.note_written(Group([(A, MARKS), (B, MARKS)], clock=1))
+    assert cleaning.next_of_all() == (0, [])
+    assert cleaning.next_of_all() == (7, [C])
     # The write failed, and what was taken waits in the journal.
-    assert cleaning.anew() == (7, [])
+    assert cleaning.next_of_all() == (7, [])
     assert cleaning.is_anew
-    cleaning.written(Group([(C, MARKS)], clock=1, until=7))
+    cleaning.note_written(Group([(C, MARKS)], clock=1, until=7))
     assert not cleaning.is_anew
-    assert not cleaning.wants(3, 9)
+    assert not cleaning.is_due(3, 9)

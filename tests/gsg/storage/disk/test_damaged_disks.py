@@ -19,8 +19,8 @@ from dht.simnet import SimNet, run
 from gsg import Peer, PeerUnreachable, Refused
 from gsg.errors import BadData
 from gsg.storage.clock import RIGHT_FROM_S
-from gsg.storage.disk.data_directory import Disk
-from gsg.storage.disk.group_commit import Keeping
+from gsg.storage.disk.data_directory import DataDirectory
+from gsg.storage.disk.group_commit import GroupCommit
 from gsg.storage.disk.journal import Group
 from gsg.tuples.terms import Tuple
 
@@ -110,7 +110,7 @@ def test_what_went_does_not_come_back_with_a_disk_that_has_forgotten_it(tmp_path
         await insert_each(lives.peers[0], [*there, *gone])
         await quiet()
         before = lives.peers[1]._keeping
-        assert isinstance(before, Keeping)
+        assert isinstance(before, GroupCommit)
         newest = before._disk.newest
         for fact in gone:
             await lives.peers[0].retract([fact])
@@ -201,7 +201,7 @@ def test_what_becomes_damaged_while_the_peer_runs_is_written_anew_from_memory(
         await insert_each(peer, facts(0, 10))
         await peer.retract(facts(8, 10))
         keeping = peer._keeping
-        assert isinstance(keeping, Keeping)
+        assert isinstance(keeping, GroupCommit)
         disk = keeping._disk
         newest = disk.newest
         disk._opened.execute("UPDATE groups SET rows = zeroblob(length(rows)) WHERE number = 3")
@@ -269,7 +269,7 @@ def test_a_time_far_from_all_others_on_one_disk_keeps_nobody_from_publishing(
         await lives.peers[0].insert(there)
         await quiet()
         await lives.stop(1)
-        far = Disk(lives.folder(1))
+        far = DataDirectory(lives.folder(1))
         far.open()
         rows = [row for some in far.facts() for row in some]
         last = rows[0][1][0][2]

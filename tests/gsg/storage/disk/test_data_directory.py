@@ -14,12 +14,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-import gsg.storage.damaged_times
 import gsg.storage.disk.data_directory
 import gsg.storage.disk.old_formats
 import gsg.storage.disk.records
 from gsg.errors import BadData
-from gsg.storage.disk.data_directory import Disk, Past
+from gsg.storage.disk.data_directory import DataDirectory, Past
 from gsg.storage.disk.database import APPLICATION, FORMAT, INSERT, say
 from gsg.storage.disk.journal import Group
 from gsg.storage.disk.record_checksums import sum_of_group
@@ -41,13 +40,13 @@ MARKS: list[Mark] = [(0, 1, 2**53), (1, -1, 3)]
 
 
 @pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Disk]:
-    disk = Disk(tmp_path / "new" / "data")
+def disk(tmp_path: Path) -> Iterator[DataDirectory]:
+    disk = DataDirectory(tmp_path / "new" / "data")
     yield disk
     disk.close()
 
 
-def facts(disk: Disk) -> dict[Tuple, list[Mark]]:
+def facts(disk: DataDirectory) -> dict[Tuple, list[Mark]]:
     return {items: marks for some in disk.facts() for items, marks in some}
 
 
@@ -72,7 +71,7 @@ def sql(path: Path, *statements: str) -> None:
     connection.close()
 
 
-def test_what_is_committed_comes_back(disk: Disk) -> None:
+def test_what_is_committed_comes_back(disk: DataDirectory) -> None:
     assert disk.open() == Past()
     disk.begin(Past(b"me" * 10, 3, 7400, 1))
     disk.commit(Group([(items, MARKS) for items in KINDS], clock=9))
@@ -82,7 +81,7 @@ def test_what_is_committed_comes_back(disk: Disk) -> None:
     assert facts(disk) == dict.fromkeys(KINDS, MARKS)
 
 
-def test_of_each_fact_what_was_written_last_comes_back_once(disk: Disk) -> None:
+def test_of_each_fact_what_was_written_last_comes_back_once(disk: DataDirectory) -> None:
     disk.open()
     for stamp in (1, 2):
         disk.commit(Group([((number,), [(0, 1, stamp * number)]) for number in range(stamp, 100 + stamp)], clock=9))
@@ -92,7 +91,7 @@ def test_of_each_fact_what_was_written_last_comes_back_once(disk: Disk) -> None:
     assert others == [((number,), [(0, 1, 2 * number)]) for number in range(2, 102)]
 
 
-def test_what_is_forgotten_is_gone(disk: Disk) -> None:
+def test_what_is_forgotten_is_gone(disk: DataDirectory) -> None:
     disk.open()
     disk.commit(Group([(items, MARKS) for items in KINDS], clock=9))
 
@@ -101,7 +100,7 @@ def test_what_is_forgotten_is_gone(disk: Disk) -> None:
     assert facts(disk) == {KINDS[1]: [(0, 1, 5)]} | dict.fromkeys(KINDS[2:], MARKS)
 
 
-def test_a_fact_for_named_readers_is_one_row_in_whatever_order_they_are_named(disk: Disk) -> None:
+def test_a_fact_for_named_readers_is_one_row_in_whatever_order_they_are_named(disk: DataDirectory) -> None:
     readers = [bytes((number,)) * 20 for number in range(64)]
     disk.open()
     disk.commit(Group([(Restricted(("a", 1), frozenset(readers)), MARKS)], clock=9))
@@ -126,7 +125,7 @@ def as_before_there_was_a_log(path: Path, version: int, *rows: str) -> None:
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_file_in_which_each_fact_has_a_row_is_read_and_has_groups_from_then_on(
-    disk: Disk, version: int, monkeypatch: pytest.MonkeyPatch
+    disk: DataDirectory, version: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(gsg.storage.disk.old_formats, "GROUP_FACTS", 2)
     as_before_there_was_a_log(
@@ -145,7 +144,9 @@ def test_a_file_in_which_each_fact_has_a_row_is_read_and_has_groups_from_then_on
     assert disk._opened.execute("PRAGMA user_version").fetchone() == (FORMAT,)
 
 
-def test_large_facts_of_such_a_file_are_in_groups_that_are_not_too_large(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_facts_of_such_a_file_are_in_groups_that_are_not_too_large(
+    disk: DataDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(gsg.storage.disk.records, "MAX_RECORD_BYTES", 1_000)
     fact = msgspec.msgpack.encode(("x" * 400,))
     as_before_there_was_a_log(
@@ -159,7 +160,7 @@ def test_large_facts_of_such_a_file_are_in_groups_that_are_not_too_large(disk: D
 
 
 @pytest.mark.parametrize("row", ["'text', x'90'", "x'9101', 1", "x'c1', x'90'", "x'9101', x'9193000501'"])
-def test_a_row_of_such_a_file_that_cannot_be_is_damage_and_the_file_stays_as_it_is(disk: Disk, row: str) -> None:
+def test_a_row_of_such_a_file_that_cannot_be_is_damage_and_the_file_stays_as_it_is(disk: DataDirectory, row: str) -> None:
     as_before_there_was_a_log(disk.path, 2, row)
 
     for _ in range(2):
@@ -167,7 +168,7 @@ def test_a_row_of_such_a_file_that_cannot_be_is_damage_and_the_file_stays_as_it_
             disk.open()
 
 
-def test_a_file_without_checksums_is_read_and_has_them_from_then_on(disk: Disk) -> None:
+def test_a_file_without_checksums_is_read_and_has_them_from_then_on(disk: DataDirectory) -> None:
     as_format_3(disk.path, "7, 20, 1, x'91929101919300010c'", "8, 21, 1, x'919291029193000102'", "9, 22, 1, x'9192910190'")
 
     past = disk.open()
@@ -183,7 +184,7 @@ def test_a_file_without_checksums_is_read_and_has_them_from_then_on(disk: Disk) 
 
 
 @pytest.mark.parametrize("year_us", [2**45, 2**51, 2**59])
-def test_a_time_far_from_all_others_in_a_file_without_checksums_is_not_one(disk: Disk, year_us: int) -> None:
+def test_a_time_far_from_all_others_in_a_file_without_checksums_is_not_one(disk: DataDirectory, year_us: int) -> None:
     as_format_3(
         disk.path,
         f"1, {20 + year_us}, 1, x'919291019193000109'",
@@ -194,12 +195,12 @@ def test_a_time_far_from_all_others_in_a_file_without_checksums_is_not_one(disk:
     past = disk.open()
 
     # Whatever anybody else says of the fact is later.
-    assert facts(disk) == {(1,): [(0, 1, 9)], (2,): [(0, 1, gsg.storage.damaged_times.EARLIEST)], (3,): [(0, 1, 5)]}
+    assert facts(disk) == {(1,): [(0, 1, 9)], (2,): [(0, 1, gsg.storage.disk.records.EARLIEST)], (3,): [(0, 1, 5)]}
     assert past.clock == 22
     assert disk.damage.times == 2
 
 
-def test_the_oldest_groups_are_read_and_go_with_the_next_one(disk: Disk) -> None:
+def test_the_oldest_groups_are_read_and_go_with_the_next_one(disk: DataDirectory) -> None:
     disk.open()
     for number in range(4):
         disk.commit(Group([((number, at), [(0, 1, 1), (1, 1, 1)]) for at in range(3)], clock=9))
@@ -215,7 +216,7 @@ def test_the_oldest_groups_are_read_and_go_with_the_next_one(disk: Disk) -> None
     assert (disk.newest, disk.weight) == (5, weight) == (5, 6 * 2 + 2)
 
 
-def test_many_facts_or_large_ones_are_several_records(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_facts_or_large_ones_are_several_records(disk: DataDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gsg.storage.disk.records, "MAX_RECORD_BYTES", 1_000)
     rows: list[tuple[Tuple, list[Mark]]] = [(("x" * 400 * number, number), MARKS) for number in range(9)]
     disk.open()
@@ -240,7 +241,7 @@ def test_records_are_as_large_as_they_may_be_and_no_larger(monkeypatch: pytest.M
     assert [row for _, record in cut for row in gsg.storage.disk.records.rows_of(record)] == rows
 
 
-def test_a_group_of_large_facts_is_never_in_memory_as_a_whole(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_group_of_large_facts_is_never_in_memory_as_a_whole(disk: DataDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gsg.storage.disk.records, "MAX_RECORD_BYTES", 64 * 1024)
     rows: list[tuple[Tuple, list[Mark]]] = [(("x" * 32 * 1024, number), MARKS) for number in range(64)]
     disk.open()
@@ -254,7 +255,7 @@ def test_a_group_of_large_facts_is_never_in_memory_as_a_whole(disk: Disk, monkey
     assert disk.newest == 64
 
 
-def test_a_batch_is_written_whole_or_not_at_all(disk: Disk) -> None:
+def test_a_batch_is_written_whole_or_not_at_all(disk: DataDirectory) -> None:
     disk.open()
     disk._opened.execute("PRAGMA max_page_count=8")
 
@@ -266,23 +267,23 @@ def test_a_batch_is_written_whole_or_not_at_all(disk: Disk) -> None:
     assert facts(disk) == {("x",): [(0, 1, 1)]}
 
 
-def test_a_directory_belongs_to_one_peer_at_a_time(disk: Disk, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_directory_belongs_to_one_peer_at_a_time(disk: DataDirectory, caplog: pytest.LogCaptureFixture) -> None:
     disk.open()
 
     with pytest.raises(BadData, match=r"peer.sqlite3 is in use by another peer; stop that one"):
-        Disk(disk.path.parent).open()
+        DataDirectory(disk.path.parent).open()
 
     # Nothing is wrong with the disk, and nobody is to make room there.
     assert caplog.messages == []
     with pytest.raises(BadData, match=r"peer.sqlite3 is in use by another peer"):
-        Disk(disk.path.parent).open()
+        DataDirectory(disk.path.parent).open()
     disk.close()
-    again = Disk(disk.path.parent)
+    again = DataDirectory(disk.path.parent)
     again.open()
     again.close()
 
 
-def test_a_file_of_a_later_version_is_refused(disk: Disk) -> None:
+def test_a_file_of_a_later_version_is_refused(disk: DataDirectory) -> None:
     disk.open()
     disk.close()
     sql(disk.path, f"PRAGMA user_version={FORMAT + 1}")
@@ -291,7 +292,7 @@ def test_a_file_of_a_later_version_is_refused(disk: Disk) -> None:
         disk.open()
 
 
-def test_a_database_of_something_else_is_refused_and_left_alone(disk: Disk) -> None:
+def test_a_database_of_something_else_is_refused_and_left_alone(disk: DataDirectory) -> None:
     disk.path.parent.mkdir(parents=True)
     sql(disk.path, "CREATE TABLE theirs (x)")
     before = disk.path.read_bytes()
@@ -302,7 +303,7 @@ def test_a_database_of_something_else_is_refused_and_left_alone(disk: Disk) -> N
     assert disk.path.read_bytes() == before
 
 
-def test_a_file_that_is_no_database_is_refused_by_name(disk: Disk) -> None:
+def test_a_file_that_is_no_database_is_refused_by_name(disk: DataDirectory) -> None:
     disk.open()
     disk.close()
     disk.path.write_bytes(
@@ -336,7 +337,7 @@ def test_a_file_that_is_no_database_is_refused_by_name(disk: Disk) -> None:
         "readers that are none",
     ],
 )
-def test_a_record_that_cannot_be_is_damage(disk: Disk, record: str) -> None:
+def test_a_record_that_cannot_be_is_damage(disk: DataDirectory, record: str) -> None:
     disk.open()
     [rows] = disk._opened.execute(f"SELECT {record}").fetchone()
     disk._opened.execute(INSERT, (1, 1, 1, sum_of_group(1, 1, 1, rows), rows))
@@ -347,7 +348,7 @@ def test_a_record_that_cannot_be_is_damage(disk: Disk, record: str) -> None:
         disk.oldest(1)
 
 
-def test_nonsense_about_the_peer_itself_is_damage(disk: Disk) -> None:
+def test_nonsense_about_the_peer_itself_is_damage(disk: DataDirectory) -> None:
     disk.open()
     say(disk._opened, life=b"nine")
     disk.close()
@@ -361,7 +362,7 @@ def test_nonsense_about_the_peer_itself_is_damage(disk: Disk) -> None:
     [{"life": 2**63 - 1}, {"port": -1}, {"port": 65536}, {"clock": 2**63 - 1}, {"peer": b"\0"}],
     ids=str,
 )
-def test_numbers_that_no_peer_has_are_damage(disk: Disk, said: dict[str, int | bytes]) -> None:
+def test_numbers_that_no_peer_has_are_damage(disk: DataDirectory, said: dict[str, int | bytes]) -> None:
     disk.open()
     say(disk._opened, **said)
     disk.close()
@@ -371,7 +372,7 @@ def test_numbers_that_no_peer_has_are_damage(disk: Disk, said: dict[str, int | b
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes of files are POSIX's")
-def test_what_is_kept_is_for_its_owner_alone_in_whatever_directory(disk: Disk, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_is_kept_is_for_its_owner_alone_in_whatever_directory(disk: DataDirectory, caplog: pytest.LogCaptureFixture) -> None:
     folder = disk.path.parent
     folder.mkdir(parents=True)
     folder.chmod(0o755)
@@ -395,10 +396,10 @@ def test_a_place_where_no_folder_can_be_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
     with pytest.raises(BadData, match=r"cannot keep data in .*below: not a directory; expected a folder, or a place for one"):
-        Disk(tmp_path / "file" / "below").open()
+        DataDirectory(tmp_path / "file" / "below").open()
 
 
-def test_what_may_not_be_written_is_refused_at_once(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_may_not_be_written_is_refused_at_once(disk: DataDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
     disk.open()
     disk.close()
     # As root, which tests may run as, no file is protected from us: SQLite is told.
@@ -409,13 +410,13 @@ def test_what_may_not_be_written_is_refused_at_once(disk: Disk, monkeypatch: pyt
         disk.open()
 
 
-def test_a_closed_directory_takes_nothing(disk: Disk) -> None:
+def test_a_closed_directory_takes_nothing(disk: DataDirectory) -> None:
     with pytest.raises(sqlite3.ProgrammingError, match="closed"):
         disk.commit(Group([], clock=1))
 
 
 def test_a_log_that_cannot_be_folded_as_the_peer_ends_is_said_with_what_it_takes(
-    disk: Disk, caplog: pytest.LogCaptureFixture
+    disk: DataDirectory, caplog: pytest.LogCaptureFixture
 ) -> None:
     disk.open()
     connection = disk._opened
@@ -437,7 +438,7 @@ def test_a_log_that_cannot_be_folded_as_the_peer_ends_is_said_with_what_it_takes
     assert "make as much room before this peer is started again" in caplog.text
 
 
-def test_where_the_peer_ended_while_a_new_file_took_its_place_it_does_so_then(disk: Disk) -> None:
+def test_where_the_peer_ended_while_a_new_file_took_its_place_it_does_so_then(disk: DataDirectory) -> None:
     disk.open()
     disk.commit(Group([(("a",), MARKS[:1])], clock=1))
     disk._opened.execute("UPDATE groups SET weight = 77")
@@ -457,7 +458,9 @@ def test_where_the_peer_ended_while_a_new_file_took_its_place_it_does_so_then(di
     assert not disk.is_new
 
 
-def test_where_there_is_no_room_for_a_new_file_the_damaged_one_stays_as_it_is(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_there_is_no_room_for_a_new_file_the_damaged_one_stays_as_it_is(
+    disk: DataDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     disk.open()
     disk.commit(Group([(("a",), MARKS[:1])], clock=1))
     disk._opened.execute("UPDATE groups SET rows = zeroblob(9)")
@@ -474,7 +477,7 @@ def test_where_there_is_no_room_for_a_new_file_the_damaged_one_stays_as_it_is(di
     assert disk.path.read_bytes() == before
 
 
-def test_a_group_that_is_damaged_or_missing_is_not_cleaned_away(disk: Disk) -> None:
+def test_a_group_that_is_damaged_or_missing_is_not_cleaned_away(disk: DataDirectory) -> None:
     disk.open()
     for number in range(4):
         disk.commit(Group([((number,), MARKS[:1])], clock=1))
@@ -492,10 +495,10 @@ WRITING = """
 import sys
 from pathlib import Path
 import gsg.storage.disk.database
-from gsg.storage.disk.data_directory import Disk
+from gsg.storage.disk.data_directory import DataDirectory
 from gsg.storage.disk.journal import Group
 gsg.storage.disk.database.CHECKPOINT_PAGES = 20
-disk = Disk(Path(sys.argv[1]))
+disk = DataDirectory(Path(sys.argv[1]))
 disk.open()
 while True:
     number = disk.newest + 1
@@ -505,7 +508,7 @@ while True:
 """
 
 
-def test_what_was_being_written_as_a_process_was_killed_is_no_damage(disk: Disk) -> None:
+def test_what_was_being_written_as_a_process_was_killed_is_no_damage(disk: DataDirectory) -> None:
     acknowledged = 0
     for lines in (1, 29, 64):
         with subprocess.Popen([sys.executable, "-c", WRITING, str(disk.path.parent)], stdout=subprocess.PIPE, text=True) as process:

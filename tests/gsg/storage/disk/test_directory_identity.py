@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gsg.storage.disk.directory_identity import Directory
+from gsg.storage.disk.directory_identity import DirectoryIdentity
 
 
 @pytest.fixture
@@ -20,8 +20,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def directory(folder: Path) -> Directory:
-    directory = Directory([folder / "file", folder / "log"])
+def directory(folder: Path) -> DirectoryIdentity:
+    directory = DirectoryIdentity([folder / "file", folder / "log"])
     directory.check()
     return directory
 
@@ -54,7 +54,7 @@ def cut(folder: Path) -> None:
     ids=["removed", "renamed", "a file removed", "a copy", "a copy of a file", "cut"],
 )
 def test_what_is_not_the_same_any_more_is_told(
-    directory: Directory, folder: Path, happens: Callable[[Path], object], told: str
+    directory: DirectoryIdentity, folder: Path, happens: Callable[[Path], object], told: str
 ) -> None:
     happens(folder)
 
@@ -63,7 +63,7 @@ def test_what_is_not_the_same_any_more_is_told(
             directory.check()
 
 
-def test_what_is_put_back_is_as_before(directory: Directory, folder: Path) -> None:
+def test_what_is_put_back_is_as_before(directory: DirectoryIdentity, folder: Path) -> None:
     folder.rename(folder.with_name("other"))
     with pytest.raises(OSError, match="removed or renamed"):
         directory.check()
@@ -73,7 +73,7 @@ def test_what_is_put_back_is_as_before(directory: Directory, folder: Path) -> No
     directory.check()
 
 
-def test_a_file_that_comes_later_is_watched_from_then_on(directory: Directory, folder: Path) -> None:
+def test_a_file_that_comes_later_is_watched_from_then_on(directory: DirectoryIdentity, folder: Path) -> None:
     (folder / "log").write_bytes(b"x")
     directory.check()
     with (folder / "log").open("ab") as file:

@@ -10,16 +10,18 @@ import pytest
 import dht
 import gsg.storage.disk.group_commit
 from gsg.errors import Refused
-from gsg.storage.clock import Versions
-from gsg.storage.disk.data_directory import Disk
-from gsg.storage.disk.group_commit import Keeping
+from gsg.storage.clock import HybridClock
+from gsg.storage.disk.data_directory import DataDirectory
+from gsg.storage.disk.group_commit import GroupCommit
 from gsg.storage.disk.journal import Group, Journal
-from gsg.storage.facts_by_key import Entries
+from gsg.storage.facts_by_key import FactsByKey
 
 FACT = ("a",)
 
 
-@pytest.mark.parametrize(("owner", "name"), [(Disk, "commit"), (Journal, "take")], ids=["writing", "choosing what to write"])
+@pytest.mark.parametrize(
+    ("owner", "name"), [(DataDirectory, "commit"), (Journal, "take")], ids=["writing", "choosing what to write"]
+)
 async def test_a_defect_is_told_to_whoever_waits_and_the_change_is_written_later(
     owner: type, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -27,14 +29,14 @@ async def test_a_defect_is_told_to_whoever_waits_and_the_change_is_written_later
     failures = [TypeError("a defect")]
     work = getattr(owner, name)
 
-    def fail_once(self: Disk | Journal, *group: Group) -> object:
+    def fail_once(self: DataDirectory | Journal, *group: Group) -> object:
         if failures:
             raise failures.pop()
         return work(self, *group)
 
-    keeping, entries = Keeping(tmp_path / "data"), Entries()
+    keeping, entries = GroupCommit(tmp_path / "data"), FactsByKey()
     await keeping.open(None, lambda: dht.Identity(bytes(32)))
-    await keeping.resume(entries, Versions(lambda: 1))
+    await keeping.resume(entries, HybridClock(lambda: 1))
     monkeypatch.setattr(owner, name, fail_once)
     running = asyncio.create_task(keeping.run())
     async with asyncio.timeout(30):
@@ -60,9 +62,12 @@ async def test_a_defect_is_told_to_whoever_waits_and_the_change_is_written_later
 async def test_a_life_that_ends_at_once_keeps_the_next_one_from_repeating_its_numbers(tmp_path: Path) -> None:
     begun_at = []
     for _ in range(3):
-        keeping, versions = Keeping(tmp_path / "data"), Versions(lambda: 1)  # a clock that stands, far behind what others have told
+        keeping, versions = (
+            GroupCommit(tmp_path / "data"),
+            HybridClock(lambda: 1),
+        )  # a clock that stands, far behind what others have told
         identity = await keeping.open(None, lambda: dht.Identity(bytes(32)))
-        await keeping.resume(Entries(), versions)
+        await keeping.resume(FactsByKey(), versions)
         await keeping.begin(identity.id, 1)
         begun_at.append(versions.latest)
         keeping.abandon()

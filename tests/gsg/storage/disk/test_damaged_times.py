@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gsg.storage.damaged_times import EARLIEST, in_reason, latest_in_reason
-from gsg.storage.disk.records import Row
+from gsg.storage.disk.records import EARLIEST, Row, in_reason, latest_in_reason
 
 
 def test_a_stamp_beyond_the_limit_becomes_the_earliest_and_all_else_stays() -> None:
