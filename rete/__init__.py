@@ -4,9 +4,9 @@ What it is: an incremental matcher after Forgy's Rete (Artificial Intelligence 1
 alpha memories shared by all queries, negation by counting. What it is not: a rule engine (no actions, no conflict set), a
 store (its owner keeps the facts), or a parser. Constants are opaque: anything hashable whose equality is identity.
 
-Open next: conditions.py and algebra.py (what a query says), then network.py (what happens to one fact, top to bottom), build.py
-(from a tree of operators to nodes) and operator.py (the rule that all operators keep). To look inside: inspect.py (what is held,
-and the network as a graph), plan.py, derivation.py and refusal.py (why a solution holds, or does not).
+Open next: conditions.py and algebra.py (what a query says), then network.py and activation.py (what happens to one fact, top to
+bottom), compile/build.py (from a tree of operators to nodes) and operators/operator.py (the rule that all operators keep). To look
+inside: inspect.py (what is held, and the network as a graph), explain/ (why a solution holds, or does not).
 """
 
 from .alpha import TemplateTable

@@ -215,6 +215,11 @@ Algebra: TypeAlias = (
 )
 
 
+def parts_of(tree: Algebra) -> dict[str, Algebra]:
+    """The trees that an operator is applied to, by the names of its fields, in the order in which they are asked."""
+    return {name: getattr(tree, name) for name in ("left", "right", "child", "pattern") if hasattr(tree, name)}
+
+
 def of_group(group: Group) -> Algebra:
     """The tree of a GSG script's group: its conditions, and a NOT EXISTS for each negated group."""
     tree: Algebra = Basic(group.conditions)

@@ -2,9 +2,6 @@
 
 The chain fixes the order of the joins and the layout of tokens. A token is a flat tuple of bindings; each join appends the
 values of the variables that it binds. Names are gone: two queries that differ in names alone have equal chains and share nodes.
-
-Negated groups come after all joins of their group, so that every variable they may see is bound. A negated group is a chain of its
-own, which starts from the values of just those variables that it mentions (its demand): equal demands are evaluated once.
 """
 
 from __future__ import annotations
@@ -33,49 +30,50 @@ class JoinSpec:
     new: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class NotSpec:
-    """Keep tokens for which the chain, started from the ``demand`` positions of the token, has no result."""
-
-    demand: tuple[int, ...]
-    chain: tuple[JoinSpec | NotSpec, ...]
-
-
-Spec: TypeAlias = JoinSpec | NotSpec
 Estimate: TypeAlias = Callable[[AlphaSpec], int]
 NO_TESTS: Mapping[Condition, tuple[Test, ...]] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """A whole query as data: ``layout`` names the positions of the last token."""
+    """Joins as data: ``layout`` names the positions of the last token."""
 
-    specs: tuple[Spec, ...]
+    specs: tuple[JoinSpec, ...]
     layout: tuple[str, ...]
 
 
 def chain_of(group: Group, estimate: Estimate, given: tuple[str, ...] = ()) -> Chain:
-    """The chain for a query, to be built below tokens that bind the ``given`` names.
+    """The joins of a group's own conditions, to be built below tokens that bind the ``given`` names. Raises BadQuery like
+    :func:`check_group`; ``estimate`` tells how many facts an alpha memory has now, 0 where nothing is known."""
+    check_group(group)
+    return joins_of(group.conditions, given, estimate)
 
-    ``estimate`` tells how many facts an alpha memory has now (0 where nothing is known): it decides the order of joins alone.
-    Raises BadQuery when the group has no condition, a negated group is empty, or there are more than MAX_CONDITIONS.
-    """
+
+def check_group(group: Group) -> None:
+    """Raises BadQuery when the group has no condition, a negated group is empty, or there are more than MAX_CONDITIONS."""
     count = sum(1 for _ in group.every_condition())
     if count > MAX_CONDITIONS:
         raise BadQuery(f"a query of {count} conditions; expected at most {MAX_CONDITIONS}: split it into several")
     if not group.conditions:
         raise BadQuery("a query needs at least one condition outside NOT: there is nothing to bind its variables")
-    specs, layout = specs_of(group, given, estimate)
-    return Chain(specs, layout)
+    waiting = list(group.negated)
+    while waiting:
+        negated = waiting.pop()
+        if not negated.conditions and not negated.negated:
+            raise BadQuery("an empty NOT group would refuse every row; expected at least one condition in it")
+        waiting += negated.negated
 
 
-def specs_of(
-    group: Group, layout: tuple[str, ...], estimate: Estimate, tests: Mapping[Condition, tuple[Test, ...]] = NO_TESTS
-) -> tuple[tuple[Spec, ...], tuple[str, ...]]:
-    """The joins and negations to append to tokens of this layout, and the layout then; ``tests`` are made by alpha memories."""
-    specs: list[Spec] = []
-    alphas = {condition: alpha_of(condition, tests.get(condition, ())) for condition in group.conditions}
-    for condition in ordered(group.conditions, set(layout), lambda condition: estimate(alphas[condition])):
+def joins_of(
+    conditions: tuple[Condition, ...],
+    layout: tuple[str, ...],
+    estimate: Estimate,
+    tests: Mapping[Condition, tuple[Test, ...]] = NO_TESTS,
+) -> Chain:
+    """The joins to append to tokens of this layout, in the order that ``estimate`` decides. Alpha memories make the ``tests``."""
+    specs: list[JoinSpec] = []
+    alphas = {condition: alpha_of(condition, tests.get(condition, ())) for condition in conditions}
+    for condition in ordered(conditions, set(layout), lambda condition: estimate(alphas[condition])):
         bound = [(layout.index(name), position) for name, position in condition.variables if name in layout]
         new = [(name, position) for name, position in condition.variables if name not in layout]
         specs.append(
@@ -87,14 +85,7 @@ def specs_of(
             )
         )
         layout += tuple(name for name, _ in new)
-    for negated in group.negated:
-        if not negated.conditions and not negated.negated:
-            raise BadQuery("an empty NOT group would refuse every row; expected at least one condition in it")
-        mentioned = negated.mentioned()
-        demand = tuple(place for place, name in enumerate(layout) if name in mentioned)
-        inner, _ = specs_of(negated, tuple(layout[place] for place in demand), estimate)
-        specs.append(NotSpec(demand, inner))
-    return tuple(specs), layout
+    return Chain(tuple(specs), layout)
 
 
 def alpha_of(condition: Condition, tests: tuple[Test, ...]) -> AlphaSpec:

@@ -20,8 +20,8 @@ from .alpha import WindowMemory
 from .compile.parameters import Dispatch, Instance, Parameters
 from .index import Index
 from .network import Network
+from .operators.demand import Demand
 from .operators.join import Join, Node
-from .operators.negation import Demand
 from .production import ChainEnd, Production
 from .token_cap import above, ends_below
 

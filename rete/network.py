@@ -4,7 +4,7 @@ What happens to one fact, in three stages:
 
 1. the alpha network names the alpha memories whose templates it matches (:mod:`rete.alpha`);
 2. every index of those memories is updated, then the joins that wait for the fact's key are activated, deepest level first, and
-   tokens run down through joins, negations and other operators (:mod:`rete.operators.join`, :mod:`rete.operators.negation`,
+   tokens run down through joins and other operators (:mod:`rete.activation`, :mod:`rete.operators.join`,
    :mod:`rete.operators.operator`);
 3. productions that were reached hand the net difference of the whole transaction to their listeners (:mod:`rete.production`).
 
@@ -22,33 +22,27 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from heapq import heappop, heappush
 from itertools import count
-from operator import itemgetter
 from typing import TypeAlias
 
+from .activation import activate
 from .algebra import Algebra, of_group
 from .alpha import AlphaMemories, AlphaMemory, WindowMemory
-from .bag import Bag
-from .chain import Chain, Estimate, chain_of
+from .chain import Estimate, check_group
 from .compile.build import Builder
 from .compile.parameters import Instance, Parameters
 from .compile.scope import parameters
 from .compile.substitution import bound, can_share, conditions_of
 from .compile.wiring import FactsOf, Wiring
-from .conditions import AlphaSpec, Group, Parameter
+from .conditions import AlphaSpec, Group, Parameter, is_parameter
 from .errors import BadQuery, TooManyTokens
-from .index import Fact, Token, enter
+from .index import Fact, Token
 from .last_condition import straight_rows
-from .operators.join import MUTED, UNLIMITED, Node, Root, Stopped
+from .operators.join import UNLIMITED, Node, Root
 from .operators.operator import places_of
 from .production import ChainEnd, Collector, Listener, Production, Row
 from .token_cap import Meter, above
-
-MANY_WAIT = 256
-"""Tokens that wait for one fact from which on they are counted as steps, each of its join. To count fewer takes longer than they
-are worth, and are bounded by this for each fact."""
 
 
 def _unknown(_: AlphaSpec) -> int:
@@ -89,7 +83,7 @@ class Network:
         self._root = Root(self._meter)
         self._memories = AlphaMemories(by_feed=by_feed)
         self._wiring = Wiring(self._memories, self._meter, facts_of)
-        self.extend = self._wiring.extend
+        self.join = self._wiring.join
         self._templates: dict[Hashable, Parameters] = {}
         self._dirty: list[Collector] = []
         """What was reached by the transaction under way; emptied at its end."""
@@ -114,14 +108,7 @@ class Network:
         would hold more than ``max_tokens``, rows of its answer included; TakesLong, and leaves nothing behind, where it takes more
         than ``at_once`` steps (:mod:`rete.effort`), some half a microsecond each.
         """
-        chain = chain_of(group, self._estimate)
-        places = _places(chain, select)
-        with self._meter.entered(max_tokens, at_once):
-            node = self.extend(self._root, chain.specs)
-            production = ChainEnd(node, places, listener, self._dirty)
-            node.add_child(production)
-            self._admit(production, max_tokens)
-        return production
+        return self.subscribe_algebra(_tree_of(group, select), select, listener, max_tokens=max_tokens, at_once=at_once)
 
     def subscribe_algebra(
         self, tree: Algebra, select: Sequence[str], listener: Listener, *, max_tokens: int = UNLIMITED, at_once: int = UNLIMITED
@@ -131,7 +118,7 @@ class Network:
         Raises BadQuery for a query that cannot be built, TooManyTokens and TakesLong like :meth:`subscribe`; nothing of it is left
         then.
         """
-        builder = Builder(self._root, self.extend, self._estimate)
+        builder = Builder(self._root, self.join, self._estimate)
         with self._meter.entered(max_tokens, at_once):
             try:
                 stream = builder.tree(tree)
@@ -214,14 +201,9 @@ class Network:
             return self._estimate(AlphaSpec(closed.get(alpha.template, alpha.template), alpha.tests, alpha.window))
 
         template = Parameters(key, names, self._dirty, self._meter)
-        if isinstance(tree, Group):
-            chain = chain_of(tree, estimate, names)
-            places = _places(chain, select)
-            template.finish(self.extend(template, chain.specs), places)
-            return template
-        builder = Builder(self._root, self.extend, estimate, template)
+        builder = Builder(self._root, self.join, estimate, template)
         try:
-            stream = builder.tree(tree)
+            stream = builder.tree(_tree_of(tree, select) if isinstance(tree, Group) else tree)
             template.finish(stream.node, places_of(select, stream.layout))
         finally:
             self._tidy(builder)
@@ -263,7 +245,9 @@ class Network:
         for fact, sign in changes:
             memories = matching(fact)
             if memories:
-                self._activate(memories, fact, sign)
+                activate(memories, fact, sign)
+                if self._meter.over:
+                    self._end_muted()
         self._settle()
 
     def change_memory(self, alpha: AlphaSpec, changes: Iterable[tuple[Fact, int]]) -> None:
@@ -365,44 +349,7 @@ class Network:
         return not self._root.children and not self._root.shared and not self._templates and not len(self._memories)
 
     def _activate(self, memories: Sequence[AlphaMemory], fact: Fact, sign: int) -> None:
-        hits: list[tuple[int, Bag, Token]] = []
-        for memory in memories:
-            for index in memory.indexes.values():
-                key = index.key_of(fact)
-                rows = index.rows
-                if sign > 0 and key not in rows:
-                    rows[key] = fact
-                else:
-                    enter(rows, key, fact, sign)
-                for level, buckets in index.waiting:
-                    bucket = buckets.get(key)
-                    if bucket is not None:
-                        hits.append((level, bucket, index.extension_of(fact)))
-        if len(hits) > 1:
-            hits.sort(key=_level, reverse=True)
-        for _, bucket, extension in hits:
-            # Emitting reaches deeper levels only, so this bucket does not change under the loop.
-            if isinstance(bucket, tuple):
-                try:
-                    bucket[0].emit(bucket[1:] + extension, sign)
-                except Stopped:
-                    continue
-            elif isinstance(bucket, list):
-                rest = iter(bucket)
-                try:
-                    for partner in rest:
-                        partner[0].emit(partner[1:] + extension, sign)
-                except Stopped:
-                    _emit_rest(((partner, 1) for partner in rest), extension, sign)
-            else:
-                counted = iter(bucket.items())
-                try:
-                    if len(bucket) >= MANY_WAIT:
-                        _count_steps(bucket)
-                    for partner, weight in counted:
-                        partner[0].emit(partner[1:] + extension, weight * sign)
-                except Stopped:
-                    _emit_rest(counted, extension, sign)
+        activate(memories, fact, sign)
         if self._meter.over:
             self._end_muted()
 
@@ -465,36 +412,12 @@ class Network:
         self._dirty.clear()
 
 
-def _emit_rest(rest: Iterator[tuple[Token, int]], extension: Token, sign: int) -> None:
-    """The partners of a fact behind one whose query has ended: those of others go on."""
-    for partner, weight in rest:
-        if partner[0].limit != MUTED:
-            with suppress(Stopped):
-                partner[0].emit(partner[1:] + extension, weight * sign)
-
-
-def _count_steps(bucket: dict[Token, int]) -> None:
-    """Each join looks at those of its tokens that are in a bucket. Raises Stopped, when all are counted, where a query ends."""
-    ended = None
-    for join, steps in Counter(map(_join_of, bucket)).items():
-        try:
-            join.work(steps)
-        except Stopped as stopped:
-            ended = stopped
-    if ended is not None:
-        raise ended
-
-
-_join_of = itemgetter(0)
-
-
-def _level(hit: tuple[int, Bag, Token]) -> int:
-    return hit[0]
-
-
-def _places(chain: Chain, select: Sequence[str]) -> tuple[int, ...]:
-    missing = [name for name in select if name not in chain.layout]
+def _tree_of(group: Group, select: Sequence[str]) -> Algebra:
+    """A group as a tree. Raises BadQuery, also where its conditions do not bind what is selected."""
+    check_group(group)
+    binds = [name for name in group.variables() if not is_parameter(name)]
+    missing = [name for name in select if name not in binds]
     if missing:
-        bound = ", ".join(f"?{name}" for name in chain.layout) or "none"
+        bound = ", ".join(f"?{name}" for name in binds) or "none"
         raise BadQuery(f"?{missing[0]} is selected but no condition outside NOT binds it; bound are: {bound}")
-    return tuple(chain.layout.index(name) for name in select)
+    return of_group(group)

@@ -28,7 +28,6 @@ from .effort import UNASKED, Effort, allowed
 from .errors import TakesLong, TooManySteps, TooManyTokens
 from .index import Fact, Index, Token
 from .operators.join import MUTED, UNLIMITED, Limited, Node, Owing, Receiver, Stopped
-from .operators.negation import GroupEnd
 from .operators.operator import RightPort
 from .production import ChainEnd, Collector, Production
 
@@ -246,7 +245,7 @@ def _limit(of: Node | ChainEnd | Dispatch) -> int:
 
 def behind(receiver: Receiver) -> Node | ChainEnd | Dispatch:
     """Whom a receiver belongs to: a node that hears by its first input hears by itself."""
-    if isinstance(receiver, RightPort | GroupEnd):
+    if isinstance(receiver, RightPort):
         return receiver.node
     assert isinstance(receiver, Node | ChainEnd | Dispatch), "there are no other receivers"
     return receiver

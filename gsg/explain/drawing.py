@@ -21,6 +21,7 @@ from rete.operators.operator import Operator
 from ..errors import LocalError
 from ..languages.notation import NODES, alpha_text, is_negated, naming, node_detail
 from ..tuples.escaping import one_line
+from .explanations import number_text
 
 if TYPE_CHECKING:
     import networkx
@@ -42,7 +43,6 @@ _COLOURS = {
     "Root": ("#f4f4f4", "#8a8a8a"),
     "Parameters": ("#f4f4f4", "#8a8a8a"),
     "Demand": ("#f4f4f4", "#8a8a8a"),
-    "Negation": ("#fdeeee", "#b45a5a"),
     "Existence": ("#fdeeee", "#b45a5a"),
     "Removal": ("#fdeeee", "#b45a5a"),
     "Selection": ("#fdf7e7", "#a98a3c"),
@@ -135,18 +135,18 @@ def draw(graph: networkx.DiGraph, *, counts: bool = True, shown: Iterable[Shown]
 def _box(number: int, data: dict[str, Any], shown: Sequence[Shown], *, counts: bool) -> _Box:  # Any: a graph's attributes
     kind = data["kind"]
     if kind == "AlphaMemory":
-        title, detail, count = "alpha memory", alpha_text(data["alpha"]), _number(data["facts"], "tuple")
+        title, detail, count = "alpha memory", alpha_text(data["alpha"]), number_text(data["facts"], "tuple")
     elif kind == "Query":
         queries = data["queries"]
-        title, detail, count = "query" if queries == 1 else f"{queries:,} queries", "", _number(data["rows"], "row")
+        title, detail, count = "query" if queries == 1 else f"{queries:,} queries", "", number_text(data["rows"], "row")
         if shown:
             named = ", ".join(str(one.number) for one in shown[:NAMED]) + (", …" if len(shown) > NAMED else "")
             title, detail = f"subscription{'' if len(shown) == 1 else 's'} {named}", " ".join(shown[0].text.split())
     else:
         node = data["node"]
         title = "join" if isinstance(node, Join) else NODES.get(kind, kind)
-        title = "NOT EXISTS" if is_negated(node) else title
-        detail, count = node_detail(node), _number(data["tokens"], "token") if _keeps_tokens(node) else ""
+        title = "NOT" if is_negated(node) else title
+        detail, count = node_detail(node), number_text(data["tokens"], "token") if _keeps_tokens(node) else ""
     detail = one_line(detail)  # SVG is XML, which has no control characters
     return _Box(number, kind, title, detail, _wrapped(detail), count if counts else "", data["level"])
 
@@ -154,10 +154,6 @@ def _box(number: int, data: dict[str, Any], shown: Sequence[Shown], *, counts: b
 def _keeps_tokens(node: Node) -> bool:
     """Whether a count of tokens says something: a node that passes them on keeps none."""
     return node.remembers if isinstance(node, Operator) else not isinstance(node, Root)
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _wrapped(text: str) -> list[str]:

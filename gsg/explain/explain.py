@@ -102,7 +102,7 @@ def explain_plan(
                 yield from steps_of(step.steps[:first])
                 yield PlanStep("operator", operator_text(step.what), steps=tuple(steps_of(step.steps[first:second])))
                 yield from steps_of(step.steps[second:])
-            elif isinstance(step.what, _OPERATORS):
+            elif isinstance(step.what, algebra.Algebra):
                 yield PlanStep("operator", operator_text(step.what), steps=tuple(steps_of(step.steps)))
             else:
                 yield PlanStep("filter", f"FILTER {test_text(step.what)}")
@@ -110,25 +110,6 @@ def explain_plan(
     with refusing_bad_queries(), naming(tree_of(query)):
         steps = plan(query.bound().body, lambda alpha: known.get(alpha, 0))
         return Plan(language, query.select, tuple(steps_of(steps)), query.warnings, counted)
-
-
-_OPERATORS = (
-    algebra.Basic,
-    algebra.Join,
-    algebra.LeftJoin,
-    algebra.Union,
-    algebra.Minus,
-    algebra.Filter,
-    algebra.Exists,
-    algebra.Extend,
-    algebra.Values,
-    algebra.Project,
-    algebra.Distinct,
-    algebra.Numbered,
-    algebra.Grouped,
-    algebra.Slice,
-    algebra.Path,
-)
 
 
 def draw_query(query: Query) -> str:

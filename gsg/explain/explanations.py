@@ -85,7 +85,7 @@ def _plan_lines(steps: Iterable[PlanStep]) -> Iterator[str]:
             continue
         number += 1
         words = [f"{number}. {step.text}"]
-        words += [] if step.facts is None else [_number(step.facts, "fact")]
+        words += [] if step.facts is None else [number_text(step.facts, "fact")]
         words += [f"on {' '.join('?' + name for name in step.on)}"] if step.on else []
         words += ["on nothing: a cross product"] if step.product else []
         yield "  ".join(words)
@@ -103,7 +103,7 @@ def _candidate_line(candidate: Candidate) -> str:
         return words
     if candidate.facts is None or candidate.templates is None:
         return f"{words}, {candidate.peer}: no answer"
-    load = f"{_number(candidate.facts, 'fact')}, {_number(candidate.templates, 'template')}"
+    load = f"{number_text(candidate.facts, 'fact')}, {number_text(candidate.templates, 'template')}"
     return f"{words}, {candidate.peer}: {load}{', posted already' if candidate.posted else ''}"
 
 
@@ -148,7 +148,7 @@ def _reason_lines(reasons: Iterable[Reason]) -> Iterator[str]:
         if reason.fact is not None:
             yield f"{reason.fact}  meets {reason.what}"
             continue
-        total = f": {_number(reason.total, 'solution')}" if reason.total or reason.what.startswith("group") else ""
+        total = f": {number_text(reason.total, 'solution')}" if reason.total or reason.what.startswith("group") else ""
         yield f"{reason.what}{total}{': ' + reason.said if reason.said else ''}"
         for number, inner in enumerate(reason.inner, 1):
             lines = list(_reason_lines(inner))
@@ -241,7 +241,8 @@ def _indented(lines: Iterable[str]) -> list[str]:
     return ["  " + line for line in lines]
 
 
-def _number(count: int, noun: str) -> str:
+def number_text(count: int, noun: str) -> str:
+    """``1 fact``, ``2,000 facts``."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 

@@ -202,7 +202,6 @@ def part_text(part: rete.Condition | rete.Group | algebra.Algebra) -> str:
 NODES = {
     "Root": "the beginning",
     "Parameters": "arguments",
-    "Negation": "NOT",
     "Demand": "asked",
     "Existence": "EXISTS",
     "Lateral": "join by demand",
@@ -254,6 +253,6 @@ def node_detail(node: Node) -> str:
 def is_negated(node: Node) -> bool:
     """Whether it is an EXISTS that is to have no solution."""
     match getattr(node, "key", None):
-        case ("exists", _, negated, *_):
+        case ("exists", _, _, negated, *_):
             return bool(negated)
     return False

@@ -19,7 +19,7 @@ Four rules make networks small:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..algebra import (
@@ -41,32 +41,29 @@ from ..algebra import (
     Union,
     Values,
 )
-from ..chain import Estimate, Spec, specs_of
-from ..conditions import MAX_CONDITIONS, Condition, Group, Parameter, Variable, is_parameter
+from ..chain import joins_of
+from ..conditions import MAX_CONDITIONS, Condition, Parameter, Variable
 from ..errors import BadQuery
 from ..functions import Computation, Test
+from ..index import tuple_getter
+from ..operators import exists, lateral
 from ..operators.aggregate import Groups
 from ..operators.closure import Reach
-from ..operators.distinct import Once
-from ..operators.exists import MAX_UNCERTAIN, Existence
+from ..operators.demand import MAX_UNCERTAIN, Branch
 from ..operators.extend import Extension
-from ..operators.filter import Selection
-from ..operators.join import Node
-from ..operators.lateral import Lateral
 from ..operators.minus import Removal
-from ..operators.negation import Asked, Demand
 from ..operators.numbered import Numbering
 from ..operators.operator import places_of
 from ..operators.optional import Optional
-from ..operators.pair_join import PairJoin
 from ..operators.project import Projection
 from ..operators.slice import Sliced
 from ..operators.union import Both
 from ..operators.values import InlineRows
-from .built_part import Stream, Tests, at_memories, both, pairing_of, split, with_all
-from .parameters import Parameters
+from .built_part import Stream, Tests, at_memories, both, pairing_of, split
 from .paths import FRESH, Is, Same, nullable, without_steps
 from .scope import certain, depth, in_scope, mentioned, parameters, predicates, substitutable
+from .stream_nodes import StreamNodes
+from .substitution import without_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,24 +82,9 @@ class _Agrees:
         return computed is None or bool(computed == values[-1])
 
 
-class Builder:
+class Builder(StreamNodes):
     """Builds one tree, below ``parameters`` where it has some. ``made`` lists the nodes that it asked for, those that were there
     already included."""
-
-    def __init__(
-        self,
-        root: Node,
-        extend: Callable[[Node, Iterable[Spec]], Node],
-        estimate: Estimate,
-        parameters: Parameters | None = None,
-    ) -> None:
-        self._root = Stream(root, (), frozenset())
-        self._top = self._root if parameters is None else Stream(parameters, parameters.names, frozenset(parameters.names))
-        self._tops = [self._root, self._top]
-        """Contexts that bind nothing but parameters: what is built there is built as at the root."""
-        self._extend = extend
-        self._estimate = estimate
-        self.made: list[Node] = []
 
     def tree(self, tree: Algebra) -> Stream:
         """The stream of a tree's solutions. Raises BadQuery; what ``made`` lists is then for the caller to take away."""
@@ -160,25 +142,18 @@ class Builder:
                 return self._build(without_steps(tree), context, tests)
         raise AssertionError(f"{type(tree).__name__} passed as an operator")
 
-    def _share(self, owner: Node, key: Hashable, make: Callable[[], Node]) -> Node:
-        node = owner.shared.get(key)
-        if node is None:
-            node = owner.shared[key] = make()
-        self.made.append(node)
-        return node
-
     # Conditions, and what is joined to a stream from below.
 
     def _basic(self, conditions: tuple[Condition, ...], context: Stream, tests: Tests) -> Stream:
         at_alpha, waiting = at_memories(conditions, tests)
-        specs, layout = specs_of(Group(conditions), context.layout, self._estimate, at_alpha)
-        node = context.node
+        chain = joins_of(conditions, context.layout, self._estimate, at_alpha)
+        layout = chain.layout
         known = len(context.layout)
-        stream = Stream(node, context.layout, context.certain)
-        for spec in (None, *specs):
+        stream = context
+        for spec in (None, *chain.specs):
             if spec is not None:
-                known += len(getattr(spec, "new", ()))
-                node = self._extend(stream.node, (spec,))
+                known += len(spec.new)
+                node = self._join_below(stream.node, spec)
                 self.made.append(node)
                 stream = Stream(node, layout[:known], stream.certain | frozenset(layout[len(stream.layout) : known]))
             later = set(layout[known:])
@@ -186,16 +161,6 @@ class Builder:
             waiting = [test for test in waiting if not later.isdisjoint(test.names)]
             stream = self._filtered(stream, ready)
         return stream
-
-    def _filtered(self, stream: Stream, tests: Iterable[Test]) -> Stream:
-        for test in tests:
-            stream = Stream(self._test(stream, test), stream.layout, stream.certain)
-        return stream
-
-    def _test(self, stream: Stream, test: Test) -> Node:
-        places = places_of(test.names, stream.layout)
-        key = ("filter", test, places)
-        return self._share(stream.node, key, lambda: Selection(key, stream.node, test, places))
 
     def _values(self, tree: Values, context: Stream) -> Stream:
         for row in tree.rows:
@@ -234,12 +199,6 @@ class Builder:
         """A side that is paired with one below the whole context: at the top it needs just its own parameters."""
         return self._build(tree, self._narrow(context, parameters(tree)) if self._is_top(context) else context, tests)
 
-    def _paired(self, left: Stream, right: Stream) -> Stream:
-        pairing = pairing_of(left, right)
-        key = ("join", pairing, right.node)
-        node = self._share(left.node, key, lambda: PairJoin(key, left.node, right.node, pairing))
-        return Stream(node, both(left, right), left.certain | right.certain)
-
     def _left_join(self, tree: LeftJoin, context: Stream, tests: Tests) -> Stream:
         early, late = split(tests, certain(tree.left), in_scope(tree), context)
         left = self._build(tree.left, context, early)
@@ -264,21 +223,22 @@ class Builder:
             return None
         asked = shared & left.certain | parameters(right)
         sure = tuple(name for name in left.layout if name in asked)
-        at_sure, at_unsure = tuple(map(left.place, sure)), tuple(map(left.place, unsure))
         layout = (*left.layout, *(name for name in in_scope(right) if name not in left.layout))
         places = () if test is None else places_of(test.names, layout)
-        key = ("lateral", right, test, places, optional, sure, unsure, at_sure, at_unsure, layout)
+        at_unsure = tuple(map(left.place, unsure))
+        padding = (None,) * (len(layout) - len(left.layout)) if optional else None
+        key = ("lateral", right, test, places, optional, sure, unsure, tuple(map(left.place, sure)), at_unsure, layout)
 
-        def below(demand: Node, bound: Sequence[bool]) -> tuple[Node, tuple[tuple[int, int], ...], tuple[int, ...]]:
-            given = sure + tuple(name for name, is_bound in zip(unsure, bound, strict=True) if is_bound)
-            found = self._columns(
-                *with_all(self._build(right, Stream(demand, given, frozenset(given))), given, in_scope(right)),
-            )
-            fill = tuple((left.place(name), found.place(name)) for name in unsure if name not in given)
-            return found.node, fill, tuple(found.place(name) for name in layout[len(left.layout) :])
+        def branches() -> Iterator[Branch[lateral.Asked]]:
+            for branch, below in self._branches_of(left, sure, unsure):
+                found = self._columns(self._build(right, below), dict.fromkeys((*below.layout, *in_scope(right))))
+                branch.end = found.node
+                branch.fill = tuple((left.place(name), found.place(name)) for name in unsure if name not in below.layout)
+                branch.extension_of = tuple_getter(tuple(map(found.place, layout[len(left.layout) :])))
+                yield branch
 
         node = self._share(
-            left.node, key, lambda: Lateral(key, left.node, at_sure, at_unsure, below, test, places, optional=optional)
+            left.node, key, lambda: lateral.Lateral(key, left.node, at_unsure, list(branches()), test, places, padding)
         )
         return Stream(node, layout, left.certain if optional else left.certain | certain(right))
 
@@ -311,39 +271,6 @@ class Builder:
         return Stream(node, left.layout, left.certain)
 
     # One stream.
-
-    def _columns(self, stream: Stream, names: Sequence[str]) -> Stream:
-        layout = tuple(names)
-        if layout == stream.layout:
-            return stream
-        places = places_of(layout, stream.layout)
-        key = ("project", places)
-        node = self._share(stream.node, key, lambda: Projection(key, stream.node, places))
-        return Stream(node, layout, stream.certain & frozenset(layout))
-
-    def _once(self, stream: Stream) -> Stream:
-        node = self._share(stream.node, "distinct", lambda: Once("distinct", stream.node))
-        return Stream(node, stream.layout, stream.certain)
-
-    def _narrow(self, context: Stream, names: Iterable[str]) -> Stream:
-        """The columns of the context that have these names, each combination once; the root where there is none."""
-        wanted = set(names)
-        kept = tuple(name for name in context.layout if name in wanted)
-        if not kept:
-            return self._root
-        narrow = context if kept == context.layout else self._once(self._columns(context, kept))
-        if all(map(is_parameter, kept)) and not self._is_top(narrow):
-            # With the constants in place it would be the root.
-            narrow = Stream(narrow.node, narrow.layout, narrow.certain)
-            self._tops.append(narrow)
-        return narrow
-
-    def _is_top(self, context: Stream) -> bool:
-        return any(context is top for top in self._tops)
-
-    def _back(self, context: Stream, narrow: Stream, found: Stream) -> Stream:
-        """What was built below part of a context, below all of it."""
-        return found if narrow is context else self._paired(context, found)
 
     def _bind(self, tree: Extend, context: Stream, tests: Tests) -> Stream:
         name, value = tree.name, tree.value
@@ -408,14 +335,16 @@ class Builder:
         if len(unsure) > MAX_UNCERTAIN:
             names = ", ".join(f"?{name}" for name in unsure)
             raise BadQuery(f"EXISTS mentions {len(unsure)} names that may be unbound ({names}); expected at most {MAX_UNCERTAIN}")
-        at_sure, at_unsure = tuple(map(child.place, sure)), tuple(map(child.place, unsure))
-        key = ("exists", pattern, negated, sure, unsure, at_sure, at_unsure)
+        at_unsure = tuple(map(child.place, unsure))
+        at_sure = tuple(map(child.place, sure))
+        key = ("exists", *without_names(pattern, sure + unsure), negated, at_sure, at_unsure)
 
-        def below(demand: Demand[Asked], bound: Sequence[bool]) -> Node:
-            names = sure + tuple(name for name, is_bound in zip(unsure, bound, strict=True) if is_bound)
-            return self._build(pattern, Stream(demand, names, frozenset(names))).node
+        def branches() -> Iterator[Branch[exists.Asked]]:
+            for branch, below in self._branches_of(child, sure, unsure):
+                branch.end = self._build(pattern, below).node
+                yield branch
 
-        node = self._share(child.node, key, lambda: Existence(key, child.node, at_sure, at_unsure, below, negated=negated))
+        node = self._share(child.node, key, lambda: exists.Existence(key, child.node, at_unsure, list(branches()), negated=negated))
         return Stream(node, child.layout, child.certain)
 
     # Closures of paths.

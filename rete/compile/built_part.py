@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -73,11 +73,6 @@ def pairing_of(left: Stream, right: Stream) -> Pairing:
         maybe=tuple((mine, theirs) for name, mine, theirs in shared if name not in sure),
         new=tuple(place for place, name in enumerate(right.layout) if name not in left.layout),
     )
-
-
-def with_all(stream: Stream, given: Sequence[str], names: Iterable[str]) -> tuple[Stream, tuple[str, ...]]:
-    """The stream, and a layout that has every one of the names after what is given, be it ever bound or not."""
-    return stream, (*given, *(name for name in names if name not in given))
 
 
 def both(left: Stream, right: Stream) -> tuple[str, ...]:

@@ -34,6 +34,7 @@ from ..algebra import (
     Steps,
     Union,
     Values,
+    parts_of,
 )
 from ..conditions import Parameter, Variable, is_parameter
 from ..errors import BadQuery
@@ -70,14 +71,8 @@ def parameters(tree: Algebra) -> frozenset[str]:
             return frozenset(name for condition in conditions for name, _ in condition.variables if is_parameter(name))
         case Path(subject, _, object_):
             return frozenset(end.name for end in (subject, object_) if isinstance(end, Parameter))
-        case Values():
-            return frozenset()
-        case Join(left, right) | LeftJoin(left, right) | Union(left, right) | Minus(left, right):
-            return parameters(left) | parameters(right)
-        case Exists(child, pattern):
-            return parameters(child) | parameters(pattern)
-        case Filter(child) | Extend(child) | Distinct(child) | Project(child) | Slice(child) | Grouped(child) | Numbered(child):
-            return parameters(child)
+        case _:
+            return frozenset[str]().union(*map(parameters, parts_of(tree).values()))
 
 
 def predicates(path: PathStep) -> Iterator[object]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import overload
+from typing import Any, overload
 
-from ..algebra import Algebra, Basic, Exists, Join, LeftJoin, Minus, Path, Union, Values
-from ..conditions import Condition, Group, OpenTemplate, Parameter
+from ..algebra import Algebra, Basic, Exists, Path, parts_of
+from ..conditions import Condition, Group, OpenTemplate, Parameter, Variable, is_parameter
 from ..index import Token
 
 
@@ -50,14 +50,29 @@ def replaced(body: Group | Algebra, replacement: Callable[[object], object]) -> 
             return Basic(_conditions(conditions, replacement))
         case Path(subject, path, object_):
             return Path(replacement(subject), path, replacement(object_))
-        case Values():
-            return body
-        case Join(left, right) | LeftJoin(left, right) | Union(left, right) | Minus(left, right):
-            return replace(body, left=replaced(left, replacement), right=replaced(right, replacement))
-        case Exists(child, pattern):
-            return replace(body, child=replaced(child, replacement), pattern=replaced(pattern, replacement))
         case _:
-            return replace(body, child=replaced(body.child, replacement))
+            parts: dict[str, Any] = {name: replaced(part, replacement) for name, part in parts_of(body).items()}  # Any: for mypy
+            return replace(body, **parts)
+
+
+def without_names(pattern: Algebra, given: tuple[str, ...]) -> tuple[Algebra, tuple[str, ...]]:
+    """A pattern and names that have a value outside it, all renamed by number where no operator of it reads names: what two queries
+    have in common that differ in names alone."""
+    if not _is_of_conditions(pattern):
+        return pattern, given
+    numbers: dict[str, str] = {}
+
+    def numbered(name: str) -> str:
+        return name if is_parameter(name) else numbers.setdefault(name, str(len(numbers)))
+
+    names = tuple(map(numbered, given))
+    return replaced(pattern, lambda item: Variable(numbered(item.name)) if type(item) is Variable else item), names
+
+
+def _is_of_conditions(tree: Algebra) -> bool:
+    return isinstance(tree, Basic) or (
+        isinstance(tree, Exists) and _is_of_conditions(tree.child) and _is_of_conditions(tree.pattern)
+    )
 
 
 def _conditions(conditions: tuple[Condition, ...], replacement: Callable[[object], object]) -> tuple[Condition, ...]:
@@ -69,19 +84,10 @@ def conditions_of(body: Group | Algebra) -> Iterator[Condition]:
     if isinstance(body, Group):
         yield from body.every_condition()
         return
-    match body:
-        case Basic(conditions):
-            yield from conditions
-        case Path() | Values():
-            pass
-        case Join(left, right) | LeftJoin(left, right) | Union(left, right) | Minus(left, right):
-            yield from conditions_of(left)
-            yield from conditions_of(right)
-        case Exists(child, pattern):
-            yield from conditions_of(child)
-            yield from conditions_of(pattern)
-        case _:
-            yield from conditions_of(body.child)
+    if isinstance(body, Basic):
+        yield from body.conditions
+    for part in parts_of(body).values():
+        yield from conditions_of(part)
 
 
 def can_share(body: Group | Algebra) -> bool:

@@ -1,6 +1,6 @@
-"""Joins and negations, made below a node or found there, and nodes that nobody needs any more taken away.
+"""Joins, made below a node or found there, and nodes that nobody needs any more taken away.
 
-Nodes are shared by what they do: equal chains of two queries are one. A node that is made hears first of all that is there.
+Nodes are shared by what they do: equal joins of two queries are one. A node that is made hears first of all that is there.
 """
 
 from __future__ import annotations
@@ -9,11 +9,10 @@ from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 from ..alpha import AlphaMemories, AlphaMemory, WindowMemory
-from ..chain import JoinSpec, NotSpec, Spec
+from ..chain import JoinSpec
 from ..conditions import AlphaSpec
 from ..index import Fact
 from ..operators.join import Join, Meter, Node
-from ..operators.negation import GroupEnd, Negation
 from ..operators.operator import Operator
 
 FactsOf: TypeAlias = Callable[[AlphaSpec], Iterable[Fact]]
@@ -27,24 +26,18 @@ class Wiring:
         self._meter = meter
         self._facts_of = facts_of
 
-    def extend(self, node: Node, specs: Iterable[Spec]) -> Node:
-        """The end of a chain below a node: joins and negations that are there already, and such as are made."""
-        for spec in specs:
-            known = node.shared.get(spec)
-            if known is None:
-                known = self._join(node, spec) if isinstance(spec, JoinSpec) else self._negation(node, spec)
-                node.shared[spec] = known
-            node = known
-        return node
-
-    def _join(self, parent: Node, spec: JoinSpec) -> Join:
+    def join(self, parent: Node, spec: JoinSpec) -> Node:
+        """The join below a node that is there already, or is made."""
+        known = parent.shared.get(spec)
+        if known is not None:
+            return known
         memory = self._memories.get(spec.alpha)
         if memory is None:
             memory = self._memories.make(spec.alpha)
         index, is_new = memory.acquire(spec.fact_key, spec.new)
         if is_new:
             self._meter.load(index, self._held(memory, spec.alpha))
-        join = Join(parent, spec, index)
+        join = parent.shared[spec] = Join(parent, spec, index)
         self._meter.fill(join.wait, parent)
         parent.add_child(join)
         return join
@@ -56,38 +49,23 @@ class Wiring:
         facts = self._facts_of(alpha)
         return filter(alpha.admits, facts) if alpha.tests else facts
 
-    def _negation(self, parent: Node, spec: NotSpec) -> Negation:
-        negation = Negation(parent, spec)
-        tail = self.extend(negation.demand, spec.chain)
-        tail.add_child(GroupEnd(negation))
-        negation.tail = tail
-        negation.level = tail.level + 1
-        self._meter.fill(negation.left, parent)
-        parent.add_child(negation)
-        return negation
-
     def prune(self, node: Node) -> None:
         """Take away nodes without children, from ``node`` upwards."""
-        while not node.children and isinstance(node, Join | Negation):
-            parent = node.parent
-            if parent.shared.get(node.spec) is not node:
-                return
-            if isinstance(node, Join):
-                node.forget()
-                self._release(node.spec)
-            else:
-                tail = node.tail
-                tail.children.clear()
-                self.prune(tail)
-            parent.remove_child(node)
-            del parent.shared[node.spec]
-            node = parent
-        if not node.children and isinstance(node, Operator) and node.owner.shared.get(node.key) is node:
+        if node.children:
+            return
+        if isinstance(node, Join) and node.parent.shared.get(node.spec) is node:
+            del node.parent.shared[node.spec]
+            node.forget()
+            self._release(node.spec)
+            node.parent.remove_child(node)
+        elif isinstance(node, Operator) and node.owner.shared.get(node.key) is node:
             del node.owner.shared[node.key]
             for parent, receiver in node.feeds:
                 parent.remove_child(receiver)
-            for parent, _ in node.feeds:
-                self.prune(parent)
+        else:
+            return
+        for parent in node.parents():
+            self.prune(parent)
 
     def _release(self, spec: JoinSpec) -> None:
         memory = self._memories.get(spec.alpha)

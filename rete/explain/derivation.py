@@ -177,8 +177,8 @@ class Solver:
                     if agrees(values, context):
                         yield Derivation({**context, **values})
             case Project(child, names):
-                for one in self.solve(child, _only(given, names), _only(context, names)):
-                    yield Derivation({**context, **_only(one.values, names)}, one.evidence)
+                for one in self.solve(child, only(given, names), only(context, names)):
+                    yield Derivation({**context, **only(one.values, names)}, one.evidence)
             case Distinct(child):
                 seen = set()
                 for one in self.solve(child, given, context):
@@ -208,18 +208,18 @@ class Solver:
 
     def below(self, pattern: Algebra, outer: Bindings) -> Derivation | None:
         """A solution of the pattern of an EXISTS for the values outside."""
-        return next(self.solve(pattern, {}, _only(outer, mentioned(pattern))), None)
+        return next(self.solve(pattern, {}, only(outer, mentioned(pattern))), None)
 
     def _groups(self, tree: Grouped, given: Bindings, context: Bindings) -> Iterator[Derivation]:
         groups: dict[tuple[Any, ...], _Group] = {}  # Any: as above
-        inside = _only(context, tree.keys)
+        inside = only(context, tree.keys)
 
         def start() -> _Group:
             return _Group([aggregate.start() for _, aggregate in tree.aggregates])
 
         if not tree.keys:
             groups[()] = start()
-        for one in self.solve(tree.child, _only(given, tree.keys), inside):
+        for one in self.solve(tree.child, only(given, tree.keys), inside):
             group = groups.setdefault(_read(tree.keys, one.values), start())
             group.total += 1
             if group.total <= SAMPLE:
@@ -287,7 +287,7 @@ def agrees(values: Bindings, other: Bindings) -> bool:
 def shares(left: Bindings, right: Bindings, tree: Minus, context: Bindings) -> bool:
     """Whether compatible solutions share a bound name, of those that both sides of a MINUS may bind."""
     names = frozenset(in_scope(tree.left)) & frozenset(in_scope(tree.right))
-    return any(name in left and name in right for name in names) and agrees(_only(left, names), right)
+    return any(name in left and name in right for name in names) and agrees(only(left, names), right)
 
 
 def holds(test: Test, values: Bindings) -> bool:
@@ -304,7 +304,8 @@ def _read(names: Iterable[str], values: Bindings) -> tuple[Any, ...]:  # Any: as
     return tuple(values.get(name) for name in names)
 
 
-def _only(values: Bindings, names: Iterable[str]) -> dict[str, Any]:  # Any: as above
+def only(values: Bindings, names: Iterable[str]) -> dict[str, Any]:  # Any: as above
+    """The values of these names alone."""
     wanted = frozenset(names)
     return {name: value for name, value in values.items() if name in wanted}
 

@@ -5,7 +5,7 @@ The plan is what the builder itself does (:mod:`rete.compile.build`), noted down
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -25,7 +25,7 @@ from ..algebra import (
     Values,
     of_group,
 )
-from ..chain import Estimate, Spec, alpha_of, ordered
+from ..chain import Estimate, JoinSpec, alpha_of, ordered
 from ..compile.build import Builder
 from ..compile.built_part import Stream, Tests, at_memories
 from ..conditions import AlphaSpec, Condition, Group, is_parameter
@@ -73,9 +73,9 @@ class _Planner(Builder):
         self._inside: Step | None = None
         self._coming: Iterator[Step] = iter(())
 
-    def _noted(self, node: Node, specs: Iterable[Spec]) -> Node:
+    def _noted(self, node: Node, spec: JoinSpec) -> Node:
         self._here.append(next(self._coming))
-        return self._network.extend(node, specs)
+        return self._network.join(node, spec)
 
     @contextmanager
     def _within(self, tree: Algebra) -> Iterator[None]:

@@ -31,7 +31,7 @@ from ..algebra import (
 from ..chain import ordered
 from ..compile.scope import in_scope, mentioned
 from ..conditions import Condition
-from .derivation import Bindings, Derivation, FactsFor, GivenUp, Solver
+from .derivation import Bindings, Derivation, FactsFor, GivenUp, Solver, only
 
 ENOUGH = 1_000
 """Solutions of a part that are counted; where there are more it is said that there are at least so many."""
@@ -92,18 +92,18 @@ class Examiner:
                 found = self._finding(tree, values, context, must, [self._examine(child, values, context, must)], child)
                 if found.left == 0 and found.examples:
                     outer = found.examples[0].values
-                    inside = {name: outer[name] for name in mentioned(pattern) if name in outer}
+                    inside = only(outer, mentioned(pattern))
                     if negated:
                         found.examples = tuple(self._some(pattern, {}, inside, SHOWN))
                     else:
                         found.parts.append(self._examine(pattern, {}, inside, frozenset()))
                 return found
             case Project(child, names):
-                inside = _only(context, names)
-                parts = [self._examine(child, _only(values, names), inside, must & frozenset(names))]
+                inside = only(context, names)
+                parts = [self._examine(child, only(values, names), inside, must & frozenset(names))]
                 return self._finding(tree, values, context, must, parts)
             case Grouped(child, keys):
-                parts = [self._examine(child, _only(values, keys), _only(context, keys), must & frozenset(keys))]
+                parts = [self._examine(child, only(values, keys), only(context, keys), must & frozenset(keys))]
                 return self._finding(tree, values, context, must, parts, tree)
             case Extend(child, name):
                 rest = {other: value for other, value in values.items() if other != name}
@@ -137,7 +137,7 @@ class Examiner:
         if found.left == 0 and not found.examples and before is not None:
             wider = values if known is None else known
             if isinstance(tree, Grouped):
-                wider = _only(values, tree.keys)
+                wider = only(values, tree.keys)
             found.examples = tuple(self._some(before, wider, context, SHOWN))
         return found
 
@@ -221,7 +221,3 @@ def culprits(finding: Finding) -> list[Finding]:
     if isinstance(finding.what, Grouped) and not finding.what.keys:
         return [finding]
     return culprits(failing)
-
-
-def _only(values: Bindings, names: tuple[str, ...]) -> dict[str, object]:
-    return {name: value for name, value in values.items() if name in names}

@@ -5,7 +5,7 @@ each of their arguments, see :mod:`rete.compile.parameters`).
 
 Results may be as long as the group, and whatever stands below may be joined with them. So they are not made for each token: a group
 that has changed is *owed*, and at the end of the transaction its row is taken back and the right one given, if they differ
-(:class:`rete.token_cap.Meter`, ``owing``). Whoever asks a group about values (:class:`rete.operators.negation.Demand`) is told at
+(:class:`rete.token_cap.Meter`, ``owing``). Whoever asks a group about values (:class:`rete.operators.demand.Demand`) is told at
 once.
 """
 
@@ -16,8 +16,8 @@ from typing import Any
 
 from ..functions import Accumulator, Aggregate
 from ..index import Token
+from .demand import Demand
 from .join import Node
-from .negation import Demand
 from .operator import Operator, Places, RightPort, columns
 
 

@@ -1,103 +1,68 @@
-"""FILTER EXISTS and NOT EXISTS of any pattern: negation's demand (:mod:`rete.operators.negation`), for trees of operators.
+"""NOT, FILTER EXISTS and FILTER NOT EXISTS: a token passes while a pattern has no solution for it, or while it has one.
 
-The pattern is a network of its own below a :class:`rete.operators.negation.Demand`, which is given each distinct combination of
-the values of the outer names that the pattern mentions, once, however many tokens ask for it. All tokens of that network begin
-with those values, so a result says whom it concerns (SPARQL 1.1, section 18.6: the values are substituted into the pattern). A
-name that is unbound outside stays free inside: there is one branch, with its own network, for each set of names that are bound. A
-token belongs to one branch.
-
-The node acts when the number of results of a demand crosses zero.
+The node counts the results for each combination of values that is asked about (:mod:`rete.operators.demand`), and acts when the
+count crosses zero.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from itertools import compress, product
-from typing import ClassVar
+from collections.abc import Iterator, Sequence
 
 from ..bag import FEW
-from ..index import Token, tuple_getter
+from ..index import Token
+from .demand import Branch, ByDemand
 from .join import Node
-from .negation import Asked, Demand
-from .operator import Operator, RightPort, add_weight, entries
-
-MAX_UNCERTAIN = 4
-"""Names of one EXISTS that may be unbound outside: each doubles the number of branches; more are refused."""
 
 
-class Branch:
-    """The pattern's network for tokens that bind just these of the demanded names."""
+class Asked:
+    """Values that are asked about: which tokens have them, and how many results the pattern has."""
 
-    __slots__ = ("demand", "demand_of", "width")
+    __slots__ = ("results", "tokens")
 
-    def __init__(self, owner: Node, places: tuple[int, ...]) -> None:
-        self.demand: Demand[Asked] = Demand(owner)
-        self.width = len(places)
-        self.demand_of = tuple_getter(places)
+    def __init__(self) -> None:
+        self.tokens: dict[Token, int] = {}
+        self.results = 0
 
 
-class Existence(Operator):
-    """Keep the tokens for which the pattern has a result (``negated``: has none).
+class Existence(ByDemand[Asked]):
+    """Keep the tokens for which the pattern has a result (``negated``: has none)."""
 
-    ``sure`` are the places of demanded names that are bound in every token, ``unsure`` of those that may not be.
-    ``build`` makes the pattern's network below a branch and returns its last node.
-    """
-
-    __slots__ = ("_branches", "_negated", "_parent", "_unsure")
-
-    keeps_columns: ClassVar[bool] = True
+    __slots__ = ("_negated",)
 
     def __init__(
-        self,
-        key: object,
-        parent: Node,
-        sure: tuple[int, ...],
-        unsure: tuple[int, ...],
-        build: Callable[[Demand[Asked], Sequence[bool]], Node],
-        *,
-        negated: bool,
+        self, key: object, parent: Node, unsure: tuple[int, ...], branches: Sequence[Branch[Asked]], *, negated: bool
     ) -> None:
-        super().__init__(key, parent)
-        self._parent = parent
         self._negated = negated
-        self._unsure = unsure
-        self._branches: dict[tuple[bool, ...], Branch] = {}
-        ends = []
-        for bound in product((True, False), repeat=len(unsure)):
-            branch = Branch(parent, (*sure, *compress(unsure, bound)))
-            end = build(branch.demand, bound)
-            self.level = max(self.level, end.level + 1)
-            ends.append((end, RightPort(self, _receiver(self, branch))))
-            self._branches[bound] = branch
-        # The pattern's networks first: they are empty, and must hear of the demands that the tokens make.
-        self.connect(*ends)
-        self.connect((parent, self))
-
-    def _branch(self, token: Token) -> Branch:
-        return self._branches[tuple(token[place] is not None for place in self._unsure)]
-
-    def asks(self) -> list[Node]:
-        return [branch.demand for branch in self._branches.values()]
+        super().__init__(key, parent, unsure, branches)
 
     def left(self, token: Token, weight: int) -> None:
-        branch = self._branch(token)
-        value = branch.demand_of(token)
-        asked = branch.demand.asked.get(value)
+        branch = self._only or self._branch(token)
+        value = branch.value_of(token)
+        demand = branch.demand
+        ask = demand.ask if demand.groups else demand.emit  # which spares a call where it is the same
+        asked = demand.asked.get(value)
         if asked is None:
             # The pattern is asked before the token is entered: its results are counted, and nothing is taken back that was never
             # emitted.
-            asked = branch.demand.asked[value] = Asked()
-            branch.demand.ask(value, 1)
-        self.hold(entries(add_weight(asked.tokens, token, weight), weight))
+            asked = demand.asked[value] = Asked()
+            ask(value, 1)
+        tokens = asked.tokens
+        before = tokens.get(token, 0)
+        if before + weight:
+            tokens[token] = before + weight
+            if not before:
+                self.hold(1)
+        else:
+            del tokens[token]
+            self.held -= 1
         if (asked.results > 0) != self._negated:
             self.emit(token, weight)
-        if not asked.tokens:
-            branch.demand.ask(value, -1)
-            del branch.demand.asked[value]
+        if not tokens:
+            ask(value, -1)
+            del demand.asked[value]
 
-    def result(self, branch: Branch, token: Token, weight: int) -> None:
-        """The pattern has a result more or fewer."""
-        asked = branch.demand.asked[token[: branch.width]]
+    def result(self, branch: Branch[Asked], result: Token, weight: int) -> None:
+        asked = branch.demand.asked[result[: branch.width]]
         before = asked.results
         asked.results = after = before + weight
         if (before > 0) != (after > 0):
@@ -112,7 +77,3 @@ class Existence(Operator):
             for asked in branch.demand.asked.values():
                 if (asked.results > 0) != self._negated:
                     yield from asked.tokens.items()
-
-
-def _receiver(node: Existence, branch: Branch) -> Callable[[Token, int], None]:
-    return lambda token, weight: node.result(branch, token, weight)

@@ -103,7 +103,7 @@ def _network_of(query: Query, estimate: Estimate) -> tuple[rete.Network, tuple[N
     """A network of this query alone, without facts; its last node, and the names of that node's columns."""
     network = rete.Network(lambda _: (), estimate)
     with refusing_bad_queries():
-        stream = Builder(network.tops()[0], network.extend, estimate).tree(_tree_of(query))
+        stream = Builder(network.tops()[0], network.join, estimate).tree(_tree_of(query))
     return network, (stream.node, stream.layout)
 
 
@@ -173,7 +173,7 @@ class _Translation(Generic[Relation]):
     def _existence(self, node: Existence) -> Relation:
         engine = self._engine
         key: Any = node.key  # Any: as above
-        _, _, negated, _, unsure, at_sure, _ = key
+        _, _, _, negated, at_sure, unsure = key
         assert not unsure, "without OPTIONAL and the like every name is bound"
         (demand,) = node.asks()
         end = next(parent for parent in node.parents() if parent is not node.owner)

@@ -16,8 +16,8 @@ from notation import basic, condition, group, none_of
 from world import World
 
 import rete
+from rete import activation, effort
 from rete import algebra as a
-from rete import effort, network
 
 CAP = 300
 LEAST = 200
@@ -62,7 +62,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(effort, "STEPS_PER_TOKEN", 0)
     monkeypatch.setattr(effort, "LEAST", LEAST)
     monkeypatch.setattr(effort, "UNASKED", 16)
-    monkeypatch.setattr(network, "MANY_WAIT", 8)
+    monkeypatch.setattr(activation, "MANY_WAIT", 8)
 
 
 class Calls:

@@ -67,8 +67,8 @@ def test_the_graph_has_every_node_once_and_says_what_it_holds() -> None:
         drawn.edge_subgraph((u, v) for u, v, kind in drawn.edges(data="kind") if kind != "asks")
     )
     kinds = [kind for _, kind in part.nodes(data="kind")]
-    assert sorted(kinds) == ["AlphaMemory"] * 3 + ["Demand"] + ["Join"] * 3 + ["Negation", "Query", "Root"]
-    assert {data["tokens"] for _, data in part.nodes(data=True) if data["kind"] == "Negation"} == {250}
+    assert sorted(kinds) == ["AlphaMemory"] * 3 + ["Demand", "Existence"] + ["Join"] * 3 + ["Query", "Root"]
+    assert {data["tokens"] for _, data in part.nodes(data=True) if data["kind"] == "Existence"} == {250}
     assert sorted(data["facts"] for _, data in part.nodes(data=True) if data["kind"] == "AlphaMemory") == [0, 250, 500]
     assert [data["rows"] for _, data in part.nodes(data=True) if data["kind"] == "Query"] == [250]
     nodes = [data["node"] for _, data in drawn.nodes(data=True) if "node" in data]

@@ -192,3 +192,19 @@ def test_a_group_with_a_negation_of_many_variables_keeps_them_apart() -> None:
 
 def test_an_empty_world_has_no_row_that_a_negation_alone_would_make() -> None:
     assert World().watch(group("?x p", none_of("?x q"))).rows == {}
+
+
+def test_negations_that_differ_in_names_alone_are_one_node() -> None:
+    world = World("a p 1")
+    one = world.watch(group("?x p ?y", none_of("?y q ?c", none_of("?x r ?c"))))
+    other = world.watch(group("?a p ?b", none_of("?b q ?x", none_of("?a r ?x"))))
+    third = world.watch(group("?a p ?b", none_of("?b q ?x", none_of("?b r ?x"))))
+
+    assert one.production.node is other.production.node
+    assert one.production.node is not third.production.node
+
+
+def test_a_negated_group_may_hold_nothing_but_a_negated_group() -> None:
+    world = World("a p", "b p", "b q")
+
+    assert world.watch(group("?x p", none_of(none_of("?x q")))).rows == {"b": 1}
