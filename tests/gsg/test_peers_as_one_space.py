@@ -14,6 +14,8 @@ from dht.simnet import SimNet, run
 from gsg import Peer, Row, Space, Symbol
 
 ON = Symbol("on")
+AFTER_LEAVING_S = 20.0
+"""Holders that a peer has just left compare what they have every ten seconds: what a feed missed meanwhile comes by then."""
 
 
 QUERIES = [
@@ -35,8 +37,10 @@ FACTS = [(x, p, y) for x in map(Symbol, "abc") for p in (ON, Symbol("color")) fo
 class Trial:
     """A random history, told to several peers and to one space."""
 
-    def __init__(self, seed: int, peers: list[Peer]) -> None:
+    def __init__(self, seed: int, peers: list[Peer], *, settle_s: float = 0.0) -> None:
+        """``settle_s``: how long a round waits for feeds beside :func:`quiet`."""
         self.rng = Random(seed)
+        self.settle_s = settle_s
         self.peers = peers
         self.space = Space()
         self.pairs: list[tuple[Reader, Counter[Row], str]] = []
@@ -47,6 +51,7 @@ class Trial:
         """Everybody publishes, comes and goes at the same time; then all compare; then events, one after the other."""
         await asyncio.gather(*(self.publish(peer) for peer in self.peers), self.subscribe(), self.subscribe(), self.unsubscribe())
         await quiet()
+        await asyncio.sleep(self.settle_s)
         await self.compare()
         for event in self.rng.sample(FACTS, 2):
             await self.flash(event)
@@ -114,7 +119,7 @@ def test_when_quiet_every_subscription_answers_as_one_space_would(seed: int) -> 
 @pytest.mark.parametrize("seed", range(4))
 def test_peers_that_come_and_leave_in_order_change_no_answer(seed: int) -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
-        trial = Trial(seed, peers)
+        trial = Trial(seed, peers, settle_s=AFTER_LEAVING_S)
         await trial.round()
         async with guest_of(net, peers):
             await trial.round()
