@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 from functools import partial
+from typing import Protocol
 
 import dht
 
@@ -68,68 +69,63 @@ from .wire.waiting import WaitingLines
 log = logging.getLogger(__name__)
 
 
-class Reception:
-    """Takes the messages of one peer; the arguments are its parts."""
+class Parts(Protocol):
+    """The parts of a peer that messages concern (:class:`gsg.assembly.Parts`)."""
 
-    def __init__(
-        self,
-        contact: dht.Contact,
-        exchange: Exchange,
-        rendezvous: Rendezvous,
-        replication: Replication,
-        responsibility: Responsibility,
-        catching_up: CatchingUp,
-        handover: Handover,
-        repair: AntiEntropy,
-        delivery: Delivery,
-        subscriber: Subscriber,
-        interests: Interests,
-        leases: InterestLeases,
-        heartbeats: Heartbeats,
-        status: Status,
-        quotas: Quotas,
-        holders: Holders,
-        start_task: StartTask,
-    ) -> None:
-        self._contact = contact
-        self._exchange = exchange
-        self._rendezvous = rendezvous
-        self._replication = replication
-        self._responsibility = responsibility
-        self._catching_up = catching_up
-        self._handover = handover
-        self._anti_entropy = repair
-        self._delivery = delivery
-        self._subscriber = subscriber
-        self._interests = interests
-        self._leases = leases
-        self._heartbeats = heartbeats
-        self._status = status
-        self._quotas = quotas
+    contact: dht.Contact
+    exchange: Exchange
+    holders: Holders
+    responsibility: Responsibility
+    rendezvous: Rendezvous
+    delivery: Delivery
+    replication: Replication
+    catching_up: CatchingUp
+    anti_entropy: AntiEntropy
+    handover: Handover
+    interests: Interests
+    leases: InterestLeases
+    subscriber: Subscriber
+    heartbeats: Heartbeats
+    status: Status
+    quotas: Quotas
+    start_task: StartTask
+
+
+class Dispatch:
+    """Hands the messages of one peer to its parts."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
         self._lines = WaitingLines(self._carry_out, asyncio.get_running_loop().time)
         """What each link has brought and waits behind what is under way, or looked up."""
-        self._time_slices = TimeSlices(rendezvous, delivery, self._lines, self._refuse)
+        self._time_slices = TimeSlices(parts.rendezvous, parts.delivery, self._lines, self._refuse)
         self._fact_forwarding = FactForwarding(
-            holders, exchange, rendezvous, replication, responsibility, start_task, delivery.flush
+            parts.holders,
+            parts.exchange,
+            parts.rendezvous,
+            parts.replication,
+            parts.responsibility,
+            parts.start_task,
+            parts.delivery.flush,
         )
         self._event_forwarding = EventForwarding(
-            responsibility,
-            holders,
-            exchange,
-            rendezvous,
+            parts.responsibility,
+            parts.holders,
+            parts.exchange,
+            parts.rendezvous,
             self._time_slices,
-            start_task,
-            answer=delivery.answer,
-            flush=delivery.flush,
+            parts.start_task,
+            answer=parts.delivery.answer,
+            flush=parts.delivery.flush,
         )
         self._unknown_holders = UnknownHolders(
-            holders,
-            exchange.own,
-            responsibility,
-            start_task,
+            parts.holders,
+            parts.exchange.own,
+            parts.responsibility,
+            parts.start_task,
             self._lines,
             refuse=self._refuse,
-            flush=delivery.flush,
+            flush=parts.delivery.flush,
         )
 
     def lost(self, channel: Channel) -> None:
@@ -143,7 +139,7 @@ class Reception:
 
     def message(self, channel: Channel, message: Message) -> None:
         """Carry out what another peer asks, or this one of itself. Raises PeerMisbehaved for what ends the link."""
-        if isinstance(message, (Flash, Publish, Replicate, Buried)) and channel is not self._exchange.own:
+        if isinstance(message, (Flash, Publish, Replicate, Buried)) and channel is not self._parts.exchange.own:
             try:
                 admission.check(channel.contact.id, message, channel.frame_bytes)
                 self._count(channel, message)
@@ -157,25 +153,26 @@ class Reception:
         peer, size_bytes = channel.contact.id, channel.frame_bytes
         if isinstance(message, (Replicate, Buried)):
             # A holder tells of what others have published, which was counted there.
-            count = self._replication.count_strange(peer, message)
+            count = self._parts.replication.count_strange(peer, message)
             if not count:
                 return
             size_bytes = size_bytes * count // len(message.facts)
         else:
             count = len(message.events if isinstance(message, Flash) else message.facts)
-        self._quotas.of_peer(peer).publish(count, size_bytes, asyncio.get_running_loop().time())
+        self._parts.quotas.of_peer(peer).publish(count, size_bytes, asyncio.get_running_loop().time())
 
     def _pass_over(self, message: Message) -> None:
         """What was refused does not come: nobody is to wait for its numbers."""
         if isinstance(message, Publish) and message.origin is not None:
-            self._rendezvous.progress.advance(message.origin.publisher, message.origin.number)
+            self._parts.rendezvous.progress.advance(message.origin.publisher, message.origin.number)
         elif isinstance(message, Flash) and message.events:
-            self._rendezvous.progress.advance(message.publisher, message.events[-1].number)
+            self._parts.rendezvous.progress.advance(message.publisher, message.events[-1].number)
 
     def _carry_out(self, channel: Channel, message: Message) -> None:
+        parts = self._parts
         try:
-            if self._responsibility.leaving and (isinstance(message, (Replicate, Buried)) or getattr(message, "forwarded", False)):
-                channel.send(NotHere(message.request, self._contact, leaves=True))  # type: ignore[union-attr]  # all three have it
+            if parts.responsibility.leaving and (isinstance(message, (Replicate, Buried)) or getattr(message, "forwarded", False)):
+                channel.send(NotHere(message.request, parts.contact, leaves=True))  # type: ignore[union-attr]  # all three have it
                 return
             if isinstance(message, (Flash, Publish)) and (
                 self._lines.hold_back(channel, message) or self._unknown_holders.hold_back(channel, message)
@@ -183,67 +180,67 @@ class Reception:
                 return
             match message:
                 case Publish():
-                    if not message.forwarded and (message.unsure or self._responsibility.settling):
+                    if not message.forwarded and (message.unsure or parts.responsibility.settling):
                         held = self._fact_forwarding.forward(channel, message)
                         if held is not None:
-                            self._delivery.answer_when_held(channel, message.request, held)
+                            parts.delivery.answer_when_held(channel, message.request, held)
                     else:
                         if message.forwarded:
-                            self._handover.check_keys_again()
+                            parts.handover.check_keys_again()
                         self._time_slices.carry_out(channel, message, self._change_facts(channel, message))
                 case Replicate() | Buried():
-                    self._delivery.answer_when_held(channel, message.request, self._replication.take_over(message))
+                    parts.delivery.answer_when_held(channel, message.request, parts.replication.take_over(message))
                 case Flash():
-                    if not message.forwarded and (message.unsure or self._responsibility.settling):
+                    if not message.forwarded and (message.unsure or parts.responsibility.settling):
                         self._event_forwarding.forward(channel, message)
                     else:
-                        self._time_slices.forward(channel, message, partial(self._delivery.answer, channel, Done(message.request)))
+                        self._time_slices.forward(channel, message, partial(parts.delivery.answer, channel, Done(message.request)))
                 case AskRanges():
-                    channel.send(self._anti_entropy.ranges_differ(channel, message))
+                    channel.send(parts.anti_entropy.ranges_differ(channel, message))
                 case AskKeys():
-                    channel.send(self._anti_entropy.keys_differ(message))
+                    channel.send(parts.anti_entropy.keys_differ(message))
                 case AskFacts():
-                    self._catching_up.answer(channel, message)
+                    parts.catching_up.answer(channel, message)
                 case Deltas() | Happened() | Snapshot() | Gap() | Missed() | Moved() | Passed():
-                    self._subscriber.received(channel, message)
+                    parts.subscriber.received(channel, message)
                 case AskLoads():
-                    channel.send(Loads(message.request, self._rendezvous.loads(message.template, message.positions)))
+                    channel.send(Loads(message.request, parts.rendezvous.loads(message.template, message.positions)))
                 case InsertCondition():
-                    self._delivery.check_replaced(message.again)
+                    parts.delivery.check_replaced(message.again)
                     # Always, not only while settling: whoever asks may have lost sight of the holder alone.
-                    not_here = None if message.standby else self._responsibility.not_here(message)
+                    not_here = None if message.standby else parts.responsibility.not_here(message)
                     if not_here is not None:
                         channel.send(not_here)
                         return
-                    if channel is not self._exchange.own:
+                    if channel is not parts.exchange.own:
                         self._check_templates(channel.contact.id, channel.frame_bytes, standby=message.standby)
-                    feed = self._rendezvous.insert_condition(channel, message)
+                    feed = parts.rendezvous.insert_condition(channel, message)
                     if message.again:
-                        self._delivery.replay_events(channel, message.again, message.feed)
+                        parts.delivery.replay_events(channel, message.again, message.feed)
                     posted = partial(self._posted, channel, message.request, feed)
-                    self._leases.call_when_known(partial(self._catching_up.when_caught_up, feed, posted))
+                    parts.leases.call_when_known(partial(parts.catching_up.when_caught_up, feed, posted))
                 case RemoveCondition():
-                    self._rendezvous.conditions.remove_condition(channel, message.feed)
+                    parts.rendezvous.conditions.remove_condition(channel, message.feed)
                 case Arrived():
-                    self._delivery.acknowledge(channel, message.messages)
+                    parts.delivery.acknowledge(channel, message.messages)
                 case Resume():
-                    known = self._rendezvous.conditions.feed(channel, message.feed)
+                    known = parts.rendezvous.conditions.feed(channel, message.feed)
                     if known is not None:
-                        self._delivery.resync_feed(channel, known)
+                        parts.delivery.resync_feed(channel, known)
                 case Died():
                     pass  # facts are looked for under all of their keys whoever died (gsg/replication/restoring.py)
                 case AskInterest():
-                    self._leases.answer(channel, is_sure=not self._unknown_holders.is_strange(channel))
+                    parts.leases.answer(channel, is_sure=not self._unknown_holders.is_strange(channel))
                 case Interest():
-                    self._interests.heard(channel, message)
+                    parts.interests.heard(channel, message)
                 case Interested():
-                    self._interests.told(channel, message)
+                    parts.interests.told(channel, message)
                 case AskPassed():
-                    self._rendezvous.progress.ask(channel, message.publisher, message.number)
+                    parts.rendezvous.progress.ask(channel, message.publisher, message.number)
                 case Beat():
-                    channel.send(self._heartbeats.answer(message))
+                    channel.send(parts.heartbeats.answer(message))
                 case AskStatus():
-                    self._status.answer(channel, message.request)
+                    parts.status.answer(channel, message.request)
         except Refused as error:
             self._refuse(channel, message, str(error))
         except PeerUnreachable:
@@ -258,27 +255,27 @@ class Reception:
     def _change_facts(self, channel: Channel, message: Publish) -> Work:
         change = Change(message.sign, message.entries, message.places, message.stamp, message.by_call())
         try:
-            while not self._replication.make_until(change, self._time_slices.facts_end_s()):
+            while not self._parts.replication.make_until(change, self._time_slices.facts_end_s()):
                 yield
         except BaseException:
-            self._replication.give_up(change)
+            self._parts.replication.give_up(change)
             raise
-        self._delivery.answer_when_held(channel, message.request, self._replication.made(change))
+        self._parts.delivery.answer_when_held(channel, message.request, self._parts.replication.made(change))
 
     def _check_templates(self, peer: bytes, size_bytes: int, *, standby: bool) -> None:
         """Raise Refused where a peer may have no template more, by whichever of its links."""
-        channels = self._exchange.channels_of(peer)
-        posted = sum(self._rendezvous.conditions.feeds(channel, standby=standby) for channel in channels)
-        posted_bytes = sum(self._rendezvous.conditions.templates_bytes(channel) for channel in channels) + size_bytes
+        channels = self._parts.exchange.channels_of(peer)
+        posted = sum(self._parts.rendezvous.conditions.feeds(channel, standby=standby) for channel in channels)
+        posted_bytes = sum(self._parts.rendezvous.conditions.templates_bytes(channel) for channel in channels) + size_bytes
         # What is fed at one holder stands by at all others.
-        self._quotas.of_peer(peer).post(posted // (REPLICAS - 1) if standby else posted, posted_bytes)
+        self._parts.quotas.of_peer(peer).post(posted // (REPLICAS - 1) if standby else posted, posted_bytes)
 
     def _posted(self, channel: Channel, request: int, feed: AnyFeed) -> None:
         with contextlib.suppress(PeerUnreachable):  # the feed ends with its link
             # Also where it has ended meanwhile: whoever asked waits for the answer.
             channel.send(Done(request))
-            if type(feed) is not Feed or self._rendezvous.conditions.feed(channel, feed.number) is feed:
-                self._delivery.send_snapshot(channel, feed)
+            if type(feed) is not Feed or self._parts.rendezvous.conditions.feed(channel, feed.number) is feed:
+                self._parts.delivery.send_snapshot(channel, feed)
 
     def _refuse(self, channel: Channel, message: Message, why: str) -> None:
         self._pass_over(message)

@@ -28,7 +28,7 @@ MAX_TEXT = 64 * 1024
 """Longest text of an event that goes this way: what is longer is measured first, so that it fits into a frame."""
 
 
-class Nearby:
+class LocalEvents:
     """Matches events of this peer's doors here. ``send(subscriber, message)`` is how other peers hear of them."""
 
     def __init__(

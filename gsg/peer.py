@@ -23,50 +23,36 @@ from typing import Self
 import dht
 from dht.liveness.incarnations import LIVES_APART
 
+from .assembly import Parts
 from .background import logging_failure
-from .churn.handover import Handover
-from .churn.heartbeats import Heartbeats
-from .churn.pauses import Pauses
-from .dispatch import Reception
 from .errors import BadData, DoorClosed, PeerUnreachable, RemoteError
 from .feeds.alpha_memories import Memory, OnEvent
 from .languages import Delete, Insert, Notify, parse_script, read_query
 from .languages.query import MAX_TOKENS, Query
-from .local_events import Nearby
 from .monitoring.inspection import Inspection
-from .monitoring.status import Counters, Status
+from .monitoring.status import Counters
 from .monitoring.tracing import Tracing
 from .network import EVERYBODY, Network, counts_of_refused
 from .placement.anchors import rule_of
-from .placement.holders import Holders
-from .placement.responsibility import Responsibility
 from .placement.rules import Anchor
 from .publisher.caller import Caller
 from .publisher.publisher import Publisher
-from .publisher.quenching import Interests
 from .quotas import Quotas
 from .rendezvous.condition_tests import compile_test
 from .rendezvous.delivery import Delivery
-from .rendezvous.interest import InterestLeases
 from .rendezvous.matching import EventBatch
 from .rendezvous.rendezvous import Rendezvous
-from .replication.anti_entropy import AntiEntropy
-from .replication.catching_up import CatchingUp
-from .replication.changes import Replication
-from .replication.copying import Copying
-from .replication.deaf_holders import DeafHolders
 from .storage.clock import HybridClock
 from .storage.disk.group_commit import GroupCommit, NoDisk
 from .subscriptions.backlog import LIMIT, Overflow, overflow_of
 from .subscriptions.live import LiveSubscription
-from .subscriptions.registry import Asked, Subscriptions
-from .subscriptions.subscriber import Subscriber
+from .subscriptions.registry import Asked
 from .subscriptions.subscription import Callback
 from .tuples.audiences import audience_of
 from .tuples.features import Template
 from .tuples.terms import Tuple
 from .wire.addresses import address_of, addresses_of, host_of_this_machine
-from .wire.exchange import Channel, Exchange, show
+from .wire.exchange import show
 from .wire.messages import AskStatus, PeerStatus, Test
 
 log = logging.getLogger(__name__)
@@ -104,18 +90,16 @@ class Peer:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._clock = clock
-        self._versions = HybridClock(clock)
         self._join = addresses_of(join, "join")
         self._listen = address_of(listen, "listen")
         self._rng = SystemRandom() if rng is None else rng
         self._identity = identity
         self._network = network
         self._membership: dht.Membership
-        self._keeping = NoDisk() if data is None else GroupCommit(Path(data))
+        self._disk = NoDisk() if data is None else GroupCommit(Path(data))
         self._endpoint: dht.Endpoint
         self._trace = trace
         self._tracing: Tracing | None = None
-        self._rendezvous: Rendezvous
         self._rule = rule_of(anchor)
         self.quotas = Quotas() if quotas is None else quotas
         """What other peers, and clients of its doors, may ask of this one."""
@@ -127,150 +111,76 @@ class Peer:
         self._running: dict[asyncio.Task[None], None] = {}
         """Tasks of this peer: one per feed under repair, snapshot under way or congested link; leaving cancels them."""
         self._open = False
-        self._exchange: Exchange
-        self._holders: Holders
-        self._publisher: Publisher
-        self._subscriber: Subscriber
-        self._replication: Replication
-        self._responsibility: Responsibility
-        self._handover: Handover
-        self._anti_entropy: AntiEntropy
-        self._delivery: Delivery
-        self._interests: Interests
-        self._leases: InterestLeases
-        self._reception: Reception
-        self._nearby: Nearby
-        self._subscriptions: Subscriptions
+        self._parts: Parts
         self._calls = self.caller()
 
     async def __aenter__(self) -> Self:
         try:
-            identity = await self._keeping.open(self._identity, lambda: dht.Identity(self._rng.randbytes(32)))
+            clock = HybridClock(self._clock)
+            identity = await self._disk.open(self._identity, lambda: dht.Identity(self._rng.randbytes(32)))
             self._membership = self._network.membership(identity)
             self._tracing = None if self._trace is None else Tracing(Path(self._trace), identity.id, self._clock)
             # In a simulated network a slice takes no time: what happens there depends on nothing but its seed.
-            self._rendezvous = Rendezvous(compile_test, asyncio.get_running_loop().time)
-            self._delivery = Delivery(self._rendezvous, self._start_task)
-            await self._keeping.resume(self._rendezvous.held, self._versions)
-            self.resumed_facts = self._rendezvous.held.distinct()
+            rendezvous = Rendezvous(compile_test, asyncio.get_running_loop().time)
+            delivery = Delivery(rendezvous, self._start_task)
+            await self._disk.resume(rendezvous.held, clock)
+            self.resumed_facts = rendezvous.held.distinct()
             # Higher in each life of this peer, however often it is started, and whatever its clock says.
-            life = max(self._keeping.past.life + LIVES_APART, int(self._clock() * 1000))
+            life = max(self._disk.past.life + LIVES_APART, int(self._clock() * 1000))
             self._endpoint = await self._open_endpoint(life)
         except BaseException:
-            await self._keeping.close()
+            await self._disk.close()
             raise
-        self._exchange = Exchange(
-            self.contact,
-            on_message=lambda channel, message: self._reception.message(channel, message),
-            on_batch=self._delivery.flush,
-            on_broken=self._channel_broken,
+        self._parts = parts = Parts(
+            self._endpoint,
+            rendezvous,
+            delivery,
+            self._disk,
+            clock,
+            rule=self._rule,
+            quotas=self.quotas,
+            counters=self.counters,
+            tracing=self._tracing,
+            rng=self._rng,
+            start_task=self._start_task,
+            is_open=lambda: self._open,
         )
-        self._exchange.attach(self._endpoint.links)
-        self._holders = Holders(self._endpoint.overlay, self._exchange.abort, self._peer_gone)
-        self._subscriber = Subscriber(self._holders, self._exchange, self._start_task, rule=self._rule)
-        self._subscriptions = Subscriptions(self._subscriber)
-        self._replication = Replication(
-            self.contact,
-            self._holders,
-            self._exchange,
-            self._rendezvous,
-            self._versions,
-            self._keeping,
-            DeafHolders(self._holders, self._exchange, lambda peer: self._handover.holder_recovered(peer), self._start_task),
-        )
-        self._responsibility = responsibility = Responsibility(self.contact, self._holders)
-        copying = Copying(
-            self._holders,
-            self._exchange,
-            self._rendezvous.held,
-            self._start_task,
-            lambda: self._handover.retry_in_time(),
-        )
-        self._handover = Handover(
-            self.contact,
-            self._holders,
-            responsibility,
-            self._rendezvous,
-            copying,
-            flush=self._delivery.flush,
-        )
-        self._interests = Interests(self._holders, self._exchange, self._rendezvous.conditions, responsibility, self._start_task)
-        self._publisher = Publisher(self.contact.id, self._holders, self._exchange, self._interests, self._versions)
-        if self._tracing is not None:
-            self._tracing.observe(self._rendezvous, self._publisher, self._subscriber.intake)
-        self._anti_entropy = AntiEntropy(
-            self.contact,
-            self._holders,
-            self._exchange,
-            self._rendezvous,
-            responsibility,
-            copying,
-            self._versions,
-            self._handover.found_strays,
-        )
-        self._leases = InterestLeases(self._rendezvous.conditions, responsibility, self._start_task)
-        own, send = self._exchange.own, self._delivery.send
-        self._nearby = Nearby(self._interests, own, self._publisher, self._rendezvous, self._subscriber, responsibility, send)
-        self._heartbeats = Heartbeats(self._holders, self._exchange, self._versions, self._subscriber.intake.channels, self._rng)
-        pauses = Pauses(self._holders, self._interests, self._leases, self._handover, self._subscriber.was_away)
-        self._reception = Reception(
-            self.contact,
-            self._exchange,
-            self._rendezvous,
-            self._replication,
-            responsibility,
-            CatchingUp(self.contact, self._holders, self._exchange, self._rendezvous, responsibility, copying, self._start_task),
-            self._handover,
-            self._anti_entropy,
-            self._delivery,
-            self._subscriber,
-            self._interests,
-            self._leases,
-            self._heartbeats,
-            Status(self._exchange, self._rendezvous, self._publisher, self.counters, self._start_task),
-            self.quotas,
-            self._holders,
-            self._start_task,
-        )
-        of_parts = (self._keeping, self._delivery, self._publisher, self._subscriptions, self.quotas)
-        for read in [part.counts for part in of_parts]:
-            self.counters.add(read)
         self.counters.add(lambda: counts_of_refused(self._membership))
         await self._group.__aenter__()
         self._open = True
         try:
-            await self._keeping.begin(self._membership.id, life)
-            self._start_task(self._keeping.run())
-            self._start_task(self._handover.run())
+            await self._disk.begin(self._membership.id, life)
+            self._start_task(self._disk.run())
+            self._start_task(parts.handover.run())
             if self._tracing is not None:
                 self._tracing.start()
             self._endpoint.links.begin_reading()
             await self._enter_overlay()
             # Nobody waits for it: what is acknowledged from now on is written later.
-            self._start_task(self._keeping.entered(self.contact.port, alone=self._holders.alone))
+            self._start_task(self._disk.entered(self.contact.port, alone=self._parts.holders.alone))
         except BaseException as error:
             await self._stop()
             if isinstance(error, dht.DhtError):
                 raise PeerUnreachable(str(error)) from None
             raise
-        self._start_task(self._anti_entropy.run())
-        self._start_task(self._heartbeats.run())
-        self._start_task(pauses.run())
+        self._start_task(parts.anti_entropy.run())
+        self._start_task(parts.heartbeats.run())
+        self._start_task(parts.pauses.run())
         return self
 
     async def _enter_overlay(self) -> None:
         try:
             await self._endpoint.overlay.join(self._join)
         except dht.JoinFailed as error:
-            if error.is_refused or not self._keeping.resumed:
+            if error.is_refused or not self._disk.resumed:
                 raise
             # All peers may have been stopped, and this be the first that is back: nobody else could ever be.
-            log.warning("%s; going on alone with what is in %s, and calling again", error, self._keeping.book)
+            log.warning("%s; going on alone with what is in %s, and calling again", error, self._disk.book)
 
     async def _open_endpoint(self, life: int) -> dht.Endpoint:
         """Listen: where a free port will do, at that of the last life, by which others remember us."""
         host, port = self._listen
-        for number in dict.fromkeys((port or self._keeping.past.port, port)):
+        for number in dict.fromkeys((port or self._disk.past.port, port)):
             endpoint = await self._make_endpoint(host, number, life)
             try:
                 await endpoint.__aenter__()
@@ -278,7 +188,7 @@ class Peer:
                 if number == port:
                     raise DoorClosed(str(error)) from None
             except dht.BookUnreadable as error:
-                raise BadData(f"{self._keeping.book}: {error}") from None
+                raise BadData(f"{self._disk.book}: {error}") from None
             except dht.LocalError as error:
                 raise DoorClosed(str(error)) from None
             else:
@@ -291,11 +201,11 @@ class Peer:
             await host_of_this_machine(host, port),
             port,
             rng=self._rng,
-            on_frames=lambda link, payloads: self._exchange.receive_frames(link, payloads),
-            on_lost_link=lambda link, why: self._exchange.drop_link(link, why),
-            on_discovered=self._peer_discovered,
-            on_lost_peer=self._peer_lost,
-            book=self._keeping.book,
+            on_frames=lambda link, payloads: self._parts.exchange.receive_frames(link, payloads),
+            on_lost_link=lambda link, why: self._parts.exchange.drop_link(link, why),
+            on_discovered=lambda contact: self._parts.peer_discovered(contact),
+            on_lost_peer=lambda contact: self._parts.peer_lost(contact),
+            book=self._disk.book,
             incarnation=life,
             membership=self._membership,
             link_tls=self._network.ciphers_links(),
@@ -305,20 +215,20 @@ class Peer:
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         # Subscriptions end first, so that no rows come of what leaving does; only a peer in order leaves the network in order.
-        self._subscriptions.end()
+        self._parts.subscriptions.end()
         # Where all peers of a network are stopped, each would tell of the others.
-        self._holders.stop()
+        self._parts.holders.stop()
         try:
             if self._open and kind is None:
-                await self._handover.leave()
+                await self._parts.handover.leave()
         finally:
             await self._stop()
 
     async def _stop(self) -> None:
         self._open = False
-        self._holders.stop()
-        self._subscriber.stop()
-        self._reception.stop()
+        self._parts.holders.stop()
+        self._parts.subscriber.stop()
+        self._parts.dispatch.stop()
         for task in list(self._running):
             task.cancel()
         try:
@@ -330,7 +240,7 @@ class Peer:
             try:
                 await self._endpoint.__aexit__(None, None, None)
             finally:
-                await self._keeping.close()
+                await self._disk.close()
 
     @property
     def contact(self) -> dht.Contact:
@@ -371,7 +281,7 @@ class Peer:
             elif isinstance(block, Notify):
                 await self.notify(block.tuples)
             else:
-                made.append(await self._subscriptions.add(Asked(block.query, block.text), None, limit=LIMIT))
+                made.append(await self._parts.subscriptions.add(Asked(block.query, block.text), None, limit=LIMIT))
         return made
 
     async def subscribe(
@@ -394,21 +304,22 @@ class Peer:
         """
         asked = Asked(await read_query(text, language), text, language, client, max_tokens, overflow_of(overflow))
         self._opened()
-        return await self._subscriptions.add(asked, callback, limit=limit)
+        return await self._parts.subscriptions.add(asked, callback, limit=limit)
 
     async def subscribe_query(
         self, query: Query, callback: Callback | None = None, *, limit: int = LIMIT, max_tokens: int = MAX_TOKENS
     ) -> LiveSubscription:
         """Like :meth:`subscribe`, for a query that was parsed already."""
         self._opened()
-        return await self._subscriptions.add(Asked(query, max_tokens=max_tokens), callback, limit=limit)
+        return await self._parts.subscriptions.add(Asked(query, max_tokens=max_tokens), callback, limit=limit)
 
     @property
     def inside(self) -> Inspection:
         """What the peer knows of its users' queries and of keys: plans, reasons, what they hold, pictures, who holds a key."""
         self._opened()
-        anchors, address = self._subscriber.intake.anchors, show(self.contact)
-        return Inspection(self._subscriber, self._subscriptions, anchors, self._holders, self._rendezvous, address)
+        parts = self._parts
+        anchors, address = parts.subscriber.intake.anchors, show(self.contact)
+        return Inspection(parts.subscriber, parts.subscriptions, anchors, parts.holders, parts.rendezvous, address)
 
     async def status(self) -> list[PeerStatus]:
         """How this peer and every peer it knows are doing, itself first; peers that do not answer are left out."""
@@ -416,17 +327,17 @@ class Peer:
 
         async def ask(contact: dht.Contact) -> PeerStatus | None:
             try:
-                return await self._exchange.ask(contact, AskStatus, PeerStatus)
+                return await self._parts.exchange.ask(contact, AskStatus, PeerStatus)
             except RemoteError:
                 return None
 
-        answers = await asyncio.gather(*(ask(contact) for contact in self._holders.everybody()))
+        answers = await asyncio.gather(*(ask(contact) for contact in self._parts.holders.everybody()))
         return [answer for answer in answers if answer is not None]
 
     def shares(self) -> dict[bytes, float]:
         """The fraction of all keys that each known peer is responsible for, by peer id; good to about one per cent."""
         self._opened()
-        return self._holders.shares(SHARE_SAMPLES)
+        return self._parts.holders.shares(SHARE_SAMPLES)
 
     # --- what doors ask ---------------------------------------------------------------------------------------------------
 
@@ -444,11 +355,11 @@ class Peer:
         None, and nothing done, where others are concerned: await :meth:`flash` then.
         """
         self._opened()
-        return self._nearby.flash(events, via)
+        return self._parts.local_events.flash(events, via)
 
     def flash_on(self, batch: EventBatch) -> bool:
         """One slice more of events that :meth:`flash_here` has begun to pass on; whether that was the last one."""
-        self._nearby.pass_on(batch)
+        self._parts.local_events.pass_on(batch)
         return batch.done
 
     async def listen(
@@ -463,55 +374,16 @@ class Peer:
     ) -> Memory:
         """Hear of events that match a template and pass its test; see :meth:`gsg.subscriptions.subscriber.Subscriber.listen`."""
         self._opened()
-        return await self._subscriber.listen(template, on_event, anchor=anchor, test=test, exclusive=exclusive, note=note)
+        return await self._parts.subscriber.listen(template, on_event, anchor=anchor, test=test, exclusive=exclusive, note=note)
 
     def end_listening(self, listening: Memory) -> None:
         """Hear no more of what :meth:`listen` began."""
-        self._subscriber.end_listening(listening)
-
-    # --- peers and links that come and go ---------------------------------------------------------------------------------
-
-    def _channel_broken(self, channel: Channel, reason: str) -> None:
-        self._delivery.end_link(channel)
-        self._interests.lost(channel)
-        self._leases.drop_link(channel)
-        self._reception.lost(channel)
-        if self._open:
-            self._publisher.lost(channel)
-            self._subscriber.broken(channel)
-            self._send_again(channel.contact.id)  # it may have lost what it acknowledged: been started anew unnoticed
-
-    def _peer_discovered(self, contact: dht.Contact) -> None:
-        if self._open:
-            self._heartbeats.came(contact.id)
-            self._holders.peer_came(contact)
-            self._interests.forget()
-            self._leases.revoke()
-            self._handover.peer_came(contact)
-            self._subscriber.intake.discovered(contact)
-
-    def _peer_lost(self, contact: dht.Contact) -> None:
-        if self._open:
-            self._holders.peer_died(contact)
-            self._interests.forget()
-            # A peer that vanished without a word leaves its links standing: what they fed is to be set up elsewhere.
-            self._exchange.abort(contact.id, "the peer does not answer any more")
-            self._peer_gone(contact.id, False)
-
-    def _peer_gone(self, peer: bytes, lives: bool) -> None:
-        self._handover.peer_died(peer)
-        self._subscriber.intake.standbys.check_all()
-        if not lives:
-            self._send_again(peer)
-
-    def _send_again(self, peer: bytes) -> None:
-        if self._publisher.gone(peer):
-            self._start_task(self._publisher.send_again())
+        self._parts.subscriber.end_listening(listening)
 
     def _opened(self) -> Publisher:
         if not self._open:
             raise DoorClosed("this peer is not running; use it inside `async with gsg.Peer(...) as peer:`")
-        return self._publisher
+        return self._parts.publisher
 
     def _start_task(self, work: Coroutine[None, None, None]) -> None:
         if not self._open:

@@ -17,4 +17,4 @@ def holders(peers: Sequence[Peer], place: Key, count: int = REPLICAS) -> list[Pe
 
 def where(peers: Sequence[Peer], place: Key) -> list[Peer]:
     """Its holders that have facts under it."""
-    return [peer for peer in holders(peers, place) if place in peer._rendezvous.held]
+    return [peer for peer in holders(peers, place) if place in peer._parts.rendezvous.held]

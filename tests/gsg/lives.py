@@ -60,7 +60,7 @@ class Lives:
     async def kill(self, number: int, *, lose_disk: bool = False, quietly: bool = False) -> None:
         """A peer is gone in this moment; what it had not written by now never is."""
         peer = self.peers.pop(number)
-        keeping = peer._keeping
+        keeping = peer._disk
         assert isinstance(keeping, GroupCommit)
         keeping.abandon()
         host = self._hosts[number]
@@ -98,7 +98,7 @@ def slow_disks(
     if only is None:
         monkeypatch.setattr(GroupCommit, "_in_thread", lambda keeping, work: slow(work))
     else:
-        monkeypatch.setattr(only._keeping, "_in_thread", slow)
+        monkeypatch.setattr(only._disk, "_in_thread", slow)
 
 
 def fill(peer: Peer) -> None:
@@ -112,7 +112,7 @@ def make_room(peer: Peer) -> None:
 
 
 def _execute(peer: Peer, statement: str) -> None:
-    keeping = peer._keeping
+    keeping = peer._disk
     assert isinstance(keeping, GroupCommit)
     connection: sqlite3.Connection = keeping._disk._opened
     connection.execute(statement)

@@ -107,9 +107,9 @@ class Reader:
 
 def templates(peers: Sequence[Peer]) -> int:
     """Templates stored at all of them together."""
-    return sum(peer._rendezvous.conditions.templates() for peer in peers)
+    return sum(peer._parts.rendezvous.conditions.templates() for peer in peers)
 
 
 def feeds(peers: Sequence[Peer]) -> int:
     """Feeds of all of them together."""
-    return sum(peer._rendezvous.conditions.feeds() for peer in peers)
+    return sum(peer._parts.rendezvous.conditions.feeds() for peer in peers)

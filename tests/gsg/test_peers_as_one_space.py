@@ -102,7 +102,7 @@ class Trial:
             await reader.subscription.close()
         await quiet()
         assert (templates(self.peers), feeds(self.peers)) == (0, 0)
-        assert all(peer._subscriber._network.is_empty for peer in self.peers)
+        assert all(peer._parts.subscriber._network.is_empty for peer in self.peers)
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -106,7 +106,11 @@ def test_long_templates_of_a_peer_are_counted_until_it_ends_them(monkeypatch: py
         await quiet()
 
         assert (
-            sum(second._rendezvous.conditions.templates_bytes(link) for link in second._exchange.channels_of(first.contact.id)) == 0
+            sum(
+                second._parts.rendezvous.conditions.templates_bytes(link)
+                for link in second._parts.exchange.channels_of(first.contact.id)
+            )
+            == 0
         )
 
     simulate(work, seed=3, size=2)
@@ -135,7 +139,7 @@ def test_the_debt_of_the_peer_unheard_of_for_the_longest_is_forgotten(monkeypatc
 def test_a_peer_that_publishes_too_much_is_refused_and_others_are_served() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         host = rendezvous(peers, 3, 1, ON)
-        host.quotas = host._reception._quotas = Quotas(Quota(1_000, 100, 1 << 30))
+        host.quotas = host._parts.quotas = Quotas(Quota(1_000, 100, 1 << 30))
         greedy, modest, reader, *_ = others(peers, host)
         subscription = await reader.subscribe("(?x, ^on, ?y)")
 
@@ -158,7 +162,7 @@ def test_a_peer_that_posts_too_many_templates_is_refused_the_next_one() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         subscriber, host = peers
         for peer in peers:
-            peer.quotas = peer._reception._quotas = Quotas(Quota(3, 1_000_000, 1 << 30))
+            peer.quotas = peer._parts.quotas = Quotas(Quota(3, 1_000_000, 1 << 30))
 
         async def subscribe_to(count: int) -> None:
             for number in range(count):
@@ -167,7 +171,7 @@ def test_a_peer_that_posts_too_many_templates_is_refused_the_next_one() -> None:
         with pytest.raises(Refused, match="one peer may have 3 templates here, and this one has 3"):
             await subscribe_to(100)
 
-        assert host._rendezvous.conditions.feeds() == 3
+        assert host._parts.rendezvous.conditions.feeds() == 3
 
     simulate(work, seed=32, size=2)
 
@@ -175,7 +179,7 @@ def test_a_peer_that_posts_too_many_templates_is_refused_the_next_one() -> None:
 def test_templates_of_all_links_of_a_peer_are_counted() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         [host] = peers
-        host.quotas = host._reception._quotas = Quotas(Quota(2, 1_000_000, 1 << 30))
+        host.quotas = host._parts.quotas = Quotas(Quota(2, 1_000_000, 1 << 30))
         async with member_of(net) as member:
             answers = []
             for number in range(MAX_LINKS_PER_PEER):
@@ -186,7 +190,7 @@ def test_templates_of_all_links_of_a_peer_are_counted() -> None:
                 answers.append(await member.exchange._channel_of(link).ask(lambda _, p=posting: p))  # type: ignore[misc]  # bound now
 
             assert [type(answer) for answer in answers] == [Done, Done, Failed, Failed]
-            assert host._rendezvous.conditions.feeds() == 2
+            assert host._parts.rendezvous.conditions.feeds() == 2
 
     simulate(work, seed=33, size=1)
 
@@ -194,7 +198,7 @@ def test_templates_of_all_links_of_a_peer_are_counted() -> None:
 def test_what_a_peer_says_as_the_holder_it_is_not_is_counted_as_published() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         for peer in peers:
-            peer.quotas = peer._reception._quotas = Quotas(Quota(1_000, 100, 1 << 30))
+            peer.quotas = peer._parts.quotas = Quotas(Quota(1_000, 100, 1 << 30))
         host = rendezvous(peers, 3, 1, ON)
         async with member_of(net) as member:
 

@@ -43,7 +43,7 @@ async def until(host: Host, holds: Callable[[Peer], bool]) -> None:
 
 def knows(count: int) -> Callable[[Peer], bool]:
     """Whether a peer knows so many, itself included."""
-    return lambda peer: len(peer._holders.everybody()) == count
+    return lambda peer: len(peer._parts.holders.everybody()) == count
 
 
 def answer(facts: set[tuple[object, ...]]) -> Counter[Row]:

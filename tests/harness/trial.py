@@ -143,7 +143,7 @@ class World:
             rng=self.net.rng(),
             clock=lambda: self.net.loop.time() + self._ahead_s[number],
         )
-        peer._keeping = SlowKeeping(self._disks[number], folder, self.net.rng())
+        peer._disk = SlowKeeping(self._disks[number], folder, self.net.rng())
         self.starts[number] += 1
         entering = asyncio.create_task(peer.__aenter__(), context=self.net.program(self._hosts[number]))
         self._starting[number] = peer, entering
@@ -325,7 +325,7 @@ class World:
         for published in self.history.published:
             published.met_death |= published.ended_s is None
         self._tell_clients(number)
-        keeping = peer._keeping
+        keeping = peer._disk
         assert isinstance(keeping, SlowKeeping)
         keeping.abandon()
         host = self._hosts[number]
@@ -351,7 +351,7 @@ class World:
 
     async def _end(self) -> None:
         for peer in self.peers.values():
-            peer._keeping.abandon()  # type: ignore[attr-defined]  # it has a disk
+            peer._disk.abandon()  # type: ignore[attr-defined]  # it has a disk
         self.net.partition([[host] for host in self._hosts])
         for peer in list(self.peers.values()):
             self.net.crash(peer.contact.host)
@@ -363,13 +363,13 @@ class World:
         facts = {
             fact: None
             for peer in ids.values()
-            for feature in list(peer._rendezvous.held.keys())
-            for fact in peer._rendezvous.held.under(feature)
+            for feature in list(peer._parts.rendezvous.held.keys())
+            for fact in peer._parts.rendezvous.held.under(feature)
         }
         return {
             fact: tuple(
                 sum(
-                    fact in peer._rendezvous.held.under(short_key((len(fact), position, fact[position])))
+                    fact in peer._parts.rendezvous.held.under(short_key((len(fact), position, fact[position])))
                     for peer in self._holders(ids, fact, position)
                 )
                 for position in positions(fact)

@@ -41,7 +41,7 @@ async def _round(seed: int, count: int) -> list[str]:
     dialect = (PAPER, V1_14)[seed % 2]
     async with doors(1, dialect=dialect, extensions=True, remember_s=60, admin_host="127.0.0.1") as [(peer, door)]:
         outcome = await round_of(seed, count, door)
-        failed = peer._rendezvous.conditions.tests.failed
+        failed = peer._parts.rendezvous.conditions.tests.failed
     return outcome.strange + [f"seed {seed}: {failed} tests failed with an exception"] * bool(failed)
 
 

@@ -70,7 +70,7 @@ def test_who_stood_still_hears_what_holders_answered_meanwhile(away_s: float) ->
     async def work(net: SimNet, peers: list[Peer]) -> None:
         at = peers[-1]
         await at.insert([(RANG, "a fact, so that there are links")])
-        spreading = at._reception._event_forwarding
+        spreading = at._parts.dispatch._event_forwarding
         answer_at_once = spreading._answer
 
         async def answer(*arguments: Any) -> None:  # Any: as it has them
@@ -94,7 +94,7 @@ def test_a_holder_whose_full_link_breaks_and_that_lives_is_not_taken_for_gone() 
         async with member_of(net) as publisher:
             for peer in others(peers, at):
                 net.stall(peer.contact.host)
-                link = await at._exchange.channel(peer.contact)
+                link = await at._parts.exchange.channel(peer.contact)
                 while not link.congested:
                     link.send(Passed(b"nobody" * 10_000, 0))
             asking = asyncio.create_task(publisher.ask(at, lambda request: rang(publisher.contact.id, request, 1)))
@@ -144,10 +144,10 @@ def test_events_pass_in_slices_while_keys_change_hands() -> None:
         at = rendezvous(peers, 2, 0, RANG)
         heard: list[object] = []
         await listen(others(peers, at)[0], heard)
-        link, before = Line("publisher"), at._rendezvous.matched
+        link, before = Line("publisher"), at._parts.rendezvous.matched
 
-        at._reception.message(link, rang(link.contact.id, 1, 1, 2, 3))
-        at_once = at._rendezvous.matched - before
+        at._parts.dispatch.message(link, rang(link.contact.id, 1, 1, 2, 3))
+        at_once = at._parts.rendezvous.matched - before
         await quiet()
 
         assert at_once == 0
@@ -163,18 +163,18 @@ def test_events_that_nobody_else_took_pass_in_slices_too() -> None:
         at = rendezvous(peers, 2, 0, RANG)
         heard: list[object] = []
         await listen(at, heard)
-        before = at._rendezvous.matched
+        before = at._parts.rendezvous.matched
 
         late = asyncio.create_task(
-            at._reception._event_forwarding._pass_here(rang(b"p" * 20, 1, 1, 2), net.loop.time(), [b"\0"] * 2)
+            at._parts.dispatch._event_forwarding._pass_here(rang(b"p" * 20, 1, 1, 2), net.loop.time(), [b"\0"] * 2)
         )
         for _ in range(4):
             await asyncio.sleep(0)
-        meanwhile = at._rendezvous.matched - before
+        meanwhile = at._parts.rendezvous.matched - before
         await late
 
         assert meanwhile == 1
-        assert at._rendezvous.matched - before == 2
+        assert at._parts.rendezvous.matched - before == 2
 
     simulate(work, seed=2, size=3)
 
@@ -185,8 +185,8 @@ def test_events_that_pass_here_late_are_not_told_to_who_has_asked_since(waited_s
         at = rendezvous(peers, 2, 0, RANG)
         asked = await at.subscribe("(rang, ?n)")
 
-        await at._reception._event_forwarding._pass_here(rang(b"p" * 20, 1, 1), net.loop.time() - waited_s, [b"\0"])
-        at._reception._event_forwarding._flush()
+        await at._parts.dispatch._event_forwarding._pass_here(rang(b"p" * 20, 1, 1), net.loop.time() - waited_s, [b"\0"])
+        at._parts.dispatch._event_forwarding._flush()
         await quiet()
 
         assert await unread(asked) == heard
@@ -202,12 +202,12 @@ def test_publisher_is_told_where_matching_fails_between_slices(monkeypatch: pyte
         at = rendezvous(peers, 2, 0, RANG)
         await listen(others(peers, at)[0], [])
         link = Line("publisher")
-        at._reception.message(link, rang(link.contact.id, 1, 1))
+        at._parts.dispatch.message(link, rang(link.contact.id, 1, 1))
 
         with monkeypatch.context() as broken:
-            broken.setattr(at._rendezvous, "add_events", lambda messages: 1 // 0)
+            broken.setattr(at._parts.rendezvous, "add_events", lambda messages: 1 // 0)
             await asyncio.sleep(0)
-        at._reception.message(link, rang(link.contact.id, 2, 2))
+        at._parts.dispatch.message(link, rang(link.contact.id, 2, 2))
         await quiet()
 
         assert link.sent == [Failed(1, DEFECT), Done(2)]

@@ -36,7 +36,7 @@ def test_a_key_with_more_than_a_link_takes_at_once_reaches_a_newcomer(monkeypatc
             links = guest._endpoint.links.open_links()
             await quiet()
 
-            assert len(guest._rendezvous.held.under((3, 1, ON))) == FACTS
+            assert len(guest._parts.rendezvous.held.under((3, 1, ON))) == FACTS
             assert guest._endpoint.links.open_links() == links
             assert [link.reason for link in links] == [""]
 
@@ -62,7 +62,7 @@ def test_a_holder_whose_link_breaks_is_not_sent_everything_again_at_once(monkeyp
         async with guest_of(net, peers) as guest:
             await quiet()
 
-            assert len(guest._rendezvous.held.under((3, 1, ON))) == 1
+            assert len(guest._parts.rendezvous.held.under((3, 1, ON))) == 1
             assert len(copied_s) == 4
             assert all(later - before >= SWEEP_S for before, later in pairwise(copied_s))
 
@@ -81,15 +81,15 @@ def test_a_holder_that_misses_something_while_it_is_told_everything_is_told_agai
             told.append(holder)
             await copy(self, holder, keys)
             if len(told) == 1:
-                host._handover.holder_recovered(holder.id)
+                host._parts.handover.holder_recovered(holder.id)
 
         monkeypatch.setattr(Copying, "copy_keys", missing)
 
-        host._handover.holder_recovered(other.contact.id)
+        host._parts.handover.holder_recovered(other.contact.id)
         await quiet()
 
         assert told == [other.contact] * 2
-        assert not host._handover._newcomers
+        assert not host._parts.handover._newcomers
 
     simulate(work, seed=43, size=2)
 
@@ -106,13 +106,13 @@ def test_who_dies_while_keys_take_long_to_be_handed_over_is_looked_at_too(monkey
         await asyncio.sleep(SETTLING_S)
         monkeypatch.setattr(Handover, "_hand_over", slow)
 
-        host._handover.peer_died(b"a" * 20)
+        host._parts.handover.peer_died(b"a" * 20)
         await asyncio.sleep(1.0)
-        host._handover.peer_died(b"b" * 20)
+        host._parts.handover.peer_died(b"b" * 20)
         await asyncio.sleep(6 * MENDING_S)
 
         assert looked_at == [{b"a" * 20}, {b"a" * 20, b"b" * 20}]
-        assert not host._handover._again.is_set()
+        assert not host._parts.handover._again.is_set()
 
     simulate(work, seed=46, size=1)
 
@@ -130,11 +130,11 @@ def test_what_nobody_confirms_is_sent_again_for_a_while(monkeypatch: pytest.Monk
         await asyncio.sleep(SETTLING_S)
         monkeypatch.setattr(Copying, "copy_keys", breaking)
 
-        host._handover.holder_recovered(other.contact.id)
+        host._parts.handover.holder_recovered(other.contact.id)
         await asyncio.sleep(2 * TRYING_S)
 
         assert TRYING_S < copied_s[-1] - copied_s[0] < TRYING_S + MENDING_S + 2 * SWEEP_S
-        assert not host._handover._again.is_set()
+        assert not host._parts.handover._again.is_set()
 
     simulate(work, seed=47, size=2)
 
@@ -142,12 +142,12 @@ def test_what_nobody_confirms_is_sent_again_for_a_while(monkeypatch: pytest.Monk
 def test_a_peer_that_is_back_does_not_count_as_dead() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         host, other = peers
-        for returns in (host._handover.peer_came, lambda contact: host._handover.holder_recovered(contact.id)):
-            host._handover.peer_died(other.contact.id)
+        for returns in (host._parts.handover.peer_came, lambda contact: host._parts.handover.holder_recovered(contact.id)):
+            host._parts.handover.peer_died(other.contact.id)
 
             returns(other.contact)
 
-            assert not host._handover._died_s
+            assert not host._parts.handover._died_s
 
     simulate(work, seed=44, size=2)
 
@@ -173,7 +173,7 @@ def test_a_peer_that_lost_all_and_is_back_before_it_is_missed_is_told_all() -> N
             async with start() as again:
                 await quiet()
 
-                assert sorted(sign for sign, _, _ in history_of(again._rendezvous.held, (3, 1, ON))) == [-1, 1]
+                assert sorted(sign for sign, _, _ in history_of(again._parts.rendezvous.held, (3, 1, ON))) == [-1, 1]
 
     run(main, seed=45)
 
@@ -183,7 +183,7 @@ def test_a_look_that_fails_by_a_defect_of_ours_is_followed_by_another(monkeypatc
 
     async def work(net: SimNet, peers: list[Peer]) -> None:
         [host] = peers
-        hand_over = host._handover._hand_over
+        hand_over = host._parts.handover._hand_over
 
         async def failing() -> None:
             looks_s.append(asyncio.get_running_loop().time())
@@ -193,12 +193,12 @@ def test_a_look_that_fails_by_a_defect_of_ours_is_followed_by_another(monkeypatc
 
         await host.insert([("x", ON, "y")])
         await asyncio.sleep(SETTLING_S)
-        monkeypatch.setattr(host._handover, "_hand_over", failing)
+        monkeypatch.setattr(host._parts.handover, "_hand_over", failing)
 
         async with guest_of(net, peers) as guest:
             await quiet()
 
-            assert len(guest._rendezvous.held.under((3, 1, ON))) == 1
+            assert len(guest._parts.rendezvous.held.under((3, 1, ON))) == 1
             assert looks_s[1] - looks_s[0] >= SWEEP_S
 
     simulate(work, seed=49, size=1)
@@ -211,9 +211,9 @@ def test_keys_whose_holders_are_not_found_at_first_are_looked_up_again(monkeypat
         [host] = peers
         await host.insert([(f"s{number}", ON, number) for number in range(LOOKED_UP_AT_ONCE)])
         await asyncio.sleep(SETTLING_S)
-        holders = host._holders
+        holders = host._parts.holders
         holders_of, look_up = holders.holders_of, holders.look_up
-        bad = next(iter(host._rendezvous.all_keys()))
+        bad = next(iter(host._parts.rendezvous.all_keys()))
         found: set[Key] = set()
 
         async def failing(features: Iterable[Key]) -> None:
@@ -230,7 +230,7 @@ def test_keys_whose_holders_are_not_found_at_first_are_looked_up_again(monkeypat
         async with guest_of(net, peers) as guest:
             await quiet()
 
-            assert set(guest._rendezvous.all_keys()) == set(host._rendezvous.all_keys())
+            assert set(guest._parts.rendezvous.all_keys()) == set(host._parts.rendezvous.all_keys())
             assert tried[bad] == 3
             assert all(count == 1 for key, count in tried.items() if key != bad)
 

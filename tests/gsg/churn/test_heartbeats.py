@@ -34,7 +34,7 @@ def test_a_feed_whose_rendezvous_has_lost_the_link_is_set_up_anew() -> None:
         await quiet()
         # Each direction of the link stands until something is sent by it: the subscriber, who only reads, never finds out.
         net.partition([[rendezvous.contact.host], [subscriber.contact.host]])
-        rendezvous._exchange.abort(subscriber.contact.id, "it does not answer")
+        rendezvous._parts.exchange.abort(subscriber.contact.id, "it does not answer")
         await asyncio.sleep(0.1)
         net.heal()
         await rendezvous.insert([("x",)])
@@ -56,7 +56,7 @@ def test_links_to_a_former_life_are_ended_as_soon_as_its_peer_is_back(tmp_path: 
         victim = lives.peers[5].contact
         for number, peer in lives.peers.items():
             await peer.insert([(f"{number}", f"{other}") for other in range(20)])
-        before = {number: set(peer._exchange.channels_of(victim.id)) for number, peer in lives.peers.items() if number != 5}
+        before = {number: set(peer._parts.exchange.channels_of(victim.id)) for number, peer in lives.peers.items() if number != 5}
         assert all(before.values())
 
         # As when its machine loses power for a moment: nobody is told by TCP, and nobody's probe has found it silent.
@@ -65,7 +65,7 @@ def test_links_to_a_former_life_are_ended_as_soon_as_its_peer_is_back(tmp_path: 
         await asyncio.sleep(1.0)
 
         for number, links in before.items():
-            assert links.isdisjoint(lives.peers[number]._exchange.channels_of(victim.id)), number
+            assert links.isdisjoint(lives.peers[number]._parts.exchange.channels_of(victim.id)), number
         await lives.end()
 
     run(main, seed=3)
@@ -75,14 +75,16 @@ def test_a_link_by_which_nothing_comes_though_it_owes_an_answer_is_ended() -> No
     async def work(net: SimNet, peers: list[Peer]) -> None:
         rendezvous, *_, subscriber = closest(peers, "x")
         await subscriber.subscribe('("x")')
-        (feeding,) = [channel for channel in subscriber._subscriber.intake.channels() if channel.contact == rendezvous.contact]
+        (feeding,) = [
+            channel for channel in subscriber._parts.subscriber.intake.channels() if channel.contact == rendezvous.contact
+        ]
         await asyncio.sleep(BEAT_S)
         net.stall(rendezvous.contact.host)
-        assert feeding in subscriber._exchange.channels()
+        assert feeding in subscriber._parts.exchange.channels()
 
         await asyncio.sleep(SILENT_S + 3 * BEAT_S)
 
-        assert feeding not in subscriber._exchange.channels()
+        assert feeding not in subscriber._parts.exchange.channels()
         net.read_on(rendezvous.contact.host)
         await asyncio.sleep(SILENT_S)
         await rendezvous.insert([("x",)])
@@ -96,16 +98,18 @@ def test_a_link_that_takes_nothing_either_is_ended_later() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         rendezvous, *_, subscriber = closest(peers, "x")
         await subscriber.subscribe('("x")')
-        (feeding,) = [channel for channel in subscriber._subscriber.intake.channels() if channel.contact == rendezvous.contact]
+        (feeding,) = [
+            channel for channel in subscriber._parts.subscriber.intake.channels() if channel.contact == rendezvous.contact
+        ]
         net.stall(rendezvous.contact.host)
         while not feeding.congested:
             feeding.send(Passed(subscriber.contact.id, 1))
 
         await asyncio.sleep(SILENT_S + 3 * BEAT_S)
-        assert feeding in subscriber._exchange.channels()
+        assert feeding in subscriber._parts.exchange.channels()
         await asyncio.sleep(CONGESTED_S - SILENT_S)
 
-        assert feeding not in subscriber._exchange.channels()
+        assert feeding not in subscriber._parts.exchange.channels()
         net.read_on(rendezvous.contact.host)
 
     simulate(work, seed=1, size=8)
@@ -114,11 +118,11 @@ def test_a_link_that_takes_nothing_either_is_ended_later() -> None:
 def test_who_has_nothing_to_do_with_a_change_hears_of_its_time() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         publisher = peers[0]
-        stamp = publisher._versions.latest = publisher._versions.now_us() + 7_200_000_000
+        stamp = publisher._parts.clock.latest = publisher._parts.clock.now_us() + 7_200_000_000
 
         await asyncio.sleep(6 * BEAT_S)
 
-        assert [peer for peer in peers if peer._versions.latest < stamp] == []
+        assert [peer for peer in peers if peer._parts.clock.latest < stamp] == []
 
     simulate(work, seed=2, size=16)
 
@@ -148,11 +152,11 @@ def test_who_only_reads_and_slowly_is_not_taken_for_lost() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         rendezvous, *_, subscriber = closest(peers, "x")
         await subscriber.subscribe('("x")')
-        heartbeats = rendezvous._reception._heartbeats
-        fed = rendezvous._exchange.channels()
+        heartbeats = rendezvous._parts.heartbeats
+        fed = rendezvous._parts.exchange.channels()
         asked_s = net.loop.time()
         net.stall(subscriber.contact.host)
-        assert not set(fed) & set(rendezvous._subscriber.intake.channels())
+        assert not set(fed) & set(rendezvous._parts.subscriber.intake.channels())
 
         heartbeats.beat(asked_s)
         owing = [channel for channel in fed if channel.pending]
@@ -160,7 +164,7 @@ def test_who_only_reads_and_slowly_is_not_taken_for_lost() -> None:
 
         assert owing
         await asyncio.sleep(1)
-        assert set(owing) <= set(rendezvous._exchange.channels())
+        assert set(owing) <= set(rendezvous._parts.exchange.channels())
         net.read_on(subscriber.contact.host)
 
     simulate(work, seed=1, size=2)

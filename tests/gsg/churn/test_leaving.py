@@ -33,8 +33,8 @@ def test_who_leaves_tells_a_slow_holder_that_the_background_was_telling(monkeypa
         host, slow, other = peers
         await host.insert([(number, ON, "y") for number in range(50)])
         await asyncio.sleep(2 * SETTLING_S)
-        slow._rendezvous.held.drop(PLACE)
-        handover = host._handover
+        slow._parts.rendezvous.held.drop(PLACE)
+        handover = host._parts.handover
         let_go = {slow.contact.id: asyncio.Event(), other.contact.id: asyncio.Event()}
 
         async def sticking(self: Copying, holder: dht.Contact, keys: list[Key]) -> None:
@@ -58,7 +58,7 @@ def test_who_leaves_tells_a_slow_holder_that_the_background_was_telling(monkeypa
         let_go[other.contact.id].set()
         await leaving
 
-        assert len(slow._rendezvous.held.under(PLACE)) == 50
+        assert len(slow._parts.rendezvous.held.under(PLACE)) == 50
 
     simulate(work, seed=51, size=3)
 
@@ -68,11 +68,11 @@ def test_who_leaves_tells_a_holder_that_only_it_knows_to_have_missed_something()
         await peers[0].insert([("x", ON, "y")])
         await asyncio.sleep(2 * SETTLING_S)
         for peer in peers:
-            peer._anti_entropy.compare_with_all = _nothing  # type: ignore[method-assign]  # what hand-over leaves out is to stay so
+            peer._parts.anti_entropy.compare_with_all = _nothing  # type: ignore[method-assign]  # what hand-over leaves out is to stay so
         _, behind, leaver = holders(peers, PLACE)
-        behind._rendezvous.held.drop(PLACE)
+        behind._parts.rendezvous.held.drop(PLACE)
 
-        leaver._handover.holder_recovered(behind.contact.id)
+        leaver._parts.handover.holder_recovered(behind.contact.id)
         await asyncio.sleep(GATHERING_S / 2)
         await leaver.__aexit__(None, None, None)
 

@@ -24,9 +24,9 @@ def test_who_names_ever_more_peers_starts_a_bounded_search_and_rows_go_on() -> N
         host, reader, publisher = peers
         subscription = await reader.subscribe("(?x, ?y, ?z)")
         await quiet()
-        [number] = [each.number for each in reader._subscriber.intake._sources.values() if each.holder.id == host.contact.id]
+        [number] = [each.number for each in reader._parts.subscriber.intake._sources.values() if each.holder.id == host.contact.id]
         before = len(reader._running)
-        channel = await host._exchange.channel(reader.contact)
+        channel = await host._parts.exchange.channel(reader.contact)
 
         for each in range(1_000):
             channel.send(Moved(number, dht.Contact(each.to_bytes(20), "10.9.9.9", 7400), False))
@@ -48,7 +48,7 @@ def test_a_feed_that_moves_before_it_is_whole_is_set_up_by_whoever_waits_for_it(
         asked = rendezvous(peers, 1, 0, "x")
         reader, another, *_ = others(peers, asked)
         subscription = await reader.subscribe('("x")')
-        intake = reader._subscriber.intake
+        intake = reader._parts.subscriber.intake
         (memory,) = {source.memory for source in intake._sources.values()}
         (broken,) = [source for source in memory.sources if source.holder == asked.contact]
         broken.begin_replacing()
@@ -82,7 +82,7 @@ def test_the_word_of_the_old_feed_counts_until_the_new_one_has_said_what_it_hold
             moving = next(name for name, one in before.items() if rendezvous([*peers, guest], 1, 0, name) is guest)
             earlier = next(name for name, one in before.items() if one not in (before[moving], reader, publisher))
             # Nothing is read of the new feed, whose snapshot is older than the change, nor of what the publisher says before that.
-            while not guest._rendezvous.conditions.feeds():  # noqa: ASYNC110  # milliseconds of the simulated network
+            while not guest._parts.rendezvous.conditions.feeds():  # noqa: ASYNC110  # milliseconds of the simulated network
                 await asyncio.sleep(0.001)
             paused = [link for peer in (guest, before[earlier]) for link in links_to(reader, peer)]
             for link in paused:
@@ -101,7 +101,7 @@ def test_the_word_of_the_old_feed_counts_until_the_new_one_has_said_what_it_hold
 
             assert await unread(subscriptions[moving]) == []
             assert len(subscriptions[moving].rows()) == (not goes)
-            feeds = reader._subscriber.intake._sources.values()
+            feeds = reader._parts.subscriber.intake._sources.values()
             (memory,) = {feed.memory for feed in feeds if feed.memory.template.matches((moving,))}
             assert [feed.holder for feed in memory.sources] == [guest.contact]
 
@@ -113,7 +113,7 @@ def test_what_the_old_feed_tells_while_the_new_one_is_hear_out_neither_comes_nor
         asked = rendezvous(peers, 2, 0, "x")
         reader = others(peers, asked)[0]
         subscription = await reader.subscribe('("x", ?n)')
-        intake = reader._subscriber.intake
+        intake = reader._parts.subscriber.intake
         (old,) = [source for source in intake._sources.values() if source.holder == asked.contact]
         old.begin_replacing()
         await intake.replacing._until_posted(old)
@@ -139,7 +139,7 @@ def test_a_feed_that_ended_while_another_was_set_up_takes_nothing_away() -> None
         reader = others(peers, asked)[0]
         await asked.insert([("x",)])
         ended = await reader.subscribe('("x")')
-        intake = reader._subscriber.intake
+        intake = reader._parts.subscriber.intake
         (before,) = [feed for feed in intake._sources.values() if feed.holder == asked.contact]
         await ended.close()
         subscription = await reader.subscribe('("x")')

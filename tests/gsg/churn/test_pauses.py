@@ -51,7 +51,7 @@ def test_holders_are_not_set_aside_and_the_change_is_acknowledged() -> None:
 
         assert await retracting == 1
         assert net.loop.time() < LONG_S + HOLDERS_TIMEOUT_S
-        assert not primary._holders.aside
+        assert not primary._parts.holders.aside
 
     simulate(work, seed=6, size=3)
 
@@ -60,8 +60,8 @@ def test_a_rendezvous_whose_answer_lies_unread_is_not_taken_for_dead() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         rendezvous, *_, publisher = closest(peers, "x")
         gone: list[bytes] = []
-        publisher._holders._on_gone = lambda peer, lives: gone.append(peer)
-        await publisher._exchange.channel(rendezvous.contact)
+        publisher._parts.holders._on_gone = lambda peer, lives: gone.append(peer)
+        await publisher._parts.exchange.channel(rendezvous.contact)
         net.stall(rendezvous.contact.host)
         inserting = asyncio.create_task(publisher.insert([("x",)]))
         subscribing = asyncio.create_task(publisher.subscribe('("x")'))
@@ -82,7 +82,9 @@ def test_a_link_that_owes_an_answer_stands() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         rendezvous, *_, subscriber = closest(peers, "x")
         await subscriber.subscribe('("x")')
-        (feeding,) = [channel for channel in subscriber._subscriber.intake.channels() if channel.contact == rendezvous.contact]
+        (feeding,) = [
+            channel for channel in subscriber._parts.subscriber.intake.channels() if channel.contact == rendezvous.contact
+        ]
         await asyncio.sleep(BEAT_S)
         net.stall(rendezvous.contact.host)
         await asyncio.sleep(BEAT_S)
@@ -92,7 +94,7 @@ def test_a_link_that_owes_an_answer_stands() -> None:
         net.read_on(rendezvous.contact.host)
         await asyncio.sleep(SILENT_S + 2 * BEAT_S)
 
-        assert feeding in subscriber._exchange.channels()
+        assert feeding in subscriber._parts.exchange.channels()
 
     simulate(work, seed=1, size=8)
 
@@ -149,10 +151,10 @@ async def bury(stopped: Peer, peers: list[Peer]) -> None:
     """Let all others take a peer for dead, which hears nothing of it."""
     for peer in peers:
         if peer is not stopped:
-            peer._holders.failed(stopped.contact.id, PeerUnreachable("it does not answer"))
+            peer._parts.holders.failed(stopped.contact.id, PeerUnreachable("it does not answer"))
     # Until whom it fed has left; there is a moment before these are back.
     await asyncio.sleep(LOOK_S / 2)
-    assert not any(stopped._rendezvous.conditions.feeds(channel) for channel in stopped._exchange.channels())
+    assert not any(stopped._parts.rendezvous.conditions.feeds(channel) for channel in stopped._parts.exchange.channels())
 
 
 def test_a_peer_that_others_took_for_dead_meanwhile_loses_no_event() -> None:
@@ -174,7 +176,7 @@ def test_a_peer_that_others_took_for_dead_meanwhile_loses_no_event() -> None:
 def test_a_peer_whose_machine_slept_loses_no_event_though_its_timers_are_not_late() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         stopped, subscription = await fed(peers)
-        parts = stopped._holders, stopped._interests, stopped._leases, stopped._handover
+        parts = stopped._parts.holders, stopped._parts.interests, stopped._parts.leases, stopped._parts.handover
         slept_s = 0.0
         told: list[float] = []
         async with asyncio.TaskGroup() as group:
@@ -200,9 +202,9 @@ def test_subscriptions_are_told_that_their_peer_was_stopped_for_longer_than_even
         here = peers[0]
         resumed, ended = await here.subscribe('("x", ?n)'), await here.subscribe('("x", ?n)', overflow="error")
 
-        here._subscriber.was_away(BACK_S - 1)
+        here._parts.subscriber.was_away(BACK_S - 1)
         calm = [subscription.has_ended for subscription in (resumed, ended)]
-        here._subscriber.was_away(BACK_S + 5)
+        here._parts.subscriber.was_away(BACK_S + 5)
 
         with pytest.raises(Overrun, match=r"events may have been missed: this peer was stopped for 25 s, and others keep") as told:
             await resumed.batch(1)

@@ -278,7 +278,7 @@ def test_who_goes_on_alone_tells_nobody_that_all_has_passed(tmp_path: Path, monk
         lives.net.partition([[host], [peer.contact.host for peer in lives.peers.values()]])
         back = await lives.start(asked)
         lives.net.heal()
-        assert back._holders.alone
+        assert back._parts.holders.alone
 
         for number in range(60):
             await lives.peers[0].notify([(name, number)])

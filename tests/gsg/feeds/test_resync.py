@@ -23,9 +23,9 @@ def test_a_feed_that_its_rendezvous_knows_nothing_of_is_set_up_anew() -> None:
         asked = rendezvous(peers, 1, 0, "x")
         subscriber = others(peers, asked)[0]
         subscription = await subscriber.subscribe('("x")')
-        (source,) = [one for one in subscriber._subscriber.intake._sources.values() if one.holder == asked.contact]
-        (channel,) = [one for one in asked._rendezvous.conditions._of_subscriber if one.contact == subscriber.contact]
-        asked._rendezvous.conditions.remove_condition(channel, source.number)
+        (source,) = [one for one in subscriber._parts.subscriber.intake._sources.values() if one.holder == asked.contact]
+        (channel,) = [one for one in asked._parts.rendezvous.conditions._of_subscriber if one.contact == subscriber.contact]
+        asked._parts.rendezvous.conditions.remove_condition(channel, source.number)
         channel.send(Gap(source.number))
         await asked.insert([("x",)])
         await quiet()
@@ -34,7 +34,7 @@ def test_a_feed_that_its_rendezvous_knows_nothing_of_is_set_up_anew() -> None:
         await asyncio.sleep(ANSWER_TIMEOUT_S)
 
         assert len(subscription.rows()) == 1
-        assert not subscriber._subscriber.intake._resync._asked
+        assert not subscriber._parts.subscriber.intake._resync._asked
 
     simulate(work, seed=3)
 
@@ -44,12 +44,12 @@ def test_a_template_without_constants_is_posted_at_a_peer_that_refused_it_as_soo
         await peers[0].subscribe("(?x)")
         async with guest_of(net, peers, quotas=Quotas(replace(PEER, templates=0))) as guest:
             await asyncio.sleep(10 * RETRY_S[-1])
-            assert not guest._rendezvous.conditions.feeds()
+            assert not guest._parts.rendezvous.conditions.feeds()
 
             guest.quotas.of_peer(peers[0].contact.id).quota = PEER
             await asyncio.sleep(2 * RETRY_S[-1])
 
-            assert guest._rendezvous.conditions.feeds() == 1
+            assert guest._parts.rendezvous.conditions.feeds() == 1
 
     simulate(work, seed=3, size=3)
 
@@ -59,7 +59,7 @@ def test_a_feed_that_ends_late_does_not_end_the_one_that_has_its_number_by_then(
         asked = rendezvous(peers, 1, 0, "x")
         subscriber = others(peers, asked)[0]
         subscription = await subscriber.subscribe('("x")')
-        intake = subscriber._subscriber.intake
+        intake = subscriber._parts.subscriber.intake
         (source,) = [one for one in intake._sources.values() if one.holder == asked.contact]
         before = Source(source.memory, source.number, source.channel)
 

@@ -32,7 +32,7 @@ async def told(subscription: LiveSubscription) -> str:
 
 
 def stale_feeds(peer: Peer) -> int:
-    return {count.name: count.count for count in peer._subscriptions.counts()}["feeds_stale"]
+    return {count.name: count.count for count in peer._parts.subscriptions.counts()}["feeds_stale"]
 
 
 def test_readers_are_told_once_of_a_feed_that_is_refused_and_rows_are_right_when_it_is_taken() -> None:

@@ -83,7 +83,7 @@ async def say(net: SimNet, peer: Peer, numbers: Sequence[int]) -> None:
 
 def standing(peers: Sequence[Peer]) -> list[int]:
     """How many templates stand by at each peer."""
-    return [peer._rendezvous.conditions.templates(standby=True) for peer in peers]
+    return [peer._parts.rendezvous.conditions.templates(standby=True) for peer in peers]
 
 
 def test_a_template_is_fed_by_the_primary_and_stands_by_at_the_other_holders() -> None:
@@ -95,7 +95,7 @@ def test_a_template_is_fed_by_the_primary_and_stands_by_at_the_other_holders() -
 
         assert standing(rest) == [1, 1]
         assert sum(standing(peers)) == 2
-        assert (templates(peers), primary._rendezvous.conditions.templates()) == (1, 1)
+        assert (templates(peers), primary._parts.rendezvous.conditions.templates()) == (1, 1)
         [status] = [one for one in await subscriber.status() if one.peer == rest[0].contact.id]
         assert (status.templates, status.feeds, status.standby) == (0, 0, 1)
         await subscription.close()
@@ -110,7 +110,7 @@ def test_who_goes_on_for_one_that_was_cancelled_before_it_stood_by_asks_for_no_s
         primary, *rest = holders(peers)
         subscriber = others(peers, primary, *rest)[0]
         first, second = (asyncio.create_task(subscriber.subscribe("(said, ?n)")) for _ in range(2))
-        while not subscriber._subscriber.intake.standbys._beginning:  # noqa: ASYNC110  # virtual time
+        while not subscriber._parts.subscriber.intake.standbys._beginning:  # noqa: ASYNC110  # virtual time
             await asyncio.sleep(0.001)
 
         first.cancel()
@@ -121,7 +121,7 @@ def test_who_goes_on_for_one_that_was_cancelled_before_it_stood_by_asks_for_no_s
 
         assert first.cancelled()
         assert [row["n"] for row in subscription.rows()] == [1]
-        assert (primary._rendezvous.conditions.feeds(), standing(rest)) == (1, [1, 1])
+        assert (primary._parts.rendezvous.conditions.feeds(), standing(rest)) == (1, [1, 1])
 
     simulate(work, seed=11, size=6)
 
@@ -132,14 +132,14 @@ def test_what_stands_by_costs_no_message_while_all_is_settled(soon_settled: None
         publisher, subscriber = others(peers, primary, *rest)[:2]
         heard = await listener(subscriber)
         await settled(peers)
-        before = sum(peer._exchange.traffic.messages for peer in peers)
+        before = sum(peer._parts.exchange.traffic.messages for peer in peers)
 
         for number in range(10):
             await publisher.notify([(SAID, number)])
         await asyncio.sleep(0.2)
 
         # Flash, Happened and Done; that they have arrived is said ten times a second at most.
-        assert sum(peer._exchange.traffic.messages for peer in peers) - before == 30 + 4
+        assert sum(peer._parts.exchange.traffic.messages for peer in peers) - before == 30 + 4
         assert heard == list(range(10))
 
     simulate(work, seed=2, size=6)
@@ -194,8 +194,8 @@ def test_holders_die_in_the_middle_of_a_stream(seed: int, quietly: bool, dying: 
         await reader.read()
         assert list(reader.events.values()) == [1]
         primary, *rest = holders(others(peers, *of_key[:dying]))
-        assert primary._rendezvous.conditions.templates() > 0
-        assert [peer._rendezvous.conditions.templates(standby=True) > 0 for peer in rest] == [True, True]
+        assert primary._parts.rendezvous.conditions.templates() > 0
+        assert [peer._parts.rendezvous.conditions.templates(standby=True) > 0 for peer in rest] == [True, True]
 
     simulate(work, seed=seed)
 
@@ -210,9 +210,9 @@ def test_who_subscribed_after_an_event_does_not_hear_of_it_when_its_rendezvous_d
         await asyncio.sleep(3)
         late = await listener(subscriber)
         told: list[object] = []
-        subscriber._subscriber.inorder.on_happened = lambda channel, publisher, events, feeds: (
+        subscriber._parts.subscriber.inorder.on_happened = lambda channel, publisher, events, feeds: (
             told.extend(event.late_s for event in events),
-            subscriber._subscriber.happened_all(channel, publisher, events, feeds),
+            subscriber._parts.subscriber.happened_all(channel, publisher, events, feeds),
         )[0]
 
         net.crash(primary.contact.host)
@@ -312,13 +312,13 @@ def test_what_a_subscriber_asked_for_goes_when_it_is_cut_off_and_stays_while_it_
         dead, living = others(peers, *of_key)[:2]
         await listener(dead)
         heard = await listener(living)
-        assert [peer._rendezvous.conditions.feeds() for peer in of_key[:1]] == [2]
+        assert [peer._parts.rendezvous.conditions.feeds() for peer in of_key[:1]] == [2]
 
         net.crash(dead.contact.host, quietly=True)
         await asyncio.sleep(LEASE_S + BACK_S)
 
-        assert [peer._rendezvous.conditions.feeds() for peer in of_key] == [1, 0, 0]
-        assert [peer._rendezvous.conditions.feeds(standby=True) for peer in of_key] == [0, 1, 1]
+        assert [peer._parts.rendezvous.conditions.feeds() for peer in of_key] == [1, 0, 0]
+        assert [peer._parts.rendezvous.conditions.feeds(standby=True) for peer in of_key] == [0, 1, 1]
         await asyncio.sleep(90)
         await of_key[1].notify([(SAID, 1)])
         await quiet()

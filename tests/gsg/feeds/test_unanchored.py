@@ -90,7 +90,7 @@ def test_a_row_stays_while_what_the_other_holders_said_of_it_is_unread() -> None
         await quiet()
 
         assert await unread(subscription) == []
-        assert reader._subscriber.intake._unanchored._of.popitem()[1].times == 1
+        assert reader._parts.subscriber.intake._unanchored._of.popitem()[1].times == 1
         await rest[0].retract([fact])
         await quiet()
         assert len(await unread(subscription)) == 1
@@ -104,8 +104,8 @@ def test_a_row_stays_while_a_holder_that_has_told_of_it_hands_it_over() -> None:
         subscription, fact, paused = await fed_by_one(reader, first, rest)
 
         # As one does that stood in for another holder, which is back.
-        first._rendezvous.drop_moved_key((2, HOME, fact[HOME]))
-        first._delivery.flush()
+        first._parts.rendezvous.drop_moved_key((2, HOME, fact[HOME]))
+        first._parts.delivery.flush()
         await asyncio.sleep(2.0)
         assert await unread(subscription) == []
         for link in paused:
@@ -185,8 +185,8 @@ def test_a_subscription_may_end_while_others_are_hear_out_for_it() -> None:
             link.resume_reading()
         await quiet()
 
-        assert not reader._subscriber.intake._unanchored._of
-        assert reader._subscriber._network.is_empty
+        assert not reader._parts.subscriber.intake._unanchored._of
+        assert reader._parts.subscriber._network.is_empty
         assert (await reader.subscribe(READS_ALL)).rows().total() == 1
 
     simulate(work, seed=5, size=4)
@@ -199,7 +199,7 @@ def test_of_what_another_peer_has_nobody_is_asked(monkeypatch: pytest.MonkeyPatc
         await reader.insert([fact_at(peers, [first, *rest])])
         await quiet()
         asked: list[Channel] = []
-        monkeypatch.setattr(reader._subscriber.inorder, "hear_out", asked.append)
+        monkeypatch.setattr(reader._parts.subscriber.inorder, "hear_out", asked.append)
 
         kill(net, first)
         await quiet()

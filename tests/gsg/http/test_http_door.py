@@ -263,7 +263,7 @@ async def test_an_address_that_is_none_is_refused(url: str) -> None:
 
 def fail_all_feeds(door: HttpDoor) -> None:
     """As when none of the peer's feeds could be set up anew."""
-    intake, why = door._peer._subscriber.intake, gsg.Refused("no")
+    intake, why = door._peer._parts.subscriber.intake, gsg.Refused("no")
     for memory in intake._memories.values():
         intake.staleness.note_failure(memory, door._peer.contact, ATTEMPTS - 1, why)
 
@@ -282,7 +282,7 @@ async def test_the_command_says_that_rows_may_be_out_of_date_and_reads_on(
     door: HttpDoor, client: Client, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = asyncio.create_task(_subscribe("(?x, on, ?y)", None, "gsg", False, False, 1, None, "resync", door.url))
-    while not list(door._peer._subscriptions):  # noqa: ASYNC110  # what it waits for comes from another task
+    while not list(door._peer._parts.subscriptions):  # noqa: ASYNC110  # what it waits for comes from another task
         await asyncio.sleep(0)
     fail_all_feeds(door)
     await client.insert([("a", ON, 1)])

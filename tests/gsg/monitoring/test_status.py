@@ -20,7 +20,7 @@ MANY = 2 * AT_ONCE * PIECE
 def fill(peer: Peer, first: int, last: int) -> None:
     """Facts at a peer alone, each under one key of its own and one of all."""
     facts = [(number, "fact") for number in range(first, last)]
-    peer._rendezvous.publish(1, facts, [b"\0\1"] * len(facts))
+    peer._parts.rendezvous.publish(1, facts, [b"\0\1"] * len(facts))
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_few_facts_are_counted_whenever_somebody_asks(walks: list[int]) -> None:
 def test_many_facts_are_counted_in_slices_once_for_all_who_ask(walks: list[int]) -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         [peer] = peers
-        peer._rendezvous.clock = count().__next__  # each look at it takes a second
+        peer._parts.rendezvous.clock = count().__next__  # each look at it takes a second
         fill(peer, 0, MANY)
         asking = asyncio.gather(*(peer.status() for _ in range(ASKING + 1)))
 
@@ -70,7 +70,7 @@ def test_what_was_counted_in_slices_is_told_for_longer_than_it_took(walks: list[
     async def work(net: SimNet, peers: list[Peer]) -> None:
         [peer] = peers
         looks = count()
-        peer._rendezvous.clock = looks.__next__
+        peer._parts.rendezvous.clock = looks.__next__
         fill(peer, 0, MANY)
 
         [first] = await peer.status()
@@ -95,7 +95,7 @@ def test_what_was_told_out_of_order_and_forgotten_before_its_time_is_counted(mon
         facts = [("a", number) for number in range(20)]
         await peer.insert(facts)
         await peer.retract(facts)
-        peer._subscriber.inorder._order.late = 3
+        peer._parts.subscriber.inorder._order.late = 3
 
         [status] = [one for one in await peer.status() if one.peer == peer.contact.id]
         counts = {one.name: one.count for one in status.counts}

@@ -42,7 +42,7 @@ def test_each_fact_has_a_row_at_its_publisher_and_one_at_each_of_its_holders(tmp
     async def work(net: SimNet, peers: list[Peer]) -> None:
         await peers[1].insert(FACTS)
         await peers[1].insert(FACTS[:1])
-        copied.update({peer.contact.id.hex(): len(peer._rendezvous.held) for peer in peers})
+        copied.update({peer.contact.id.hex(): len(peer._parts.rendezvous.held) for peer in peers})
         for feature in {(len(fact), position, fact[position]) for fact in FACTS for position in range(len(fact))}:
             count = sum(fact[feature[1]] == feature[2] for fact in FACTS if len(fact) == feature[0])
             held[rendezvous(peers, *feature).contact.id.hex()] += count
@@ -169,7 +169,7 @@ def test_what_was_handed_over_is_no_publication(tmp_path: Path) -> None:
             await peers[0].insert(FACTS)
             async with guest_of(net, peers, trace=tmp_path) as guest:
                 await quiet()
-                assert len(guest._rendezvous.held) > 0
+                assert len(guest._parts.rendezvous.held) > 0
 
     run(main, seed=35)
 

@@ -22,7 +22,7 @@ FEATURE: Key = (1, 0, "x")
 
 def test_a_lookup_that_missed_a_holder_is_believed_only_until_another_one_finds_it() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
-        holders, overlay = peers[0]._holders, peers[0]._endpoint.overlay
+        holders, overlay = peers[0]._parts.holders, peers[0]._endpoint.overlay
         before = holders.holders_of(FEATURE)
         contacts = [peer.contact for peer in peers]
 
@@ -38,7 +38,7 @@ def test_a_lookup_that_missed_a_holder_is_believed_only_until_another_one_finds_
 
 def test_the_next_closest_holds_a_key_in_the_place_of_one_that_is_set_aside_and_who_is_primary_stays() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
-        holders = peers[0]._holders
+        holders = peers[0]._parts.holders
         first, second, third = holders.holders_of(FEATURE)
 
         news = holders.set_aside(first.id, PeerUnreachable("it reads nothing"))
@@ -58,24 +58,24 @@ def test_the_next_closest_holds_a_key_in_the_place_of_one_that_is_set_aside_and_
 
 def test_who_is_set_aside_is_not_sent_again_what_it_has_still_to_read() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
-        rendezvous = peers[0]._holders.primary_now(FEATURE)
+        rendezvous = peers[0]._parts.holders.primary_now(FEATURE)
         publisher = next(peer for peer in peers if peer.contact != rendezvous)
         assert rendezvous is not None
         await publisher.notify([("x",)])
 
-        publisher._holders.set_aside(rendezvous.id, PeerUnreachable("it reads nothing"))
-        alive = list(publisher._publisher._again)
-        publisher._holders.failed(rendezvous.id, PeerUnreachable("it is dead"))
+        publisher._parts.holders.set_aside(rendezvous.id, PeerUnreachable("it reads nothing"))
+        alive = list(publisher._parts.publisher._again)
+        publisher._parts.holders.failed(rendezvous.id, PeerUnreachable("it is dead"))
 
         assert alive == []
-        assert [said.events[0].items for said in publisher._publisher._again] == [("x",)]
+        assert [said.events[0].items for said in publisher._parts.publisher._again] == [("x",)]
 
     simulate(work, seed=1, size=6)
 
 
 def test_so_many_are_set_aside_at_most() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
-        holders = peers[0]._holders
+        holders = peers[0]._parts.holders
         why = PeerUnreachable("it reads nothing")
 
         news = [holders.set_aside(bytes([number]) * 20, why) for number in range(ASIDE + 1)]
@@ -88,7 +88,7 @@ def test_so_many_are_set_aside_at_most() -> None:
 
 def test_holders_of_many_features_are_those_of_each_and_mostly_the_same_objects() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
-        holders = peers[0]._holders
+        holders = peers[0]._parts.holders
         features: list[Key] = [(1, 0, number) for number in range(200)]
         await holders.look_up(features)
 
@@ -105,7 +105,7 @@ def test_holders_of_many_features_are_those_of_each_and_mostly_the_same_objects(
 
 def test_facts_count_against_who_tells_of_them_where_one_of_their_keys_is_not_its_own() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
-        replication, holders = peers[0]._replication, peers[0]._holders
+        replication, holders = peers[0]._parts.replication, peers[0]._parts.holders
         teller = peers[1].contact.id
         facts = [(f"a{number}", f"b{number}") for number in range(60)]
         places = [(b"\x00\x01", b"\x01", b"\x00")[number % 3] for number in range(60)]

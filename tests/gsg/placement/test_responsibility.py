@@ -18,7 +18,7 @@ PLACE: Key = (3, 1, Symbol("on"))
 
 def test_time_settles_and_news_unsettles_until_the_peer_leaves() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
-        ours = peers[0]._responsibility
+        ours = peers[0]._parts.responsibility
         stages = [ours.stage]
         await asyncio.sleep(SETTLING_S)
         stages.append(ours.stage)
@@ -40,7 +40,7 @@ def test_time_settles_and_news_unsettles_until_the_peer_leaves() -> None:
 
 def test_a_peer_that_begins_anew_is_new_and_settles_again() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
-        ours = peers[0]._responsibility
+        ours = peers[0]._parts.responsibility
         await asyncio.sleep(SETTLING_S)
         before = ours.is_new, ours.settling
 
@@ -55,7 +55,7 @@ def test_who_leaves_holds_nothing_and_names_the_next_primary() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         await asyncio.sleep(SETTLING_S)
         primary, *rest = holders(peers, PLACE)
-        ours = primary._responsibility
+        ours = primary._parts.responsibility
         asked = InsertCondition(1, 1, Template((None, PLACE[2], None)), PLACE[1])
         before = ours.other_primary(PLACE), ours.is_ours(PLACE), ours.not_here(asked)
 
@@ -76,9 +76,9 @@ def test_a_condition_without_an_anchor_is_for_the_rendezvous_to_judge() -> None:
         elsewhere = next(peer for peer in others(peers, *holders(peers, PLACE)))
         template = Template((None, PLACE[2], None))
 
-        answers = [elsewhere._responsibility.not_here(InsertCondition(1, 1, template, anchor)) for anchor in (-1, 0, 3)]
+        answers = [elsewhere._parts.responsibility.not_here(InsertCondition(1, 1, template, anchor)) for anchor in (-1, 0, 3)]
 
         assert answers == [None, None, None]
-        assert elsewhere._responsibility.other_primary(PLACE) == holders(peers, PLACE)[0].contact
+        assert elsewhere._parts.responsibility.other_primary(PLACE) == holders(peers, PLACE)[0].contact
 
     simulate(work, seed=124, size=6)

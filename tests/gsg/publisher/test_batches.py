@@ -18,7 +18,7 @@ def test_events_that_go_once_more_say_how_late_they_are_as_they_go() -> None:
     """To reach the next holder may take seconds, in which somebody may ask who is not to hear of them."""
 
     async def work(net: SimNet, peers: list[Peer]) -> None:
-        publisher = peers[0]._publisher
+        publisher = peers[0]._parts.publisher
         again = Again(publisher, [Said([Event(1, ("x", 1))], [b"\0"], publisher.now() - 3.5)])
         await asyncio.sleep(2.0)
 

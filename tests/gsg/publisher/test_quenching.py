@@ -45,7 +45,7 @@ async def settled(peers: Sequence[Peer]) -> None:
 
 def sent(peers: Sequence[Peer]) -> int:
     """Messages that went between peers."""
-    return sum(peer._exchange.traffic.messages for peer in peers)
+    return sum(peer._parts.exchange.traffic.messages for peer in peers)
 
 
 async def hear(peer: Peer, template: rete.Template[object], anchor: int) -> list[Tuple]:
@@ -132,8 +132,8 @@ def test_who_is_the_second_to_ask_for_a_key_waits_until_it_is_told_as_well() -> 
         home = rendezvous(peers, 3, 0, TEMP)
         publisher, first, second = others(peers, home)[:3]
         await settled(peers)
-        tell = publisher._interests.told
-        publisher._interests.told = lambda *told: net.loop.call_later(3.0, tell, *told)  # type: ignore[method-assign]  # a busy peer
+        tell = publisher._parts.interests.told
+        publisher._parts.interests.told = lambda *told: net.loop.call_later(3.0, tell, *told)  # type: ignore[method-assign]  # a busy peer
         async with asyncio.TaskGroup() as group:
             group.create_task(hear(first, TEMPERATURES, 0))
             await asyncio.sleep(1.5)
@@ -154,7 +154,7 @@ def test_a_lease_ends_where_its_publisher_is_silent() -> None:
         await settled(peers)
         loop = asyncio.get_running_loop()
         # It never acknowledges what it is told.
-        publisher._interests.told = lambda channel, interested: None  # type: ignore[method-assign]  # a peer that hangs
+        publisher._parts.interests.told = lambda channel, interested: None  # type: ignore[method-assign]  # a peer that hangs
         began = loop.time()
 
         await hear(listener, TEMPERATURES, 0)
@@ -170,7 +170,7 @@ def test_a_link_that_breaks_takes_what_was_told_by_it_along() -> None:
         publisher, listener = others(peers, home)[:2]
         await settled(peers)
 
-        publisher._exchange.abort(home.contact.id, "cut")
+        publisher._parts.exchange.abort(home.contact.id, "cut")
         await quiet()
         heard = await hear(listener, TEMPERATURES, 0)
         await publisher.notify([(TEMP, 1, "x")])
@@ -239,8 +239,8 @@ def test_who_asks_for_positions_that_no_tuple_has_is_cut_off_and_events_go_on(ke
         publisher, reader, liar = peers[:3]
         heard = await hear(reader, TEMPERATURES, 0)
         await settled(peers)
-        channel = await publisher._exchange.channel(liar.contact)
-        to_publisher = await liar._exchange.channel(publisher.contact)
+        channel = await publisher._parts.exchange.channel(liar.contact)
+        to_publisher = await liar._parts.exchange.channel(publisher.contact)
 
         to_publisher.send(Interested(1, False, [key]))
         await asyncio.sleep(0.5)
@@ -442,12 +442,12 @@ def test_what_is_told_after_a_lease_is_not_kept() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         publisher, other = peers[:2]
         await settled(peers)
-        channel = await publisher._exchange.channel(other.contact)
-        wanted = publisher._interests._of_peer[other.contact.id]
+        channel = await publisher._parts.exchange.channel(other.contact)
+        wanted = publisher._parts.interests._of_peer[other.contact.id]
 
-        publisher._interests.told(channel, Interested(1, False, [(3, 0, "in time")]))
+        publisher._parts.interests.told(channel, Interested(1, False, [(3, 0, "in time")]))
         await asyncio.sleep(2 * LEASE_S)
-        publisher._interests.told(channel, Interested(2, False, [(3, 0, "too late")]))
+        publisher._parts.interests.told(channel, Interested(2, False, [(3, 0, "too late")]))
 
         assert wanted.asks_for(3, 0, "in time")
         assert not wanted.asks_for(3, 0, "too late")

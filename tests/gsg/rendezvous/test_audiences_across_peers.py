@@ -259,7 +259,7 @@ def test_each_variant_is_retracted_by_itself() -> None:
         assert await told() == [["-"], [], []]
         assert await publisher.retract([T], audience=ids(dan, carol)) == 1
         assert await told() == [[], ["-"], ["-"]]
-        assert all(not peer._rendezvous.held.distinct() for peer in peers)
+        assert all(not peer._parts.rendezvous.held.distinct() for peer in peers)
 
     simulate(work, seed=6)
 
@@ -287,7 +287,7 @@ def test_an_audience_that_is_none_is_an_error_before_anything_is_sent() -> None:
         for change in (peers[0].insert, peers[0].retract, peers[0].notify):
             with pytest.raises(LocalError, match="an audience of nobody"):
                 await change([T], audience=[])
-        assert not any(peer._rendezvous.held.distinct() for peer in peers)
+        assert not any(peer._parts.rendezvous.held.distinct() for peer in peers)
 
     simulate(work, seed=8, size=2)
 
@@ -317,7 +317,7 @@ def test_events_that_a_reader_may_not_see_keep_it_waiting_for_nothing() -> None:
         assert [number for number, _ in heard[carol]] == list(range(0, 60, 3))
         assert max(when for _, when in heard[carol]) < begun_s + 60
         for peer in peers:
-            assert peer._subscriber.inorder.late == 0
+            assert peer._parts.subscriber.inorder.late == 0
 
     simulate(work, seed=9)
 

@@ -305,20 +305,20 @@ def test_where_the_rendezvous_dies_and_then_the_link_to_who_stands_by_breaks_eve
         asked, subscriber, _ = three(peers)
         subscription = await subscriber.subscribe('("x", ?n)')
         await asyncio.sleep(UNSURE_S + 5)
-        standing = [peer for peer in others(peers, asked) if list(peer._rendezvous.conditions.keys_on_standby())]
+        standing = [peer for peer in others(peers, asked) if list(peer._parts.rendezvous.conditions.keys_on_standby())]
         assert standing
         assert subscriber not in standing
 
         net.stall(subscriber.contact.host)
         net.crash(asked.contact.host)
         for peer in others(peers, asked):
-            peer._holders.failed(asked.contact.id, PeerUnreachable("it has died"))
+            peer._parts.holders.failed(asked.contact.id, PeerUnreachable("it has died"))
         await standing[0].notify([("x", 1)])
         for peer in standing:
             net.cut(peer.contact.host, subscriber.contact.host)
         told: list[int] = []
         for peer in standing:
-            peer._delivery.replay_events = noting(peer._delivery.replay_events, told)  # type: ignore[method-assign]  # to see what is named
+            peer._parts.delivery.replay_events = noting(peer._parts.delivery.replay_events, told)  # type: ignore[method-assign]  # to see what is named
         net.read_on(subscriber.contact.host)
         await asyncio.sleep(5.0)
 
@@ -336,7 +336,7 @@ def test_a_peer_that_was_taken_for_dead_misses_no_event_when_it_goes_on() -> Non
         net.stall(subscriber.contact.host)
         await asked.notify([("x", 0)])
         for peer in others(peers, subscriber):
-            peer._holders.failed(subscriber.contact.id, PeerUnreachable("it does not answer"))
+            peer._parts.holders.failed(subscriber.contact.id, PeerUnreachable("it does not answer"))
 
         for number in range(1, 4):
             await asked.notify([("x", number)])
@@ -356,10 +356,10 @@ def test_what_nobody_comes_back_for_goes_in_time() -> None:
         await subscription.close()
         await asyncio.sleep(1.0)
 
-        waits = asked._rendezvous.conditions.feeds()
+        waits = asked._parts.rendezvous.conditions.feeds()
         await asyncio.sleep(BACK_S)
 
-        assert (waits, asked._rendezvous.conditions.feeds()) == (1, 0)
+        assert (waits, asked._parts.rendezvous.conditions.feeds()) == (1, 0)
 
     simulate(work, seed=4, size=5)
 
@@ -371,8 +371,8 @@ def test_nothing_is_remembered_of_a_link_that_broke(ends: str) -> None:
         subscription = await subscriber.subscribe('("x", ?n)')
         await publisher.notify([("x", 1)])
         await quiet()
-        streams = subscriber._subscriber.inorder._order._streams
-        broken = set(subscriber._exchange.channels())
+        streams = subscriber._parts.subscriber.inorder._order._streams
+        broken = set(subscriber._parts.exchange.channels())
         assert any(broken.intersection(stream.come) for stream in streams.values())
 
         if ends == "before":
@@ -401,7 +401,7 @@ def test_who_lost_its_link_keeps_nobody_from_what_it_had_for_itself() -> None:
         net.partition(hosts)
         for peer in peers:
             if peer is not subscriber:
-                peer._exchange.abort(subscriber.contact.id, "it does not answer")
+                peer._parts.exchange.abort(subscriber.contact.id, "it does not answer")
 
         await take(other)
 
@@ -413,16 +413,16 @@ def test_a_link_of_which_only_the_subscriber_knows_that_it_broke_is_ended_when_i
         asked, subscriber, _ = three(peers)
         subscription = await subscriber.subscribe('("x", ?n)')
         await quiet()
-        [old] = asked._exchange.channels_of(subscriber.contact.id)
+        [old] = asked._parts.exchange.channels_of(subscriber.contact.id)
         net.partition([[subscriber.contact.host], [asked.contact.host]])
-        subscriber._exchange.abort(asked.contact.id, "it does not answer")
+        subscriber._parts.exchange.abort(asked.contact.id, "it does not answer")
         await asked.notify([("x", 1)])
         net.heal()
         await quiet()
 
         assert await unread(subscription) == ["!?n=1"]
-        assert old not in asked._exchange.channels_of(subscriber.contact.id)
-        assert asked._rendezvous.conditions.feeds() == 1
+        assert old not in asked._parts.exchange.channels_of(subscriber.contact.id)
+        assert asked._parts.rendezvous.conditions.feeds() == 1
 
     simulate(work, seed=4, size=5)
 

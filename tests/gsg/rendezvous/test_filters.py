@@ -32,12 +32,12 @@ QUERIES = [
 
 def fed(peers: Sequence[Peer]) -> int:
     """Facts and events that all rendezvous together have sent to subscribers since they began."""
-    return sum(peer._rendezvous.matched for peer in peers)
+    return sum(peer._parts.rendezvous.matched for peer in peers)
 
 
 def held(peer: Peer) -> int:
     """Facts in the memories of a subscriber's peer."""
-    return sum(memory.size() for memory in peer._subscriber.intake._memories.values())
+    return sum(memory.size() for memory in peer._parts.subscriber.intake._memories.values())
 
 
 def test_facts_and_events_that_fail_a_filter_do_not_travel() -> None:

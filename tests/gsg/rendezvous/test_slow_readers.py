@@ -41,9 +41,9 @@ async def read_all(subscription: LiveSubscription) -> tuple[int, int]:
 
 def held_for(host: Peer, slow: Peer) -> tuple[int, int]:
     """Events and deltas that a rendezvous holds for a peer."""
-    events = sum(kept._messages._count for channel, kept in host._delivery._held.items() if channel.contact == slow.contact)
-    links = [link for link in host._exchange.channels() if link.contact == slow.contact]
-    feeds = [feed for link in links for feed in host._rendezvous.conditions.feeds_of(link)]
+    events = sum(kept._messages._count for channel, kept in host._parts.delivery._held.items() if channel.contact == slow.contact)
+    links = [link for link in host._parts.exchange.channels() if link.contact == slow.contact]
+    feeds = [feed for link in links for feed in host._parts.rendezvous.conditions.feeds_of(link)]
     return events, sum(feed._kept for feed in feeds)
 
 
@@ -185,7 +185,7 @@ def test_a_subscription_that_nobody_reads_ends_with_an_error_where_it_asks_for_t
         assert len(await strict.batch(100)) == 10
         with pytest.raises(Overrun, match="has ended because 10 differences were waiting to be read, as overflow='error' asks"):
             await strict.batch(1)
-        assert all(network.is_empty for network in subscriber._subscriber.networks())
+        assert all(network.is_empty for network in subscriber._parts.subscriber.networks())
         assert counts(subscriber)["subscriptions_ended_unread"] == 1
         assert counts(subscriber)["subscriptions_differences_dropped"] == 10
 
@@ -210,7 +210,7 @@ def test_each_of_many_queries_hears_of_what_its_feed_missed_and_the_others_are_n
     async def work(net: SimNet, peers: list[Peer]) -> None:
         [peer] = peers
         subscriptions = [await peer.subscribe(f"(?x, ^r{number % 50}, ?y)") for number in range(100)]
-        subscriber, heard = peer._subscriber, Counter[int]()
+        subscriber, heard = peer._parts.subscriber, Counter[int]()
         for number, standing in enumerate(subscriber._standing.values()):
             standing.memories = Looked(standing.memories)
             standing.on_missed = lambda overrun, number=number: heard.update({number: overrun.lost})  # type: ignore[misc]  # a number

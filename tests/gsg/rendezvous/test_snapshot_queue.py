@@ -57,7 +57,7 @@ def test_a_link_bears_that_all_its_feeds_ask_for_their_snapshots_at_once(monkeyp
         assert len(constants) == MANY
         assert [len(subscription.rows()) for subscription in subscriptions] == [50] * MANY
         assert reader._endpoint.links.open_links() == links
-        assert not host._delivery._snapshots._lines
+        assert not host._parts.delivery._snapshots._lines
 
     simulate(work, seed=31, size=2)
 
@@ -66,7 +66,7 @@ def test_what_changes_while_a_snapshot_waits_for_its_turn_is_told_once() -> None
     async def work(net: SimNet, peers: list[Peer]) -> None:
         host, reader, constants = await stored(peers)
         asking = asyncio.create_task(ask_all(reader, constants))
-        while not host._delivery._snapshots._lines:  # noqa: ASYNC110  # virtual time
+        while not host._parts.delivery._snapshots._lines:  # noqa: ASYNC110  # virtual time
             await asyncio.sleep(0.001)
 
         await host.insert([("late", constant, TEXT) for constant in constants])
@@ -86,7 +86,7 @@ def test_what_changes_while_a_snapshot_waits_for_its_turn_is_told_once() -> None
 def test_a_subscriber_waits_for_a_snapshot_as_long_as_its_link_brings_others_before_it() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         [peer] = peers
-        channel, resync = peer._exchange.own, peer._subscriber.intake._resync
+        channel, resync = peer._parts.exchange.own, peer._parts.subscriber.intake._resync
         wholes: list[asyncio.Future[None]] = [asyncio.get_running_loop().create_future() for _ in range(2)]
         waits = [asyncio.create_task(resync.until_whole(whole, channel)) for whole in wholes]
 
@@ -166,7 +166,7 @@ def test_others_have_their_turn_while_a_filter_is_asked_for_and_it_ends_with_its
     async def work(net: SimNet, peers: list[Peer]) -> None:
         [peer] = peers
         await peer.insert([(number, ON, number) for number in range(300)])
-        peer._rendezvous.clock = SlowClock()
+        peer._parts.rendezvous.clock = SlowClock()
         asking = [asyncio.create_task(peer.subscribe("(?x, ^on, ?y) FILTER(?y > 290)")) for _ in range(2)]
 
         turns = 0
@@ -182,7 +182,7 @@ def test_others_have_their_turn_while_a_filter_is_asked_for_and_it_ends_with_its
             await asyncio.sleep(0)
         gone.cancel()
         await quiet()
-        assert not peer._delivery._snapshots._lines
-        assert peer._rendezvous.conditions.feeds() == 0
+        assert not peer._parts.delivery._snapshots._lines
+        assert peer._parts.rendezvous.conditions.feeds() == 0
 
     simulate(work, seed=34, size=1)

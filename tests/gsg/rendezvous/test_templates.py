@@ -107,7 +107,7 @@ def test_many_queries_of_templates_answer_as_one_space_would(seed: int) -> None:
         for _ in range(5):
             await quiet()
             await trial.compare()
-            assert peers[0]._subscriber._network._templates, "some queries share a network"
+            assert peers[0]._parts.subscriber._network._templates, "some queries share a network"
             await trial.flash()
             await trial.compare()
             await asyncio.gather(*map(trial.publish, peers), trial.come(12), trial.go(15))
@@ -116,7 +116,7 @@ def test_many_queries_of_templates_answer_as_one_space_would(seed: int) -> None:
         await trial.go(len(trial.queries))
         await quiet()
         assert (templates(peers), feeds(peers)) == (0, 0)
-        assert peers[0]._subscriber._network.is_empty
+        assert peers[0]._parts.subscriber._network.is_empty
 
     simulate(work, seed=seed, size=2 + seed % 4)
 
@@ -129,7 +129,9 @@ def test_a_shared_network_has_the_facts_that_somebody_asks_for_and_loses_them_wi
             await peers[0].subscribe_query(Query(on_what, ("x",), (Symbol(f"y{number}"),))) for number in [*range(7), *range(10)]
         ]
         (memory,) = (
-            memory for memory in peers[0]._subscriber._network._memories if isinstance(memory.spec.template, rete.OpenTemplate)
+            memory
+            for memory in peers[0]._parts.subscriber._network._memories
+            if isinstance(memory.spec.template, rete.OpenTemplate)
         )
         (index,) = memory.indexes.values()
 

@@ -47,7 +47,7 @@ def lie(repair: AntiEntropy) -> None:
 
 def lose(peer: Peer, key: Key, fact: Tuple) -> None:
     """As if it had never heard of a fact under one of its keys."""
-    held = peer._rendezvous.held
+    held = peer._parts.rendezvous.held
     del held._facts[key][fact]
     assert held.changed is not None
     held.changed[key] = None
@@ -63,7 +63,7 @@ def test_what_two_holders_lack_of_one_message_is_mended_also_where_it_is_as_much
 
         await asyncio.sleep(4 * COMPARE_S)
 
-        assert [len(peer._rendezvous.held.under((3, 1, ON))) for peer in peers] == [2] * 3
+        assert [len(peer._parts.rendezvous.held.under((3, 1, ON))) for peer in peers] == [2] * 3
 
     simulate(work, seed=72, size=3)
 
@@ -78,16 +78,16 @@ def test_keys_are_compared_though_it_was_not_known_any_more_who_holds_them() -> 
         lose(peers[0], PLACE, fact)
 
         for peer in peers * 3:
-            await peer._anti_entropy.compare_with_all()
+            await peer._parts.anti_entropy.compare_with_all()
 
-        assert [len(peer._rendezvous.held.under(PLACE)) for peer in peers] == [1] * 3
+        assert [len(peer._parts.rendezvous.held.under(PLACE)) for peer in peers] == [1] * 3
 
     simulate(work, seed=78, size=3)
 
 
 def lose_tombstone(peer: Peer, key: Key, fact: Tuple) -> None:
     """As if it had never heard that a fact went."""
-    held = peer._rendezvous.held
+    held = peer._parts.rendezvous.held
     held.buried.unbury(key, fact)
     assert held.changed is not None
     held.changed[key] = None
@@ -95,7 +95,7 @@ def lose_tombstone(peer: Peer, key: Key, fact: Tuple) -> None:
 
 def tombstones(peers: list[Peer], key: Key, fact: Tuple) -> list[bool]:
     """Who remembers that a fact went."""
-    return [(-1, fact) in {(sign, each) for sign, each, _ in history_of(peer._rendezvous.held, key)} for peer in peers]
+    return [(-1, fact) in {(sign, each) for sign, each, _ in history_of(peer._parts.rendezvous.held, key)} for peer in peers]
 
 
 def test_a_key_whose_holders_are_never_found_keeps_no_other_from_being_compared(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,13 +114,13 @@ def test_a_key_whose_holders_are_never_found_keeps_no_other_from_being_compared(
         monkeypatch.setattr(Holders, "look_up", failing)
         for peer in peers:
             peer._endpoint.overlay.regions.clear()
-            peer._rendezvous.held.changed = {PLACE: None, (3, 2, "b"): None}
+            peer._parts.rendezvous.held.changed = {PLACE: None, (3, 2, "b"): None}
         lose(peers[0], (3, 2, "b"), fact)
 
         for peer in peers * 3:
-            await peer._anti_entropy.compare_with_all()
+            await peer._parts.anti_entropy.compare_with_all()
 
-        assert [len(peer._rendezvous.held.under((3, 2, "b"))) for peer in peers] == [1] * 3
+        assert [len(peer._parts.rendezvous.held.under((3, 2, "b"))) for peer in peers] == [1] * 3
 
     simulate(work, seed=80, size=3)
 
@@ -148,13 +148,13 @@ def test_who_has_forgotten_what_went_is_not_told_again_and_of_what_went_later_it
         await peers[0].insert([old, new, there])
         await peers[0].retract([old])
         await asyncio.sleep(5 * COMPARE_S)
-        mended = [peer._anti_entropy.mended for peer in peers]
-        peers[2]._rendezvous.held.buried.forget_before(inf)
+        mended = [peer._parts.anti_entropy.mended for peer in peers]
+        peers[2]._parts.rendezvous.held.buried.forget_before(inf)
 
         await asyncio.sleep(5 * COMPARE_S)
 
         assert tombstones(peers, PLACE, old) == [True, True, False]
-        assert [peer._anti_entropy.mended for peer in peers] == mended
+        assert [peer._parts.anti_entropy.mended for peer in peers] == mended
 
         await peers[0].retract([new])
         await asyncio.sleep(5 * COMPARE_S)
@@ -163,7 +163,7 @@ def test_who_has_forgotten_what_went_is_not_told_again_and_of_what_went_later_it
         await asyncio.sleep(4 * COMPARE_S)
 
         assert tombstones(peers, PLACE, new) == [True] * 3
-        assert [there in peer._rendezvous.held.under(PLACE) for peer in peers] == [True] * 3
+        assert [there in peer._parts.rendezvous.held.under(PLACE) for peer in peers] == [True] * 3
 
     simulate(work, seed=77, size=3)
 
@@ -180,14 +180,14 @@ def test_a_key_that_never_stands_still_is_mended_too_also_where_stamps_run_ahead
     async def work(net: SimNet, peers: list[Peer]) -> None:
         fact = ("a", ON, "b")
         for peer in peers:
-            peer._versions.latest = peer._versions.now_us() + ahead_s * 1_000_000
+            peer._parts.clock.latest = peer._parts.clock.now_us() + ahead_s * 1_000_000
         await peers[0].insert([fact])
         await asyncio.sleep(5 * COMPARE_S)
         lose(peers[2], (3, 1, ON), fact)
 
         await insert_often(peers[1], (PATIENCE + 2) * COMPARE_S)
 
-        assert fact in peers[2]._rendezvous.held.under((3, 1, ON))
+        assert fact in peers[2]._parts.rendezvous.held.under((3, 1, ON))
 
     simulate(work, seed=73, size=3)
 
@@ -195,11 +195,11 @@ def test_a_key_that_never_stands_still_is_mended_too_also_where_stamps_run_ahead
 def test_what_changes_all_the_time_and_is_the_same_is_not_sent_again() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         await asyncio.sleep(5 * COMPARE_S)
-        mended = [peer._anti_entropy.mended for peer in peers]
+        mended = [peer._parts.anti_entropy.mended for peer in peers]
 
         await insert_often(peers[1], 5 * PATIENCE * COMPARE_S)
 
-        assert [peer._anti_entropy.mended for peer in peers] == mended
+        assert [peer._parts.anti_entropy.mended for peer in peers] == mended
 
     simulate(work, seed=74, size=3)
 
@@ -211,9 +211,9 @@ def test_the_more_lies_under_such_a_key_the_less_often_it_is_sent(monkeypatch: p
         honest, liar = peers
         await honest.insert([(f"s{number}", ON, "b") for number in range(300)])
         await insert_often(honest, 5 * COMPARE_S)
-        lie(liar._anti_entropy)
+        lie(liar._parts.anti_entropy)
         sent: list[Key] = []
-        copy = honest._handover._copying.copy_keys
+        copy = honest._parts.handover._copying.copy_keys
 
         async def counting(holder: dht.Contact, keys: list[Key]) -> None:
             sent.extend(keys)
@@ -222,8 +222,8 @@ def test_the_more_lies_under_such_a_key_the_less_often_it_is_sent(monkeypatch: p
         def that_key(asked: AskKeys) -> Differ:
             return Differ(asked.request, [asked.keys.index(PLACE)] if PLACE in asked.keys else [])
 
-        honest._handover._copying.copy_keys = counting  # type: ignore[method-assign]  # to see what is sent
-        liar._anti_entropy.keys_differ = that_key  # type: ignore[method-assign]  # nothing else is said to differ
+        honest._parts.handover._copying.copy_keys = counting  # type: ignore[method-assign]  # to see what is sent
+        liar._parts.anti_entropy.keys_differ = that_key  # type: ignore[method-assign]  # nothing else is said to differ
 
         await insert_often(honest, 20 * COMPARE_S)
 
@@ -242,9 +242,9 @@ def test_where_everything_changes_all_the_time_some_keys_are_compared_in_each_ro
         old: list[Tuple] = [(f"old {number}", ON) for number in range(1_000)]
         await honest.insert(old)
         await asyncio.sleep(5 * COMPARE_S)
-        lie(liar._anti_entropy)
+        lie(liar._parts.anti_entropy)
         compared: list[list[Key]] = []
-        compare = honest._anti_entropy._compare
+        compare = honest._parts.anti_entropy._compare
 
         async def counting(contact: dht.Contact) -> None:
             compared.append([])
@@ -254,8 +254,8 @@ def test_where_everything_changes_all_the_time_some_keys_are_compared_in_each_ro
             compared[-1].extend(asked.keys)
             return Differ(asked.request, [])
 
-        honest._anti_entropy._compare = counting  # type: ignore[method-assign]  # to see where a round begins
-        liar._anti_entropy.keys_differ = the_same  # type: ignore[method-assign]  # to see what is compared
+        honest._parts.anti_entropy._compare = counting  # type: ignore[method-assign]  # to see where a round begins
+        liar._parts.anti_entropy.keys_differ = the_same  # type: ignore[method-assign]  # to see what is compared
         # Enough that each of 256 ranges has some.
         restless: list[Tuple] = [(f"restless {number}", ON) for number in range(2_000)]
         for _ in range(15):
@@ -279,20 +279,20 @@ def test_a_holder_that_names_keys_that_were_not_asked_for_keeps_no_other_from_be
         await peers[0].insert([("a", ON, "b")])
         await asyncio.sleep(5 * COMPARE_S)
         honest = peers[0]
-        first, last = list(honest._anti_entropy._digests.contacts)
+        first, last = list(honest._parts.anti_entropy._digests.contacts)
         liar, poor = sorted(others(peers, honest), key=lambda peer: [first, last].index(peer.contact.id))
-        lie(liar._anti_entropy)
+        lie(liar._parts.anti_entropy)
         place = (3, 1, ON)
-        poor._anti_entropy.compare_with_all = poor._anti_entropy._look  # type: ignore[method-assign,assignment]  # it is mended by others alone
-        poor._rendezvous.held._facts.pop(place)
-        assert poor._rendezvous.held.changed is not None
-        poor._rendezvous.held.changed[place] = None
-        mended = honest._anti_entropy.mended
+        poor._parts.anti_entropy.compare_with_all = poor._parts.anti_entropy._look  # type: ignore[method-assign,assignment]  # it is mended by others alone
+        poor._parts.rendezvous.held._facts.pop(place)
+        assert poor._parts.rendezvous.held.changed is not None
+        poor._parts.rendezvous.held.changed[place] = None
+        mended = honest._parts.anti_entropy.mended
 
         await asyncio.sleep(4 * COMPARE_S)
         await quiet()
 
-        assert poor._rendezvous.held.under(place)
-        assert honest._anti_entropy.mended - mended <= 5 + 1  # one key for the liar in each round, one for whoever lacked it
+        assert poor._parts.rendezvous.held.under(place)
+        assert honest._parts.anti_entropy.mended - mended <= 5 + 1  # one key for the liar in each round, one for whoever lacked it
 
     simulate(work, seed=71, size=3)

@@ -39,17 +39,17 @@ def test_a_primary_that_was_behind_does_not_answer_with_less(trouble: str, monke
         await reader.insert(FACTS)
         await unread(subscription)
         # As if it had been deaf while they were published.
-        second._rendezvous.held.drop(PLACE)
+        second._parts.rendezvous.held.drop(PLACE)
         if trouble == "its disk fails":
-            monkeypatch.setattr(second._keeping, "check", fail)
+            monkeypatch.setattr(second._disk, "check", fail)
         if trouble == "another hangs":
-            heir._reception._catching_up.answer = lambda channel, message: None  # type: ignore[method-assign]  # a busy peer
+            heir._parts.catching_up.answer = lambda channel, message: None  # type: ignore[method-assign]  # a busy peer
         net.crash(primary.contact.host, quietly=True)
 
         await asyncio.sleep(NOTICED_S)
 
         assert await unread(subscription) == []
-        assert len(second._rendezvous.held.under(PLACE)) == len(FACTS)
+        assert len(second._parts.rendezvous.held.under(PLACE)) == len(FACTS)
         assert (await others(peers, primary)[-1].subscribe("(?x, on, ?y)")).rows() == subscription.rows()
         await primary.__aexit__(ConnectionError, None, None)
 
@@ -60,7 +60,7 @@ def test_who_answers_nothing_keeps_a_subscriber_waiting_for_a_moment_only() -> N
     async def work(net: SimNet, peers: list[Peer]) -> None:
         await peers[0].insert(FACTS)
         for peer in peers:
-            peer._reception._catching_up.answer = lambda channel, message: None  # type: ignore[method-assign]  # busy peers
+            peer._parts.catching_up.answer = lambda channel, message: None  # type: ignore[method-assign]  # busy peers
         began_s = net.loop.time()
 
         subscription = await peers[0].subscribe("(?x, on, ?y)")
@@ -77,14 +77,14 @@ def test_what_is_known_is_told_to_holders_alone() -> None:
         await quiet()
         primary, second, _ = holders(peers, PLACE)
         stranger = others(peers, *holders(peers, PLACE))[0]
-        second._rendezvous.held.drop(PLACE)
-        stranger._rendezvous.held.drop(PLACE)
+        second._parts.rendezvous.held.drop(PLACE)
+        stranger._parts.rendezvous.held.drop(PLACE)
 
         for peer in (second, stranger):
-            await peer._exchange.ask(primary.contact, lambda request: AskFacts(request, [PLACE], [0]), Done)
+            await peer._parts.exchange.ask(primary.contact, lambda request: AskFacts(request, [PLACE], [0]), Done)
 
-        assert len(second._rendezvous.held.under(PLACE)) == len(FACTS)
-        assert not stranger._rendezvous.held.under(PLACE)
+        assert len(second._parts.rendezvous.held.under(PLACE)) == len(FACTS)
+        assert not stranger._parts.rendezvous.held.under(PLACE)
 
     simulate(work, seed=23, size=6)
 
@@ -95,23 +95,23 @@ def test_who_has_just_come_back_finds_out_first_who_the_other_holders_are(is_ask
         await peers[0].insert(FACTS)
         back, other, _ = holders(peers, PLACE)
         behind = other if is_asked else back
-        behind._rendezvous.held.drop(PLACE)
+        behind._parts.rendezvous.held.drop(PLACE)
         back._endpoint.overlay.regions = Regions(K)
-        back._holders.forget("as if it had just come back")
+        back._parts.holders.forget("as if it had just come back")
 
         if is_asked:
-            await other._exchange.ask(back.contact, lambda request: AskFacts(request, [PLACE], [0]), Done)
+            await other._parts.exchange.ask(back.contact, lambda request: AskFacts(request, [PLACE], [0]), Done)
         else:
-            await back._reception._catching_up._comparing(PLACE)
+            await back._parts.catching_up._comparing(PLACE)
 
-        assert len(behind._rendezvous.held.under(PLACE)) == len(FACTS)
+        assert len(behind._parts.rendezvous.held.under(PLACE)) == len(FACTS)
 
     simulate(work, seed=25, size=6)
 
 
 def test_more_keys_than_one_question_may_have_are_refused() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
-        channel = await peers[0]._exchange.channel(peers[1].contact)
+        channel = await peers[0]._parts.exchange.channel(peers[1].contact)
         for keys, digests in ((ASKED_KEYS + 1, ASKED_KEYS + 1), (1, 2)):
             answer = channel.ask(lambda request, k=keys, d=digests: AskFacts(request, [PLACE] * k, [0] * d))  # type: ignore[misc]  # bound now
             with pytest.raises(Refused, match=rf"{keys} keys with {digests} digests; expected as many, and at most {ASKED_KEYS}"):

@@ -56,7 +56,7 @@ def test_an_acknowledged_fact_is_at_the_three_closest_peers_and_nowhere_else() -
 
         for feature in keys_of([fact]):
             assert where(peers, feature) == holders(peers, feature)
-            assert sum(feature in peer._rendezvous.held for peer in peers) == REPLICAS
+            assert sum(feature in peer._parts.rendezvous.held for peer in peers) == REPLICAS
 
     simulate(work, seed=1, size=8)
 
@@ -97,7 +97,7 @@ def test_a_holder_that_was_cut_off_learns_what_was_retracted_meanwhile() -> None
         net.heal()
         await asyncio.sleep(90)
 
-        assert set(away._rendezvous.held.under((3, 1, ON))) == {("c", ON, "d"), ("e", ON, "f")}
+        assert set(away._parts.rendezvous.held.under((3, 1, ON))) == {("c", ON, "d"), ("e", ON, "f")}
         rows = (await rest[0].subscribe("(?x, on, ?y)")).rows()
         assert {(row["x"], row["y"]) for row in rows} == {("c", "d"), ("e", "f")}
 
@@ -121,7 +121,7 @@ def test_a_holder_that_reads_nothing_keeps_publishers_waiting_once() -> None:
         assert net.loop.time() - began_s < 2 * DEAF_S
         read_on(net, slow)
         await asyncio.sleep(MENDED_S)
-        assert len(slow._rendezvous.held.under((3, 1, ON))) == len(names) == 20
+        assert len(slow._parts.rendezvous.held.under((3, 1, ON))) == len(names) == 20
 
     simulate(work, seed=5, size=6)
 
@@ -183,14 +183,14 @@ def test_two_holders_that_die_in_the_middle_of_a_publish_have_successors_before_
         await primary.insert([(first, second)])
 
         for peer in alive:
-            assert (first, second) in peer._rendezvous.held.under((2, 0, first))
+            assert (first, second) in peer._parts.rendezvous.held.under((2, 0, first))
 
     simulate(work, seed=9, size=5)
 
 
 def test_a_message_of_many_small_calls_is_made_in_slices_too() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
-        replication, calls = peers[0]._replication, range(4)
+        replication, calls = peers[0]._parts.replication, range(4)
         origins: list[tuple[range, Origin | None]] = [(range(each, each + 1), Origin(b"publisher", each)) for each in calls]
         facts: list[Tuple] = [("x", str(each)) for each in calls]
         change = Change(1, facts, [b"\x00"] * 4, 1, origins)
@@ -212,7 +212,7 @@ def test_an_acknowledgement_waits_for_the_last_holder_too() -> None:
         await primary.insert([("x",)])
 
         assert where(peers, (1, 0, "x")) == [primary, second, slow]
-        assert not primary._holders.aside
+        assert not primary._parts.holders.aside
 
     simulate(work, seed=4, size=6)
 
@@ -226,14 +226,14 @@ def test_in_the_place_of_a_holder_that_reads_nothing_the_next_closest_has_all_be
 
         await primary.insert([("x",)])
 
-        assert feature in next_closest._rendezvous.held
-        assert feature not in deaf._rendezvous.held
+        assert feature in next_closest._parts.rendezvous.held
+        assert feature not in deaf._parts.rendezvous.held
         # Both that have it besides die, with what they know.
         for peer in (primary, second):
             net.crash(peer.contact.host, quietly=True)
         read_on(net, deaf)
         await asyncio.sleep(MENDED_S)
-        assert feature in deaf._rendezvous.held
+        assert feature in deaf._parts.rendezvous.held
 
     simulate(work, seed=4, size=6)
 
@@ -248,15 +248,15 @@ def test_in_the_place_of_a_holder_whose_disk_fails_the_next_closest_has_what_is_
             def check() -> None:
                 raise Refused("its disk failed")
 
-            patch.setattr(full._keeping, "check", check)
+            patch.setattr(full._disk, "check", check)
 
             await primary.insert([("x",)])
 
-            assert feature in next_closest._rendezvous.held
-            assert list(primary._holders.aside) == [full.contact.id]
+            assert feature in next_closest._parts.rendezvous.held
+            assert list(primary._parts.holders.aside) == [full.contact.id]
         await asyncio.sleep(MENDED_S)
         assert where(peers, feature) == holders(peers, feature)
-        assert not primary._holders.aside
+        assert not primary._parts.holders.aside
 
     simulate(work, seed=4, size=6)
 
@@ -271,8 +271,8 @@ def test_a_holder_that_was_set_aside_is_one_again_when_it_reads() -> None:
         read_on(net, deaf)
         await asyncio.sleep(MENDED_S)
 
-        assert not primary._holders.aside
-        assert [peer for peer in peers if feature in peer._rendezvous.held] == [
+        assert not primary._parts.holders.aside
+        assert [peer for peer in peers if feature in peer._parts.rendezvous.held] == [
             peer for peer in peers if peer in holders(peers, feature)
         ]
 
@@ -288,7 +288,7 @@ def test_a_holder_that_was_set_aside_and_dies_is_not_waited_for() -> None:
         net.crash(deaf.contact.host, quietly=True)
         await asyncio.sleep(MENDED_S)
 
-        assert not primary._holders.aside
+        assert not primary._parts.holders.aside
 
     simulate(work, seed=4, size=6)
 
@@ -302,16 +302,16 @@ def test_a_holder_that_was_set_aside_and_says_nothing_for_long_is_asked_by_a_new
         await primary.insert([("x",)])
         stop_reading(net, deaf)
         await primary.retract([("x",)])
-        asked = primary._exchange.channel_now(deaf.contact)
+        asked = primary._parts.exchange.channel_now(deaf.contact)
         assert asked is not None
 
         await asyncio.sleep(ANSWER_TIMEOUT_S)
 
         assert not asked.pending
-        assert asked not in primary._exchange.channels_of(deaf.contact.id)
+        assert asked not in primary._parts.exchange.channels_of(deaf.contact.id)
         read_on(net, deaf)
         await asyncio.sleep(MENDED_S)
-        assert not primary._holders.aside
+        assert not primary._parts.holders.aside
 
     simulate(work, seed=4, size=6)
 
@@ -321,9 +321,9 @@ def test_a_template_without_constants_is_not_told_what_went_by_the_one_holder_th
         feature: Key = (1, 0, "x")
         *_, late = holders(peers, feature)
         await peers[0].insert([("x",)])
-        stamp = late._rendezvous.held.stamp_of(feature, ("x",))
+        stamp = late._parts.rendezvous.held.stamp_of(feature, ("x",))
         await peers[0].retract([("x",)])
-        late._rendezvous.held.enter(feature, ("x",), stamp)
+        late._parts.rendezvous.held.enter(feature, ("x",), stamp)
 
         subscription = await peers[1].subscribe("(?x)")
 
@@ -355,8 +355,8 @@ def test_a_majority_of_the_holders_there_would_be_is_waited_for() -> None:
 
         await primary.retract([("x",)])
 
-        assert not slow._rendezvous.held.under((1, 0, "x"))
-        assert set(primary._holders.aside) >= {deaf.contact.id}
+        assert not slow._parts.rendezvous.held.under((1, 0, "x"))
+        assert set(primary._parts.holders.aside) >= {deaf.contact.id}
         read_on(net, deaf)
 
     simulate(work, seed=6, size=3)
@@ -375,7 +375,7 @@ def test_a_publisher_hears_from_the_primary_which_holder_does_not_confirm() -> N
             with pytest.raises(Refused, match=r"a change of 1 fact was not acknowledged by all holders of its keys: .*confirmed"):
                 await publisher.retract([("x",)])
 
-        assert publisher._exchange.channel_now(primary.contact) is not None
+        assert publisher._parts.exchange.channel_now(primary.contact) is not None
         read_on(net, *still)
 
     simulate(work, seed=7, size=4)
@@ -388,12 +388,12 @@ def test_what_a_peer_is_told_that_does_not_hold_its_key_goes_to_the_holders() ->
         teller = next(peer for peer in peers if peer is not stranger)
         await asyncio.sleep(2 * UNSURE_S)  # until nobody looks for keys that have changed hands
 
-        await teller._exchange.ask(
-            stranger.contact, lambda request: Replicate(request, [1], [("x",)], [b"\0"], [teller._versions.next_stamp()]), Done
+        await teller._parts.exchange.ask(
+            stranger.contact, lambda request: Replicate(request, [1], [("x",)], [b"\0"], [teller._parts.clock.next_stamp()]), Done
         )
         await asyncio.sleep(MENDED_S)
 
-        assert feature not in stranger._rendezvous.held
+        assert feature not in stranger._parts.rendezvous.held
         assert where(peers, feature) == holders(peers, feature)
 
     simulate(work, seed=9, size=6)

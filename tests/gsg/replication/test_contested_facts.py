@@ -26,7 +26,7 @@ TEXTS = ["(?x, on, ?y)", '("a", on, ?y)', '(?x, on, "z")', "(?x, ?p, ?y)"]
 def lies(peers: Sequence[Peer], fact: Tuple) -> list[int]:
     """At how many peers a fact lies under each of its keys."""
     return [
-        sum(fact in peer._rendezvous.held.under((len(fact), position, constant)) for peer in peers)
+        sum(fact in peer._parts.rendezvous.held.under((len(fact), position, constant)) for peer in peers)
         for position, constant in enumerate(fact)
     ]
 
@@ -84,13 +84,13 @@ def test_a_primary_that_knows_less_than_the_other_holders_does_not_acknowledge_w
         fact: Tuple = ("x",)
         primary, *_ = sorted(peers, key=lambda peer: dht.distance(peer.contact.id, key(1, 0, "x")))[:REPLICAS]
         first, second = [peer for peer in peers if peer is not primary][-2:]
-        first._versions.latest = int((net.loop.time() + 5) * 1_000_000)
+        first._parts.clock.latest = int((net.loop.time() + 5) * 1_000_000)
         await first.insert([fact])
         if comes:
             await first.retract([fact])
         # As one that has just come: the others have not handed over yet.
-        primary._rendezvous.held.drop((1, 0, "x"))
-        primary._versions.latest = second._versions.latest = 0
+        primary._parts.rendezvous.held.drop((1, 0, "x"))
+        primary._parts.clock.latest = second._parts.clock.latest = 0
 
         await (second.insert if comes else second.retract)([fact])
 
@@ -105,12 +105,12 @@ def test_a_publisher_whose_clock_is_far_behind_is_told_the_time() -> None:
         async with guest_of(net, peers) as guest:
             await asyncio.sleep(2 * MAX_BEHIND_S)
             await peers[0].insert([("c", ON, number) for number in range(30)])
-            guest._versions._clock = lambda: now() - 1.5 * MAX_BEHIND_S
-            guest._versions.latest = 0
+            guest._parts.clock._clock = lambda: now() - 1.5 * MAX_BEHIND_S
+            guest._parts.clock.latest = 0
 
             assert await guest.insert([("a", ON, "b")]) == 1
 
             assert lies([*peers, guest], ("a", ON, "b")) == [REPLICAS] * 3
-            assert guest._versions.latest > (now() - 1) * 1_000_000
+            assert guest._parts.clock.latest > (now() - 1) * 1_000_000
 
     simulate(work, seed=8)

@@ -139,13 +139,13 @@ def test_a_new_holder_is_sent_a_key_once_however_many_more_die(monkeypatch: pyte
         living = others(peers, dead)
         await dead.__aexit__(ConnectionError, None, None)
         for peer in living:
-            peer._holders.failed(dead.contact.id, PeerUnreachable("it is gone"))
+            peer._parts.holders.failed(dead.contact.id, PeerUnreachable("it is gone"))
         await quiet()
         assert (holders(living, PLACE)[2].contact.id, PLACE) in sent
 
         for number in range(5):
             for peer in living:
-                peer._handover.peer_died(bytes([number]) * 20)
+                peer._parts.handover.peer_died(bytes([number]) * 20)
             await quiet()
 
         assert len(sent) == len(set(sent))
@@ -157,16 +157,16 @@ def test_those_keys_are_sent_that_are_not_the_same_there(monkeypatch: pytest.Mon
     async def work(net: SimNet, peers: list[Peer]) -> None:
         host, other = peers
         await host.insert([("x", ON, "y"), ("z", ON, "y")])
-        other._rendezvous.held.drop((3, 0, "x"))
-        other._rendezvous.held.leave(PLACE, ("z", ON, "y"), 1)
-        host._rendezvous.held.enter((3, 0, "z"), ("z", ON, "new"), host._versions.next_stamp())
+        other._parts.rendezvous.held.drop((3, 0, "x"))
+        other._parts.rendezvous.held.leave(PLACE, ("z", ON, "y"), 1)
+        host._parts.rendezvous.held.enter((3, 0, "z"), ("z", ON, "new"), host._parts.clock.next_stamp())
         sent = count_copies(monkeypatch)
-        keys = list(host._rendezvous.all_keys())
+        keys = list(host._parts.rendezvous.all_keys())
 
-        assert await host._handover._copying.bring_up_to_date(other.contact, [], keys) is Outcome.CONFIRMED
+        assert await host._parts.handover._copying.bring_up_to_date(other.contact, [], keys) is Outcome.CONFIRMED
 
         assert [each for _, each in sent] == [each for each in keys if each in ((3, 0, "x"), (3, 0, "z"), PLACE)]
-        held = [peer._rendezvous.held for peer in peers]
+        held = [peer._parts.rendezvous.held for peer in peers]
         assert all(held[0].digest(each) == held[1].digest(each) for each in keys)
 
     simulate(work, seed=97, size=2)
@@ -177,14 +177,14 @@ def test_who_was_to_send_a_key_may_be_found_dead_long_after_the_others() -> None
         await peers[0].insert([("x", ON, "y")])
         await asyncio.sleep(2 * SETTLING_S)
         for peer in peers:
-            peer._anti_entropy.compare_with_all = _nothing  # type: ignore[method-assign]  # what hand-over leaves out is to stay so
+            peer._parts.anti_entropy.compare_with_all = _nothing  # type: ignore[method-assign]  # what hand-over leaves out is to stay so
         first, stuck, _ = holders(peers, PLACE)
         living = others(peers, first, stuck)
 
         async def never(holder: dht.Contact, keys: list[Key]) -> None:
             await asyncio.Event().wait()
 
-        stuck._handover._copying.copy_keys = never  # type: ignore[method-assign]  # as where it is not given the processor
+        stuck._parts.handover._copying.copy_keys = never  # type: ignore[method-assign]  # as where it is not given the processor
         net.crash(first.contact.host, quietly=True)
         await asyncio.sleep(5 * MENDING_S)
         net.crash(stuck.contact.host, quietly=True)
@@ -211,23 +211,23 @@ def test_a_holder_that_takes_long_does_not_keep_others_waiting(monkeypatch: pyte
         await host.insert([("x", ON, "y")])
         await asyncio.sleep(2 * SETTLING_S)
         for peer in peers:
-            peer._anti_entropy.compare_with_all = _nothing  # type: ignore[method-assign]  # what hand-over leaves out is to stay so
+            peer._parts.anti_entropy.compare_with_all = _nothing  # type: ignore[method-assign]  # what hand-over leaves out is to stay so
         for peer in (one, other):
-            for key in list(host._rendezvous.all_keys()):
-                peer._rendezvous.held.drop(key)
+            for key in list(host._parts.rendezvous.all_keys()):
+                peer._parts.rendezvous.held.drop(key)
         sent = count_copies(monkeypatch)
         stuck.append(one.contact.id)
 
-        host._handover.holder_recovered(one.contact.id)
+        host._parts.handover.holder_recovered(one.contact.id)
         await asyncio.sleep(1.0)
-        host._handover.holder_recovered(other.contact.id)
+        host._parts.handover.holder_recovered(other.contact.id)
         await asyncio.sleep(SOON_S)
 
         assert {peer for peer, _ in sent} == {one.contact.id, other.contact.id}
-        assert list(host._handover._newcomers) == [one.contact.id]
+        assert list(host._parts.handover._newcomers) == [one.contact.id]
         await asyncio.sleep(12 * MENDING_S)
-        assert not host._handover._newcomers
-        assert not host._handover._again.is_set()
+        assert not host._parts.handover._newcomers
+        assert not host._parts.handover._again.is_set()
 
     monkeypatch.setattr(Copying, "copy_keys", sticking)
     simulate(work, seed=93, size=3)
@@ -246,9 +246,9 @@ def test_a_key_that_had_moved_and_is_ours_again_is_looked_at(monkeypatch: pytest
         await host.insert([("x", ON, "y")])
         await asyncio.sleep(SETTLING_S)
         monkeypatch.setattr(Handover, "_hand_over", counting)
-        host._rendezvous.move_keys((PLACE,))
+        host._parts.rendezvous.move_keys((PLACE,))
 
-        host._handover.found_strays()
+        host._parts.handover.found_strays()
         await quiet()
 
         assert looks == [1, 0]
@@ -260,10 +260,10 @@ def test_a_peer_that_many_find_gone_is_gone_once() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         host, other = peers
         gone: list[bytes] = []
-        host._holders._on_gone = lambda peer, lives: gone.append(peer)
+        host._parts.holders._on_gone = lambda peer, lives: gone.append(peer)
 
         for _ in range(3):
-            host._holders.failed(other.contact.id, PeerUnreachable("it is gone"))
+            host._parts.holders.failed(other.contact.id, PeerUnreachable("it is gone"))
 
         assert gone == [other.contact.id]
 

@@ -57,7 +57,7 @@ def test_facts_come_back_from_their_other_keys_and_to_their_subscribers() -> Non
             net.crash(peer.contact.host, quietly=True)
         await asyncio.sleep(NOTICED_S)
 
-        assert [len(peer._rendezvous.held.under(place)) for peer in holders(living, place)] == [2] * 3
+        assert [len(peer._parts.rendezvous.held.under(place)) for peer in holders(living, place)] == [2] * 3
         await reader.read()
         assert reader.held == reader.subscription.rows()
         assert sorted(str(row) for row in reader.held) == ['?p=on ?o="secret"', f"?p=on ?o={fact[2]}"]
@@ -86,7 +86,7 @@ def test_what_was_retracted_after_it_came_back_stays_retracted() -> None:
             net.crash(peer.contact.host, quietly=True)
         await asyncio.sleep(2 * NOTICED_S)
 
-        assert [peer._rendezvous.held.under(place) for peer in holders(others(living, *dying), place)] == [{}] * 3
+        assert [peer._parts.rendezvous.held.under(place) for peer in holders(others(living, *dying), place)] == [{}] * 3
 
     simulate(work, seed=62, size=14)
 
@@ -105,7 +105,7 @@ def test_a_key_that_is_lost_again_soon_comes_back_again() -> None:
                 net.crash(peer.contact.host, quietly=True)
             await asyncio.sleep(NOTICED_S)
 
-            assert [list(peer._rendezvous.held.under(place)) for peer in holders(living, place)] == [[fact]] * 3
+            assert [list(peer._parts.rendezvous.held.under(place)) for peer in holders(living, place)] == [[fact]] * 3
 
     simulate(work, seed=64, size=16)
 
@@ -126,7 +126,7 @@ def test_facts_come_back_also_where_a_peer_comes_that_is_closer_to_their_key_tha
             await asyncio.sleep(NOTICED_S)
 
             assert holders([guest, *living], place)[0] is guest
-            assert [list(peer._rendezvous.held.under(place)) for peer in holders([guest, *living], place)] == [[fact]] * 3
+            assert [list(peer._parts.rendezvous.held.under(place)) for peer in holders([guest, *living], place)] == [[fact]] * 3
 
     simulate(work, seed=70, size=12)
 
@@ -137,7 +137,7 @@ def test_others_have_their_turn_while_many_keys_are_looked_at(monkeypatch: pytes
     async def work(net: SimNet, peers: list[Peer]) -> None:
         host, _ = peers
         await host.insert([(number, ON, "x") for number in range(10 * STEPS_PER_TURN)])
-        looking = host._anti_entropy._restoring
+        looking = host._parts.anti_entropy._restoring
         await looking.look(EVER)
         turns = 0
 
@@ -165,9 +165,9 @@ def test_what_is_known_under_its_next_key_or_has_just_come_is_not_told() -> None
             told.append(copy)
 
         for peer in peers:
-            peer._anti_entropy._copying.replicate = counting  # type: ignore[method-assign]  # to see what is told
+            peer._parts.anti_entropy._copying.replicate = counting  # type: ignore[method-assign]  # to see what is told
             for until in (1, 1, EVER):
-                await peer._anti_entropy._restoring.look(until)
+                await peer._parts.anti_entropy._restoring.look(until)
             if len(peers) == 3:
                 assert not told
 
@@ -184,10 +184,10 @@ def test_what_is_told_again_does_not_count_as_published() -> None:
         place = (3, 0, fact[0])
         await peers[0].insert([fact])
         primary, stranger = holders(peers, place)[0], holders(peers, (3, 2, fact[2]))[0]
-        stamp = primary._rendezvous.held.under(place)[fact]
+        stamp = primary._parts.rendezvous.held.under(place)[fact]
 
         counts = [
-            primary._replication.count_strange(stranger.contact.id, Replicate(1, [1], [fact], [b"\0"], [at]))
+            primary._parts.replication.count_strange(stranger.contact.id, Replicate(1, [1], [fact], [b"\0"], [at]))
             for at in (stamp, stamp + 1)
         ]
 
@@ -211,7 +211,7 @@ def test_facts_come_back_where_those_who_lived_do_not_know_any_more_who_holds_th
             peer._endpoint.overlay.on_lost = clearing(regions, peer._endpoint.overlay.on_lost)
         await asyncio.sleep(NOTICED_S)
 
-        assert [list(peer._rendezvous.held.under(place)) for peer in holders(living, place)] == [[fact]] * 3
+        assert [list(peer._parts.rendezvous.held.under(place)) for peer in holders(living, place)] == [[fact]] * 3
 
     simulate(work, seed=65, size=12)
 
@@ -224,7 +224,7 @@ def test_keys_whose_holders_are_not_known_are_looked_up_and_told_of_next_time(mo
         fact = fact_of_others(peers)
         await peers[0].insert([fact])
         primary, heirs = holders(peers, (3, 2, fact[2]))[0], holders(peers, (3, 0, fact[0]))
-        holders_of, look_up = primary._holders.holders_of, primary._holders.look_up
+        holders_of, look_up = primary._parts.holders.holders_of, primary._parts.holders.look_up
 
         async def failing(features: Iterable[Key]) -> None:
             looked_up.extend(features)
@@ -235,11 +235,13 @@ def test_keys_whose_holders_are_not_known_are_looked_up_and_told_of_next_time(mo
         async def counting(holder: dht.Contact, copy: Copy) -> None:
             told.append(holder)
 
-        monkeypatch.setattr(primary._holders, "look_up", failing)
+        monkeypatch.setattr(primary._parts.holders, "look_up", failing)
         monkeypatch.setattr(
-            primary._holders, "holders_of", lambda key: () if key == (3, 0, fact[0]) and len(looked_up) < 2 else holders_of(key)
+            primary._parts.holders,
+            "holders_of",
+            lambda key: () if key == (3, 0, fact[0]) and len(looked_up) < 2 else holders_of(key),
         )
-        looking = primary._anti_entropy._restoring
+        looking = primary._parts.anti_entropy._restoring
         looking._copying.replicate = counting  # type: ignore[method-assign]  # to see what is told
 
         await looking.look(EVER)

@@ -74,22 +74,22 @@ def test_a_publisher_does_not_use_its_numbers_again(lived_s: float, tmp_path: Pa
     async def work(lives: Lives) -> None:
         await asyncio.sleep(lived_s)
         await lives.peers[1].notify([("tick",)])
-        last = lives.peers[1]._publisher._last
+        last = lives.peers[1]._parts.publisher._last
 
         await lives.kill(1)
         await start_behind(lives, 1)
 
-        assert lives.peers[1]._publisher._last > last
+        assert lives.peers[1]._parts.publisher._last > last
 
     live(work, tmp_path, size=2)
 
 
 def test_others_see_that_it_lives_anew(tmp_path: Path) -> None:
     async def work(lives: Lives) -> None:
-        keeping = lives.peers[1]._keeping
+        keeping = lives.peers[1]._disk
         await lives.kill(1)
         await start_behind(lives, 1)
 
-        assert lives.peers[1]._keeping.past.life == keeping.past.life + LIVES_APART
+        assert lives.peers[1]._disk.past.life == keeping.past.life + LIVES_APART
 
     live(work, tmp_path, size=2)

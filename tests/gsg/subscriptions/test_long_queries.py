@@ -373,7 +373,7 @@ def test_at_a_peer_others_hear_while_a_query_is_under_way(monkeypatch: pytest.Mo
     async def work() -> None:
         monkeypatch.setattr(subscriber, "AT_ONCE", 1_000)
         async with Peer(("127.0.0.1", 0)) as peer:
-            thread = peer._subscriber._long._threads = ByHand()
+            thread = peer._parts.subscriber._long._threads = ByHand()
             await peer.insert([(n, P, n) for n in range(40)] + [(n, Q, n) for n in range(40)])
             neighbour = await peer.subscribe("(?x, p, ?y)")
             assert await _rows(neighbour) == 40
@@ -395,7 +395,7 @@ def test_at_a_peer_others_hear_while_a_query_is_under_way(monkeypatch: pytest.Mo
             assert all(f">subscription {one.number}<" in drawn for one in (neighbour, product))
             assert [holding.number for holding in peer.inside.subscriptions()] == [neighbour.number, product.number]
             await product.close()
-            assert peer._subscriber._long.network.is_empty
+            assert peer._parts.subscriber._long.network.is_empty
 
     asyncio.run(work())
 
@@ -426,6 +426,6 @@ def test_what_nobody_uses_any_more_goes_without_a_look_at_its_facts(monkeypatch:
             await one.close()
             await other.close()
 
-            assert not peer._subscriber.intake._sources
+            assert not peer._parts.subscriber.intake._sources
 
     asyncio.run(work())

@@ -100,12 +100,12 @@ def test_a_window_is_fed_with_events_alone_and_filtered_at_the_rendezvous_if_it_
     async def work(net: SimNet, peers: list[Peer]) -> None:
         await peers[0].subscribe("(temp, ?r, ?t) WINDOW 10 s FILTER ?t > 10")
         await peers[1].insert([(TEMP, "hall", 30)])
-        before = sum(peer._rendezvous.matched for peer in peers)
+        before = sum(peer._parts.rendezvous.matched for peer in peers)
         await peers[1].notify((TEMP, "hall", degrees) for degrees in (5, 15, 25))
-        of_time = sum(peer._rendezvous.matched for peer in peers)
+        of_time = sum(peer._parts.rendezvous.matched for peer in peers)
         await peers[0].subscribe("(temp, ?r, ?t) WINDOW 10 EVENTS FILTER ?t > 10")
         await peers[1].notify([(TEMP, "hall", 5)])
-        counted = sum(peer._rendezvous.matched for peer in peers)
+        counted = sum(peer._parts.rendezvous.matched for peer in peers)
 
         # Peers have just come, so that each event goes by all holders of its key.
         assert (before, of_time, counted) == (0, 2 * REPLICAS, 3 * REPLICAS)

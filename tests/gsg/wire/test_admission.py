@@ -181,13 +181,13 @@ def test_a_fact_of_too_many_terms_ends_no_hand_over() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         host = rendezvous(peers, 3, 1, ON)
         await peers[0].insert([("a", ON, "b")])
-        held = host._rendezvous.held.distinct()
+        held = host._parts.rendezvous.held.distinct()
         async with member_of(net) as member:
             for fact in ((*"abc", *range(297)), ("a", Variable("x"))):
                 answer = await member.ask(host, lambda request, f=fact: Publish(request, 1, [f], [b"\x00"], 7))  # type: ignore[misc]  # bound now
                 assert isinstance(answer, Failed)
 
-        assert host._rendezvous.held.distinct() == held
+        assert host._parts.rendezvous.held.distinct() == held
 
     simulate(work, seed=42)
 
@@ -218,14 +218,14 @@ def test_what_a_peer_says_is_heard_whatever_others_say_in_its_name() -> None:
         host = rendezvous(peers, 3, 1, ON)
         speaker, reader, *_ = others(peers, host)
         subscription = await reader.subscribe("(?x, ^on, ?y)")
-        own, number = speaker.contact.id, speaker._publisher._last + 1
+        own, number = speaker.contact.id, speaker._parts.publisher._last + 1
         async with member_of(net) as member:
             with pytest.raises(PeerUnreachable, match="broke before it answered"):
                 await member.ask(host, lambda request: Flash(request, own, [Event(number, ("false", ON, 1))], [b"\x01"]))
             origin = Origin(own, 1 << 62)
             with pytest.raises(PeerUnreachable, match="broke before it answered"):
                 await member.ask(host, lambda request: Publish(request, 1, [("b", ON, 1)], [b"\x01"], 7, origin=origin))
-        passed = host._rendezvous.progress._last.get(own, 0)
+        passed = host._parts.rendezvous.progress._last.get(own, 0)
 
         await speaker.notify([("true", ON, 1)])
         await quiet()

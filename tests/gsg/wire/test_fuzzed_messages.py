@@ -107,7 +107,7 @@ def test_a_peer_outlives_members_that_say_what_they_like(seed: int) -> None:
         await peers[2].insert([("a", Symbol("steady"), "b")])
         await quiet()
         rng = Random(seed)
-        before = (target._rendezvous.conditions.templates(), target._rendezvous.held.distinct(), len(target._running))
+        before = (target._parts.rendezvous.conditions.templates(), target._parts.rendezvous.held.distinct(), len(target._running))
         async with stranger_of(net) as stranger:
             for _ in range(40):
                 link = await stranger.connect(target.contact)
@@ -118,10 +118,10 @@ def test_a_peer_outlives_members_that_say_what_they_like(seed: int) -> None:
                 await link.ended()
         await quiet()
 
-        assert target._exchange.traffic.malformed >= 20
-        assert target._rendezvous.conditions.templates() == before[0]
+        assert target._parts.exchange.traffic.malformed >= 20
+        assert target._parts.rendezvous.conditions.templates() == before[0]
         # What was understood was done: mutations of a good publish make facts of their own.
-        assert before[1] <= target._rendezvous.held.distinct() <= before[1] + 100
+        assert before[1] <= target._parts.rendezvous.held.distinct() <= before[1] + 100
         assert len(target._running) <= before[2] + 2
         assert await peers[2].insert([("c", Symbol("steady"), "d")]) == 1
         await quiet()
@@ -140,18 +140,18 @@ async def rave(rng: Random, mad: Peer, target: Peer, peers: Sequence[Peer], coun
     wild = Wild(rng, [peer.contact for peer in peers])
     for number in range(count):
         with contextlib.suppress(PeerUnreachable, Refused):
-            (await mad._exchange.channel(target.contact)).send(wild.message())
+            (await mad._parts.exchange.channel(target.contact)).send(wild.message())
         if number % 5 == 0:
             await asyncio.sleep(0.02)
 
 
 async def mends(poor: Peer, place: Key) -> bool:
     """Whether others give a peer back what it has lost without knowing."""
-    poor._rendezvous.held._facts.pop(place)
-    assert poor._rendezvous.held.changed is not None
-    poor._rendezvous.held.changed[place] = None
+    poor._parts.rendezvous.held._facts.pop(place)
+    assert poor._parts.rendezvous.held.changed is not None
+    poor._parts.rendezvous.held.changed[place] = None
     await asyncio.sleep(4 * COMPARE_S)
-    return place in poor._rendezvous.held
+    return place in poor._parts.rendezvous.held
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -37,7 +37,7 @@ def test_who_calls_a_peer_that_is_just_starting_is_answered_when_it_has(caplog: 
         net.loop.create_datagram_endpoint = slowly  # type: ignore[method-assign]  # a busy machine
         starting = asyncio.create_task(Peer((host, 7400), [peers[0].contact.address], identity=identity).__aenter__())
         await asyncio.sleep(1.0)
-        answer = await peers[0]._exchange.ask(dht.Contact(identity.id, host, 7400), AskStatus, PeerStatus)
+        answer = await peers[0]._parts.exchange.ask(dht.Contact(identity.id, host, 7400), AskStatus, PeerStatus)
         await (await starting).__aexit__(None, None, None)
 
         assert answer.peer == identity.id
@@ -169,7 +169,7 @@ def test_bad_frames_from_a_stranger_end_that_link_and_no_other(payload: bytes) -
             assert await peers[2].insert([("a", ON, "b")]) == 1
             await quiet()
         assert await unread(subscription) == ['+?x="a" ?y="b"']
-        assert [peer._exchange.traffic.malformed for peer in peers] == [1] * len(peers)
+        assert [peer._parts.exchange.traffic.malformed for peer in peers] == [1] * len(peers)
 
     simulate(work, seed=14)
 

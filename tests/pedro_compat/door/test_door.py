@@ -189,7 +189,7 @@ async def test_event_that_has_no_form_in_pedro_is_told_to_nobody_and_keeps_nobod
 
         assert "event" in await client.next_delivery()
         assert client.delivered() == []
-        assert peer._rendezvous.conditions.tests.failed == 0
+        assert peer._parts.rendezvous.conditions.tests.failed == 0
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
 
 
@@ -396,7 +396,7 @@ async def test_defect_in_a_later_turn_ends_that_client_and_nobody_else(
             await asyncio.get_running_loop().sock_sendall(client.data, b"f(1)\n" * 10_000)
             await until_served(door, 1)
 
-        assert (await other.send("g"), door.clients, peer._rendezvous.conditions.templates()) == (1, 1, 0)
+        assert (await other.send("g"), door.clients, peer._parts.rendezvous.conditions.templates()) == (1, 1, 0)
         assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == ["a pedro connection failed"]
 
 

@@ -227,7 +227,7 @@ async def test_run_in_which_one_line_takes_long_is_answered_when_all_of_it_is_to
         for number in range(50):
             await subscriber.send(COSTLY.format(number))
         # One look at this clock for each line, and for each goal that is tried: a slice is over after about 20.
-        peer._rendezvous.clock = count(0.0, SLICE_S / 20).__next__
+        peer._parts.rendezvous.clock = count(0.0, SLICE_S / 20).__next__
         door.turns = Turns(lambda: 0.0)
         ack = Socket()
 

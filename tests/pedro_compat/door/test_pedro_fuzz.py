@@ -34,5 +34,5 @@ async def test_random_lines_are_answered_one_by_one_and_disturb_nobody(
         assert outcome.strange == []
         assert (outcome.lines, outcome.witnessed) == (LINES, LINES // PART)
         assert min(outcome.accepted, outcome.delivered) > LINES // 10
-        assert peer._rendezvous.conditions.tests.failed == 0
+        assert peer._parts.rendezvous.conditions.tests.failed == 0
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == []

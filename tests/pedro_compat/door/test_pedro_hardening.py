@@ -45,7 +45,7 @@ async def watched_door(**options: Any) -> AsyncIterator[tuple[PedroDoor, WireCli
         assert await witness.send("subscribe(witness(_), true, 1)") == 1
         yield door, witness
         await is_served(witness, "after")
-        assert peer._rendezvous.conditions.tests.failed == 0
+        assert peer._parts.rendezvous.conditions.tests.failed == 0
 
 
 async def is_served(witness: WireClient, when: str) -> None:

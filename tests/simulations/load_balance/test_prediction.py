@@ -73,7 +73,7 @@ def _query(pattern: Sequence[Term | None], number: int) -> str:
 
 def as_primary(peers: Sequence[gsg.Peer], peer: gsg.Peer) -> int:
     """Facts under the keys of which a peer is the primary: the two other holders of a key have as many copies each."""
-    held = peer._rendezvous.held
+    held = peer._parts.rendezvous.held
     keys = held.keys()
     return sum(len(held.under(key)) for key in keys if rendezvous(peers, *key) is peer)
 
@@ -108,8 +108,8 @@ def run_peers(tuples: Sequence[Tuple], queries: Sequence[str], trace: Path, rule
                 await peers[number % PEERS].subscribe(query)
             for peer in peers:
                 copies[peer.contact.id.hex()] = as_primary(peers, peer)
-                templates[peer.contact.id.hex()] = peer._rendezvous.conditions.templates()
-                held[peer.contact.id.hex()] = len(peer._rendezvous.held)
+                templates[peer.contact.id.hex()] = peer._parts.rendezvous.conditions.templates()
+                held[peer.contact.id.hex()] = len(peer._parts.rendezvous.held)
             raise Seen
 
     run(main, seed=16)

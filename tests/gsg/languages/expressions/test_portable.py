@@ -17,7 +17,7 @@ from gsg.errors import Refused
 from gsg.languages.expressions.operators import Holds
 from gsg.languages.expressions.portable import MAX_DEPTH, MAX_SOURCE, MAX_STEPS, compile_tests, travels, written
 from gsg.languages.expressions.tree import Call, Constant, Expression, Fresh, Name, conjuncts
-from gsg.rendezvous import predicates
+from gsg.rendezvous import condition_tests
 from gsg.tuples.terms import XSD_BOOLEAN, XSD_DOUBLE, BlankNode, Compound, Term, Variable
 from gsg.wire.messages import Test as TupleTest  # pytest collects what is called Test
 
@@ -174,9 +174,9 @@ def test_the_tests_of_a_memory_travel_as_far_as_they_fit() -> None:
     many = [(Holds(Call("IN", (T, *map(Constant, range(number, number + 90))))), (1,)) for number in range(3)]
     template: rete.AnyTemplate = rete.Template((None, None))
 
-    nothing = predicates.test_of(rete.AlphaSpec(template))
-    whole, all_travel = predicates.test_of(rete.AlphaSpec(template, tuple(many[:2])))
-    part, rest_stays = predicates.test_of(rete.AlphaSpec(template, tuple(many)))
+    nothing = condition_tests.test_of(rete.AlphaSpec(template))
+    whole, all_travel = condition_tests.test_of(rete.AlphaSpec(template, tuple(many[:2])))
+    part, rest_stays = condition_tests.test_of(rete.AlphaSpec(template, tuple(many)))
 
     assert nothing == (None, True)
     assert (all_travel, rest_stays) == (True, False)
@@ -184,12 +184,12 @@ def test_the_tests_of_a_memory_travel_as_far_as_they_fit() -> None:
 
 
 def test_a_peer_compiles_filters_by_their_name() -> None:
-    test, _ = predicates.test_of(rete.AlphaSpec(rete.Template((None, None)), ((Holds(WARM), (1,)),)))
+    test, _ = condition_tests.test_of(rete.AlphaSpec(rete.Template((None, None)), ((Holds(WARM), (1,)),)))
     assert test is not None
 
-    assert predicates.compile_test(test)(("a", 21), None)
+    assert condition_tests.compile_test(test)(("a", 21), None)
     with pytest.raises(Refused, match=r"test 'filter' does not accept '\[\]': 0 filters"):
-        predicates.compile_test(TupleTest("filter", "[]"))
+        condition_tests.compile_test(TupleTest("filter", "[]"))
 
 
 def test_a_conjunction_is_split_unless_it_is_very_long() -> None:

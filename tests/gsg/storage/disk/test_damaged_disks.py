@@ -71,12 +71,12 @@ def damage_groups(file: Path, numbers: str) -> None:
 
 
 def held(peer: Peer) -> set[Tuple]:
-    entries = peer._rendezvous.held
+    entries = peer._parts.rendezvous.held
     return set[Tuple]().union(*map(entries.under, entries.keys()))
 
 
 def count(peer: Peer, name: str) -> int:
-    return {one.name: one.count for one in peer._keeping.counts()}[name]
+    return {one.name: one.count for one in peer._disk.counts()}[name]
 
 
 def test_what_is_damaged_on_one_disk_comes_back_from_the_others(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -109,7 +109,7 @@ def test_what_went_does_not_come_back_with_a_disk_that_has_forgotten_it(tmp_path
         there, gone = facts(0, 10), facts(10, 20)
         await insert_each(lives.peers[0], [*there, *gone])
         await quiet()
-        before = lives.peers[1]._keeping
+        before = lives.peers[1]._disk
         assert isinstance(before, GroupCommit)
         newest = before._disk.newest
         for fact in gone:
@@ -200,7 +200,7 @@ def test_what_becomes_damaged_while_the_peer_runs_is_written_anew_from_memory(
         peer = lives.peers[0]
         await insert_each(peer, facts(0, 10))
         await peer.retract(facts(8, 10))
-        keeping = peer._keeping
+        keeping = peer._disk
         assert isinstance(keeping, GroupCommit)
         disk = keeping._disk
         newest = disk.newest
@@ -217,7 +217,7 @@ def test_what_becomes_damaged_while_the_peer_runs_is_written_anew_from_memory(
         assert held(after) == set(facts(0, 8))
         assert count(after, "disk_records_damaged") == 0
         # What went is still known to have gone.
-        assert after._rendezvous.held.stamp_of((3, 0, "thing8"), facts(8, 9)[0]) > 0
+        assert after._parts.rendezvous.held.stamp_of((3, 0, "thing8"), facts(8, 9)[0]) > 0
 
     live(work, tmp_path, size=1)
 
@@ -285,7 +285,7 @@ def test_a_time_far_from_all_others_on_one_disk_keeps_nobody_from_publishing(
             await peer.insert(there[:1])
 
         assert [held(peer) for peer in lives.peers.values()] == [set(there)] * 3
-        assert all(peer._versions.latest < last + far_us for peer in lives.peers.values())
+        assert all(peer._parts.clock.latest < last + far_us for peer in lives.peers.values())
         assert "are far beyond all others, or this peer's clock: they are damaged" in caplog.text
 
     live(work, tmp_path, ahead_s=float(RIGHT_FROM_S))

@@ -68,18 +68,18 @@ def test_a_peer_alone_is_the_same_one_when_it_is_back(tmp_path: Path) -> None:
         before = lives.peers[0]
         await before.insert([("a", ON, "b"), ("c", ON, "d")])
         await before.retract([("c", ON, "d")])
-        latest = before._versions.latest
+        latest = before._parts.clock.latest
 
         await lives.kill(0)
         after = await lives.start(0)
 
         assert after.contact == before.contact
         assert after.resumed_facts == 1
-        assert after._versions.latest >= latest
+        assert after._parts.clock.latest >= latest
         assert {row["x"] for row in (await after.subscribe(PAIRS)).rows()} == {"a"}
         # Others may be there that have not been met again yet, so what goes now is remembered.
         await after.retract([("a", ON, "b")])
-        assert after._rendezvous.held.stamp_of((3, 0, "a"), ("a", ON, "b")) > latest
+        assert after._parts.rendezvous.held.stamp_of((3, 0, "a"), ("a", ON, "b")) > latest
 
     live(work, tmp_path, seed=1, size=1)
 
@@ -104,7 +104,7 @@ def test_without_a_data_directory_nothing_is_kept(tmp_path: Path) -> None:
             await peer.insert([("a", ON, "b")])
             (status,) = await peer.status()
             assert [one.name for one in status.counts if one.name.startswith("disk")] == []
-            assert peer._rendezvous.held.touched is None
+            assert peer._parts.rendezvous.held.touched is None
 
     run(main, seed=3)
 
@@ -124,7 +124,7 @@ def test_all_peers_die_at_once_and_all_rows_are_as_before(tmp_path: Path) -> Non
         await asyncio.sleep(MENDED_S)
 
         assert {number: peer.contact.id for number, peer in lives.peers.items()} == ids
-        assert all(len(peer._holders.everybody()) == len(ids) for peer in lives.peers.values())
+        assert all(len(peer._parts.holders.everybody()) == len(ids) for peer in lives.peers.values())
         space = Space()
         space.insert(facts[20:])
         await agrees(lives, space)
@@ -137,7 +137,7 @@ def test_the_first_that_is_back_has_the_last_word_though_its_clock_is_behind_tho
         fact = ("a", ON, "b")
         lives.ahead_s = dict.fromkeys(lives.peers, CLOCKS_APART_S - 1)
         await next(iter(lives.peers.values())).insert([fact])
-        first = next(number for number, peer in lives.peers.items() if not any(peer._rendezvous.held.marks(fact)))
+        first = next(number for number, peer in lives.peers.items() if not any(peer._parts.rendezvous.held.marks(fact)))
         lives.ahead_s[first] = 0.0
         numbers = list(lives.peers)
 
@@ -149,7 +149,7 @@ def test_the_first_that_is_back_has_the_last_word_though_its_clock_is_behind_tho
             await lives.start(number)
         await asyncio.sleep(MENDED_S)
 
-        assert not any(peer._rendezvous.held.keys() for peer in lives.peers.values())
+        assert not any(peer._parts.rendezvous.held.keys() for peer in lives.peers.values())
 
     live(work, tmp_path, seed=4, size=12)
 
@@ -281,7 +281,7 @@ def test_the_first_peer_that_is_back_waits_for_those_that_it_is_told_to_join(
         await lives.start(0)
         await asyncio.sleep(MENDED_S)
 
-        assert len(alone._holders.everybody()) == 2
+        assert len(alone._parts.holders.everybody()) == 2
 
     live(work, tmp_path, seed=6, size=2)
 
@@ -353,7 +353,7 @@ def test_what_lay_too_long_is_warned_of(tmp_path: Path, caplog: pytest.LogCaptur
 
 
 def counts(peer: Peer) -> dict[str, int]:
-    return {one.name: one.count for one in peer._keeping.counts()}
+    return {one.name: one.count for one in peer._disk.counts()}
 
 
 def test_a_full_disk_is_an_error_to_the_publisher_and_the_peer_recovers_with_it(
@@ -371,7 +371,7 @@ def test_a_full_disk_is_an_error_to_the_publisher_and_the_peer_recovers_with_it(
             await peer.insert([("refused", ON, "x")])
         failing = counts(peer)
         # Nobody is to wait for what was refused, as what comes before something else.
-        assert peer._rendezvous.progress._last[peer.contact.id] == peer._publisher._last
+        assert peer._parts.rendezvous.progress._last[peer.contact.id] == peer._parts.publisher._last
         make_room(peer)
         await asyncio.sleep(2 * gsg.storage.disk.group_commit.RETRY_S)
         await peer.insert([("after", ON, "x")])
@@ -408,9 +408,9 @@ def test_one_holder_with_a_full_disk_keeps_nobody_from_publishing(tmp_path: Path
         await asyncio.sleep(2 * MENDED_S)
 
         assert acknowledged
-        held = {items for peer in (publisher, other) for items in peer._rendezvous.held.under((3, 1, ON))}
+        held = {items for peer in (publisher, other) for items in peer._parts.rendezvous.held.under((3, 1, ON))}
         assert held >= set(acknowledged)
-        assert set(full._rendezvous.held.under((3, 1, ON))) == held
+        assert set(full._parts.rendezvous.held.under((3, 1, ON))) == held
         assert counts(full)["disk_waiting"] == 0
 
     live(work, tmp_path, seed=12, size=3)

@@ -1,0 +1,147 @@
+"""The parts of one peer, put together: who is asked for what, and who hears that a peer or a link comes or goes.
+
+Rooms know each other along one way only (tests/test_imports.py); what leads back, as from a link that breaks to the feeds that it
+carried, is handed in here. Nothing is decided here, and nothing is started: gsg/peer.py does that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+import dht
+
+from .background import StartTask
+from .churn.handover import Handover
+from .churn.heartbeats import Heartbeats
+from .churn.pauses import Pauses
+from .dispatch import Dispatch
+from .local_events import LocalEvents
+from .monitoring.status import Counters, Status
+from .monitoring.tracing import Tracing
+from .placement.holders import Holders
+from .placement.responsibility import Responsibility
+from .placement.rules import Anchor
+from .publisher.publisher import Publisher
+from .publisher.quenching import Interests
+from .quotas import Quotas
+from .rendezvous.delivery import Delivery
+from .rendezvous.interest import InterestLeases
+from .rendezvous.rendezvous import Rendezvous
+from .replication.anti_entropy import AntiEntropy
+from .replication.catching_up import CatchingUp
+from .replication.changes import Replication
+from .replication.copying import Copying
+from .replication.deaf_holders import DeafHolders
+from .storage.clock import HybridClock
+from .storage.disk.group_commit import GroupCommit, NoDisk
+from .subscriptions.registry import Subscriptions
+from .subscriptions.subscriber import Subscriber
+from .wire.exchange import Channel, Exchange
+
+
+class Parts:
+    """The parts of a peer that listens at an endpoint.
+
+    ``rendezvous`` holds what was resumed from ``disk``. ``start_task`` begins work that ends with the peer, and ``is_open``
+    says whether it runs.
+    """
+
+    def __init__(
+        self,
+        endpoint: dht.Endpoint,
+        rendezvous: Rendezvous,
+        delivery: Delivery,
+        disk: GroupCommit | NoDisk,
+        clock: HybridClock,
+        *,
+        rule: Anchor,
+        quotas: Quotas,
+        counters: Counters,
+        tracing: Tracing | None,
+        rng: Random,
+        start_task: StartTask,
+        is_open: Callable[[], bool],
+    ) -> None:
+        self.contact = contact = endpoint.contact
+        self.rendezvous = rendezvous
+        self.delivery = delivery
+        self.clock = clock
+        self.quotas = quotas
+        self.start_task = start_task
+        self._is_open = is_open
+        self.exchange = exchange = Exchange(
+            contact,
+            on_message=lambda channel, message: self.dispatch.message(channel, message),
+            on_batch=delivery.flush,
+            on_broken=self._link_broken,
+        )
+        exchange.attach(endpoint.links)
+        self.holders = holders = Holders(endpoint.overlay, exchange.abort, self._peer_gone)
+        self.responsibility = responsibility = Responsibility(contact, holders)
+
+        self.subscriber = Subscriber(holders, exchange, start_task, rule=rule)
+        self.subscriptions = Subscriptions(self.subscriber)
+
+        deaf = DeafHolders(holders, exchange, lambda peer: self.handover.holder_recovered(peer), start_task)
+        self.replication = Replication(contact, holders, exchange, rendezvous, clock, disk, deaf)
+        copying = Copying(holders, exchange, rendezvous.held, start_task, lambda: self.handover.retry_in_time())
+        self.handover = Handover(contact, holders, responsibility, rendezvous, copying, flush=delivery.flush)
+        strays = self.handover.found_strays
+        self.anti_entropy = AntiEntropy(contact, holders, exchange, rendezvous, responsibility, copying, clock, strays)
+        self.catching_up = CatchingUp(contact, holders, exchange, rendezvous, responsibility, copying, start_task)
+
+        self.interests = Interests(holders, exchange, rendezvous.conditions, responsibility, start_task)
+        self.leases = InterestLeases(rendezvous.conditions, responsibility, start_task)
+        self.publisher = Publisher(contact.id, holders, exchange, self.interests, clock)
+        self.local_events = LocalEvents(
+            self.interests, exchange.own, self.publisher, rendezvous, self.subscriber, responsibility, delivery.send
+        )
+
+        self.heartbeats = Heartbeats(holders, exchange, clock, self.subscriber.intake.channels, rng)
+        self.pauses = Pauses(holders, self.interests, self.leases, self.handover, self.subscriber.was_away)
+        self.status = Status(exchange, rendezvous, self.publisher, counters, start_task)
+        for count in (disk.counts, delivery.counts, self.publisher.counts, self.subscriptions.counts, quotas.counts):
+            counters.add(count)
+        if tracing is not None:
+            tracing.observe(rendezvous, self.publisher, self.subscriber.intake)
+        self.dispatch = Dispatch(self)
+
+    def _link_broken(self, channel: Channel, reason: str) -> None:
+        self.delivery.end_link(channel)
+        self.interests.lost(channel)
+        self.leases.drop_link(channel)
+        self.dispatch.lost(channel)
+        if self._is_open():
+            self.publisher.lost(channel)
+            self.subscriber.broken(channel)
+            self._send_again(channel.contact.id)  # it may have lost what it acknowledged: been started anew unnoticed
+
+    def peer_discovered(self, contact: dht.Contact) -> None:
+        """Another peer has come, or is heard of for the first time."""
+        if self._is_open():
+            self.heartbeats.came(contact.id)
+            self.holders.peer_came(contact)
+            self.interests.forget()
+            self.leases.revoke()
+            self.handover.peer_came(contact)
+            self.subscriber.intake.discovered(contact)
+
+    def peer_lost(self, contact: dht.Contact) -> None:
+        """Another peer has died, or left."""
+        if self._is_open():
+            self.holders.peer_died(contact)
+            self.interests.forget()
+            # A peer that vanished without a word leaves its links standing: what they fed is to be set up elsewhere.
+            self.exchange.abort(contact.id, "the peer does not answer any more")
+            self._peer_gone(contact.id, False)
+
+    def _peer_gone(self, peer: bytes, lives: bool) -> None:
+        self.handover.peer_died(peer)
+        self.subscriber.intake.standbys.check_all()
+        if not lives:
+            self._send_again(peer)
+
+    def _send_again(self, peer: bytes) -> None:
+        if self.publisher.gone(peer):
+            self.start_task(self.publisher.send_again())
