@@ -226,6 +226,8 @@ def node_text(node: object) -> str:
     """A node of the network in words."""
     if isinstance(node, Join):
         return f"the join with {alpha_text(node.spec.alpha)}"
+    if is_negated(node):
+        return "its NOT"
     return f"its {NODES.get(type(node).__name__, type(node).__name__)}"
 
 
@@ -250,7 +252,7 @@ def node_detail(node: Node) -> str:
     return ""
 
 
-def is_negated(node: Node) -> bool:
+def is_negated(node: object) -> bool:
     """Whether it is an EXISTS that is to have no solution."""
     match getattr(node, "key", None):
         case ("exists", _, _, negated, *_):

@@ -151,7 +151,7 @@ def depth(tree: Algebra) -> int:
         case LeftJoin(left, right) | Union(left, right) | Minus(left, right):
             return max(depth(left), depth(right)) + 1
         case Exists(child, pattern):
-            return depth(child) + depth(pattern) + 1
+            return depth(child) + max(1, depth(pattern))
         case Filter(child) | Extend(child) | Distinct(child) | Project(child) | Slice(child) | Grouped(child) | Numbered(child):
             return depth(child) + 1
     raise BadQuery(f"{type(tree).__name__} is no operator of the algebra; see rete.algebra")
