@@ -314,7 +314,7 @@ NOTICED = 20
 
 
 class Died(_Message, tag=27, frozen=True):
-    """These peers died, all holders of some keys among them (:mod:`gsg.churn.death_notices`)."""
+    """These peers died, all holders of some keys among them (gsg/replication/restoring.py)."""
 
     peers: Annotated[list[PeerId], msgspec.Meta(max_length=NOTICED)]
 

@@ -29,7 +29,7 @@ from gsg.cli.peer.log_output import (
 
 
 def kind(line: int) -> tuple[str, int, str, int]:
-    return ("gsg", logging.WARNING, "gsg/door.py", line)
+    return ("gsg", logging.WARNING, "gsg/http/door.py", line)
 
 
 # --- what waits ---------------------------------------------------------------------------------------------------------------
