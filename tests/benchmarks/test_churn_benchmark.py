@@ -33,7 +33,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 async def forget_a_key(crowd: Crowd, world: World) -> None:
     """One of its holders has nothing of it any more."""
     place = (3, 0, next(iter(crowd.facts))[0])
-    world.peers[crowd.closest(key(*place))[1]]._rendezvous.held.drop(place)
+    world.peers[crowd.closest(key(*place))[1]]._parts.rendezvous.held.drop(place)
 
 
 @pytest.mark.parametrize("wrong", [("--peers", "0"), ("--facts", "-1"), ("--share", "2"), ("--steps", "0"), ("--loss", "1")])
