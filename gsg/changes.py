@@ -1,4 +1,4 @@
-"""Changes of facts that are being made, as data: those of one call, of one message, and what a holder says of them then."""
+"""Changes of facts that are being made, as data: those of one message, and what a holder says of them then."""
 
 from __future__ import annotations
 
@@ -7,23 +7,6 @@ from dataclasses import dataclass, field
 
 from .messages import Origin
 from .model import Tuple
-
-
-@dataclass(slots=True)
-class CallFacts:
-    """Facts of one call that come (1) or go (-1) at a rendezvous, each under its places."""
-
-    sign: int
-    facts: Sequence[Tuple]
-    places: Sequence[bytes]
-    stamp: int = 0
-    """The time of the change."""
-    origin: Origin | None = None
-    """The message that says so; None for what is news to this peer alone."""
-    as_holder: bool = True
-    """False: for the sake of feeds that have not followed their key to its new holder yet."""
-    unchanged: list[int] = field(default_factory=list)
-    """The numbers of those that were under their home as they are to be already."""
 
 
 @dataclass(slots=True)
@@ -45,19 +28,30 @@ class Held:
 class Change:
     """Facts of one message that come (1) or go (-1) here, at one stretch or in slices between which others have their turn."""
 
-    __slots__ = ("behind", "changed", "facts", "made", "origins", "places", "sign", "stamp", "unchanged")
+    __slots__ = ("as_holder", "behind", "changed", "facts", "made", "origins", "places", "sign", "stamp", "unchanged")
 
     def __init__(
-        self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes], stamp: int, origins: Sequence[tuple[range, Origin | None]]
+        self,
+        sign: int,
+        facts: Sequence[Tuple],
+        places: Sequence[bytes],
+        stamp: int,
+        origins: Sequence[tuple[range, Origin | None]] = (),
+        *,
+        as_holder: bool = True,
     ) -> None:
         self.sign = sign
         self.facts = facts
         self.places = places
         self.stamp = stamp
+        """The time of the change."""
         self.origins = origins
+        """The facts of each call, by number, with the message that says so; None for what is news to this peer alone."""
+        self.as_holder = as_holder
+        """False: for the sake of feeds that have not followed their key to its new holder yet."""
         self.made = 0
         """How many of the facts were looked at."""
         self.changed = 0
-        self.behind: set[int] = set()
+        self.behind: list[int] = []
         self.unchanged: list[int] = []
-        """As in Held."""
+        """As in Held, all three."""

@@ -64,4 +64,9 @@ def short_key(feature: Key) -> Key:
 
 def key(arity: int, position: int, constant: ShortTerm) -> bytes:
     """The 160-bit key of a feature, by which the overlay finds its rendezvous."""
-    return sha1(_encode((arity, position, short(constant))), usedforsecurity=False).digest()
+    return key_of_short((arity, position, short(constant)))
+
+
+def key_of_short(feature: Key) -> bytes:
+    """The same, of a feature without a long constant."""
+    return sha1(_encode(feature), usedforsecurity=False).digest()

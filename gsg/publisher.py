@@ -166,7 +166,7 @@ class Publisher:
         batch.over()
         while self._going and self._going[0].is_done:
             self._forget_oldest()
-        if batch.is_done and self._going and self._going[0].stamp < batch.stamp:
+        if self._going and batch.is_done and self._going[0].stamp < batch.stamp:
             batch.remember_remains()
             self._going_facts += len(batch.said)
             while self._going_facts > GOING_FACTS:
@@ -230,7 +230,7 @@ class Publisher:
                 self._again += [said for batch in batches for said in batch]
 
     async def _send_batch_again(self, batch: Again) -> None:
-        sent, missed, _ = await self._send_now(batch.tuples, batch.sizes, batch.places, batch)
+        sent, missed, _ = await self._send(batch.tuples, batch.sizes, batch.places, batch)
         for parcel, _, answer in sent:
             for said in batch.said(parcel.numbers, parcel.places):
                 size = parcel.size_bytes // len(parcel.numbers)
@@ -284,6 +284,8 @@ class Publisher:
             turn = turn or self._turns.line_up()
             try:
                 await self._turns.wait(turn)
+                if self._again:
+                    await self._send_again()
                 sent, missed, problem = await self._send(tuples, sizes, places, batch)
             finally:
                 self._turns.leave(turn)
@@ -322,14 +324,7 @@ class Publisher:
     async def _send(
         self, tuples: Sequence[Tuple], sizes: Sequence[int] | None, places: Places, batch: Batch
     ) -> tuple[list[InFlight], dict[int, bytes], PeerUnreachable | None]:
-        """Send all parcels, after what is to be sent again: what was sent, what could not be, and why."""
-        if self._again:
-            await self._send_again()
-        return await self._send_now(tuples, sizes, places, batch)
-
-    async def _send_now(
-        self, tuples: Sequence[Tuple], sizes: Sequence[int] | None, places: Places, batch: Batch
-    ) -> tuple[list[InFlight], dict[int, bytes], PeerUnreachable | None]:
+        """Send all parcels: what was sent, what could not be, and why."""
         sent: list[InFlight] = []
         missed: dict[int, bytes] = {}
         problem: PeerUnreachable | None = None

@@ -57,7 +57,7 @@ from .spreading import Spreading
 from .standbys import StartTask
 from .status import Status
 from .subscriber import Subscriber
-from .transit import DEFECT, Transit
+from .transit import DEFECT, FACTS_SLICE_S, Transit
 from .unplaced import Unplaced
 
 log = logging.getLogger(__name__)
@@ -177,8 +177,8 @@ class Reception:
                         if message.forwarded:
                             self._handover.look_again()
                         change = Change(message.sign, message.entries, message.places, message.stamp, message.by_call())
-                        is_begun = self._transit.has_time()
-                        if is_begun and self._replication.go_on(change, self._transit.slice_ends_s()):
+                        begun_s = self._transit.begun_s()
+                        if begun_s is not None and self._replication.go_on(change, begun_s + FACTS_SLICE_S):
                             self._outgoing.answer_when_held(channel, message.request, self._replication.held(change))
                             return
                         self._transit.publish(
@@ -187,7 +187,7 @@ class Reception:
                             partial(self._replication.go_on, change),
                             done=partial(self._made, channel, message.request, change),
                             give_up=partial(self._replication.give_up, change),
-                            is_begun=is_begun,
+                            is_begun=begun_s is not None,
                         )
                 case Replicate() | Buried():
                     self._outgoing.answer_when_held(channel, message.request, self._replication.take(message))

@@ -22,7 +22,7 @@ from math import inf
 import dht
 
 from .audiences import Audience, reader_of, readers_among
-from .changes import CallFacts
+from .changes import Change
 from .compiled import CompiledTests, CompileTest
 from .demands import Demand
 from .entries import Entries
@@ -86,40 +86,40 @@ class Rendezvous:
         as_holder: bool = True,
         origin: Origin | None = None,
     ) -> int:
-        """Facts come or go, as in CallFacts; returns how many changed under their home."""
-        return self.publish_until(inf, CallFacts(sign, facts, places, stamp, origin, as_holder))[0]
+        """Facts come or go, as in Change; returns how many changed under their home."""
+        self.publish_until(inf, change := Change(sign, facts, places, stamp, as_holder=as_holder), range(len(facts)), origin)
+        return change.changed
 
-    def publish_until(self, ends_s: float, call: CallFacts) -> tuple[int, int]:
-        """As :meth:`publish`, until the time is over by :attr:`clock`: how many changed under their home, and how many of the facts
-        came or went, at least one of several. The rest is to follow, or :meth:`give_up` to be called."""
-        self._says(origin := call.origin)
-        changed, made = self._change_until(ends_s, call)
+    def publish_until(self, ends_s: float, change: Change, numbers: Sequence[int], origin: Origin | None) -> int:
+        """These facts of a change, by number, all that are said by ``origin``, come or go until the time is over by :attr:`clock`:
+        how many did, at least one of several. The rest is to follow, or :meth:`give_up` to be called."""
+        self._says(origin)
+        made = self._change_until(ends_s, change, numbers)
         if origin is not None:
             said = origin.publisher, origin.number
-            if made < len(call.facts):
+            if made < len(numbers):
                 self._unfinished[said] = None
             else:
                 self._unfinished.pop(said, None)
                 self.passing.passed(*said)
-        return changed, made
+        return made
 
-    def _change_until(self, ends_s: float, call: CallFacts) -> tuple[int, int]:
-        sign, stamp, unchanged, as_holder = call.sign, call.stamp, call.unchanged, call.as_holder
-        clock, last, changed_homes = self.clock, len(call.facts) - 1, 0
-        variants, change_all = self.held.variants, self.held.change_all
-        for number, (fact, positions) in enumerate(zip(call.facts, call.places, strict=True)):
-            if as_holder and self.moved:
+    def _change_until(self, ends_s: float, change: Change, numbers: Sequence[int]) -> int:
+        sign, stamp, facts, places = change.sign, change.stamp, change.facts, change.places
+        clock, variants, change_all = self.clock, self.held.variants, self.held.change_all
+        for made, number in enumerate(numbers, 1):
+            fact, positions, before = facts[number], places[number], change.changed
+            if self.moved and change.as_holder:
                 self.keep(keys_at(fact, positions))
             tell = self._changed if type(fact) is tuple and not variants else self._changed_for_some
-            before = changed_homes
             for key in change_all(fact, positions, sign, stamp):
-                changed_homes += key[1] == HOME
+                change.changed += key[1] == HOME
                 tell(key, fact, sign, stamp)
-            if changed_homes == before and HOME in positions:
-                unchanged.append(number)
-            if number < last and clock() >= ends_s:
-                return changed_homes, number + 1
-        return changed_homes, last + 1
+            if change.changed == before and HOME in positions:
+                change.unchanged.append(number)
+            if made < len(numbers) and clock() >= ends_s:
+                return made
+        return len(numbers)
 
     def give_up(self, origin: Origin | None) -> None:
         """The rest of what a message says does not come; whoever waits for it asks in vain, as for what was never sent."""

@@ -6,13 +6,12 @@ A peer that does not trace has the plain ones, so it pays nothing for what other
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 from math import inf
 from pathlib import Path
 
 from .audiences import Audience
-from .changes import CallFacts
+from .changes import Change
 from .compiled import CompileTest
 from .exchange import Exchange
 from .features import HOME
@@ -109,37 +108,34 @@ class TracedRendezvous(Rendezvous):
         super().__init__(compile_test)
         self._recorder = recorder
 
-    def _change_until(self, ends_s: float, call: CallFacts) -> tuple[int, int]:
+    def _change_until(self, ends_s: float, change: Change, numbers: Sequence[int]) -> int:
         """As without tracing, fact by fact."""
         at_us = self._recorder.now_us()
-        what = What.INSERT if call.sign > 0 else What.RETRACT
-        role = Role.RENDEZVOUS if call.as_holder else Role.FORMER
-        changed_homes = 0
-        for number, (fact, positions) in enumerate(zip(call.facts, call.places, strict=True)):
+        what = What.INSERT if change.sign > 0 else What.RETRACT
+        role = Role.RENDEZVOUS if change.as_holder else Role.FORMER
+        for made, number in enumerate(numbers, 1):
+            positions = change.places[number]
             if not positions:
                 # Nothing of it is here: it was sorted out for others (handover.py).
                 continue
-            met, matched = self.met, self.matched
-            changed, _ = super()._change_until(inf, replace(call, facts=[fact], places=[positions], unchanged=[]))
-            changed_homes += changed
-            if not changed and HOME in positions:
-                call.unchanged.append(number)
+            met, matched, changed = self.met, self.matched, change.changed
+            super()._change_until(inf, change, (number,))
             self._recorder.add(
                 Record(
                     at_us,
                     what,
                     role,
-                    fact,
+                    change.facts[number],
                     positions=list(positions),
-                    stamp_us=_number(call.stamp),
-                    changed=bool(changed) if HOME in positions else None,
+                    stamp_us=_number(change.stamp),
+                    changed=change.changed > changed if HOME in positions else None,
                     matched=self.met - met,
                     forwarded=self.matched - matched,
                 )
             )
             if self.clock() >= ends_s:
-                return changed_homes, number + 1
-        return changed_homes, len(call.facts)
+                return made
+        return len(numbers)
 
     def _has_reached(self, publisher: bytes, event: Event, positions: Iterable[int] | None, reached: Reached, met: int) -> None:
         """As without tracing."""

@@ -126,7 +126,7 @@ class Transit:
         """
         there = flash.places if places is None else places
         passage = Passage(self._rendezvous, flash.publisher, flash.events, there, flash.after, flash.audience)
-        is_begun = self.has_time()
+        is_begun = self.begun_s() is not None
         if is_begun and self._rendezvous.pass_on(passage, SLICE_S):
             self._passed(flash, done)
             return
@@ -145,16 +145,13 @@ class Transit:
         give_up: Done = _nothing,
         is_begun: bool,
     ) -> None:
-        """Facts have come that take longer than a slice (:meth:`slice_ends_s`), or come where there is no time for one
-        (:meth:`has_time`, which is what ``is_begun`` says): they come or go in turn; then ``done()``.
+        """Facts have come that take longer than a slice (FACTS_SLICE_S), or come where there is no time for one
+        (:meth:`begun_s`, which is what ``is_begun`` says): they come or go in turn; then ``done()``.
 
         ``go_on(ends_s)`` makes some of the change until then, and says whether that was all; ``give_up()`` leaves the rest.
         """
-        self._wait(channel, _UnderWay(message, lambda: go_on(self.slice_ends_s()), done, give_up), is_begun=is_begun)
-
-    def slice_ends_s(self) -> float:
-        """When a slice of facts that begins now is over."""
-        return self._rendezvous.clock() + FACTS_SLICE_S
+        clock = self._rendezvous.clock
+        self._wait(channel, _UnderWay(message, lambda: go_on(clock() + FACTS_SLICE_S), done, give_up), is_begun=is_begun)
 
     def _wait(self, channel: Channel, under_way: _UnderWay, *, is_begun: bool) -> None:
         link = self._links.get(channel)
@@ -167,15 +164,15 @@ class Transit:
         if self._due is None:
             self._due = asyncio.get_running_loop().call_soon(self._go_on)
 
-    def has_time(self) -> bool:
-        """Whether one more message may be begun in this turn of the loop."""
+    def begun_s(self) -> float | None:
+        """The time by the rendezvous's clock, where one more message may be begun in this turn of the loop; else None."""
         now_s = self._rendezvous.clock()
         if self._turn is not None:
-            return now_s < self._turn_ends_s
+            return now_s if now_s < self._turn_ends_s else None
         if now_s >= self._look_s:
             self._turn = asyncio.get_running_loop().call_soon(self._turn_over)
             self._turn_ends_s, self._look_s = now_s + TURN_S, now_s + LOOK_S
-        return True
+        return now_s
 
     def _turn_over(self) -> None:
         self._turn = None

@@ -14,7 +14,7 @@ from place import ANYTHING, ON, X_ON_Y, A, B, Place, everywhere
 import gsg.posting
 import gsg.stored
 import rete
-from gsg.changes import CallFacts
+from gsg.changes import Change
 from gsg.errors import Refused
 from gsg.features import Template
 from gsg.messages import Deltas, Event, Happened, Origin, Passed, Snapshot
@@ -92,11 +92,11 @@ def test_a_change_is_counted_where_the_home_of_the_fact_is(place: Place) -> None
 
 def test_what_was_there_already_is_named_where_its_home_is(place: Place) -> None:
     place.rendezvous.publish(1, [A], [b"\x00\x01\x02"], stamp=1)
-    call = CallFacts(1, [B, A, B, A], [b"\x00", b"\x00", b"\x00\x01", b"\x01"], stamp=2)
+    change = Change(1, [B, A, B, A], [b"\x00", b"\x00", b"\x00\x01", b"\x01"], stamp=2)
 
-    place.rendezvous.publish_until(inf, call)
+    place.rendezvous.publish_until(inf, change, range(4), None)
 
-    assert call.unchanged == [1, 2]
+    assert change.unchanged == [1, 2]
 
 
 def test_equal_templates_of_several_subscribers_are_stored_once(place: Place) -> None:
@@ -196,13 +196,14 @@ def test_facts_of_one_message_come_in_slices_and_each_says_that_more_follows(pla
     said, facts = Origin(b"publisher", 7), [A, B, ("c", ON, "d")]
     place.rendezvous.passing.asked("s", b"publisher", 7)
 
-    made = place.rendezvous.publish_until(-inf, CallFacts(1, facts, [b"\x00\x01"] * 3, 5, said))
+    change = Change(1, facts, [b"\x00\x01"] * 3, 5)
+    made = place.rendezvous.publish_until(-inf, change, range(3), said)
     first, quiet = place.take(), place.rendezvous.quiet
     place.rendezvous.publish(1, [("x", ON, "y")], [b"\x01"], origin=Origin(b"other", 1))
-    rest = place.rendezvous.publish_until(-inf, CallFacts(1, facts[1:], [b"\x00\x01"] * 2, 5, said))
-    last = place.rendezvous.publish_until(inf, CallFacts(1, facts[2:], [b"\x00\x01"], 5, said))
+    rest = place.rendezvous.publish_until(-inf, change, range(1, 3), said)
+    last = place.rendezvous.publish_until(inf, change, range(2, 3), said)
 
-    assert (made, rest, last) == ((1, 1), (1, 1), (1, 1))
+    assert (made, rest, last, change.changed) == (1, 1, 1, 3)
     assert (first, quiet) == ([("s", Deltas(1, 0, [A], [1], said, more=True))], False)
     assert [message for _, message in place.take()] == [
         Deltas(1, 1, [("x", ON, "y")], [1], Origin(b"other", 1)),
@@ -216,10 +217,11 @@ def test_a_feed_that_is_held_between_slices_says_once_that_all_has_come(place: P
     place.follow("s", 1, X_ON_Y)
     said = Origin(b"publisher", 7)
     place.rendezvous.hold("s")
+    change = Change(1, [A, B], [b"\x01"] * 2, 5)
 
-    place.rendezvous.publish_until(-inf, CallFacts(1, [A, B], [b"\x01"] * 2, 5, said))
+    place.rendezvous.publish_until(-inf, change, range(2), said)
     place.rendezvous.publish(1, [("x", ON, "y")], [b"\x01"], origin=Origin(b"other", 1))
-    place.rendezvous.publish_until(inf, CallFacts(1, [B], [b"\x01"], 5, said))
+    place.rendezvous.publish_until(inf, change, range(1, 2), said)
     place.rendezvous.unhold("s")
 
     assert [message.more for _, message in place.take() if isinstance(message, Deltas)] == [True, False, False]
@@ -227,7 +229,7 @@ def test_a_feed_that_is_held_between_slices_says_once_that_all_has_come(place: P
 
 def test_what_is_given_up_between_slices_is_waited_for_no_more(place: Place) -> None:
     said = Origin(b"publisher", 7)
-    place.rendezvous.publish_until(-inf, CallFacts(1, [A, B], [b"\x01"] * 2, 5, said))
+    place.rendezvous.publish_until(-inf, Change(1, [A, B], [b"\x01"] * 2, 5), range(2), said)
 
     place.rendezvous.give_up(said)
 
