@@ -17,9 +17,8 @@ from typing import TypeVar
 from . import model
 from .audiences import Audience
 from .model import Tuple
-from .parcels import sizes_of
 from .publisher import Publisher
-from .sizes import parts
+from .sizes import parts, total_bytes
 
 PART_TUPLES = 1_000
 """Tuples in one part, and no more bytes than go into one message (:data:`gsg.sizes.PART_BYTES`): some ten milliseconds of work."""
@@ -96,7 +95,7 @@ async def _checked(said: Sequence[Iterable[object]]) -> list[list[Tuple]]:
     found: list[list[Tuple]] = []
     for begin in range(0, len(said), PART_TUPLES):
         facts = [model.fact(items) for items in said[begin : begin + PART_TUPLES]]
-        sizes_of(facts, None)
+        total_bytes(facts)
         found += [facts[part] for part in parts(facts, PART_TUPLES)]
         await asyncio.sleep(0)
     return found

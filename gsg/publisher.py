@@ -31,6 +31,7 @@ from .messages import After, Count, Done, Event, Origin, Publish
 from .model import Tuple, show
 from .parcels import Parcel, Places, cut, sizes_of
 from .passing import Sent
+from .sizes import total_bytes
 from .together import Together
 from .turns import Turn, Turns
 from .versions import CLOCKS_APART_S, Versions
@@ -81,10 +82,10 @@ class Publisher:
         ``audience``: who may read them, None for everybody.
         Raises BadTerm before anything is sent, PeerUnreachable or Refused when some were not acknowledged.
         """
-        sizes_of(facts, None)
+        size_bytes = total_bytes(facts)
         changed = 0
         for _ in range(CONTESTED):
-            share = await self._together.say(sign, facts, audience)
+            share = await self._together.say(sign, facts, size_bytes, audience)
             try:
                 share.check()
                 changed += share.changed
@@ -120,7 +121,9 @@ class Publisher:
         # Nobody wants what has no place to go; it is done with all the same.
         wanted = {number: there for number, there in enumerate(places) if there}
         batch = Events(self, events, audience)
-        missed, problem = await self._publish(tuples, wanted, batch, [0 if text is None else len(text) for _, text in events])
+        texts = [0 if text is None else len(text) for _, text in events]
+        sizes = sizes_of(tuples, total_bytes(tuples) + 4 * sum(texts), texts)
+        missed, problem = await self._publish(tuples, sizes, wanted, batch)
         if missed:
             again = "what is published again may be told twice"
             raise PeerUnreachable(f"{len(missed)} of {len(tuples)} tuples were not acknowledged: {problem}; {again}")
@@ -266,20 +269,19 @@ class Publisher:
         """Send facts at this turn, or the next one, until all are acknowledged. Raises PeerUnreachable and Refused."""
         facts = batch.facts
         places = {number: bytes(positions(fact)) for number, fact in enumerate(facts)}
-        batch.missed, batch.problem = await self._publish(facts, places, batch, turn=turn)
+        sizes = sizes_of(facts, batch.size_bytes)
+        batch.missed, batch.problem = await self._publish(facts, sizes, places, batch, turn)
         self.published += len(facts) - len(batch.behind.union(batch.missed))
 
     async def _publish(
         self,
         tuples: Sequence[Tuple],
+        sizes: Sequence[int] | None,
         places: Places,
         batch: Batch,
-        texts: Sequence[int] | None = None,
-        *,
         turn: Turn | None = None,
     ) -> tuple[Places, PeerUnreachable | None]:
-        """Send until all are acknowledged, or ATTEMPTS times; what was not in the end, and why. Raises BadTerm without a turn."""
-        sizes = sizes_of(tuples, texts)
+        """Send until all are acknowledged, or ATTEMPTS times; what was not in the end, and why."""
         for _ in range(ATTEMPTS):
             turn = turn or self._turns.line_up()
             try:
