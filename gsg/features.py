@@ -19,7 +19,7 @@ import msgspec
 import rete
 
 from .hashed import LONG_BYTES, Remains, ShortTerm, short
-from .model import Term, Tuple, Variable
+from .model import MAX_ARITY, Term, Tuple, Variable
 
 Template: TypeAlias = rete.Template[Term]
 """The definition of an alpha memory over terms."""
@@ -32,6 +32,8 @@ HOME = 0
 """The position whose rendezvous speaks for a tuple where only one may."""
 
 _encode = msgspec.msgpack.Encoder().encode
+_ALL = [bytes(range(arity)) for arity in range(MAX_ARITY + 1)]
+"""By arity."""
 
 
 def alpha_of(template: Template) -> rete.AlphaSpec:
@@ -44,9 +46,11 @@ def _shared(template: Template) -> rete.AlphaSpec:
     return rete.AlphaSpec(template)
 
 
-def positions(items: Tuple) -> tuple[int, ...]:
-    """The positions of a tuple that hold a constant, hence its features."""
-    return tuple(position for position, item in enumerate(items) if type(item) is not Variable)
+def positions(items: Tuple) -> bytes:
+    """The positions of a tuple that hold a constant, hence its features; all of those of a fact."""
+    if Variable not in map(type, items):
+        return _ALL[len(items)]
+    return bytes([position for position, item in enumerate(items) if type(item) is not Variable])
 
 
 def keys_at(items: Remains, positions: bytes) -> list[Key]:

@@ -268,7 +268,7 @@ class Publisher:
     async def _carry_out(self, batch: Facts, turn: Turn | None) -> None:
         """Send facts at this turn, or the next one, until all are acknowledged. Raises PeerUnreachable and Refused."""
         facts = batch.facts
-        places = {number: bytes(positions(fact)) for number, fact in enumerate(facts)}
+        places = {number: positions(fact) for number, fact in enumerate(facts)}
         sizes = sizes_of(facts, batch.size_bytes)
         batch.missed, batch.problem = await self._publish(facts, sizes, places, batch, turn)
         self.published += len(facts) - len(batch.behind.union(batch.missed))
