@@ -15,7 +15,7 @@ import logging
 from collections import deque
 from collections.abc import Sequence
 from functools import partial
-from itertools import groupby
+from itertools import groupby, islice
 from typing import TypeAlias
 
 from .audiences import Audience
@@ -385,10 +385,12 @@ class Publisher:
     async def _parcels(self, tuples: Sequence[Tuple], sizes: Sequence[int] | None, places: Places) -> list[Parcel]:
         """The messages to send, in order for each holder. Without ``sizes`` all tuples together fit into one message."""
         features = [
-            [(len(items), position, items[position]) for position in there]
+            (len(items), position, items[position])
             for number, there in places.items()
             for items in (tuples[number],)
+            for position in there
         ]
-        # Events go by few features, facts by all of theirs.
-        holders = await self._holders.of({feature for some in features for feature in some})
-        return cut(places, [[holders[feature] for feature in some] for some in features], sizes)
+        # Many tuples have features in common.
+        holders = await self._holders.of(dict.fromkeys(features))
+        each = map(holders.__getitem__, features)
+        return cut(places, [list(islice(each, len(there))) for there in places.values()], sizes)
