@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import dht
 
 from ..errors import GsgError, PeerUnreachable
-from ..tuples.features import Key, key, short_key
+from ..tuples.features import Key, key, key_of_short, short_key
 from ..wire.exchange import Leaving, LinkBroke, named, show
 from .rules import REPLICAS, point_of
 
@@ -231,7 +231,7 @@ class Holders:
         brief = short_key(feature)
         if brief is not feature and (known := self._sets.get(brief)) is not None:
             return known
-        place = key(*brief)
+        place = key_of_short(brief)
         found = self._taking(self._overlay.owners_now(place, REPLICAS + len(self.aside)) or ()), point_of(place)
         if found[0]:
             self._remember_all(brief, found)

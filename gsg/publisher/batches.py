@@ -75,8 +75,8 @@ class Batch(Protocol):
 
 
 class Facts:
-    """Facts that come or go. ``calls`` says how many there are of each call, where several go together, in order; ``stamp`` is that
-    of another batch in which they went before.
+    """Facts that come or go, with their length as encoded. ``calls`` says how many there are of each call, where several go
+    together, in order; ``stamp`` is that of another batch in which they went before.
     """
 
     is_events = False
@@ -86,6 +86,7 @@ class Facts:
         publisher: Numbering,
         sign: int,
         facts: Sequence[Tuple],
+        size_bytes: int,
         audience: Audience | None,
         *,
         calls: Sequence[int] = (),
@@ -94,6 +95,7 @@ class Facts:
         self._publisher = publisher
         self._sign = sign
         self.facts = facts
+        self.size_bytes = size_bytes
         self.said: Sequence[Remains] = ()
         """What would remain of them, in their place once all calls are done."""
         self._audience = audience

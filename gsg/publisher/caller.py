@@ -16,9 +16,8 @@ from typing import TypeVar
 
 from ..tuples import terms as model
 from ..tuples.audiences import Audience
-from ..tuples.sizes import parts
+from ..tuples.sizes import parts, total_bytes
 from ..tuples.terms import Tuple
-from .parcels import sizes_of
 from .publisher import Publisher
 
 PART_TUPLES = 1_000
@@ -96,7 +95,7 @@ async def _checked(said: Sequence[Iterable[object]]) -> list[list[Tuple]]:
     found: list[list[Tuple]] = []
     for begin in range(0, len(said), PART_TUPLES):
         facts = [model.fact(items) for items in said[begin : begin + PART_TUPLES]]
-        sizes_of(facts, None)
+        total_bytes(facts)
         found += [facts[part] for part in parts(facts, PART_TUPLES)]
         await asyncio.sleep(0)
     return found

@@ -19,7 +19,6 @@ from typing import Protocol
 
 from ..errors import GsgError, PeerUnreachable
 from ..tuples.audiences import Audience
-from ..tuples.sizes import fit_together
 from ..tuples.terms import Tuple
 from ..wire.admission import RUN_CALLS
 from .batches import Facts
@@ -44,7 +43,14 @@ class MakeBatch(Protocol):
     """Makes a batch; see :class:`gsg.publisher.batches.Facts`."""
 
     def __call__(
-        self, sign: int, facts: Sequence[Tuple], audience: Audience | None, *, calls: Sequence[int] = (), stamp: int = 0
+        self,
+        sign: int,
+        facts: Sequence[Tuple],
+        size_bytes: int,
+        audience: Audience | None,
+        *,
+        calls: Sequence[int] = (),
+        stamp: int = 0,
     ) -> Facts: ...
 
 
@@ -79,10 +85,11 @@ class Share:
 class Call:
     """The facts of one caller."""
 
-    __slots__ = ("cue", "facts", "first")
+    __slots__ = ("cue", "facts", "first", "size_bytes")
 
-    def __init__(self, facts: Sequence[Tuple]) -> None:
+    def __init__(self, facts: Sequence[Tuple], size_bytes: int) -> None:
         self.facts = facts
+        self.size_bytes = size_bytes
         self.first = 0
         """The number of the first of them in the batch."""
         self.cue: asyncio.Future[Cue] = asyncio.get_running_loop().create_future()
@@ -115,9 +122,9 @@ class Run:
             and self._facts + len(facts) <= RUN_FACTS
         )
 
-    def join(self, facts: Sequence[Tuple]) -> Call:
+    def join(self, facts: Sequence[Tuple], size_bytes: int) -> Call:
         """One call more; the first one is to send."""
-        call = Call(facts)
+        call = Call(facts, size_bytes)
         if not self.calls:
             call.tell(Cue.SEND)
         self.calls.append(call)
@@ -151,20 +158,21 @@ class Together:
         self._run: Run | None = None
         """The last one; others may join it while it is the last that waits for its turn."""
 
-    async def say(self, sign: int, facts: Sequence[Tuple], audience: Audience | None) -> Share:
-        """Make facts true or untrue, alone or together with those of others; they were looked at, and can travel.
+    async def say(self, sign: int, facts: Sequence[Tuple], size_bytes: int, audience: Audience | None) -> Share:
+        """Make facts true or untrue, alone or together with those of others; they were looked at, can travel, and are no longer
+        than this as encoded.
 
         Raises PeerUnreachable and Refused.
         """
-        if not is_small(facts):
-            return await self._alone(sign, facts, audience)
+        if len(facts) > SMALL_FACTS or size_bytes > SMALL_BYTES:
+            return await self._alone(sign, facts, size_bytes, audience)
         run = self._run
         if run is None or not self._turns.is_last(run.turn) or not run.takes(sign, audience, facts):
             turn = self._turns.line_up(is_patient=True)
             if turn.is_here:
-                return await self._alone(sign, facts, audience, turn=turn)
+                return await self._alone(sign, facts, size_bytes, audience, turn=turn)
             run = self._run = Run(sign, audience, turn)
-        call = run.join(facts)
+        call = run.join(facts, size_bytes)
         try:
             cue = await call.cue
             if cue is Cue.SEND:
@@ -180,7 +188,7 @@ class Together:
             return share
         try:
             # What has changed already is what it should be: that counts as well.
-            return replace(await self._alone(sign, facts, audience, stamp=run.batch.stamp), before=share)
+            return replace(await self._alone(sign, facts, size_bytes, audience, stamp=run.batch.stamp), before=share)
         finally:
             run.batch.over()
 
@@ -193,7 +201,8 @@ class Together:
 
     async def _send(self, run: Run) -> Cue:
         """Send a run whose turn it is, and tell the others what came of it."""
-        batch = run.batch = self._make(run.sign, run.together(), run.audience, calls=[len(call.facts) for call in run.calls])
+        facts, size_bytes = run.together(), sum(call.size_bytes for call in run.calls)
+        batch = run.batch = self._make(run.sign, facts, size_bytes, run.audience, calls=[len(call.facts) for call in run.calls])
         batch.go()
         cue = Cue.ALONE
         self._turns.begun()
@@ -214,9 +223,16 @@ class Together:
         return cue
 
     async def _alone(
-        self, sign: int, facts: Sequence[Tuple], audience: Audience | None, *, turn: Turn | None = None, stamp: int = 0
+        self,
+        sign: int,
+        facts: Sequence[Tuple],
+        size_bytes: int,
+        audience: Audience | None,
+        *,
+        turn: Turn | None = None,
+        stamp: int = 0,
     ) -> Share:
-        batch = self._make(sign, facts, audience, stamp=stamp)
+        batch = self._make(sign, facts, size_bytes, audience, stamp=stamp)
         if turn is not None:
             self._turns.begun()
         try:
@@ -228,8 +244,3 @@ class Together:
             if turn is not None:
                 self._turns.ended()
         return Share(batch, range(len(facts)))
-
-
-def is_small(facts: Sequence[Tuple]) -> bool:
-    """Whether a call is one that goes together with others."""
-    return len(facts) <= SMALL_FACTS and fit_together(facts, SMALL_BYTES)

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import dht
 
-from ..tuples.sizes import fit_together, size_bytes
+from ..tuples.sizes import size_bytes
 from ..tuples.terms import Tuple
 from ..wire.messages import Part
 
@@ -39,12 +39,10 @@ class Parcel:
             missed[number] = missed.get(number, b"") + places
 
 
-def sizes_of(tuples: Sequence[Tuple], texts: Sequence[int] | None) -> Sequence[int] | None:
-    """The bytes of each tuple, with the letters of the text it came as; None where all together fit into one message.
-
-    Raises BadTerm for one that is too long, or cannot travel.
-    """
-    if len(tuples) <= CHUNK_TUPLES and fit_together(tuples, CHUNK_BYTES - 4 * sum(texts or ())):
+def sizes_of(tuples: Sequence[Tuple], all_bytes: int, texts: Sequence[int] | None = None) -> Sequence[int] | None:
+    """The bytes of each tuple, with the letters of the text it came as; None where all, which have ``all_bytes`` with those, fit
+    into one message."""
+    if len(tuples) <= CHUNK_TUPLES and all_bytes <= CHUNK_BYTES:
         return None
     sizes = [size_bytes(items) for items in tuples]
     return sizes if texts is None else [size + 4 * text for size, text in zip(sizes, texts, strict=True)]

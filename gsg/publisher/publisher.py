@@ -16,7 +16,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import groupby
+from itertools import groupby, islice
 from typing import TypeAlias
 
 from ..errors import GsgError, PeerUnreachable, Refused
@@ -25,6 +25,7 @@ from ..storage.clock import CLOCKS_APART_S, HybridClock
 from ..tuples.audiences import Audience
 from ..tuples.features import positions
 from ..tuples.long_constants import Remains, remains_of
+from ..tuples.sizes import total_bytes
 from ..tuples.terms import Tuple, show
 from ..wire.exchange import ANSWER_TIMEOUT_S, Answer, Channel, Exchange, answer_of
 from ..wire.messages import After, Count, Done, Event, Origin, Publish
@@ -85,12 +86,12 @@ class Publisher:
         ``audience``: who may read them, None for everybody.
         Raises BadTerm before anything is sent, PeerUnreachable or Refused when some were not acknowledged.
         """
-        sizes_of(facts, None)
+        size_bytes = total_bytes(facts)
         if self.on_facts is not None:
             self.on_facts(sign, facts)
         changed = 0
         for _ in range(CONTESTED):
-            share = await self._together.say(sign, facts, audience)
+            share = await self._together.say(sign, facts, size_bytes, audience)
             try:
                 share.check()
                 changed += share.changed
@@ -126,7 +127,9 @@ class Publisher:
         # Nobody wants what has no place to go; it is done with all the same.
         wanted = {number: there for number, there in enumerate(places) if there}
         batch = Events(self, events, audience)
-        missed, problem = await self._publish(tuples, wanted, batch, [0 if text is None else len(text) for _, text in events])
+        texts = [0 if text is None else len(text) for _, text in events]
+        sizes = sizes_of(tuples, total_bytes(tuples) + 4 * sum(texts), texts)
+        missed, problem = await self._publish(tuples, sizes, wanted, batch)
         if missed:
             again = "what is published again may be told twice"
             raise PeerUnreachable(f"{len(missed)} of {len(tuples)} tuples were not acknowledged: {problem}; {again}")
@@ -174,7 +177,7 @@ class Publisher:
         batch.over()
         while self._going and self._going[0].is_done:
             self._forget_oldest()
-        if batch.is_done and self._going and self._going[0].stamp < batch.stamp:
+        if self._going and batch.is_done and self._going[0].stamp < batch.stamp:
             batch.remember_remains()
             self._going_facts += len(batch.said)
             while self._going_facts > GOING_FACTS:
@@ -238,7 +241,7 @@ class Publisher:
                 self._again += [said for batch in batches for said in batch]
 
     async def _send_batch_again(self, batch: Again) -> None:
-        sent, missed, _ = await self._send_now(batch.tuples, batch.sizes, batch.places, batch)
+        sent, missed, _ = await self._send(batch.tuples, batch.sizes, batch.places, batch)
         for parcel, _, answer in sent:
             for said in batch.said(parcel.numbers, parcel.places):
                 size = parcel.size_bytes // len(parcel.numbers)
@@ -273,25 +276,26 @@ class Publisher:
     async def _carry_out(self, batch: Facts, turn: Turn | None) -> None:
         """Send facts at this turn, or the next one, until all are acknowledged. Raises PeerUnreachable and Refused."""
         facts = batch.facts
-        places = {number: bytes(positions(fact)) for number, fact in enumerate(facts)}
-        batch.missed, batch.problem = await self._publish(facts, places, batch, turn=turn)
+        places = {number: positions(fact) for number, fact in enumerate(facts)}
+        sizes = sizes_of(facts, batch.size_bytes)
+        batch.missed, batch.problem = await self._publish(facts, sizes, places, batch, turn)
         self.published += len(facts) - len(batch.behind.union(batch.missed))
 
     async def _publish(
         self,
         tuples: Sequence[Tuple],
+        sizes: Sequence[int] | None,
         places: Places,
         batch: Batch,
-        texts: Sequence[int] | None = None,
-        *,
         turn: Turn | None = None,
     ) -> tuple[Places, PeerUnreachable | None]:
-        """Send until all are acknowledged, or ATTEMPTS times; what was not in the end, and why. Raises BadTerm without a turn."""
-        sizes = sizes_of(tuples, texts)
+        """Send until all are acknowledged, or ATTEMPTS times; what was not in the end, and why."""
         for _ in range(ATTEMPTS):
             turn = turn or self._turns.line_up()
             try:
                 await self._turns.wait(turn)
+                if self._again:
+                    await self._send_again()
                 sent, missed, problem = await self._send(tuples, sizes, places, batch)
             finally:
                 self._turns.leave(turn)
@@ -330,14 +334,7 @@ class Publisher:
     async def _send(
         self, tuples: Sequence[Tuple], sizes: Sequence[int] | None, places: Places, batch: Batch
     ) -> tuple[list[InFlight], dict[int, bytes], PeerUnreachable | None]:
-        """Send all parcels, after what is to be sent again: what was sent, what could not be, and why."""
-        if self._again:
-            await self._send_again()
-        return await self._send_now(tuples, sizes, places, batch)
-
-    async def _send_now(
-        self, tuples: Sequence[Tuple], sizes: Sequence[int] | None, places: Places, batch: Batch
-    ) -> tuple[list[InFlight], dict[int, bytes], PeerUnreachable | None]:
+        """Send all parcels: what was sent, what could not be, and why."""
         sent: list[InFlight] = []
         missed: dict[int, bytes] = {}
         problem: PeerUnreachable | None = None
@@ -396,10 +393,12 @@ class Publisher:
     async def _parcels(self, tuples: Sequence[Tuple], sizes: Sequence[int] | None, places: Places) -> list[Parcel]:
         """The messages to send, in order for each holder. Without ``sizes`` all tuples together fit into one message."""
         features = [
-            [(len(items), position, items[position]) for position in there]
+            (len(items), position, items[position])
             for number, there in places.items()
             for items in (tuples[number],)
+            for position in there
         ]
-        # Events go by few features, facts by all of theirs.
-        holders = await self._holders.primaries_of({feature for some in features for feature in some})
-        return cut(places, [[holders[feature] for feature in some] for some in features], sizes)
+        # Many tuples have features in common.
+        holders = await self._holders.primaries_of(dict.fromkeys(features))
+        each = map(holders.__getitem__, features)
+        return cut(places, [list(islice(each, len(there))) for there in places.values()], sizes)

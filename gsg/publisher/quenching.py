@@ -183,12 +183,12 @@ class Interests:
         """
         others = self._holders.others()
         if not others:
-            return [bytes(positions(items) if via is None else via) for items in events], True
+            return [positions(items) if via is None else bytes(via) for items in events], True
         now = asyncio.get_running_loop().time()
         is_sure = now < self._sure_until_s and not self._holders.unsure and not self._responsibility.settling
         unknown = _NOBODY if is_sure or via is not None else self._unknown(others, now)
         if unknown is None:
-            return [bytes(positions(items)) for items in events], False
+            return [positions(items) for items in events], False
         places = []
         here = True
         own, holder_of = self._own, self._holders.primary_now

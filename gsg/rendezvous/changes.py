@@ -37,6 +37,6 @@ class Change:
     made: int = 0
     """How many of the facts were looked at."""
     changed: int = 0
-    behind: set[int] = field(default_factory=set)
+    behind: list[int] = field(default_factory=list)
     unchanged: list[int] = field(default_factory=list)
-    """As in Held."""
+    """As in Held, all three."""

@@ -105,11 +105,12 @@ class Replication:
         # Of what others have done since the last slice, too.
         behind = self._behind(sign, facts[begin:], places[begin:], stamp) if begin else self._behind(sign, facts, places, stamp)
         late = {begin + number for number in behind} if behind else _NONE
+        until = len(facts)
         for some, origin in change.origins:
             rest = some if some.start >= begin else range(begin, max(begin, some.stop))
-            taken = [number for number in rest if number not in late] if late else rest
             if begin and not rest:
                 continue
+            taken = [number for number in rest if number not in late] if late else rest
             some_facts, some_places = facts, places
             if len(taken) < len(facts):
                 some_facts, some_places = [facts[number] for number in taken], [places[number] for number in taken]
@@ -120,18 +121,16 @@ class Replication:
             if unchanged:
                 change.unchanged += [taken[number] for number in unchanged]
             if made < len(taken):
-                change.made = taken[made]
-                change.behind.update(number for number in late if number < change.made)
-                return False
+                until = taken[made]
+                break
             # Calls that were sent together may have a fact each, none of which alone takes long.
-            if some.stop < len(facts) and self._rendezvous.clock() >= ends_s:
-                change.made = some.stop
-                change.behind.update(number for number in late if number < change.made)
-                return False
-        change.made = len(facts)
+            if some.stop < until and self._rendezvous.clock() >= ends_s:
+                until = some.stop
+                break
+        change.made = until
         if late:
-            change.behind.update(late)
-        return True
+            change.behind += sorted(number for number in late if number < until)
+        return until == len(facts)
 
     def give_up(self, change: Change) -> None:
         """The rest of a change is not to be made, as the link that brought it is gone: whoever sent it sends it again."""
@@ -141,14 +140,15 @@ class Replication:
 
     def made(self, change: Change) -> Held:
         """A change that has been made, and what is to be waited for before it is acknowledged."""
-        sign, facts, places, stamp, late = change.sign, change.facts, change.places, change.stamp, change.behind
+        sign, facts, places, stamp = change.sign, change.facts, change.places, change.stamp
         numbers: Sequence[int] = range(len(facts))
-        if late:
+        if change.behind:
+            late = set(change.behind)
             numbers = [number for number in numbers if number not in late]
             facts = [facts[number] for number in numbers]
             places = [places[number] for number in numbers]
         kept = self._keeping.kept()
-        held = Held(change.changed, self._versions.latest, sorted(late), change.unchanged, kept)
+        held = Held(change.changed, self._versions.latest, change.behind, change.unchanged, kept)
         if self._holders.alone:
             return held
         # What the links have room for leaves in this turn of the loop, together with what the other messages of it cause.
@@ -161,8 +161,8 @@ class Replication:
             held.everywhere = None
             # Mostly nobody has come or gone between the two, and who holds what need not be found again.
             known = copies if self._holders.version == version else None
-            late = await self._until_held(sign, facts, places, stamp, sent, known)
-            held.behind += [numbers[number] for number in late]
+            behind = await self._until_held(sign, facts, places, stamp, sent, known)
+            held.behind += [numbers[number] for number in behind]
             held.latest = self._versions.latest
             if kept is not None:
                 await kept()

@@ -19,7 +19,7 @@ import msgspec
 import rete
 
 from .long_constants import LONG_BYTES, Remains, ShortTerm, short
-from .terms import Term, Tuple, Variable
+from .terms import MAX_ARITY, Term, Tuple, Variable
 
 Template: TypeAlias = rete.Template[Term]
 """The definition of an alpha memory over terms."""
@@ -32,6 +32,8 @@ HOME = 0
 """The position whose rendezvous speaks for a tuple where only one may."""
 
 _encode = msgspec.msgpack.Encoder().encode
+_ALL = [bytes(range(arity)) for arity in range(MAX_ARITY + 1)]
+"""By arity."""
 
 
 def alpha_of(template: Template) -> rete.AlphaSpec:
@@ -44,9 +46,11 @@ def _shared(template: Template) -> rete.AlphaSpec:
     return rete.AlphaSpec(template)
 
 
-def positions(items: Tuple) -> tuple[int, ...]:
-    """The positions of a tuple that hold a constant, hence its features."""
-    return tuple(position for position, item in enumerate(items) if type(item) is not Variable)
+def positions(items: Tuple) -> bytes:
+    """The positions of a tuple that hold a constant, hence its features; all of those of a fact."""
+    if Variable not in map(type, items):
+        return _ALL[len(items)]
+    return bytes([position for position, item in enumerate(items) if type(item) is not Variable])
 
 
 def keys_at(items: Remains, positions: bytes) -> list[Key]:
@@ -64,7 +68,12 @@ def short_key(feature: Key) -> Key:
 
 def key(arity: int, position: int, constant: ShortTerm) -> bytes:
     """The 160-bit key of a feature, by which the overlay finds its rendezvous."""
-    return sha1(_encode((arity, position, short(constant))), usedforsecurity=False).digest()
+    return key_of_short((arity, position, short(constant)))
+
+
+def key_of_short(feature: Key) -> bytes:
+    """The same, of a feature without a long constant."""
+    return sha1(_encode(feature), usedforsecurity=False).digest()
 
 
 class Load(msgspec.Struct, frozen=True, array_like=True, gc=False):

@@ -31,17 +31,19 @@ def size_bytes(items: Tuple) -> int:
     return size
 
 
-def fit_together(tuples: Sequence[Remains], most_bytes: int) -> bool:
-    """Whether all of them together have at most so many bytes as encoded, so that none has to be looked at by itself."""
+def total_bytes(tuples: Sequence[Tuple]) -> int:
+    """The length of tuples together as encoded. Raises BadTerm like :func:`size_bytes`, which looks at each only where one of them
+    may be too long."""
     try:
-        return len(_encode(tuples)) <= most_bytes
+        size = len(_encode(tuples))
     except (UnicodeEncodeError, RecursionError):
-        return False  # size_bytes says which one cannot be encoded
+        size = MAX_TUPLE_BYTES + 1
+    return size if size <= MAX_TUPLE_BYTES else sum(map(size_bytes, tuples))
 
 
 def parts(facts: Sequence[Remains], most: int) -> Iterator[slice]:
     """Slices that cut tuples into messages: at most so many in each, and little more than PART_BYTES."""
-    if 0 < len(facts) <= most and fit_together(facts, PART_BYTES):
+    if 0 < len(facts) <= most and len(_encode(facts)) <= PART_BYTES:
         yield slice(0, len(facts))
         return
     begin = filled = 0

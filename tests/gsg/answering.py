@@ -79,7 +79,7 @@ class EverythingWanted:
     """Every event goes by every position that it may go by."""
 
     def places(self, events: Sequence[Tuple], via: Sequence[int] | None) -> tuple[list[bytes], bool]:
-        return [bytes(positions(items) if via is None else via) for items in events], False
+        return [positions(items) if via is None else bytes(via) for items in events], False
 
 
 def publisher_of(place: Place, holders: FixedHolders) -> Publisher:

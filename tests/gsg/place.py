@@ -33,7 +33,7 @@ def compile_test(test: TupleTest) -> Predicate:
 
 def everywhere(fact: Tuple) -> bytes:
     """All positions of a fact: one peer holds all keys."""
-    return bytes(positions(fact))
+    return positions(fact)
 
 
 def flash(at: Rendezvous, events: list[Event], places: list[bytes], audience: Audience | None = None) -> None:

@@ -67,7 +67,7 @@ def test_a_tuple_for_an_audience_is_a_fact_of_its_own() -> None:
     assert hash(one) == hash(same)
     assert len({T, one, same, other}) == 3
     assert (one != other, one != T, one != T, one == T, one != same) == (True, True, True, False, False)
-    assert (tuple(one), type(tuple(one)), positions(one), len(one)) == (T, tuple, (0, 1, 2), 3)
+    assert (tuple(one), type(tuple(one)), positions(one), len(one)) == (T, tuple, b"\x00\x01\x02", 3)
 
 
 def test_audiences_travel_beside_the_facts_and_only_where_there_are_some() -> None:

@@ -90,4 +90,4 @@ def test_keys_are_the_same_in_every_version() -> None:
 
 
 def test_a_variable_in_an_event_is_no_feature() -> None:
-    assert positions((Symbol("temp"), Variable("K"), 25)) == (0, 2)
+    assert positions((Symbol("temp"), Variable("K"), 25)) == b"\x00\x02"

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 import dht
 import rete
-from gsg.errors import PeerMisbehaved
+from gsg.errors import BadTerm, PeerMisbehaved
 from gsg.tuples.features import Template
 from gsg.tuples.long_constants import HASH_BYTES, LONG_BYTES, Hashed, Remains, ShortTerm
-from gsg.tuples.sizes import PART_BYTES, fit_together, parts
+from gsg.tuples.sizes import MAX_TUPLE_BYTES, PART_BYTES, parts, total_bytes
 from gsg.tuples.terms import IRI, BlankNode, Compound, List, Literal, Symbol, Term, Tuple, Variable
 from gsg.wire.messages import Died, Gap, Message, Moved, NotHere, Origin, Part, Publish, decode, encode
 
@@ -173,10 +173,17 @@ def test_what_is_no_message_is_misbehaviour(payload: bytes) -> None:
         decode(payload)
 
 
-def test_tuples_fit_together_where_all_of_them_are_short_enough_and_can_be_encoded() -> None:
-    assert fit_together([("a", "b")] * 10, 100)
-    assert not fit_together([("a", "b" * 20)] * 10, 100)
-    assert not fit_together([("\ud800",)], 100)
+def test_tuples_have_their_length_together_however_long_that_is() -> None:
+    long: Tuple = ("b" * (MAX_TUPLE_BYTES - 100),)
+
+    assert total_bytes([("a", "b")] * 10) == len(encode([("a", "b")] * 10))
+    assert total_bytes([long, long]) == 2 * len(encode(long))
+
+
+@pytest.mark.parametrize("items", [("\ud800",), ("b" * MAX_TUPLE_BYTES,)], ids=["cannot be encoded", "too long"])
+def test_one_tuple_of_several_that_cannot_travel_is_refused(items: Tuple) -> None:
+    with pytest.raises(BadTerm):
+        total_bytes([("a",), items])
 
 
 def test_facts_of_several_calls_come_as_from_messages_of_their_own() -> None:
