@@ -98,13 +98,13 @@ class Parts:
             self.interests, exchange.own, self.publisher, rendezvous, self.subscriber, responsibility, delivery.send
         )
 
-        self.heartbeats = Heartbeats(holders, exchange, clock, self.subscriber.intake.channels, rng)
+        self.heartbeats = Heartbeats(holders, exchange, clock, self.subscriber.feeds.links, rng)
         self.pauses = Pauses(holders, self.interests, self.leases, self.handover, self.subscriber.was_away)
         self.status = Status(exchange, rendezvous, self.publisher, counters, start_task)
         for count in (disk.counts, delivery.counts, self.publisher.counts, self.subscriptions.counts, quotas.counts):
             counters.add(count)
         if tracing is not None:
-            tracing.observe(rendezvous, self.publisher, self.subscriber.intake)
+            tracing.observe(rendezvous, self.publisher, self.subscriber.feeds)
         self.dispatch = Dispatch(self)
 
     def _link_broken(self, channel: Channel, reason: str) -> None:
@@ -114,7 +114,7 @@ class Parts:
         self.dispatch.lost(channel)
         if self._is_open():
             self.publisher.lost(channel)
-            self.subscriber.broken(channel)
+            self.subscriber.feeds.forget_link(channel)
             self._send_again(channel.contact.id)  # it may have lost what it acknowledged: been started anew unnoticed
 
     def peer_discovered(self, contact: dht.Contact) -> None:
@@ -125,7 +125,7 @@ class Parts:
             self.interests.forget()
             self.leases.revoke()
             self.handover.peer_came(contact)
-            self.subscriber.intake.discovered(contact)
+            self.subscriber.feeds.post_at_newcomer(contact)
 
     def peer_lost(self, contact: dht.Contact) -> None:
         """Another peer has died, or left."""
@@ -138,7 +138,7 @@ class Parts:
 
     def _peer_gone(self, peer: bytes, lives: bool) -> None:
         self.handover.peer_died(peer)
-        self.subscriber.intake.standbys.check_all()
+        self.subscriber.feeds.standbys.check_all()
         if not lives:
             self._send_again(peer)
 

@@ -202,7 +202,7 @@ class Dispatch:
                 case AskFacts():
                     parts.catching_up.answer(channel, message)
                 case Deltas() | Happened() | Snapshot() | Gap() | Missed() | Moved() | Passed():
-                    parts.subscriber.received(channel, message)
+                    parts.subscriber.feeds.receive(channel, message)
                 case AskLoads():
                     channel.send(Loads(message.request, parts.rendezvous.loads(message.template, message.positions)))
                 case InsertCondition():

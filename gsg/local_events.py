@@ -71,10 +71,10 @@ class LocalEvents:
 
     def pass_on(self, batch: EventBatch) -> None:
         """Match what one slice has time for, and tell whom it concerns; to be called until the batch is done."""
-        own, subscriber = self._own, self._subscriber
+        own, feeds_here = self._own, self._subscriber.feeds
         publisher, after, last = batch.publisher, batch.after, batch.events[-1].number
         # What was sent to other rendezvous before these may come back to this peer: its own subscribers hear of that first.
-        passes = subscriber.inorder.passes(own, publisher, last, after)
+        passes = feeds_here.order.passes(own, publisher, last, after)
         held = None if passes else Happened(publisher, [], [], after)
         for event, reached in batch.match_slice(SLICE_S):
             for receiver, feeds in reached.items():
@@ -84,14 +84,14 @@ class LocalEvents:
                         held.feeds.append(feeds)
                         continue
                     try:
-                        subscriber.happened(own, publisher, event, feeds)
+                        feeds_here.events.tell(own, publisher, event, feeds)
                     except Exception:
                         # A defect of ours in one listener must not keep the others waiting, nor the publisher.
                         log.exception("an event was not carried out")
                 else:
                     self._send(receiver, Happened(publisher, [event], [feeds], after))
         if held is not None:
-            subscriber.inorder.hold_events(own, held)
+            feeds_here.order.hold_events(own, held)
         if batch.done:
             rendezvous = self._rendezvous
             rendezvous.progress.advance(publisher, last)

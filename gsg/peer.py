@@ -26,8 +26,8 @@ from dht.liveness.incarnations import LIVES_APART
 from .assembly import Parts
 from .background import logging_failure
 from .errors import BadData, DoorClosed, PeerUnreachable, RemoteError
-from .feeds.alpha_memories import Memory, OnEvent
-from .languages import Delete, Insert, Notify, parse_script, read_query
+from .feeds.alpha_memory import AlphaMemory, OnEvent
+from .languages import Delete, Insert, Notify, Subscribe, parse_script, read_query
 from .languages.query import MAX_TOKENS, Query
 from .monitoring.inspection import Inspection
 from .monitoring.status import Counters
@@ -46,7 +46,6 @@ from .storage.clock import HybridClock
 from .storage.disk.group_commit import GroupCommit, NoDisk
 from .subscriptions.backlog import LIMIT, Overflow, overflow_of
 from .subscriptions.live import LiveSubscription
-from .subscriptions.registry import Asked
 from .subscriptions.subscription import Callback
 from .tuples.audiences import audience_of
 from .tuples.features import Template
@@ -272,16 +271,12 @@ class Peer:
 
         Raises BadText or BadQuery, and applies nothing, when any part of the script is wrong.
         """
-        made = []
+        made, verbs = [], {Insert: self.insert, Delete: self.retract, Notify: self.notify}
         for block in parse_script(script):
-            if isinstance(block, Insert):
-                await self.insert(block.tuples)
-            elif isinstance(block, Delete):
-                await self.retract(block.tuples)
-            elif isinstance(block, Notify):
-                await self.notify(block.tuples)
+            if isinstance(block, Subscribe):
+                made.append(await self._parts.subscriptions.subscribe(block.query, text=block.text))
             else:
-                made.append(await self._parts.subscriptions.add(Asked(block.query, block.text), None, limit=LIMIT))
+                await verbs[type(block)](block.tuples)
         return made
 
     async def subscribe(
@@ -302,23 +297,25 @@ class Peer:
         ``client`` says for whom it is. Raises BadText or BadQuery for a query that cannot be, Unsupported for an unknown language,
         PeerUnreachable for silence.
         """
-        asked = Asked(await read_query(text, language), text, language, client, max_tokens, overflow_of(overflow))
+        query, choice = await read_query(text, language), overflow_of(overflow)
         self._opened()
-        return await self._parts.subscriptions.add(asked, callback, limit=limit)
+        return await self._parts.subscriptions.subscribe(
+            query, callback, text=text, language=language, client=client, limit=limit, max_tokens=max_tokens, overflow=choice
+        )
 
     async def subscribe_query(
         self, query: Query, callback: Callback | None = None, *, limit: int = LIMIT, max_tokens: int = MAX_TOKENS
     ) -> LiveSubscription:
         """Like :meth:`subscribe`, for a query that was parsed already."""
         self._opened()
-        return await self._parts.subscriptions.add(Asked(query, max_tokens=max_tokens), callback, limit=limit)
+        return await self._parts.subscriptions.subscribe(query, callback, limit=limit, max_tokens=max_tokens)
 
     @property
     def inside(self) -> Inspection:
         """What the peer knows of its users' queries and of keys: plans, reasons, what they hold, pictures, who holds a key."""
         self._opened()
         parts = self._parts
-        anchors, address = parts.subscriber.intake.anchors, show(self.contact)
+        anchors, address = parts.subscriber.feeds.anchors, show(self.contact)
         return Inspection(parts.subscriber, parts.subscriptions, anchors, parts.holders, parts.rendezvous, address)
 
     async def status(self) -> list[PeerStatus]:
@@ -371,12 +368,12 @@ class Peer:
         test: Test | None = None,
         exclusive: bool = False,
         note: int = 0,
-    ) -> Memory:
+    ) -> AlphaMemory:
         """Hear of events that match a template and pass its test; see :meth:`gsg.subscriptions.subscriber.Subscriber.listen`."""
         self._opened()
         return await self._parts.subscriber.listen(template, on_event, anchor=anchor, test=test, exclusive=exclusive, note=note)
 
-    def end_listening(self, listening: Memory) -> None:
+    def end_listening(self, listening: AlphaMemory) -> None:
         """Hear no more of what :meth:`listen` began."""
         self._parts.subscriber.end_listening(listening)
 

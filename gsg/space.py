@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import rete
 
 from .errors import DoorClosed, Unsupported
-from .languages import Delete, Insert, Notify, parse_query, parse_script
+from .languages import Delete, Insert, Notify, Subscribe, parse_query, parse_script
 from .languages.query import MAX_TOKENS, Query, alphas, check_max_tokens, too_many_tokens
 from .storage.facts_by_template import FactsByTemplate
 from .subscriptions.backlog import LIMIT, Overflow, check_limit, overflow_of
 from .subscriptions.entrance import Entrance
 from .subscriptions.subscription import Callback, Subscription
-from .subscriptions.windows import FullWindows, looks_at, windowed
+from .subscriptions.windows import FullWindows, windowed
 from .tuples import terms as model
 from .tuples.terms import Tuple
 
@@ -88,23 +88,19 @@ class Space:
                 subscription = self._flashing.get(production)
                 if subscription is not None:
                     subscription._flashed(rows)
-        self._tell_full_windows()
+        self._full_windows.tell(self._flashing.values())
 
     def run(self, script: str) -> list[Subscription]:
         """Run a GSG script, block by block; returns the subscriptions that its SUBSCRIBE blocks made, in order.
 
         Raises BadText or BadQuery, and applies nothing, when any part of the script is wrong.
         """
-        made = []
+        made, verbs = [], {Insert: self.insert, Delete: self.retract, Notify: self.notify}
         for block in parse_script(script):
-            if isinstance(block, Insert):
-                self.insert(block.tuples)
-            elif isinstance(block, Delete):
-                self.retract(block.tuples)
-            elif isinstance(block, Notify):
-                self.notify(block.tuples)
+            if isinstance(block, Subscribe):
+                made.append(self._subscribe(block.query, None, LIMIT))
             else:
-                made.append(self._subscribe(block.query, None, LIMIT, MAX_TOKENS))
+                verbs[type(block)](block.tuples)
         return made
 
     def subscribe(
@@ -190,12 +186,6 @@ class Space:
         if condition.window is not None:
             return windowed(self._network, condition)
         return self._store.matching(condition.template)  # type: ignore[arg-type]  # rete's constants are opaque: here they are terms
-
-    def _tell_full_windows(self) -> None:
-        for spec, overrun in self._full_windows.take().items():
-            for subscription in list(self._flashing.values()):
-                if looks_at(subscription._query, spec):
-                    subscription._window_full(overrun)
 
     def _too_large(self, production: rete.Production, why: rete.TooManyTokens) -> None:
         subscription = self._flashing.get(production)

@@ -12,7 +12,7 @@ When a peer hears of a newcomer, it looks for keys that are the newcomer's by no
 1. it sends their facts over (Replicate), and waits until they are acknowledged;
 2. it tells the feeds of those keys to follow (Moved); a subscriber sets up a feed at the new holder beside the old one, and ends
    the old one when the new one is whole; the snapshot may be older than what the old one has told meanwhile, so of that its word
-   counts until the new holder has been heard out (gsg/feeds/alpha_memories.py);
+   counts until the new holder has been heard out (gsg/feeds/alpha_memory.py);
 3. it drops the facts when no feed needs them there any more.
 
 For 90 seconds after a newcomer was heard of, a message for a key that has moved is forwarded to its new holder

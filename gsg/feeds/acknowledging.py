@@ -15,43 +15,43 @@ ARRIVED_MESSAGES = 64
 """So many messages are acknowledged at once."""
 
 
-class Arrivals:
-    """Those of one peer."""
+class Acknowledger:
+    """Acknowledges the messages of events that one peer receives."""
 
     def __init__(self) -> None:
-        self._come: dict[Channel, int] = {}
+        self._received: dict[Channel, int] = {}
         """How many messages of events each link has brought. Bounded by the links, like the next."""
-        self._told: dict[Channel, int] = {}
+        self._acknowledged: dict[Channel, int] = {}
         self._timer: asyncio.TimerHandle | None = None
         """One for all links, there while something is to be acknowledged, for ARRIVED_S at most; :meth:`stop` ends it."""
 
-    def came(self, channel: Channel) -> None:
-        """A link has brought events."""
+    def count_message(self, channel: Channel) -> None:
+        """A link has brought events: that is acknowledged, soon."""
         if not channel.is_remote:
             return
-        count = self._come[channel] = self._come.get(channel, 0) + 1
-        if count - self._told.get(channel, 0) >= ARRIVED_MESSAGES:
-            self._tell(channel, count)
+        count = self._received[channel] = self._received.get(channel, 0) + 1
+        if count - self._acknowledged.get(channel, 0) >= ARRIVED_MESSAGES:
+            self._acknowledge(channel, count)
         elif self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(ARRIVED_S, self._tell_all)
+            self._timer = asyncio.get_running_loop().call_later(ARRIVED_S, self._acknowledge_all)
 
-    def lost(self, channel: Channel) -> None:
+    def forget_link(self, channel: Channel) -> None:
         """A link is gone."""
-        self._come.pop(channel, None)
-        self._told.pop(channel, None)
+        self._received.pop(channel, None)
+        self._acknowledged.pop(channel, None)
 
     def stop(self) -> None:
         """The peer stops."""
         if self._timer is not None:
             self._timer.cancel()
 
-    def _tell_all(self) -> None:
+    def _acknowledge_all(self) -> None:
         self._timer = None
-        for channel, count in self._come.items():
-            if count != self._told.get(channel, 0):
-                self._tell(channel, count)
+        for channel, count in self._received.items():
+            if count != self._acknowledged.get(channel, 0):
+                self._acknowledge(channel, count)
 
-    def _tell(self, channel: Channel, count: int) -> None:
-        self._told[channel] = count
+    def _acknowledge(self, channel: Channel, count: int) -> None:
+        self._acknowledged[channel] = count
         with contextlib.suppress(PeerUnreachable):  # its loss is about to be told
             channel.send(Arrived(count))

@@ -10,7 +10,6 @@ changed meanwhile. Deltas that come before the snapshot is whole belong to an ol
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from enum import Enum
 from itertools import repeat
 from typing import TypeAlias
@@ -99,78 +98,3 @@ class AlphaFeed:
                 del facts[fact]
                 changes.append((fact, -1))
         return changes
-
-
-RECENT_RUNS = 32_768
-"""Runs of events remembered per publisher to tell repetitions; beyond, an eighth of them goes, those of the least numbers. What
-comes by one rendezvous may be far behind another that is quicker, so a stream is remembered by where it begins and ends."""
-RECENT_PUBLISHERS = 1_024
-"""Publishers remembered; beyond, the one unheard of for the longest is forgotten."""
-RECENT_RUNS_OF_ALL = 1_000_000
-"""Runs remembered of all publishers together, some 80 MB; beyond, likewise."""
-
-_Runs: TypeAlias = "tuple[list[int], list[int]]"
-"""The first and the last number of each run of events that were all seen, in order."""
-
-
-class RecentEvents:
-    """Which events were seen: the same event arrives by every rendezvous that has a matching template."""
-
-    __slots__ = ("_by_publisher", "_firsts", "_lasts", "_latest", "_runs")
-
-    def __init__(self) -> None:
-        self._by_publisher: dict[bytes, _Runs] = {}
-        """Limits: RECENT_PUBLISHERS; RECENT_RUNS of each; RECENT_RUNS_OF_ALL."""
-        self._runs = 0
-        """How many runs there are in all."""
-        self._latest: bytes | None = None
-        """The last publisher, who is mostly the next one too."""
-        self._firsts: list[int] = []
-        self._lasts: list[int] = []
-
-    def is_new(self, publisher: bytes, number: int) -> bool:
-        """Whether the event was not seen before; it is from now on."""
-        if publisher != self._latest:
-            self._turn_to(publisher)
-        firsts, lasts = self._firsts, self._lasts
-        if lasts and number == lasts[-1] + 1:
-            lasts[-1] = number  # nearly always
-            return True
-        after = bisect_right(firsts, number)
-        if after and number <= lasts[after - 1]:
-            return False
-        goes_on = after > 0 and lasts[after - 1] == number - 1
-        leads_to = after < len(firsts) and firsts[after] == number + 1
-        if goes_on and leads_to:
-            del firsts[after]
-            del lasts[after - 1]
-            self._runs -= 1
-        elif goes_on:
-            lasts[after - 1] = number
-        elif leads_to:
-            firsts[after] = number
-        else:
-            firsts.insert(after, number)
-            lasts.insert(after, number)
-            self._runs += 1
-            if len(firsts) > RECENT_RUNS:
-                old = RECENT_RUNS // 8 + 1
-                del firsts[:old], lasts[:old]
-                self._runs -= old
-            while self._runs > RECENT_RUNS_OF_ALL and len(self._by_publisher) > 1:
-                self._forget_oldest()
-        return True
-
-    def _forget_oldest(self) -> None:
-        firsts, _ = self._by_publisher.pop(next(iter(self._by_publisher)))
-        self._runs -= len(firsts)
-
-    def _turn_to(self, publisher: bytes) -> None:
-        seen = self._by_publisher.pop(publisher, None)
-        if seen is None:
-            seen = ([], [])
-            if len(self._by_publisher) >= RECENT_PUBLISHERS:
-                self._forget_oldest()
-        self._by_publisher[publisher] = seen
-        self._latest = publisher
-        self._firsts, self._lasts = seen

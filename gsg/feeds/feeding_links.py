@@ -8,7 +8,7 @@ from itertools import chain
 
 from ..rendezvous.broken_links import AGAIN, LINKS
 from ..wire.exchange import Channel
-from .alpha_memories import Memory
+from .alpha_memory import AlphaMemory
 
 
 class FeedingLinks:
@@ -56,19 +56,19 @@ class BrokenFeeds:
     """The feeds of links that broke of late: the next one of a memory from there names them, and brings what they had not."""
 
     def __init__(self) -> None:
-        self._of: dict[Channel, dict[Memory, list[int]]] = {}
+        self._of: dict[Channel, dict[AlphaMemory, list[int]]] = {}
         """Limit: LINKS; beyond, the link that broke first is forgotten."""
 
     def __contains__(self, channel: Channel) -> bool:
         return channel in self._of
 
-    def add_feed(self, channel: Channel, memory: Memory, number: int) -> None:
+    def add_feed(self, channel: Channel, memory: AlphaMemory, number: int) -> None:
         """The link of a feed broke, or of what stood by."""
         if channel not in self._of and len(self._of) >= LINKS:
             del self._of[next(iter(self._of))]
         self._of.setdefault(channel, {}).setdefault(memory, []).append(number)
 
-    def numbers_at(self, memory: Memory, peer: bytes) -> list[int]:
+    def numbers_at(self, memory: AlphaMemory, peer: bytes) -> list[int]:
         """The numbers of the broken feeds of a memory from a peer, the last AGAIN of them."""
         of_peer = [feeds for channel, feeds in self._of.items() if channel.contact.id == peer]
         return [number for feeds in of_peer for number in feeds.get(memory, ())][-AGAIN:]

@@ -1,4 +1,5 @@
-"""The feeds that keep the alpha memories of this peer: where each is posted, and what happens when its rendezvous changes.
+"""The feeds that keep the alpha memories of this peer: where each is posted, what comes by it, and what happens when its rendezvous
+changes.
 
     wanted ──loads asked, anchor chosen──> posted ──snapshot whole──> kept ──link broken, or rendezvous moved──> posted again
 
@@ -12,26 +13,27 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Collection, Iterator
-from functools import partial
+from collections.abc import Callable, Collection
 from itertools import chain, count
+from typing import Protocol, TypeAlias
 
 import dht
 import rete
 
 from ..background import StartTask
-from ..errors import Elsewhere, PeerMisbehaved, PeerUnreachable
+from ..errors import Elsewhere, PeerUnreachable, Stale
 from ..placement.anchors import Anchors, feature_of
 from ..placement.holders import Holders
 from ..placement.rules import NOWHERE, Anchor
 from ..rendezvous.broken_links import BACK_S
 from ..rendezvous.condition_tests import test_of
 from ..tuples.features import Template, alpha_of
-from ..tuples.terms import Tuple
 from ..wire.exchange import Channel, Exchange, Leaving, LinkBroke, show
-from ..wire.messages import Deltas, Gap, Moved, RemoveCondition, Snapshot, Test
-from .alpha_memories import Memory, OnEvent, Source
-from .feed import Differences, SequenceHole
+from ..wire.messages import Deltas, Gap, Happened, Missed, Moved, Passed, RemoveCondition, Snapshot, Test
+from .alpha_memories import AlphaMemories
+from .alpha_memory import AlphaMemory, OnEvent, Source
+from .events import IncomingEvents, Joins
+from .facts import FactReader, IncomingFacts
 from .feeding_links import BrokenFeeds, FeedingLinks
 from .ordered_delivery import OrderedDelivery
 from .replacing import Replacing
@@ -45,58 +47,58 @@ log = logging.getLogger(__name__)
 NEXT_S = 1.0
 """How long a link that broke is waited for in the order of publishers: mostly there is another one before, with what was lost."""
 
+FromRendezvous: TypeAlias = Deltas | Gap | Happened | Missed | Moved | Passed | Snapshot
 
-class Intake:
-    """The alpha memories of one peer.
 
-    ``on_change(alpha, differences)`` hears of facts that came and went, also where ``is_fed(alpha)`` though nobody uses them any
-    more; ``start_task`` runs a coroutine while the peer lives; ``rule`` chooses anchors.
-    """
+class Matcher(FactReader, Joins, Protocol):
+    """The queries of a peer, which its feeds tell what they bring."""
+
+    def note_stale(self, memory: AlphaMemory, why: Stale) -> None:
+        """Facts of an alpha memory may be out of date, as a feed could not be set up anew for some time."""
+
+    def note_missed(self, memory: AlphaMemory, events: int) -> None:
+        """So many events of an alpha memory did not come, as a rendezvous could not keep them for long enough."""
+
+
+class Feeds:
+    """All feeds of one peer. ``start_task`` runs a coroutine while the peer lives; ``rule`` chooses anchors."""
 
     def __init__(
-        self,
-        holders: Holders,
-        exchange: Exchange,
-        *,
-        on_change: Callable[[rete.AlphaSpec, Differences], None],
-        is_fed: Callable[[rete.AlphaSpec], bool],
-        start_task: StartTask,
-        rule: Anchor = Anchor.RAREST,
+        self, holders: Holders, exchange: Exchange, matcher: Matcher, start_task: StartTask, rule: Anchor = Anchor.RAREST
     ) -> None:
         self._holders = holders
         self._exchange = exchange
         self.anchors = Anchors(holders, exchange, rule)
-        self._on_change = on_change
-        self._is_fed = is_fed
+        self._matcher = matcher
         self._start_task = start_task
-        self._memories: dict[rete.AlphaSpec, Memory] = {}
-        """Those of queries; each goes with its last user. Not bounded by number: as many as users of this peer ask for."""
+        self.memories = AlphaMemories()
+        """Those of queries."""
         self._sources: dict[int, Source] = {}
         """All feeds by number, and what stands by. Bounded by the memories, those of listeners too: each has one feed, or two while
-        one is replaced, or one of each peer, and stands by at REPLICAS. They go by :meth:`_forget` and :meth:`Standbys.end`."""
+        one is replaced, or one of each peer, and stands by at REPLICAS. They go by :meth:`_end_feed` and Standbys.end_standby."""
         self._links = FeedingLinks()
         """The links by which we are fed."""
         self._broken: dict[Channel, None] = {}
         """Those links that broke within NEXT_S: what they had still to bring may come by the next one."""
-        self.alone = True
-        """Whether there was never another peer: everything comes once then."""
         self._broken_feeds = BrokenFeeds()
         self._numbers = count(1)
         self.standbys = Standbys(holders, exchange, self._sources, self._numbers, self._broken_feeds, start_task)
         """What stands by at the holders that do not feed us."""
-        self.inorder = OrderedDelivery(self._links.links_from, self.standbys.links_from)
+        self.events = IncomingEvents(self.memory_of_feed, matcher)
+        self.order = OrderedDelivery(self._links.links_from, self.standbys.links_from, self.events)
         """What decides whose turn it is."""
-        self._resync = Resync(self.inorder, start_task, lambda source: self.replacing.start_replacing(source))
-        self.staleness = Staleness()
+        self._resync = Resync(self.order, start_task, lambda source: self.replacing.start_replacing(source))
+        self._facts = IncomingFacts(matcher, self.order, self._resync, lambda *changes: self._unanchored.apply_changes(*changes))
+        self.staleness = Staleness(matcher.note_stale)
         """What could not be set up anew for some time."""
         self._unanchored = UnanchoredTemplates(
             holders,
             self._resync,
             self.staleness,
             start_task,
-            feed_from=lambda memory, contact: self._feed_from(memory, contact, NOWHERE),
-            forget=self._forget,
-            tell=self._tell,
+            lambda memory, contact: self._feed_from(memory, contact, NOWHERE),
+            self._end_feed,
+            self._facts.tell,
         )
         self.replacing = Replacing(
             holders,
@@ -106,67 +108,35 @@ class Intake:
             self.staleness,
             self._unanchored,
             start_task,
-            post=self._post,
-            forget=self._forget,
-            tell=self._tell,
+            self._post,
+            self._end_feed,
+            self._facts.tell,
         )
-        self.on_memory: Callable[[Memory, bool], None] = lambda memory, kept: None
+        self.on_memory: Callable[[AlphaMemory, bool], None] = lambda memory, kept: None
         """Hears of each memory when it is kept, and when nobody uses it any more."""
 
-    # --- what the subscriber asks -----------------------------------------------------------------------------------------
+    # --- what queries and listeners ask -----------------------------------------------------------------------------------
 
-    def facts(self, alpha: rete.AlphaSpec) -> Iterator[Tuple]:
-        """The facts of an alpha memory that somebody asks for; of one with parameters, those of all its constants asked for."""
-        return chain.from_iterable(memory.facts() for memory in self._kept(alpha))
-
-    def size(self, alpha: rete.AlphaSpec) -> int:
-        """How many facts there are, at most."""
-        return sum(memory.size() for memory in self._kept(alpha))
-
-    def known(self, alpha: rete.AlphaSpec) -> int | None:
-        """How many facts there are, where somebody asks for this alpha memory already."""
-        memory = self._memories.get(alpha)
-        return memory.size() if memory is not None and memory.ready is True else None
-
-    def like(self, condition: rete.Condition | rete.AlphaSpec) -> list[Tuple]:
-        """The facts of all memories of a condition, whatever tests they make."""
-        alike = [memory for alpha, memory in self._memories.items() if alpha.template == condition.template and not alpha.window]
-        alike.sort(key=lambda memory: len(memory.alpha.tests))
-        if alike and not alike[0].alpha.tests:
-            return list(alike[0].facts())
-        return list({fact: None for memory in alike for fact in memory.facts()})
-
-    def _kept(self, alpha: rete.AlphaSpec) -> list[Memory]:
-        template = alpha.template
-        if isinstance(template, rete.OpenTemplate):
-            alike = (memory for kept, memory in self._memories.items() if (kept.tests, kept.window) == (alpha.tests, alpha.window))
-            return [memory for memory in alike if template.covers(memory.template)]
-        return [self._memories[alpha]]
-
-    def heard_then(self, memory: Memory, age_s: float) -> bool:
-        """Whether a memory was here so long ago."""
-        return memory.since_s <= asyncio.get_running_loop().time() - age_s
-
-    def use(self, alpha: rete.AlphaSpec) -> Memory:
+    def use_memory(self, alpha: rete.AlphaSpec) -> AlphaMemory:
         """An alpha memory, for one more user; await :meth:`until_ready` before its facts count."""
-        memory = self._memories.get(alpha)
+        memory = self.memories.get(alpha)
         if memory is None:
-            memory = self._memories[alpha] = Memory(alpha, next(self._numbers), asyncio.get_running_loop().time())
+            memory = self.memories[alpha] = AlphaMemory(alpha, next(self._numbers), asyncio.get_running_loop().time())
             memory.test, memory.tested = test_of(alpha)
         memory.users += 1
         return memory
 
-    def listen(
+    def make_listener(
         self, template: Template, on_event: OnEvent, *, anchor: int, test: Test | None, exclusive: bool, note: int
-    ) -> Memory:
+    ) -> AlphaMemory:
         """A memory of events only, of its own; await :meth:`until_ready`."""
         number, now_s = next(self._numbers), asyncio.get_running_loop().time()
-        memory = Memory(alpha_of(template), number, now_s, anchor=anchor, test=test, exclusive=exclusive)
+        memory = AlphaMemory(alpha_of(template), number, now_s, anchor=anchor, test=test, exclusive=exclusive)
         memory.on_event, memory.note = on_event, note
         memory.users = 1
         return memory
 
-    def leave(self, memory: Memory) -> None:
+    def release(self, memory: AlphaMemory) -> None:
         """One user fewer; with the last one the feeds end, and with them the template at its rendezvous."""
         memory.users -= 1
         if memory.users:
@@ -174,13 +144,13 @@ class Intake:
         if memory.ready is True:
             self.on_memory(memory, False)
         if memory.on_event is None:
-            del self._memories[memory.alpha]
+            del self.memories[memory.alpha]
         self._unanchored.remove_template(memory)
         self.standbys.end_all_of(memory)
         for source in memory.sources:
-            self._forget(source)
+            self._end_feed(source)
 
-    async def until_ready(self, memory: Memory) -> None:
+    async def until_ready(self, memory: AlphaMemory) -> None:
         """Set the memory up, or wait for whoever is at it; if they fail or are cancelled, try in their place.
 
         Raises PeerUnreachable after ATTEMPTS, or Refused.
@@ -203,99 +173,62 @@ class Intake:
                     memory.ready = False
                 done.set_result(None)
 
-    def of_feed(self, channel: Channel, number: int) -> Memory | None:
+    def memory_of_feed(self, channel: Channel, number: int) -> AlphaMemory | None:
         """The memory that a feed keeps; None when the feed has ended."""
         source = self._sources.get(number)
         return source.memory if source is not None and source.channel is channel else None
 
-    def channels(self) -> Collection[Channel]:
-        """The channels by which anything comes, or would if its holder were the primary."""
+    def links(self) -> Collection[Channel]:
+        """The links by which anything comes, or would if its holder were the primary."""
         return {channel: None for channel in chain(self._links, self.standbys.links()) if channel not in self._broken}.keys()
 
     # --- what other peers tell --------------------------------------------------------------------------------------------
 
-    def snapshot(self, channel: Channel, part: Snapshot) -> None:
-        """A part of a feed's stored facts."""
-        source = self._source(channel, part.feed)
-        if source is None:
-            return
-        self._resync.note_part(channel)
-        source.check_snapshot(part)
-        before, union = source.facts, source.memory.union
-        memory = source.memory
-        is_alone = union is None and len(memory.sources) == 1 and not source.is_replaced
-        differences = source.feed.take_part(part, is_heard=not is_alone or self._is_fed(memory.alpha))
-        if differences is not None:
-            if union is None:
-                self._change(source, differences)
-            else:
-                for fact, stamp in zip(part.went, part.went_stamps, strict=True):
-                    union.note_retraction(fact, stamp)
-                # One that was there may be there by a later stamp now, or gone at another holder.
-                facts = {**before, **source.facts, **dict.fromkeys(union.facts_of(part.went), 0)}
-                had = {fact: stamp for fact, stamp in before.items() if fact not in source.facts}
-                self._unanchored.apply_changes(source.memory, facts, had)
-            source.end_loading()
-            self._resync.end_wait(source)
+    def receive(self, channel: Channel, message: FromRendezvous) -> None:
+        """What a rendezvous tells. Raises PeerMisbehaved."""
+        match message:
+            case Happened():
+                if self.events.accept(channel, message):
+                    self.order.take_events(channel, message)
+            case Deltas():
+                if (source := self._source(channel, message.feed)) is not None:
+                    self._facts.take_deltas(channel, source, message)
+            case Snapshot():
+                if (source := self._source(channel, message.feed)) is not None:
+                    self._facts.take_snapshot(channel, source, message)
+            case Passed():
+                self.order.note_passed(channel, message)
+            case Gap():
+                # The rendezvous could not keep what we did not read.
+                if (source := self._source(channel, message.feed)) is not None:
+                    log.warning("feed %d from %s fell behind: asking for a snapshot", message.feed, show(source.holder))
+                    self._resync.ask_snapshot(source)
+            case Missed():
+                memory = self.memory_of_feed(channel, message.feed)
+                if memory is not None and message.events > 0:
+                    log.warning(
+                        "%d events of feed %d from %s were missed: its link was full, or had broken",
+                        *(message.events, message.feed, show(channel.contact)),
+                    )
+                    self._matcher.note_missed(memory, message.events)
+            case Moved():
+                if (source := self._source(channel, message.feed)) is not None:
+                    self._follow_rendezvous(source, message)
 
-    def deltas(self, channel: Channel, deltas: Deltas) -> None:
-        """Changes of a feed's facts: they are applied when it is their turn."""
-        source = self._source(channel, deltas.feed)
-        if source is None:
-            return
-        source.check(deltas.facts)
-        if len(deltas.signs) != len(deltas.facts):
-            raise PeerMisbehaved(f"{len(deltas.facts)} deltas with {len(deltas.signs)} signs; expected as many")
-        if len(deltas.stamps) not in (0, len(deltas.facts)):
-            raise PeerMisbehaved(f"{len(deltas.facts)} deltas with {len(deltas.stamps)} stamps; expected as many, or none")
-        try:
-            if source.feed.is_next(deltas):
-                apply = partial(self._apply, source, source.feed.round, deltas)
-                self.inorder.take_deltas(channel, deltas, apply, one_of_all=source.memory.union is not None)
-        except SequenceHole:
-            log.warning("feed %d from %s has a hole: asking for a snapshot", deltas.feed, show(source.holder))
-            self._resync.ask_snapshot(source)
-
-    def _apply(self, source: Source, round: int, deltas: Deltas) -> None:
-        feed = source.feed
-        # While these waited their feed may have ended, or a snapshot begun that has them.
-        if feed.round == round and self._sources.get(source.number) is source:
-            union = source.memory.union
-            if union is None:
-                self._change(source, feed.apply(deltas))
-                return
-            known, signed = feed.facts, zip(deltas.facts, deltas.signs, strict=True)
-            had = {fact: known[fact] for fact, sign in signed if sign < 0 and fact in known}
-            feed.apply(deltas)
-            for fact, sign, stamp in zip(deltas.facts, deltas.signs, deltas.stamps, strict=False):
-                if sign < 0:
-                    union.note_retraction(fact, stamp)
-            # Also what this feed did not have, as another may have it by an older stamp.
-            self._unanchored.apply_changes(source.memory, deltas.facts, had)
-
-    def gap(self, channel: Channel, gap: Gap) -> None:
-        """The rendezvous could not keep what we did not read: start from a snapshot."""
-        source = self._source(channel, gap.feed)
-        if source is not None:
-            log.warning("feed %d from %s fell behind: asking for a snapshot", gap.feed, show(source.holder))
-            self._resync.ask_snapshot(source)
-
-    def moved(self, channel: Channel, moved: Moved) -> None:
+    def _follow_rendezvous(self, source: Source, moved: Moved) -> None:
         """Another peer is the rendezvous of a feed's key now."""
-        source = self._source(channel, moved.feed)
-        if source is not None:
-            if moved.leaves:
-                self._holders.failed(source.holder.id, Leaving(f"{show(source.holder)} is about to stop"))
-            if source.memory.anchor == NOWHERE:
-                self._unanchored.post_at_named(source.memory, moved.to)
-            elif source.loading is not None:
-                # Whoever waits for it goes there by itself: two that set up one memory would leave it with two feeds.
-                source.fail_loading(Elsewhere(f"{show(source.holder)} has moved to {show(moved.to)}", contact=moved.to))
-            else:
-                self.replacing.start_replacing(source, moved.to)
+        if moved.leaves:
+            self._holders.failed(source.holder.id, Leaving(f"{show(source.holder)} is about to stop"))
+        if source.memory.anchor == NOWHERE:
+            self._unanchored.post_at_named(source.memory, moved.to)
+        elif source.loading is not None:
+            # Whoever waits for it goes there by itself: two that set up one memory would leave it with two feeds.
+            source.fail_loading(Elsewhere(f"{show(source.holder)} has moved to {show(moved.to)}", contact=moved.to))
+        else:
+            self.replacing.start_replacing(source, moved.to)
 
-    def broken(self, channel: Channel) -> None:
-        """A link is gone: set up anew what it fed."""
+    def forget_link(self, channel: Channel) -> None:
+        """A link is gone: what it fed is set up anew, and what comes by others waits a moment at most for what it had to bring."""
         self._broken[channel] = None
         for source in [source for source in self._sources.values() if source.channel is channel]:
             self._resync.end_wait(source)
@@ -313,15 +246,22 @@ class Intake:
             self._start_task(self._after(BACK_S, self._broken_feeds.forget_link, channel))
         # Nobody waits for the dead, nor where only events might have come.
         if channel in self._links and self._holders.contact_of(channel.contact.id) is not None:
-            self._start_task(self._after(NEXT_S, self._no_way, channel))
+            self._start_task(self._after(NEXT_S, self._end_link, channel))
         else:
-            self._no_way(channel)
+            self._end_link(channel)
+        self.order.note_broken(channel)
+        self.events.acknowledger.forget_link(channel)
 
-    def discovered(self, contact: dht.Contact) -> None:
+    def post_at_newcomer(self, contact: dht.Contact) -> None:
         """A peer has come: templates without constants are to be posted there too, and others may have to stand by there."""
-        self.alone = False
+        self.events.alone = False
         self.standbys.check_all()
         self._unanchored.post_all_at(contact)
+
+    def stop(self) -> None:
+        """The peer stops: events wait for their turn no longer."""
+        self.order.stop()
+        self.events.acknowledger.stop()
 
     # --- feeds ------------------------------------------------------------------------------------------------------------
 
@@ -333,7 +273,7 @@ class Intake:
             return None
         return source
 
-    async def _establish(self, memory: Memory) -> None:
+    async def _establish(self, memory: AlphaMemory) -> None:
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 await self._post(memory)
@@ -346,7 +286,7 @@ class Intake:
                 if attempt == ATTEMPTS:
                     raise
 
-    async def _post(self, memory: Memory) -> None:
+    async def _post(self, memory: AlphaMemory) -> None:
         """Choose the anchor and set up the feed, or all of them."""
         template = memory.template
         if memory.on_event is None:
@@ -360,7 +300,7 @@ class Intake:
         holder = (await self._holders.primaries_of([feature]))[feature]
         await self._feed_from(memory, holder, anchor)
 
-    async def _feed_from(self, memory: Memory, holder: dht.Contact, anchor: int) -> None:
+    async def _feed_from(self, memory: AlphaMemory, holder: dht.Contact, anchor: int) -> None:
         """One more feed, until its first snapshot is whole. Raises PeerUnreachable, Refused or Elsewhere."""
         try:
             channel = await self._exchange.channel(holder)
@@ -378,7 +318,7 @@ class Intake:
                 await source.post(anchor, instead=instead, again=again)
                 await self._until_whole(source)
             except BaseException:
-                self._forget(source)
+                self._end_feed(source)
                 raise
         except PeerUnreachable as error:
             self._holders.failed(holder.id, error)
@@ -396,24 +336,15 @@ class Intake:
             return
         await self._resync.until_whole(loading, source.channel)
 
-    def _forget(self, source: Source) -> None:
+    def _end_feed(self, source: Source) -> None:
         """End a feed here and at its rendezvous; facts that no other feed has go with it."""
         if self._sources.get(number := source.number) is not source:  # the memory's number may be another feed's by now
             return
         del self._sources[number]
         self._resync.end_wait(source)
         if source.channel in self._links and self._links.remove_feed(source.channel):
-            self._no_way(source.channel)
-        memory = source.memory
-        if memory.union is None:
-            # Where nobody uses the memory any more, one of a template with parameters may have its facts still.
-            if memory.users or self._is_fed(memory.alpha):
-                self._tell(memory, memory.remove_feed(source))
-            else:
-                memory.sources = memory.other_sources(source)
-        else:
-            memory.sources = memory.other_sources(source)
-            self._unanchored.apply_changes(memory, source.facts, source.facts)
+            self._end_link(source.channel)
+        self._facts.remove_feed(source)
         # Nothing will come any more: whoever waits for it goes on without.
         source.end_loading()
         with contextlib.suppress(PeerUnreachable):  # the rendezvous drops the feeds of a link that is gone
@@ -423,20 +354,9 @@ class Intake:
         await asyncio.sleep(seconds)
         work(channel)
 
-    def _no_way(self, channel: Channel) -> None:
+    def _end_link(self, channel: Channel) -> None:
         """Nothing is fed by a channel any more: if it broke, nothing that it had still to bring comes either."""
         self._links.forget_link(channel)
         if channel in self._broken:
             del self._broken[channel]
-            self.inorder.forget_link(channel)
-
-    def _change(self, source: Source, differences: Differences) -> None:
-        """Tell what a feed's differences mean for its memory."""
-        self._tell(source.memory, source.memory.changes_from(source, differences))
-
-    def _tell(self, memory: Memory, differences: Differences) -> None:
-        """Facts of a memory have come and gone."""
-        if not memory.tested:
-            differences = [(fact, sign) for fact, sign in differences if memory.alpha.admits(fact)]
-        if differences:
-            self._on_change(memory.alpha, differences)
+            self.order.forget_link(channel)

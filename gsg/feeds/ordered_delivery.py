@@ -10,7 +10,7 @@ import contextlib
 import logging
 from collections.abc import Callable, Collection, Sequence
 from itertools import count
-from typing import TypeAlias
+from typing import Protocol
 
 from dht.liveness.late_timers import late_s
 
@@ -22,10 +22,16 @@ from .publisher_order import NOBODY, ORDER_WAIT_S, PublisherOrder, Way
 
 log = logging.getLogger(__name__)
 
-OnHappened: TypeAlias = Callable[[Channel, bytes, Sequence[Event], Sequence[Sequence[int]]], None]
-"""Hears of events in their turn: the channel that they came by, their publisher, and the feeds that each matches."""
-OnHeld: TypeAlias = Callable[[Channel, bytes, Event, Sequence[int]], Callable[[], None]]
-"""Hears of an event that has come before its turn; returns what is to be done then."""
+
+class EventReceiver(Protocol):
+    """Who hears of events."""
+
+    def tell_all(self, channel: Channel, publisher: bytes, events: Sequence[Event], feeds: Sequence[Sequence[int]]) -> None:
+        """It is the turn of events: the link that they came by, their publisher, and the feeds that each matches."""
+
+    def hold(self, channel: Channel, publisher: bytes, event: Event, feeds: Sequence[int]) -> Callable[[], None]:
+        """An event has come before its turn; returns what is to be done then."""
+
 
 WARN_EVERY_S = 5.0
 """How often the log is told of late ones at most: a death makes many tuples late, each at its own moment."""
@@ -45,11 +51,13 @@ class OrderedDelivery:
     """
 
     def __init__(
-        self, links_from: Callable[[bytes], Collection[Channel]], events_by: Callable[[bytes], Collection[Channel]]
+        self,
+        links_from: Callable[[bytes], Collection[Channel]],
+        events_by: Callable[[bytes], Collection[Channel]],
+        receiver: EventReceiver,
     ) -> None:
         self._order: PublisherOrder[Callable[[], None]] = PublisherOrder(links_from, events_by)
-        self.on_happened: OnHappened = _unheard
-        self.on_held: OnHeld = _unheard_later
+        self._receiver = receiver
         self._timer: asyncio.TimerHandle | None = None
         """There while anything is held; :meth:`stop` ends it."""
         self._unlogged = 0
@@ -77,7 +85,7 @@ class OrderedDelivery:
         if not events:
             return
         if self._order.passes(_way(channel, message.after), publisher, events[-1].number, message.after):
-            self.on_happened(channel, publisher, events, message.feeds)
+            self._receiver.tell_all(channel, publisher, events, message.feeds)
         else:
             self.hold_events(channel, message)
 
@@ -87,7 +95,7 @@ class OrderedDelivery:
         things = [
             (
                 event.number,
-                self.on_held(channel, publisher, event, feeds),
+                self._receiver.hold(channel, publisher, event, feeds),
                 size_bytes(event.items) + len(event.text or "") + 8 * len(feeds),
             )
             for event, feeds in zip(message.events, message.feeds, strict=True)
@@ -222,12 +230,3 @@ def _way(channel: Channel, after: After) -> Way:
 
 def _passed_on(channel: Channel) -> Way:
     return (channel,)
-
-
-def _unheard(channel: Channel, publisher: bytes, events: Sequence[Event], feeds: Sequence[Sequence[int]]) -> None:
-    """Nobody listens yet."""
-
-
-def _unheard_later(channel: Channel, publisher: bytes, event: Event, feeds: Sequence[int]) -> Callable[[], None]:
-    """Nobody listens yet."""
-    return lambda: None

@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
 
 import dht
 
@@ -22,7 +23,7 @@ from ..errors import Elsewhere, GsgError
 from ..placement.holders import Holders
 from ..placement.rules import NOWHERE
 from ..wire.exchange import ANSWER_TIMEOUT_S, show
-from .alpha_memories import Memory, Source
+from .alpha_memory import AlphaMemory, Source
 from .feed import Differences
 from .resync import Resync
 from .staleness import RETRY_S, Staleness
@@ -32,55 +33,42 @@ from .unanchored import UnanchoredTemplates
 log = logging.getLogger(__name__)
 
 
+@dataclass(eq=False)
 class Replacing:
-    """That of one peer, whose feeds are ``sources``.
+    """The replacing of one peer's feeds."""
 
-    ``post(memory)`` sets up a feed at the rendezvous of now, ``forget`` ends one, ``tell(memory, differences)`` hears of changes.
-    """
-
-    def __init__(
-        self,
-        holders: Holders,
-        sources: Mapping[int, Source],
-        resync: Resync,
-        standbys: Standbys,
-        staleness: Staleness,
-        unanchored: UnanchoredTemplates,
-        start_task: StartTask,
-        *,
-        post: Callable[[Memory], Coroutine[None, None, None]],
-        forget: Callable[[Source], None],
-        tell: Callable[[Memory, Differences], None],
-    ) -> None:
-        self._holders = holders
-        self._sources = sources
-        self._resync = resync
-        self._standbys = standbys
-        self._staleness = staleness
-        self._unanchored = unanchored
-        self._start_task = start_task
-        self._post = post
-        self._forget = forget
-        self._tell = tell
-        self.retired: set[Source] = set()
-        """Feeds that are not listened to any more, while those in their place are heard out. Bounded by the feeds."""
+    holders: Holders
+    sources: Mapping[int, Source]
+    """All feeds, by number."""
+    resync: Resync
+    standbys: Standbys
+    staleness: Staleness
+    unanchored: UnanchoredTemplates
+    start_task: StartTask
+    post: Callable[[AlphaMemory], Coroutine[None, None, None]]
+    """Sets up a feed at the rendezvous of now."""
+    end_feed: Callable[[Source], None]
+    tell: Callable[[AlphaMemory, Differences], None]
+    """Hears of changes."""
+    retired: set[Source] = field(default_factory=set)
+    """Feeds that are not listened to any more, while those in their place are heard out. Bounded by the feeds."""
 
     def start_replacing(self, source: Source, to: dht.Contact | None = None) -> None:
         """A feed is of no use any more: begin to replace it, unless that is under way. ``to`` is said to be its rendezvous now."""
         if not source.is_replaced:
             source.begin_replacing()
-            self._start_task(self.replace(source, to))
+            self.start_task(self.replace(source, to))
 
     def replace(self, source: Source, to: dht.Contact | None = None) -> Coroutine[None, None, None]:
         """Replace a feed, for as long as somebody wants it; the old one goes when the new one is whole."""
-        return self._unanchored.replace_feed(source) if source.memory.anchor == NOWHERE else self._replace_anchored(source, to)
+        return self.unanchored.replace_feed(source) if source.memory.anchor == NOWHERE else self._replace_anchored(source, to)
 
     async def _replace_anchored(self, source: Source, to: dht.Contact | None) -> None:
         if to is not None:
-            await self._holders.wait_to_meet(to)
+            await self.holders.wait_to_meet(to)
         if await self._until_posted(source):
             await self.hand_over(source)
-            self._standbys.check(source.memory)
+            self.standbys.check(source.memory)
 
     async def _until_posted(self, source: Source) -> bool:
         """Set up a feed in the place of one; False where nobody wants it any more."""
@@ -88,23 +76,23 @@ class Replacing:
 
         async def post(attempt: int) -> GsgError | None:
             try:
-                await self._post(memory)
+                await self.post(memory)
             except GsgError as error:
                 if isinstance(error, Elsewhere):
-                    await self._holders.wait_to_meet(error.contact, attempt)
+                    await self.holders.wait_to_meet(error.contact, attempt)
                 return error
             return None
 
         def is_wanted() -> bool:
-            return bool(memory.users) and self._sources.get(source.number) is source
+            return bool(memory.users) and self.sources.get(source.number) is source
 
-        return await self._staleness.until_set_up(memory, source.holder, post, is_wanted)
+        return await self.staleness.until_set_up(memory, source.holder, post, is_wanted)
 
     async def hand_over(self, source: Source) -> None:
         """The feeds that take the place of one are whole: it ends."""
-        if self._sources.get(source.number) is not source:
+        if self.sources.get(source.number) is not source:
             return  # nobody uses the memory any more
-        self._tell(source.memory, source.memory.drop_unconfirmed(source))
+        self.tell(source.memory, source.memory.drop_unconfirmed(source))
         if source.memory.is_contested(source):
             self.retired.add(source)
             try:
@@ -117,14 +105,14 @@ class Replacing:
                 )
             finally:
                 self.retired.discard(source)
-        self._forget(source)
+        self.end_feed(source)
 
     async def _hear_out_latest(self, source: Source) -> None:
         """Wait until the feed that takes the place of one has told all that its rendezvous has sent by now."""
-        while self._sources.get(source.number) is source:
+        while self.sources.get(source.number) is source:
             latest = source.memory.sources[-1]
             if latest is source or latest.loading is not None or latest.is_replaced:
                 # That one broke, or moved, and is about to be replaced.
                 await asyncio.sleep(RETRY_S[0])
-            elif await self._resync.hear_out(latest):
+            elif await self.resync.hear_out(latest):
                 return

@@ -17,7 +17,7 @@ from ..background import StartTask
 from ..errors import PeerUnreachable
 from ..wire.exchange import ANSWER_TIMEOUT_S, Channel, show
 from ..wire.messages import Resume
-from .alpha_memories import Source
+from .alpha_memory import Source
 from .feed import FeedState
 from .ordered_delivery import OrderedDelivery
 

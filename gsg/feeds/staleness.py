@@ -17,7 +17,7 @@ from ..languages.notation import alpha_text
 from ..placement.rules import NOWHERE
 from ..tuples.features import alpha_of
 from ..wire.exchange import show
-from .alpha_memories import Memory
+from .alpha_memory import AlphaMemory
 
 log = logging.getLogger(__name__)
 
@@ -32,14 +32,14 @@ REMINDED = 60
 class Staleness:
     """The memories of one peer whose facts may be out of date. ``on_stale(memory, why)`` hears of each feed, once."""
 
-    def __init__(self) -> None:
-        self.on_stale: Callable[[Memory, Stale], None] = lambda memory, why: None
-        self._of: dict[Memory, dict[bytes, Stale]] = {}
+    def __init__(self, on_stale: Callable[[AlphaMemory, Stale], None]) -> None:
+        self._on_stale = on_stale
+        self._of: dict[AlphaMemory, dict[bytes, Stale]] = {}
         """By memory, and by holder of the feed to be replaced. Bounded by the feeds; an entry goes when that is tried no more."""
 
     async def until_set_up(
         self,
-        memory: Memory,
+        memory: AlphaMemory,
         holder: dht.Contact,
         set_up: Callable[[int], Awaitable[GsgError | None]],
         is_wanted: Callable[[], bool],
@@ -62,7 +62,7 @@ class Staleness:
         finally:
             self._forget(memory, holder)
 
-    def note_failure(self, memory: Memory, holder: dht.Contact, attempt: int, problem: GsgError) -> None:
+    def note_failure(self, memory: AlphaMemory, holder: dht.Contact, attempt: int, problem: GsgError) -> None:
         """An attempt to replace a memory's feed from this holder, the so many-eth from 0, has failed."""
         what, tried = alpha_text(alpha_of(memory.template)), attempt + 1
         why = nobody_takes(memory, problem) if isinstance(problem, Elsewhere) else problem
@@ -81,21 +81,21 @@ class Staleness:
         is_news = holder.id not in known
         known[holder.id] = stale
         if is_news:
-            self.on_stale(memory, stale)
+            self._on_stale(memory, stale)
 
-    def note_success(self, memory: Memory, holder: dht.Contact) -> None:
+    def note_success(self, memory: AlphaMemory, holder: dht.Contact) -> None:
         """A feed stands in the place of the one from this holder."""
         if holder.id in self._of.get(memory, ()):
             log.info("there is a feed of %s again", alpha_text(alpha_of(memory.template)))
         self._forget(memory, holder)
 
-    def _forget(self, memory: Memory, holder: dht.Contact) -> None:
+    def _forget(self, memory: AlphaMemory, holder: dht.Contact) -> None:
         """It is not tried any more to replace a memory's feed from this holder."""
         known = self._of.get(memory, {})
         if known.pop(holder.id, None) is not None and not known:
             del self._of[memory]
 
-    def reason_for(self, memory: Memory) -> Stale | None:
+    def reason_for(self, memory: AlphaMemory) -> Stale | None:
         """Why the facts of a memory may be out of date, if they may."""
         return next(iter(self._of.get(memory, {}).values()), None)
 
@@ -104,7 +104,7 @@ class Staleness:
         return sum(map(len, self._of.values()))
 
 
-def nobody_takes(memory: Memory, error: Elsewhere) -> PeerUnreachable:
+def nobody_takes(memory: AlphaMemory, error: Elsewhere) -> PeerUnreachable:
     """Each peer that was asked for a memory's feed has named another."""
     return PeerUnreachable(
         f"no peer takes {alpha_text(alpha_of(memory.template))}: {error}; peers do not agree on who holds it, as while many come "

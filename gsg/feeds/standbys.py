@@ -25,7 +25,7 @@ from ..placement.holders import Holders
 from ..placement.rules import NOWHERE
 from ..wire.exchange import Channel, Exchange, show
 from ..wire.messages import RemoveCondition
-from .alpha_memories import Memory, Source
+from .alpha_memory import AlphaMemory, Source
 from .feeding_links import BrokenFeeds, FeedingLinks
 
 log = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ class Standby(Source):
 
     __slots__ = ("anchor",)
 
-    def __init__(self, memory: Memory, number: int, channel: Channel, anchor: int) -> None:
+    def __init__(self, memory: AlphaMemory, number: int, channel: Channel, anchor: int) -> None:
         super().__init__(memory, number, channel)
         self.loading = None
         self.anchor = anchor
@@ -71,15 +71,15 @@ class Standbys:
         self._numbers = numbers
         self._broken = broken
         self._start_task = start_task
-        self._of_memory: dict[Memory, dict[bytes, Standby]] = {}
+        self._of_memory: dict[AlphaMemory, dict[bytes, Standby]] = {}
         """By memory and holder; bounded by the memories, and by REPLICAS for each once all stand."""
         self._links = FeedingLinks()
         """The links by which something stands by."""
-        self._beginning: set[Memory] = set()
+        self._beginning: set[AlphaMemory] = set()
         """Memories that are just set up, and looked at by whoever does that."""
-        self._due: dict[Memory, None] = {}
+        self._due: dict[AlphaMemory, None] = {}
         """Memories to look at. Limit: the memories there are."""
-        self._failed: dict[Memory, tuple[int, float]] = {}
+        self._failed: dict[AlphaMemory, tuple[int, float]] = {}
         """Those that do not stand by everywhere yet: how often that was tried, and when it is again. Limit as above."""
         self._all_due = False
         self._wake = asyncio.Event()
@@ -94,12 +94,12 @@ class Standbys:
         """The links by which something stands by."""
         return iter(self._links)
 
-    def feed_number_at(self, memory: Memory, peer: bytes) -> int:
+    def feed_number_at(self, memory: AlphaMemory, peer: bytes) -> int:
         """The feed that stands by for a memory at a peer; 0 where none does."""
         standby = self._of_memory.get(memory, {}).get(peer)
         return 0 if standby is None else standby.number
 
-    async def set_up(self, memory: Memory) -> None:
+    async def set_up(self, memory: AlphaMemory) -> None:
         """A memory has its feed: it is to stand by at the other holders. Returns when it does, or after FIRST_S.
 
         Raises Refused when it is exclusive and somebody else has it there.
@@ -113,7 +113,7 @@ class Standbys:
         if begun.done():
             begun.result()
 
-    async def _set_up(self, memory: Memory, begun: asyncio.Future[None]) -> None:
+    async def _set_up(self, memory: AlphaMemory, begun: asyncio.Future[None]) -> None:
         try:
             stands = await self._look_at(memory)
             for pause_s in TAKEN_S if memory.exclusive else ():
@@ -132,7 +132,7 @@ class Standbys:
             # Peers may have come and gone meanwhile, and links broken, which nobody looked at for its sake.
             self.check(memory)
 
-    def check(self, memory: Memory) -> None:
+    def check(self, memory: AlphaMemory) -> None:
         """The feed of a memory comes from another holder, or something does not stand by any more."""
         if memory.anchor != NOWHERE:
             self._due[memory] = None
@@ -143,7 +143,7 @@ class Standbys:
         self._all_due = True
         self._work_on()
 
-    def end_all_of(self, memory: Memory) -> None:
+    def end_all_of(self, memory: AlphaMemory) -> None:
         """Nobody uses a memory any more: nothing stands by for it."""
         self._due.pop(memory, None)
         self._failed.pop(memory, None)
@@ -219,7 +219,7 @@ class Standbys:
             await asyncio.sleep(0)
         return all_stand
 
-    async def _looked_at(self, memory: Memory) -> bool:
+    async def _looked_at(self, memory: AlphaMemory) -> bool:
         try:
             return await self._look_at(memory)
         except GsgError as error:
@@ -229,7 +229,7 @@ class Standbys:
             log.exception("template does not stand by everywhere yet")
         return False
 
-    def _wanted(self, memory: Memory) -> dict[bytes, dht.Contact] | None:
+    def _wanted(self, memory: AlphaMemory) -> dict[bytes, dht.Contact] | None:
         """Where a memory is to stand by: with each holder that does not feed it yet; None where those are unknown."""
         assert memory.anchor is not None, "it has its feed"
         # Until the feed of one that takes over is whole, its rendezvous knows of what stands by alone.
@@ -239,14 +239,14 @@ class Standbys:
             return None
         return {holder.id: holder for holder in holders if holder.id not in feeding}
 
-    def _is_amiss(self, memory: Memory) -> bool:
+    def _is_amiss(self, memory: AlphaMemory) -> bool:
         """Whether a memory that is in use stands by elsewhere than it should, as far as known."""
         if not memory.users or memory.ready is not True or memory.anchor == NOWHERE or memory in self._beginning:
             return False
         standing, wanted = self._of_memory.get(memory, {}), self._wanted(memory)
         return wanted is None or standing.keys() != wanted.keys() or any(one.anchor != memory.anchor for one in standing.values())
 
-    async def _look_at(self, memory: Memory, *, refuse: bool = False) -> bool:
+    async def _look_at(self, memory: AlphaMemory, *, refuse: bool = False) -> bool:
         """Let a memory stand by where it should; whether it does. Raises PeerUnreachable, and Refused where that is asked for."""
         anchor = memory.anchor
         assert anchor is not None, "it has its feed"
@@ -266,7 +266,7 @@ class Standbys:
                     self.end_standby(standby)
         return True
 
-    async def _post(self, memory: Memory, holder: dht.Contact, anchor: int, *, refuse: bool) -> bool:
+    async def _post(self, memory: AlphaMemory, holder: dht.Contact, anchor: int, *, refuse: bool) -> bool:
         """Let a memory stand by at one holder; whether it does."""
         try:
             channel = await self._exchange.channel(holder)

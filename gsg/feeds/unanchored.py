@@ -16,6 +16,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
+from dataclasses import dataclass, field
 
 import dht
 
@@ -24,7 +25,8 @@ from ..errors import GsgError, PeerMisbehaved, PeerUnreachable, Refused
 from ..placement.holders import Holders
 from ..tuples.terms import Tuple
 from ..wire.exchange import ANSWER_TIMEOUT_S, DialBroke, LinkBroke
-from .alpha_memories import Memory, Source
+from .alpha_memory import AlphaMemory, Source
+from .feed import Differences
 from .resync import Resync
 from .staleness import Staleness
 from .union import Union
@@ -53,104 +55,93 @@ class _Posting:
         """Whether that is under way."""
 
 
+@dataclass(eq=False)
 class UnanchoredTemplates:
-    """The templates without constants of one peer.
+    """The templates without constants of one peer."""
 
-    ``feed_from(memory, contact)`` sets up one more feed, ``forget`` ends one, ``tell(memory, differences)`` hears of what changes.
-    """
-
-    def __init__(
-        self,
-        holders: Holders,
-        resync: Resync,
-        staleness: Staleness,
-        start_task: StartTask,
-        *,
-        feed_from: Callable[[Memory, dht.Contact], Coroutine[None, None, None]],
-        forget: Callable[[Source], None],
-        tell: Callable[[Memory, list[tuple[Tuple, int]]], None],
-    ) -> None:
-        self._holders = holders
-        self._resync = resync
-        self._staleness = staleness
-        self._start_task = start_task
-        self._feed_from = feed_from
-        self._forget = forget
-        self._tell = tell
-        self._of: dict[Memory, _Posting] = {}
-        """Bounded by the memories."""
+    holders: Holders
+    resync: Resync
+    staleness: Staleness
+    start_task: StartTask
+    feed_from: Callable[[AlphaMemory, dht.Contact], Coroutine[None, None, None]]
+    """Sets up one more feed."""
+    end_feed: Callable[[Source], None]
+    tell: Callable[[AlphaMemory, Differences], None]
+    """Hears of what changes."""
+    postings: dict[AlphaMemory, _Posting] = field(default_factory=dict)
+    """Bounded by the memories."""
 
     # --- where it is posted -----------------------------------------------------------------------------------------------
 
-    async def post_template(self, memory: Memory) -> None:
+    async def post_template(self, memory: AlphaMemory) -> None:
         """Post a template at everybody, as far as that was not done. Raises Refused while it is set up."""
-        self._of.setdefault(memory, _Posting())
+        self.postings.setdefault(memory, _Posting())
         if memory.union is None and not memory.events_only:
             memory.union = Union()
-        await asyncio.gather(*(self._post_once(memory, contact) for contact in self._holders.everybody()))
+        await asyncio.gather(*(self._post_once(memory, contact) for contact in self.holders.everybody()))
 
-    def remove_template(self, memory: Memory) -> None:
+    def remove_template(self, memory: AlphaMemory) -> None:
         """Nobody uses a memory any more: its feeds are about to end."""
-        self._of.pop(memory, None)
+        self.postings.pop(memory, None)
         if memory.union is not None:
             self._settle(memory, memory.union, memory.union.give_up())
 
     def post_all_at(self, contact: dht.Contact) -> None:
         """A peer has come: all templates are posted there too."""
-        for memory in self._of:
-            self._start_task(self._post_once(memory, contact))
+        for memory in self.postings:
+            self.start_task(self._post_once(memory, contact))
 
-    def post_at_named(self, memory: Memory, contact: dht.Contact) -> None:
+    def post_at_named(self, memory: AlphaMemory, contact: dht.Contact) -> None:
         """A rendezvous says who else is to be asked; whoever is named beyond the limit is, once it is discovered."""
-        posting = self._of.get(memory)
+        posting = self.postings.get(memory)
         if posting is not None and contact.id not in posting.under_way and len(posting.under_way) < WIDENING:
-            self._start_task(self._post_at(memory, posting, contact, _begun(posting, contact.id), is_met=False))
+            self.start_task(self._post_at(memory, posting, contact, _begun(posting, contact.id), is_met=False))
 
     def replace_feed(self, source: Source) -> Coroutine[None, None, None]:
         """Post a template again where a feed is of no use any more, and then end that; it is under way from now on."""
-        posting = self._of.get(source.memory) or _Posting()
+        posting = self.postings.get(source.memory) or _Posting()
         return self._replace_feed(source, posting, _begun(posting, source.holder.id))
 
     async def _replace_feed(self, source: Source, posting: _Posting, done: asyncio.Future[None]) -> None:
         try:
             await self._until_fed(source.memory, source.holder, is_fed=True)
         finally:
-            self._forget(source)
+            self.end_feed(source)
             _ended(posting, source.holder.id, done)
 
-    async def _post_once(self, memory: Memory, contact: dht.Contact) -> None:
+    async def _post_once(self, memory: AlphaMemory, contact: dht.Contact) -> None:
         """Post it at one more peer, unless that is being done."""
-        posting = self._of.get(memory)
+        posting = self.postings.get(memory)
         if posting is not None and contact.id not in posting.under_way:
             await self._post_at(memory, posting, contact, _begun(posting, contact.id))
 
     async def _post_at(
-        self, memory: Memory, posting: _Posting, contact: dht.Contact, done: asyncio.Future[None], *, is_met: bool = True
+        self, memory: AlphaMemory, posting: _Posting, contact: dht.Contact, done: asyncio.Future[None], *, is_met: bool = True
     ) -> None:
         """Post it there, once the peer is known; one that cannot be reached has nothing to say."""
         try:
             if not is_met:
-                await self._holders.wait_to_meet(contact)
+                await self.holders.wait_to_meet(contact)
             if not any(source.holder.id == contact.id for source in memory.sources):
                 await self._until_fed(memory, contact)
         finally:
             _ended(posting, contact.id, done)
 
-    async def _until_fed(self, memory: Memory, contact: dht.Contact, *, is_fed: bool = False) -> None:
+    async def _until_fed(self, memory: AlphaMemory, contact: dht.Contact, *, is_fed: bool = False) -> None:
         """Set up a feed from one peer; a link that breaks is dialled again. ``is_fed``: in the place of one that stands."""
 
         async def set_up(attempt: int) -> GsgError | None:
             nonlocal contact
             try:
-                await self._feed_from(memory, contact)
+                await self.feed_from(memory, contact)
             except LinkBroke as error:
                 return error
             except (PeerUnreachable, PeerMisbehaved) as error:
                 log.info("template without constants not posted: %s", error)
                 if is_fed and isinstance(error, DialBroke):
                     # Where links break again and again it may live all the same: what it holds is not to go and come back.
-                    await self._holders.wait_to_meet(contact)
-                known = self._holders.contact_of(contact.id)
+                    await self.holders.wait_to_meet(contact)
+                known = self.holders.contact_of(contact.id)
                 if not is_fed or known is None or isinstance(error, PeerMisbehaved):
                     raise
                 # It may be at another address by now.
@@ -164,29 +155,29 @@ class UnanchoredTemplates:
 
         # The facts of a peer that is given up are unknown until it is heard of again (post_all_at).
         with contextlib.suppress(PeerUnreachable, PeerMisbehaved):
-            await self._staleness.until_set_up(memory, contact, set_up, lambda: bool(memory.users))
+            await self.staleness.until_set_up(memory, contact, set_up, lambda: bool(memory.users))
 
     # --- what they hold together ------------------------------------------------------------------------------------------
 
-    def apply_changes(self, memory: Memory, facts: Iterable[Tuple], had: Mapping[Tuple, int]) -> None:
+    def apply_changes(self, memory: AlphaMemory, facts: Iterable[Tuple], had: Mapping[Tuple, int]) -> None:
         """Facts have come or gone in a feed of a memory; those that it ``had``, by their stamps, are not in it any more."""
         union = memory.union
         assert union is not None, "its feeds bring facts"
-        posting = self._of.get(memory) if had else None
+        posting = self.postings.get(memory) if had else None
         if posting is not None and union.keep_left_over(had, _feeds(memory), posting.times) and not posting.is_hearing_out:
             posting.is_hearing_out = True
-            self._start_task(self._hear_out(memory, union, posting))
+            self.start_task(self._hear_out(memory, union, posting))
         self._settle(memory, union, facts)
 
-    def _settle(self, memory: Memory, union: Union, facts: Iterable[Tuple]) -> None:
+    def _settle(self, memory: AlphaMemory, union: Union, facts: Iterable[Tuple]) -> None:
         differences = union.settle(facts, _feeds(memory))
         if differences:
-            self._tell(memory, differences)
+            self.tell(memory, differences)
 
-    async def _hear_out(self, memory: Memory, union: Union, posting: _Posting) -> None:
+    async def _hear_out(self, memory: AlphaMemory, union: Union, posting: _Posting) -> None:
         """Hear everybody out, and then believe that what is left over has gone; again for what was left over meanwhile."""
         try:
-            while union.has_left_over and self._of.get(memory) is posting:
+            while union.has_left_over and self.postings.get(memory) is posting:
                 now = posting.times
                 posting.times += 1
                 peers = dict.fromkeys([*(source.holder.id for source in memory.sources), *posting.under_way])
@@ -197,23 +188,23 @@ class UnanchoredTemplates:
                     log.info(
                         "some peers have not said within %g s what they hold: what no other has is taken to be gone", HEARD_OUT_S
                     )
-                if self._of.get(memory) is posting:
+                if self.postings.get(memory) is posting:
                     self._settle(memory, union, union.give_up(now))
         finally:
             posting.is_hearing_out = False
 
-    async def _hear_out_one(self, memory: Memory, posting: _Posting, peer: bytes) -> None:
+    async def _hear_out_one(self, memory: AlphaMemory, posting: _Posting, peer: bytes) -> None:
         """Wait until all is told that one peer has to say by now, or it is gone."""
-        while self._of.get(memory) is posting:
+        while self.postings.get(memory) is posting:
             waits = posting.under_way.get(peer)
             source = next((source for source in memory.sources if source.holder.id == peer), None)
             if waits is not None:
                 await asyncio.wait([waits])
-            elif source is None or await self._resync.hear_out(source):
+            elif source is None or await self.resync.hear_out(source):
                 return
 
 
-def _feeds(memory: Memory) -> Collection[Mapping[Tuple, int]]:
+def _feeds(memory: AlphaMemory) -> Collection[Mapping[Tuple, int]]:
     return [source.facts for source in memory.sources]
 
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Self, TypeAlias
 
-from ..errors import LocalError, PeerMisbehaved, PeerUnreachable, Refused
+from ..errors import PeerMisbehaved, Refused
 from ..explain.explanations import HeldKey, Holding, Plan, Why, WhyNot
-from ..languages import Delete as DeleteBlock
-from ..languages import Insert as InsertBlock
-from ..languages import Notify as NotifyBlock
-from ..languages import parse_script
+from ..languages import blocks, parse_script
 from ..languages.query import MAX_TOKENS
 from ..languages.rows import Row
 from ..subscriptions.backlog import LIMIT, Overflow, check_limit, overflow_of
@@ -50,7 +47,6 @@ from .protocol import (
     Retract,
     Subscribe,
     Subscribed,
-    Unsubscribe,
 )
 
 MakeRequest: TypeAlias = Callable[[int, list[Tuple], "list[str] | None"], Request]
@@ -94,16 +90,12 @@ class Client:
 
     async def run(self, script: str) -> list[LiveSubscription]:
         """Run a GSG script; see :meth:`gsg.Peer.run`. The whole script is checked before any of it is sent."""
-        made = []
+        made, verbs = [], {blocks.Insert: self.insert, blocks.Delete: self.retract, blocks.Notify: self.notify}
         for block in parse_script(script):
-            if isinstance(block, InsertBlock):
-                await self.insert(block.tuples)
-            elif isinstance(block, DeleteBlock):
-                await self.retract(block.tuples)
-            elif isinstance(block, NotifyBlock):
-                await self.notify(block.tuples)
-            else:
+            if isinstance(block, blocks.Subscribe):
                 made.append(await self.subscribe(block.text))
+            else:
+                await verbs[type(block)](block.tuples)
         return made
 
     async def subscribe(
@@ -125,15 +117,7 @@ class Client:
         # The oldest go here, where they were counted into rows() before; a peer that dropped rows would leave it wrong for good.
         at_peer = Overflow.RESYNC if choice is Overflow.DROP_OLDEST else choice
         connection, number = self._connection, self._connection.next_number()
-
-        async def close() -> None:
-            connection.subscriptions.pop(number, None)
-            # Where the peer does not know the subscription, or is gone, it has ended already.
-            with suppress(LocalError, PeerUnreachable, PeerMisbehaved):
-                if connection.lost is None:
-                    await connection.ask(Unsubscribe(connection.next_number(), number), Done)
-
-        made = ClientSubscription(close, lambda: connection.start_task(close()), callback, limit, choice)
+        made = ClientSubscription(connection, number, callback, limit, choice)
         connection.subscriptions[number] = made
         try:
             await connection.ask(Subscribe(number, text, language, limit, max_tokens, at_peer), Subscribed)
@@ -141,7 +125,7 @@ class Client:
         except BaseException as error:
             connection.subscriptions.pop(number, None)
             if isinstance(error, asyncio.CancelledError):
-                connection.start_task(close())
+                connection.start_task(made.close())
             raise
         return made.live
 

@@ -4,45 +4,53 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
-from ..errors import DoorClosed, GsgError, Overrun, PeerMisbehaved, Stale
+from ..errors import DoorClosed, GsgError, LocalError, Overrun, PeerMisbehaved, PeerUnreachable, Stale
 from ..languages.rows import Change, Row, Sign
 from ..subscriptions.backlog import Overflow
 from ..subscriptions.live import LiveSubscription
 from ..subscriptions.subscription import Callback
-from .protocol import Dropped, Ended, OutOfDate, Rows, Subscribed, UpToDate, error_of
+from .peer_connection import PeerConnection
+from .protocol import Done, Dropped, Ended, OfSubscription, OutOfDate, Rows, Subscribed, Unsubscribe, UpToDate, error_of
 
 
 class ClientSubscription:
-    """The peer's side of a :class:`LiveSubscription`, which is told the first answer as one."""
+    """The peer's side of a :class:`LiveSubscription`, which is told the first answer as one; ``number`` is that of its request."""
 
-    def __init__(
-        self,
-        on_close: Callable[[], Awaitable[None]],
-        on_full: Callable[[], None],
-        callback: Callback | None,
-        limit: int,
-        overflow: Overflow,
-    ) -> None:
-        self.live = LiveSubscription(
-            (), rows_now=self._copy_rows, on_close=on_close, callback=callback, limit=limit, overflow=overflow, on_full=on_full
-        )
+    def __init__(self, connection: PeerConnection, number: int, callback: Callback | None, limit: int, overflow: Overflow) -> None:
+        self.live = LiveSubscription((), self, callback=callback, limit=limit, overflow=overflow)
+        self._connection = connection
+        self._number = number
         self.complete: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done when the answer is complete; has an error when it never will be."""
         self._rows: Counter[Row] = Counter()
         self._first: list[Change] = []
         """Rows until the answer is complete."""
 
-    def _copy_rows(self) -> Counter[Row]:
+    def rows_now(self) -> Counter[Row]:
+        """The rows that have come and not gone."""
         return Counter(self._rows)
+
+    async def close(self) -> None:
+        """Its reader has closed the subscription: the peer is told."""
+        connection = self._connection
+        connection.subscriptions.pop(self._number, None)
+        # Where the peer does not know the subscription, or is gone, it has ended already.
+        with suppress(LocalError, PeerUnreachable, PeerMisbehaved):
+            if connection.lost is None:
+                await connection.ask(Unsubscribe(connection.next_number(), self._number), Done)
+
+    def end_unread(self) -> None:
+        """Nobody waits for the peer to be told."""
+        self._connection.start_task(self.close())
 
     def begin(self, subscribed: Subscribed) -> None:
         """The peer has made it."""
         live = self.live
         live.variables, live.warnings, live.number = subscribed.variables, subscribed.warnings, subscribed.number
 
-    def receive(self, message: Rows | UpToDate | Dropped | OutOfDate | Ended) -> None:
+    def receive(self, message: OfSubscription) -> None:
         """The peer tells of it. Raises PeerMisbehaved for what cannot be of this subscription."""
         if isinstance(message, Rows):
             changes = self._changes(message)

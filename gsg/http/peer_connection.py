@@ -11,30 +11,26 @@ import asyncio
 import logging
 from collections.abc import Coroutine
 from itertools import count
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import msgspec
 from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
 from ..errors import DoorClosed, GsgError, LocalError, PeerMisbehaved, PeerUnreachable, TooLarge
-from .client_subscription import ClientSubscription
 from .opening import open_websocket, why_closed
 from .protocol import (
     MAX_MESSAGE_BYTES,
-    Dropped,
     Ended,
     Failed,
     Insert,
     Notify,
-    OutOfDate,
+    OfSubscription,
     Reply,
     Request,
     Retract,
-    Rows,
     Subscribe,
     Subscribed,
-    UpToDate,
     error_of,
 )
 
@@ -57,13 +53,26 @@ _decode_request = msgspec.msgpack.Decoder(Request).decode
 _decode_reply = msgspec.msgpack.Decoder(Reply).decode
 
 
+class SubscriptionReader(Protocol):
+    """Who hears what the peer tells of one subscription."""
+
+    def begin(self, subscribed: Subscribed) -> None:
+        """The peer has made it."""
+
+    def receive(self, message: OfSubscription) -> None:
+        """The peer tells of it. Raises PeerMisbehaved for what cannot be of this subscription."""
+
+    def end(self, error: GsgError) -> None:
+        """Nothing more will come."""
+
+
 class PeerConnection:
     """One WebSocket to the door of a peer, and what is asked and told over it."""
 
     def __init__(self, url: str) -> None:
         self.lost: GsgError | None = None
         """Why the connection has ended."""
-        self.subscriptions: dict[int, ClientSubscription] = {}
+        self.subscriptions: dict[int, SubscriptionReader] = {}
         """By the number of the request that makes each; an entry goes when it is closed, or has ended."""
         self._url = url
         self._websocket: ClientConnection | None = None
@@ -161,7 +170,7 @@ class PeerConnection:
     def receive(self, reply: Reply) -> None:
         """A message has come. Raises PeerMisbehaved for what a subscription cannot be told."""
         subscription = self.subscriptions.get(reply.request)
-        if isinstance(reply, (Rows, UpToDate, Dropped, OutOfDate, Ended)):
+        if isinstance(reply, OfSubscription):
             if isinstance(reply, Ended):
                 self.subscriptions.pop(reply.request, None)
             if subscription is not None:

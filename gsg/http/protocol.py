@@ -259,22 +259,9 @@ class Report(_Message, tag=16, frozen=True):
 Request: TypeAlias = (
     Insert | Retract | Notify | Subscribe | Unsubscribe | AskReport | Explain | AskHoldings | AskWhy | AskDrawing | AskKeys
 )
-Reply: TypeAlias = (
-    Done
-    | Failed
-    | Subscribed
-    | Rows
-    | UpToDate
-    | Dropped
-    | OutOfDate
-    | Ended
-    | Report
-    | Explained
-    | Holdings
-    | Reasons
-    | Drawing
-    | Keys
-)
+OfSubscription: TypeAlias = Rows | UpToDate | Dropped | OutOfDate | Ended
+"""What the peer tells of a subscription that it has made."""
+Reply: TypeAlias = Done | Failed | Subscribed | OfSubscription | Report | Explained | Holdings | Reasons | Drawing | Keys
 
 
 def failed(request: int, error: errors.GsgError) -> Failed:

@@ -37,14 +37,14 @@ class Query:
     def warnings(self) -> tuple[str, ...]:
         """What whoever wrote it should know."""
         unbound = _unbound(self.body)
-        if not products_of(self.body):
+        if not cross_products_of(self.body):
             return unbound
         from .notation import part_text
 
         return unbound + tuple(
             f"cross product: {part_text(one)} and {part_text(other)} share no variable, so each solution of one is joined with "
             "each of the other"
-            for one, other in products_of(self.bound().body)
+            for one, other in cross_products_of(self.bound().body)
         )
 
     def bound(self) -> Query:
@@ -73,8 +73,7 @@ class Query:
 
 
 @lru_cache(maxsize=1024)
-def products_of(body: rete.Group | algebra.Algebra) -> tuple[tuple[rete.Condition | algebra.Algebra, ...], ...]:
-    """Parts of a query that share no variable with the others (:func:`rete.compile.cross_products.cross_products`)."""
+def cross_products_of(body: rete.Group | algebra.Algebra) -> tuple[tuple[rete.Condition | algebra.Algebra, ...], ...]:
     return tuple(cross_products(body))
 
 

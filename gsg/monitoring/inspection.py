@@ -20,7 +20,8 @@ from ..languages.rows import Row
 from ..placement.anchors import Anchors, Place
 from ..placement.holders import Holders
 from ..rendezvous.rendezvous import Rendezvous
-from ..subscriptions.registry import Asked, Subscribed, Subscriptions
+from ..subscriptions.registry import Subscriptions
+from ..subscriptions.standing_query import StandingQuery
 from ..subscriptions.subscriber import Subscriber
 from ..tuples.features import Key, Template
 from ..tuples.terms import Tuple, n3
@@ -57,7 +58,7 @@ class Inspection:
         found = dict(zip(templates, await asyncio.gather(*map(self._anchors.places, templates)), strict=True))
         counts: dict[rete.AlphaSpec, int] = {}
         for spec in specs:
-            known = self._subscriber.intake.known(spec)
+            known = self._subscriber.feeds.memories.known_size(spec)
             loads = [place.load.facts for place in found[spec.template] if place.load is not None]
             if spec.window is None and (known is not None or loads):
                 counts[spec] = known if known is not None else min(loads)
@@ -89,28 +90,27 @@ class Inspection:
 
     def why(self, number: int, row: Row) -> Why:
         """Which tuples make a row of a subscription. Raises LocalError for a number or a name that there is not."""
-        return explain_why(self._subscriptions[number].asked.query, row, self._subscriber.facts_of)
+        return explain_why(self._subscriptions[number].query, row, self._subscriber.facts_of)
 
     def why_not(self, number: int, row: Row) -> WhyNot:
         """Which part of a subscription's query leaves nothing of a row. Raises LocalError like :meth:`why`."""
-        query = self._subscriptions[number].asked.query
+        query = self._subscriptions[number].query
         return explain_why_not(query, row, self._subscriber.facts_of, notes=tests_elsewhere(query))
 
     async def why_beside(self, number: int, row: Row) -> Why:
         """As :meth:`why`, of the facts as they are now, while others have their turn."""
         made = self._subscriptions[number]
-        return await in_thread(explain_why, made.asked.query, row, self._facts_now(made))
+        return await in_thread(explain_why, made.query, row, self._facts_now(made))
 
     async def why_not_beside(self, number: int, row: Row) -> WhyNot:
         """As :meth:`why_not`, of the facts as they are now, while others have their turn."""
         made = self._subscriptions[number]
-        query = made.asked.query
+        query = made.query
         return await in_thread(explain_why_not, query, row, self._facts_now(made), notes=tests_elsewhere(query))
 
-    def _facts_now(self, made: Subscribed) -> Callable[[rete.Condition], list[Tuple]]:
-        assert made.standing is not None, "only subscriptions that stand are listed"
+    def _facts_now(self, made: StandingQuery) -> Callable[[rete.Condition], list[Tuple]]:
         facts_of = self._subscriber.facts_of
-        alphas = [memory.alpha for memory in made.standing.memories]
+        alphas = [memory.alpha for memory in made.memories]
         facts = {(alpha.template, alpha.window): list(facts_of(alpha)) for alpha in alphas}
         return lambda condition: facts.get((condition.template, condition.window), [])
 
@@ -119,18 +119,12 @@ class Inspection:
         nodes."""
         made = list(self._subscriptions) if number is None else [self._subscriptions[number]]
         drawn = graph(self._subscriber.networks(), None if number is None else [one.production for one in made])
-        return draw(drawn, shown=(Shown(one.production, one.number, _text(one.asked), tree_of(one.asked.query)) for one in made))
+        return draw(drawn, shown=(Shown(one.production, one.number, _text(one), tree_of(one.query)) for one in made))
 
     @staticmethod
-    def _holding(made: Subscribed) -> Holding:
-        asked = made.asked
+    def _holding(made: StandingQuery) -> Holding:
         return holding_of(
-            made.production,
-            asked.query,
-            number=made.number,
-            text=_text(asked),
-            language=asked.language,
-            client=asked.client,
+            made.production, made.query, number=made.number, text=_text(made), language=made.language, client=made.client
         )
 
     def _candidates(self, template: Template, places: list[Place]) -> tuple[Candidate, ...]:
@@ -154,5 +148,5 @@ class Inspection:
         return tuple(sorted(made, key=lambda candidate: not candidate.chosen))
 
 
-def _text(asked: Asked) -> str:
-    return asked.text or part_text(asked.query.bound().body)
+def _text(made: StandingQuery) -> str:
+    return made.text or part_text(made.query.bound().body)

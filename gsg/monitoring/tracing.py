@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..feeds.alpha_memories import Memory
-from ..feeds.feeds import Intake
+from ..feeds.alpha_memory import AlphaMemory
+from ..feeds.feeds import Feeds
 from ..placement.rules import NOWHERE
 from ..publisher.publisher import Publisher
 from ..rendezvous.feed import AnyFeed
@@ -35,12 +35,12 @@ class Tracing:
         self._own_id = own_id
         self._recorder = Recorder(partial(Parts, folder, own_id), clock)
 
-    def observe(self, rendezvous: Rendezvous, publisher: Publisher, intake: Intake) -> None:
+    def observe(self, rendezvous: Rendezvous, publisher: Publisher, feeds: Feeds) -> None:
         """Hear of what these do from now on."""
         rendezvous.on_fact, rendezvous.on_copy, rendezvous.on_event = self.fact_changed, self.fact_copied, self.event_matched
         rendezvous.conditions.on_change = self.condition_changed
         publisher.on_facts, publisher.on_events = self.facts_published, self.events_published
-        intake.on_memory = self.memory_changed
+        feeds.on_memory = self.memory_changed
 
     def start(self) -> None:
         """Begin the trace. Raises Unsupported without pyarrow, LocalError for a folder that cannot be written to."""
@@ -62,7 +62,7 @@ class Tracing:
         for event in events:
             self._record(What.EVENT, Role.PUBLISHER, event.items, source=_name(self._own_id), number=event.number)
 
-    def memory_changed(self, memory: Memory, is_there: bool) -> None:
+    def memory_changed(self, memory: AlphaMemory, is_there: bool) -> None:
         """A template is asked for here, or is no more."""
         self._condition(
             is_there,

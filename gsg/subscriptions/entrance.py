@@ -1,11 +1,11 @@
-"""Where the queries of one network come in and go out: alone, or as one more of their template."""
+"""Where the queries of one network come in and go out. Many that are equal up to constants share one network."""
 
 from __future__ import annotations
 
 import rete
 from rete.production import Listener
 
-from ..languages.query import MAX_TOKENS, Query, enter, products_of, refusing_bad_queries
+from ..languages.query import MAX_TOKENS, Query, cross_products_of, enter, refusing_bad_queries
 from ..tuples.terms import Tuple
 
 SHARE_FROM = 8
@@ -41,7 +41,7 @@ class Entrance:
         template = (query.body, query.select)
         count = self._counts.get(template, 0) + 1
         # A product is not shared: one that explodes is stopped in the middle of a fact only where it is alone.
-        if count >= SHARE_FROM and rete.can_share(query.body) and not products_of(query.body):
+        if count >= SHARE_FROM and rete.can_share(query.body) and not cross_products_of(query.body):
             return self._share(query, listener, max_tokens)
         production = enter(network, query.bound(), listener, max_tokens=max_tokens, at_once=at_once)
         self._alone[production] = query

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from math import inf
-from typing import Self
+from typing import Protocol, Self
 
 from ..errors import GsgError, Overrun, Stale
 from ..languages.rows import Change, Row
@@ -15,6 +15,19 @@ from .backlog import LIMIT, Backlog, Overflow, Pool
 from .subscription import Callback, tell
 
 log = logging.getLogger(__name__)
+
+
+class RowSource(Protocol):
+    """What makes the rows of a subscription."""
+
+    def rows_now(self) -> Counter[Row]:
+        """The rows that hold now."""
+
+    async def close(self) -> None:
+        """Its reader has closed the subscription, which had not ended."""
+
+    def end_unread(self) -> None:
+        """The subscription has ended as nobody read it, with ``overflow="error"``."""
 
 
 class LiveSubscription:
@@ -29,15 +42,13 @@ class LiveSubscription:
     def __init__(
         self,
         variables: tuple[str, ...],
+        source: RowSource,
         *,
-        rows_now: Callable[[], Counter[Row]],
-        on_close: Callable[[], Awaitable[None]],
         callback: Callback | None = None,
         limit: int = LIMIT,
         warnings: tuple[str, ...] = (),
         number: int = 0,
         overflow: Overflow = Overflow.RESYNC,
-        on_full: Callable[[], None] = lambda: None,
     ) -> None:
         self.variables = variables
         """The names of a row, in order of appearance."""
@@ -47,12 +58,9 @@ class LiveSubscription:
         """What whoever wrote the query should know, such as a cross product in it."""
         self.failures = 0
         """How often the callback has raised; each is logged with its subscription."""
-        self._rows_now = rows_now
-        self._on_close = on_close
+        self._source = source
         self._callback = callback
         self._overflow = overflow
-        self._on_full = on_full
-        """Called when the subscription has ended because nobody read it, with ``overflow="error"``."""
         self._backlog = Backlog(limit, overflow)
         self._news: asyncio.Event | None = None
         """There while somebody waits."""
@@ -66,7 +74,7 @@ class LiveSubscription:
 
     def rows(self) -> Counter[Row]:
         """The rows that hold now, each with how often (more than once only where wildcards hide the difference)."""
-        return Counter() if self._closed else self._rows_now()
+        return Counter() if self._closed else self._source.rows_now()
 
     @property
     def lost(self) -> int:
@@ -132,7 +140,7 @@ class LiveSubscription:
     def _end_if_full(self) -> None:
         if self._backlog.full and not self._ended:
             self.ended(self._backlog.overrun())
-            self._on_full()
+            self._source.end_unread()
 
     async def close(self) -> None:
         """End the subscription: nothing more comes, not even what was not read. Closing twice is allowed."""
@@ -143,7 +151,7 @@ class LiveSubscription:
         self._error = self._overrun = self._stale = None
         if not self._ended:
             self.ended(None)
-            await self._on_close()
+            await self._source.close()
 
     async def __aenter__(self) -> LiveSubscription:
         return self
@@ -177,7 +185,7 @@ class LiveSubscription:
             self.dropped(overrun)
         elif not self._ended:
             self.ended(overrun)
-            self._on_full()
+            self._source.end_unread()
 
     def stale(self, why: Stale) -> None:
         """For the maker of the subscription: rows may be out of date for some time. The next read says so, once."""

@@ -15,6 +15,7 @@ from ..languages.query import Query, refusing_bad_queries
 from ..languages.rows import Change, Row, Sign, changes_of
 from ..tuples.terms import Tuple
 from .backlog import Backlog, Overflow
+from .windows import looks_at
 
 if TYPE_CHECKING:
     from rete.inspect import Held
@@ -162,8 +163,12 @@ class Subscription:
         if self._callback is not None:
             log.warning("subscription to %s: %s", self.variables, error)
 
-    def _window_full(self, overrun: Overrun) -> None:
-        """Events leave a window early: the next read says so, once."""
+    def looks_at(self, window: rete.AlphaSpec) -> bool:
+        """For the space: whether it asks for the events of a window."""
+        return looks_at(self._query, window)
+
+    def tell_full_window(self, overrun: Overrun) -> None:
+        """For the space: events leave a window early. The next read says so, once."""
         if self._told_of_window:
             return
         self._told_of_window = True

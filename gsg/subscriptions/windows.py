@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from typing import Protocol
 
 import rete
 from rete.alpha import WindowMemory
@@ -13,6 +14,16 @@ from ..languages.query import Query, alphas
 from ..tuples.terms import Tuple, n3
 
 
+class WindowReader(Protocol):
+    """A query that may ask for windows."""
+
+    def looks_at(self, window: rete.AlphaSpec) -> bool:
+        """Whether it asks for the events of a window."""
+
+    def tell_full_window(self, overrun: Overrun) -> None:
+        """Events leave a window of it early: that is told once."""
+
+
 class FullWindows:
     """The windows of one network from which events left early since somebody asked."""
 
@@ -21,14 +32,16 @@ class FullWindows:
         self._told: dict[rete.AlphaSpec, int] = {}
         """How many events had left, by window, when it was told. Limit: the windows that were ever full, until :meth:`again`."""
 
-    def take(self) -> dict[rete.AlphaSpec, Overrun]:
-        """What is to be told to the subscriptions that look at these windows, once each."""
+    def tell(self, queries: Collection[WindowReader]) -> None:
+        """Tell the queries that look at windows which are full, of each once."""
         cut_short = self._network.cut_short
         if len(cut_short) == len(self._told):
-            return {}
+            return
         found = {spec: _overrun(spec, lost) for spec, lost in cut_short.items() if spec not in self._told}
         self._told = dict(cut_short)
-        return found
+        for spec, overrun in found.items():
+            for query in [query for query in queries if query.looks_at(spec)]:
+                query.tell_full_window(overrun)
 
     def again(self) -> None:
         """Somebody looks at the windows who was not told yet: those that go on losing events are told of again."""

@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import NamedTuple, Protocol, TypeAlias
 
 from gsg.errors import GsgError, LocalError
-from gsg.feeds.alpha_memories import Memory
+from gsg.feeds.alpha_memory import AlphaMemory
 from gsg.peer import Peer
 from gsg.placement.rules import NOWHERE
 from gsg.rendezvous.matching import EventBatch
@@ -95,7 +95,7 @@ class Connection:
         self._hear = self._deliver
         """One object for all subscriptions."""
         self._hearing = None if door.arrivals is None else Hearing(door.arrivals, self._deliver)
-        self._names: list[Memory] = []
+        self._names: list[AlphaMemory] = []
         self._open = True
         self._under_way: deque[tuple[asyncio.Future[None], int]] = deque()
         """Runs that were sent and not answered, with their lengths; limit: RUNS_UNDER_WAY."""
@@ -141,7 +141,7 @@ class Connection:
         self._outbox.close()
         kept, self.session.subscriptions = self.session.subscriptions, {}
         for listening in [*kept.values(), *self._names]:
-            if isinstance(listening, Memory):
+            if isinstance(listening, AlphaMemory):
                 self._peer.end_listening(listening)
         self._names.clear()
 
@@ -327,7 +327,7 @@ class Connection:
             case P2P():
                 return self._look_up(command)
             case Unsubscribe():
-                assert isinstance(command.kept, Memory)
+                assert isinstance(command.kept, AlphaMemory)
                 self._peer.end_listening(command.kept)
             case Deregister():
                 self._end_name()
@@ -392,7 +392,7 @@ class Connection:
             raise
         self.session.registered(command)
 
-    def _keep(self, listening: Memory) -> None:
+    def _keep(self, listening: AlphaMemory) -> None:
         """What was waited for has come; the client may have left meanwhile."""
         if not self._open:
             self._peer.end_listening(listening)

@@ -27,7 +27,7 @@ from dht.links.handles import HANDLES
 from dht.liveness.late_timers import Timer
 from dht.log_rate import LogRate
 from gsg.errors import DoorClosed, reason
-from gsg.feeds.alpha_memories import Memory
+from gsg.feeds.alpha_memory import AlphaMemory
 from gsg.peer import Peer
 from gsg.wire.messages import Count
 
@@ -106,7 +106,7 @@ class PedroDoor:
         self._sockets: dict[_Socket, None] = {}
         self._served = 0
         self._closing = False
-        self._remembering: Memory | None = None
+        self._remembering: AlphaMemory | None = None
         self._refused_hosts: set[str] = set()
         """Limit: NAMED_HOSTS."""
         self._all_closed: asyncio.Future[None] | None = None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import dht
 from gsg.wire.exchange import Channel
-from gsg.wire.messages import AskPassed, Message, Passed
+from gsg.wire.messages import AskPassed, Event, Message, Passed
 
 
 class Line(Channel):
@@ -39,3 +41,13 @@ class Line(Channel):
         asked = self.sent[-1]
         assert isinstance(asked, AskPassed)
         return Passed(asked.publisher, asked.number)
+
+
+class NoEvents:
+    """Who hears of the events that lines bring, where nobody looks at them."""
+
+    def tell_all(self, channel: Channel, publisher: bytes, events: Sequence[Event], feeds: Sequence[Sequence[int]]) -> None:
+        pass
+
+    def hold(self, channel: Channel, publisher: bytes, event: Event, feeds: Sequence[int]) -> Callable[[], None]:
+        return lambda: None

@@ -9,8 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 import gsg.storage.disk.salvage
-from gsg.feeds.feed import RecentEvents
 from gsg.feeds.ordered_delivery import OrderedDelivery
+from gsg.feeds.seen_events import SeenEvents
 from gsg.rendezvous.delivery import Delivery
 from gsg.rendezvous.rendezvous import Rendezvous
 from gsg.replication.changes import Replication
@@ -45,7 +45,7 @@ def no_hand_over(patch: pytest.MonkeyPatch) -> None:
 
 def duplicates_delivered(patch: pytest.MonkeyPatch) -> None:
     """An event is told as often as it comes."""
-    patch.setattr(RecentEvents, "is_new", lambda recent, publisher, number: True)
+    patch.setattr(SeenEvents, "is_new", lambda seen, publisher, number: True)
 
 
 def order_not_kept(patch: pytest.MonkeyPatch) -> None:

@@ -75,9 +75,7 @@ def test_a_link_by_which_nothing_comes_though_it_owes_an_answer_is_ended() -> No
     async def work(net: SimNet, peers: list[Peer]) -> None:
         rendezvous, *_, subscriber = closest(peers, "x")
         await subscriber.subscribe('("x")')
-        (feeding,) = [
-            channel for channel in subscriber._parts.subscriber.intake.channels() if channel.contact == rendezvous.contact
-        ]
+        (feeding,) = [channel for channel in subscriber._parts.subscriber.feeds.links() if channel.contact == rendezvous.contact]
         await asyncio.sleep(BEAT_S)
         net.stall(rendezvous.contact.host)
         assert feeding in subscriber._parts.exchange.channels()
@@ -98,9 +96,7 @@ def test_a_link_that_takes_nothing_either_is_ended_later() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         rendezvous, *_, subscriber = closest(peers, "x")
         await subscriber.subscribe('("x")')
-        (feeding,) = [
-            channel for channel in subscriber._parts.subscriber.intake.channels() if channel.contact == rendezvous.contact
-        ]
+        (feeding,) = [channel for channel in subscriber._parts.subscriber.feeds.links() if channel.contact == rendezvous.contact]
         net.stall(rendezvous.contact.host)
         while not feeding.congested:
             feeding.send(Passed(subscriber.contact.id, 1))
@@ -156,7 +152,7 @@ def test_who_only_reads_and_slowly_is_not_taken_for_lost() -> None:
         fed = rendezvous._parts.exchange.channels()
         asked_s = net.loop.time()
         net.stall(subscriber.contact.host)
-        assert not set(fed) & set(rendezvous._parts.subscriber.intake.channels())
+        assert not set(fed) & set(rendezvous._parts.subscriber.feeds.links())
 
         heartbeats.beat(asked_s)
         owing = [channel for channel in fed if channel.pending]

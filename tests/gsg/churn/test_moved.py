@@ -24,7 +24,7 @@ def test_who_names_ever_more_peers_starts_a_bounded_search_and_rows_go_on() -> N
         host, reader, publisher = peers
         subscription = await reader.subscribe("(?x, ?y, ?z)")
         await quiet()
-        [number] = [each.number for each in reader._parts.subscriber.intake._sources.values() if each.holder.id == host.contact.id]
+        [number] = [each.number for each in reader._parts.subscriber.feeds._sources.values() if each.holder.id == host.contact.id]
         before = len(reader._running)
         channel = await host._parts.exchange.channel(reader.contact)
 
@@ -48,15 +48,15 @@ def test_a_feed_that_moves_before_it_is_whole_is_set_up_by_whoever_waits_for_it(
         asked = rendezvous(peers, 1, 0, "x")
         reader, another, *_ = others(peers, asked)
         subscription = await reader.subscribe('("x")')
-        intake = reader._parts.subscriber.intake
-        (memory,) = {source.memory for source in intake._sources.values()}
+        feeds = reader._parts.subscriber.feeds
+        (memory,) = {source.memory for source in feeds._sources.values()}
         (broken,) = [source for source in memory.sources if source.holder == asked.contact]
         broken.begin_replacing()
-        restoring = asyncio.create_task(intake.replacing.replace(broken))
+        restoring = asyncio.create_task(feeds.replacing.replace(broken))
         while not (coming := [one for one in memory.sources if one.loading is not None]):  # noqa: ASYNC110  # turns of the loop
             await asyncio.sleep(0)
 
-        intake.moved(coming[0].channel, Moved(coming[0].number, another.contact, False))
+        feeds.receive(coming[0].channel, Moved(coming[0].number, another.contact, False))
 
         # Two that set it up would both go on, each beside the feed of the other, if the link broke now.
         assert not coming[0].is_replaced
@@ -101,34 +101,34 @@ def test_the_word_of_the_old_feed_counts_until_the_new_one_has_said_what_it_hold
 
             assert await unread(subscriptions[moving]) == []
             assert len(subscriptions[moving].rows()) == (not goes)
-            feeds = reader._parts.subscriber.intake._sources.values()
-            (memory,) = {feed.memory for feed in feeds if feed.memory.template.matches((moving,))}
+            sources = reader._parts.subscriber.feeds._sources.values()
+            (memory,) = {feed.memory for feed in sources if feed.memory.template.matches((moving,))}
             assert [feed.holder for feed in memory.sources] == [guest.contact]
 
     simulate(work, seed=7)
 
 
-def test_what_the_old_feed_tells_while_the_new_one_is_hear_out_neither_comes_nor_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_old_feed_tells_while_the_new_one_is_heard_out_neither_comes_nor_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         asked = rendezvous(peers, 2, 0, "x")
         reader = others(peers, asked)[0]
         subscription = await reader.subscribe('("x", ?n)')
-        intake = reader._parts.subscriber.intake
-        (old,) = [source for source in intake._sources.values() if source.holder == asked.contact]
+        feeds = reader._parts.subscriber.feeds
+        (old,) = [source for source in feeds._sources.values() if source.holder == asked.contact]
         old.begin_replacing()
-        await intake.replacing._until_posted(old)
+        await feeds.replacing._until_posted(old)
         hear_out = net.loop.create_future()
-        monkeypatch.setattr(intake.inorder, "hear_out", lambda _: hear_out)
+        monkeypatch.setattr(feeds.order, "hear_out", lambda _: hear_out)
 
-        intake.deltas(old.channel, Deltas(old.number, 0, [("x", 1)], [1]))
-        handing_over = asyncio.create_task(intake.replacing.hand_over(old))
+        feeds.receive(old.channel, Deltas(old.number, 0, [("x", 1)], [1]))
+        handing_over = asyncio.create_task(feeds.replacing.hand_over(old))
         await asyncio.sleep(0.1)
-        intake.deltas(old.channel, Deltas(old.number, 1, [("x", 2)], [1]))
+        feeds.receive(old.channel, Deltas(old.number, 1, [("x", 2)], [1]))
         hear_out.set_result(True)
         await handing_over
 
         assert await unread(subscription) == ["+?n=1", "-?n=1"]
-        assert not intake.replacing.retired
+        assert not feeds.replacing.retired
 
     simulate(work, seed=3)
 
@@ -139,12 +139,12 @@ def test_a_feed_that_ended_while_another_was_set_up_takes_nothing_away() -> None
         reader = others(peers, asked)[0]
         await asked.insert([("x",)])
         ended = await reader.subscribe('("x")')
-        intake = reader._parts.subscriber.intake
-        (before,) = [feed for feed in intake._sources.values() if feed.holder == asked.contact]
+        feeds = reader._parts.subscriber.feeds
+        (before,) = [feed for feed in feeds._sources.values() if feed.holder == asked.contact]
         await ended.close()
         subscription = await reader.subscribe('("x")')
 
-        await intake.replacing.hand_over(before)
+        await feeds.replacing.hand_over(before)
 
         assert len(subscription.rows()) == 1
 

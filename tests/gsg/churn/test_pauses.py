@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from line import Line
+from line import Line, NoEvents
 from peers import QUIET_S, quiet, simulate
 
 import dht
@@ -82,9 +82,7 @@ def test_a_link_that_owes_an_answer_stands() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         rendezvous, *_, subscriber = closest(peers, "x")
         await subscriber.subscribe('("x")')
-        (feeding,) = [
-            channel for channel in subscriber._parts.subscriber.intake.channels() if channel.contact == rendezvous.contact
-        ]
+        (feeding,) = [channel for channel in subscriber._parts.subscriber.feeds.links() if channel.contact == rendezvous.contact]
         await asyncio.sleep(BEAT_S)
         net.stall(rendezvous.contact.host)
         await asyncio.sleep(BEAT_S)
@@ -117,24 +115,26 @@ def test_a_snapshot_under_way_is_waited_for_anew() -> None:
 def test_order_is_kept_with_what_lies_unread() -> None:
     async def main(net: SimNet) -> None:
         one, other = Line("one"), Line("other")
-        inorder = OrderedDelivery(lambda peer: [line for line in (one, other) if line.contact.id == peer], lambda peer: [])
+        order = OrderedDelivery(
+            lambda peer: [line for line in (one, other) if line.contact.id == peer], lambda peer: [], NoEvents()
+        )
         told: list[str] = []
         after = [(other.contact.id, 1, 0)]
-        inorder.take_deltas(one, Deltas(7, 0, [("a",)], [1], Origin(b"publisher", 2, after)), lambda: told.append("second"))
+        order.take_deltas(one, Deltas(7, 0, [("a",)], [1], Origin(b"publisher", 2, after)), lambda: told.append("second"))
         await asyncio.sleep(1)
 
         net.loop.oversleep(LONG_S)
         await asyncio.sleep(0.1)
-        inorder.take_deltas(other, Deltas(8, 0, [("b",)], [1], Origin(b"publisher", 1, [])), lambda: told.append("first"))
-        inorder.note_passed(other, Passed(b"publisher", 1))
-        inorder.take_deltas(
+        order.take_deltas(other, Deltas(8, 0, [("b",)], [1], Origin(b"publisher", 1, [])), lambda: told.append("first"))
+        order.note_passed(other, Passed(b"publisher", 1))
+        order.take_deltas(
             one, Deltas(7, 1, [("a",)], [-1], Origin(b"publisher", 4, [(other.contact.id, 3, 0)])), lambda: told.append("late")
         )
         await asyncio.sleep(ORDER_WAIT_S + 1)
 
         assert told == ["first", "second", "late"]
-        assert inorder.late == 1
-        inorder.stop()
+        assert order.late == 1
+        order.stop()
 
     run(main, seed=1)
 

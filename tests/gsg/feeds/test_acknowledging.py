@@ -8,7 +8,7 @@ import pytest
 from line import Line
 
 from gsg.errors import PeerUnreachable
-from gsg.feeds.acknowledging import ARRIVED_MESSAGES, Arrivals
+from gsg.feeds.acknowledging import ARRIVED_MESSAGES, Acknowledger
 from gsg.wire.messages import Arrived, Message
 
 
@@ -38,10 +38,10 @@ class Own(Line):
 
 @pytest.mark.usefixtures("_in_a_moment")
 async def test_what_arrives_is_acknowledged_in_a_moment_or_when_there_is_much() -> None:
-    arrivals, link = Arrivals(), Line("from")
+    acks, link = Acknowledger(), Line("from")
 
     for _ in range(ARRIVED_MESSAGES + 1):
-        arrivals.came(link)
+        acks.count_message(link)
     at_once = list(link.sent)
     await moment()
 
@@ -51,12 +51,12 @@ async def test_what_arrives_is_acknowledged_in_a_moment_or_when_there_is_much() 
 
 @pytest.mark.usefixtures("_in_a_moment")
 async def test_links_are_counted_apart_and_told_only_what_is_new() -> None:
-    arrivals, first, second = Arrivals(), Line("first"), Line("second")
-    arrivals.came(first)
-    arrivals.came(first)
+    acks, first, second = Acknowledger(), Line("first"), Line("second")
+    acks.count_message(first)
+    acks.count_message(first)
     await moment()
 
-    arrivals.came(second)
+    acks.count_message(second)
     await moment()
 
     assert (first.sent, second.sent) == ([Arrived(2)], [Arrived(1)])
@@ -64,11 +64,11 @@ async def test_links_are_counted_apart_and_told_only_what_is_new() -> None:
 
 @pytest.mark.usefixtures("_in_a_moment")
 async def test_a_link_that_is_gone_is_told_nothing_and_keeps_nobody_from_being_told() -> None:
-    arrivals, lost, gone, link = Arrivals(), Line("lost"), Gone("gone"), Line("from")
+    acks, lost, gone, link = Acknowledger(), Line("lost"), Gone("gone"), Line("from")
     for each in (lost, gone, link):
-        arrivals.came(each)
+        acks.count_message(each)
 
-    arrivals.lost(lost)
+    acks.forget_link(lost)
     await moment()
 
     assert (lost.sent, link.sent) == ([], [Arrived(1)])
@@ -76,9 +76,9 @@ async def test_a_link_that_is_gone_is_told_nothing_and_keeps_nobody_from_being_t
 
 @pytest.mark.usefixtures("_in_a_moment")
 async def test_what_this_peer_tells_itself_is_not_acknowledged() -> None:
-    arrivals, own = Arrivals(), Own("own")
+    acks, own = Acknowledger(), Own("own")
 
-    arrivals.came(own)
+    acks.count_message(own)
     await moment()
 
     assert own.sent == []
@@ -86,11 +86,11 @@ async def test_what_this_peer_tells_itself_is_not_acknowledged() -> None:
 
 @pytest.mark.usefixtures("_in_a_moment")
 async def test_a_peer_that_stops_acknowledges_nothing_more() -> None:
-    arrivals, link = Arrivals(), Line("from")
-    arrivals.came(link)
+    acks, link = Acknowledger(), Line("from")
+    acks.count_message(link)
 
-    arrivals.stop()
-    arrivals.stop()
+    acks.stop()
+    acks.stop()
     await moment()
 
     assert link.sent == []

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from gsg.feeds import feed as feeds
-from gsg.feeds.feed import AlphaFeed, Differences, FeedState, RecentEvents, SequenceHole
+from gsg.feeds.feed import AlphaFeed, Differences, FeedState, SequenceHole
 from gsg.tuples.terms import Tuple
 from gsg.wire.messages import Deltas, Snapshot
 
@@ -126,63 +123,3 @@ def test_a_feed_in_the_place_of_another_tells_the_difference_to_it() -> None:
     feed = AlphaFeed(2, {A: None, B: None})
 
     assert feed.take_part(snapshot(B, C)) == [(A, -1), (C, 1)]
-
-
-def test_an_event_is_new_once() -> None:
-    recent = RecentEvents()
-
-    assert [recent.is_new(b"p", 1), recent.is_new(b"p", 2), recent.is_new(b"q", 1)] == [True, True, True]
-    assert [recent.is_new(b"p", 1), recent.is_new(b"p", 2), recent.is_new(b"q", 1)] == [False, False, False]
-
-
-def test_events_that_come_again_long_after_them_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feeds, "RECENT_RUNS", 2)
-    recent = RecentEvents()
-
-    assert all(recent.is_new(b"p", number) for number in range(1_000))
-    assert not any(recent.is_new(b"p", number) for number in range(1_000))
-
-
-@given(st.lists(st.integers(0, 30)))
-def test_an_event_is_new_where_its_number_was_not_there_in_whatever_order_they_come(numbers: list[int]) -> None:
-    recent = RecentEvents()
-    seen: set[int] = set()
-
-    for number in numbers:
-        assert recent.is_new(b"p", number) == (number not in seen)
-        seen.add(number)
-
-
-def test_the_least_numbers_of_a_publisher_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feeds, "RECENT_RUNS", 2)
-    recent = RecentEvents()
-
-    for number in (1, 3, 5):
-        recent.is_new(b"p", number)
-
-    assert [recent.is_new(b"p", 5), recent.is_new(b"p", 3), recent.is_new(b"p", 1)] == [False, False, True]
-
-
-def test_the_publisher_unheard_of_for_the_longest_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feeds, "RECENT_PUBLISHERS", 2)
-    recent = RecentEvents()
-    for publisher in (b"p", b"q", b"p", b"r"):
-        recent.is_new(publisher, 1)
-
-    assert [recent.is_new(b"p", 1), recent.is_new(b"r", 1), recent.is_new(b"q", 1)] == [False, False, True]
-
-
-def test_of_all_publishers_together_so_many_runs_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feeds, "RECENT_RUNS_OF_ALL", 5)
-    monkeypatch.setattr(feeds, "RECENT_RUNS", 7)
-    recent = RecentEvents()
-    for publisher in (b"p", b"q"):
-        for number in (1, 3, 5):
-            recent.is_new(publisher, number)
-
-    beyond = [recent.is_new(b"q", number) for number in (1, 3, 5)], recent.is_new(b"p", 1)
-    for number in range(10, 100, 2):
-        recent.is_new(b"q", number)
-
-    assert beyond == ([False] * 3, True), "whoever was unheard of for the longest is forgotten"
-    assert not recent.is_new(b"q", 98), "one alone has its own limit"

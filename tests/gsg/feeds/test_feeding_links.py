@@ -7,13 +7,13 @@ from line import Line
 
 import gsg.feeds.feeding_links as feeding_links
 import rete
-from gsg.feeds.alpha_memories import Memory
+from gsg.feeds.alpha_memory import AlphaMemory
 from gsg.feeds.feeding_links import BrokenFeeds, FeedingLinks
 from gsg.tuples.features import alpha_of
 
 
-def memory(name: str) -> Memory:
-    return Memory(alpha_of(rete.Template((name,))), 1)
+def memory(name: str) -> AlphaMemory:
+    return AlphaMemory(alpha_of(rete.Template((name,))), 1)
 
 
 def test_a_way_is_there_while_any_feed_comes_by_it() -> None:

@@ -78,7 +78,7 @@ def test_listeners_hear_events_of_two_rendezvous_in_the_order_said(roles: tuple[
         await quiet()
 
         assert heard == list(range(210))
-        assert subscriber._parts.subscriber.inorder.late == 0
+        assert subscriber._parts.subscriber.feeds.order.late == 0
 
     simulate(work, seed=11)
 
@@ -162,7 +162,7 @@ def test_events_are_in_order_while_peers_are_unsure_of_who_holds_what() -> None:
         await quiet()
 
         assert heard == list(range(100))
-        assert subscriber._parts.subscriber.inorder.late == 0
+        assert subscriber._parts.subscriber.feeds.order.late == 0
 
     simulate(work, seed=13)
 
@@ -212,7 +212,7 @@ def test_a_rendezvous_whose_link_breaks_is_waited_for_a_moment_and_told_of_later
         net.heal()
         await quiet()
         assert heard == [2, 1]
-        assert subscriber._parts.subscriber.inorder.late == 0
+        assert subscriber._parts.subscriber.feeds.order.late == 0
 
     simulate(work, seed=15)
 
@@ -239,7 +239,7 @@ def test_what_never_comes_delays_others_for_a_while_and_loses_nothing(caplog: py
         await quiet()
 
         assert heard == [2, 3, 4, 5, 6, 7]
-        assert subscriber._parts.subscriber.inorder.late == 1
+        assert subscriber._parts.subscriber.feeds.order.late == 1
 
     simulate(work, seed=16)
 
@@ -276,7 +276,7 @@ def test_a_query_never_sees_facts_in_an_order_that_nobody_published(roles: tuple
         await quiet()
 
         assert await unread(subscription) == []
-        assert subscriber._parts.subscriber.inorder.late == 0
+        assert subscriber._parts.subscriber.feeds.order.late == 0
 
     simulate(work, seed=21)
 
@@ -324,7 +324,7 @@ def test_the_answer_is_right_when_publishers_contradict_each_other_while_links_b
             answers = [subscription.rows() for subscription in subscriptions[first : first + len(peers)]]
             late = await peers[0].subscribe("(?x, p0, ?n), (?x, p1, ?n)" if not first else "(?x, p2, ?n), NOT { (?x, p3, ?n) }")
             assert answers == [late.rows()] * len(peers)
-        assert all(len(peer._parts.subscriber.inorder._order) == 0 for peer in peers)
+        assert all(len(peer._parts.subscriber.feeds.order._order) == 0 for peer in peers)
 
     simulate(work, seed=23)
 
@@ -334,8 +334,8 @@ def test_who_feeds_nothing_says_nothing_of_what_was_published() -> None:
         host = rendezvous(peers, 3, 1, Symbol("on"))
         speaker, reader, *_ = others(peers, host)
         subscription = await reader.subscribe("(?x, ^on, ?y)")
-        [feed] = [number for number, one in reader._parts.subscriber.intake._sources.items() if not isinstance(one, Standby)]
-        ordering = reader._parts.subscriber.inorder._order
+        [feed] = [number for number, one in reader._parts.subscriber.feeds._sources.items() if not isinstance(one, Standby)]
+        ordering = reader._parts.subscriber.feeds.order._order
         said = Event((1 << 60) + 1, ("false", Symbol("on"), 1))
         async with member_of(net) as member:
             await member.say(reader, Happened(speaker.contact.id, [said], [[feed]], [(host.contact.id, 1 << 60, 1 << 60)]))

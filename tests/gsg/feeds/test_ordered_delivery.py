@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from line import Line
+from line import Line, NoEvents
 
 import gsg.feeds.publisher_order
 from dht.simnet import SimNet, run
@@ -25,13 +25,13 @@ def logged(caplog: pytest.LogCaptureFixture, *waits_s: float) -> tuple[int, list
     """How many events came late, each arriving so long after the one before, and the numbers that the log was told."""
 
     async def main(net: SimNet) -> int:
-        inorder = OrderedDelivery(lambda peer: [MISSING] if peer == MISSING.contact.id else [HERE], lambda peer: [])
+        order = OrderedDelivery(lambda peer: [MISSING] if peer == MISSING.contact.id else [HERE], lambda peer: [], NoEvents())
         for number, wait_s in enumerate(waits_s, 1):
             await asyncio.sleep(wait_s)
-            inorder.take_events(HERE, after_another(2 * number))
+            order.take_events(HERE, after_another(2 * number))
         await asyncio.sleep(ORDER_WAIT_S + 0.1)
-        inorder.stop()
-        return inorder.late
+        order.stop()
+        return order.late
 
     late = run(main, seed=1)
     return late, [int(record.getMessage().split()[0]) for record in caplog.records if "has not come within" in record.getMessage()]

@@ -10,7 +10,7 @@ from peers import guest_of, others, quiet, rendezvous, simulate
 
 from dht.simnet import SimNet
 from gsg import Peer
-from gsg.feeds.alpha_memories import Source
+from gsg.feeds.alpha_memory import Source
 from gsg.feeds.staleness import RETRY_S
 from gsg.quotas import PEER, Quotas
 from gsg.tuples.features import Template
@@ -23,7 +23,7 @@ def test_a_feed_that_its_rendezvous_knows_nothing_of_is_set_up_anew() -> None:
         asked = rendezvous(peers, 1, 0, "x")
         subscriber = others(peers, asked)[0]
         subscription = await subscriber.subscribe('("x")')
-        (source,) = [one for one in subscriber._parts.subscriber.intake._sources.values() if one.holder == asked.contact]
+        (source,) = [one for one in subscriber._parts.subscriber.feeds._sources.values() if one.holder == asked.contact]
         (channel,) = [one for one in asked._parts.rendezvous.conditions._of_subscriber if one.contact == subscriber.contact]
         asked._parts.rendezvous.conditions.remove_condition(channel, source.number)
         channel.send(Gap(source.number))
@@ -34,7 +34,7 @@ def test_a_feed_that_its_rendezvous_knows_nothing_of_is_set_up_anew() -> None:
         await asyncio.sleep(ANSWER_TIMEOUT_S)
 
         assert len(subscription.rows()) == 1
-        assert not subscriber._parts.subscriber.intake._resync._asked
+        assert not subscriber._parts.subscriber.feeds._resync._asked
 
     simulate(work, seed=3)
 
@@ -59,14 +59,14 @@ def test_a_feed_that_ends_late_does_not_end_the_one_that_has_its_number_by_then(
         asked = rendezvous(peers, 1, 0, "x")
         subscriber = others(peers, asked)[0]
         subscription = await subscriber.subscribe('("x")')
-        intake = subscriber._parts.subscriber.intake
-        (source,) = [one for one in intake._sources.values() if one.holder == asked.contact]
+        feeds = subscriber._parts.subscriber.feeds
+        (source,) = [one for one in feeds._sources.values() if one.holder == asked.contact]
         before = Source(source.memory, source.number, source.channel)
 
-        intake._forget(before)
-        await intake.replacing.replace(before)
+        feeds._end_feed(before)
+        await feeds.replacing.replace(before)
 
-        assert intake._sources[source.number] is source
+        assert feeds._sources[source.number] is source
         await asked.insert([("x",)])
         await quiet()
         assert len(subscription.rows()) == 1

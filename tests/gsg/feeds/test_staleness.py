@@ -14,7 +14,7 @@ import rete
 from dht.simnet import SimNet
 from gsg import LiveSubscription, Peer, Refused, Stale, Symbol
 from gsg.errors import Elsewhere
-from gsg.feeds.alpha_memories import Memory
+from gsg.feeds.alpha_memory import AlphaMemory
 from gsg.feeds.staleness import ATTEMPTS, REMINDED, RETRY_S, Staleness
 from gsg.quotas import PEER, Quotas
 
@@ -104,10 +104,9 @@ class Failing:
     """A staleness of one memory, and what was told of it."""
 
     def __init__(self) -> None:
-        self.memory = Memory(rete.AlphaSpec(rete.Template((None, ON, None))), 1, anchor=1)
-        self.staleness = Staleness()
+        self.memory = AlphaMemory(rete.AlphaSpec(rete.Template((None, ON, None))), 1, anchor=1)
         self.whys: list[str] = []
-        self.staleness.on_stale = lambda memory, why: self.whys.append(str(why))
+        self.staleness = Staleness(lambda memory, why: self.whys.append(str(why)))
 
     def fail(self, attempts: int) -> None:
         for attempt in range(attempts):

@@ -27,6 +27,7 @@ from gsg.placement.rules import REPLICAS
 from gsg.rendezvous.broken_links import BACK_S
 from gsg.tuples.features import Key, key
 from gsg.tuples.terms import Symbol, Tuple
+from gsg.wire.exchange import Channel
 from gsg.wire.messages import Event
 
 SAID = Symbol("said")
@@ -110,7 +111,7 @@ def test_who_goes_on_for_one_that_was_cancelled_before_it_stood_by_asks_for_no_s
         primary, *rest = holders(peers)
         subscriber = others(peers, primary, *rest)[0]
         first, second = (asyncio.create_task(subscriber.subscribe("(said, ?n)")) for _ in range(2))
-        while not subscriber._parts.subscriber.intake.standbys._beginning:  # noqa: ASYNC110  # virtual time
+        while not subscriber._parts.subscriber.feeds.standbys._beginning:  # noqa: ASYNC110  # virtual time
             await asyncio.sleep(0.001)
 
         first.cancel()
@@ -200,7 +201,9 @@ def test_holders_die_in_the_middle_of_a_stream(seed: int, quietly: bool, dying: 
     simulate(work, seed=seed)
 
 
-def test_who_subscribed_after_an_event_does_not_hear_of_it_when_its_rendezvous_dies(soon_settled: None) -> None:
+def test_who_subscribed_after_an_event_does_not_hear_of_it_when_its_rendezvous_dies(
+    soon_settled: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         primary, *rest = holders(peers)
         publisher, subscriber = others(peers, primary, *rest)
@@ -210,10 +213,14 @@ def test_who_subscribed_after_an_event_does_not_hear_of_it_when_its_rendezvous_d
         await asyncio.sleep(3)
         late = await listener(subscriber)
         told: list[object] = []
-        subscriber._parts.subscriber.inorder.on_happened = lambda channel, publisher, events, feeds: (
-            told.extend(event.late_s for event in events),
-            subscriber._parts.subscriber.happened_all(channel, publisher, events, feeds),
-        )[0]
+        events = subscriber._parts.subscriber.feeds.events
+        tell_all = events.tell_all
+
+        def tell(channel: Channel, publisher: bytes, some: Sequence[Event], feeds: Sequence[Sequence[int]]) -> None:
+            told.extend(event.late_s for event in some)
+            tell_all(channel, publisher, some, feeds)
+
+        monkeypatch.setattr(events, "tell_all", tell)
 
         net.crash(primary.contact.host)
         await asyncio.sleep(NOTICED_S)

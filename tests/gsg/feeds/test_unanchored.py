@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable, Sequence
 
 import pytest
-from line import Line
+from line import Line, NoEvents
 from peers import others, quiet, simulate, unread
 
 import dht
@@ -90,7 +90,7 @@ def test_a_row_stays_while_what_the_other_holders_said_of_it_is_unread() -> None
         await quiet()
 
         assert await unread(subscription) == []
-        assert reader._parts.subscriber.intake._unanchored._of.popitem()[1].times == 1
+        assert reader._parts.subscriber.feeds._unanchored.postings.popitem()[1].times == 1
         await rest[0].retract([fact])
         await quiet()
         assert len(await unread(subscription)) == 1
@@ -173,7 +173,7 @@ def test_a_row_goes_at_once_when_everybody_says_that_its_fact_is_lost() -> None:
     simulate(work, seed=5, size=8)
 
 
-def test_a_subscription_may_end_while_others_are_hear_out_for_it() -> None:
+def test_a_subscription_may_end_while_others_are_heard_out_for_it() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         reader, first, *rest = peers
         subscription, _, paused = await fed_by_one(reader, first, rest)
@@ -185,7 +185,7 @@ def test_a_subscription_may_end_while_others_are_hear_out_for_it() -> None:
             link.resume_reading()
         await quiet()
 
-        assert not reader._parts.subscriber.intake._unanchored._of
+        assert not reader._parts.subscriber.feeds._unanchored.postings
         assert reader._parts.subscriber._network.is_empty
         assert (await reader.subscribe(READS_ALL)).rows().total() == 1
 
@@ -199,7 +199,7 @@ def test_of_what_another_peer_has_nobody_is_asked(monkeypatch: pytest.MonkeyPatc
         await reader.insert([fact_at(peers, [first, *rest])])
         await quiet()
         asked: list[Channel] = []
-        monkeypatch.setattr(reader._parts.subscriber.inorder, "hear_out", asked.append)
+        monkeypatch.setattr(reader._parts.subscriber.feeds.order, "hear_out", asked.append)
 
         kill(net, first)
         await quiet()
@@ -213,33 +213,33 @@ def test_of_what_another_peer_has_nobody_is_asked(monkeypatch: pytest.MonkeyPatc
 # --- what waits for its turn ----------------------------------------------------------------------------------------------
 
 
-async def test_who_is_hear_out_has_told_also_what_had_to_wait_for_its_turn() -> None:
+async def test_who_is_heard_out_has_told_also_what_had_to_wait_for_its_turn() -> None:
     one, other = Line("one"), Line("other")
-    inorder = OrderedDelivery(lambda peer: [line for line in (one, other) if line.contact.id == peer], lambda peer: [])
+    order = OrderedDelivery(lambda peer: [line for line in (one, other) if line.contact.id == peer], lambda peer: [], NoEvents())
     told: list[str] = []
     after = [(other.contact.id, 1, 0)]
-    inorder.take_deltas(one, Deltas(7, 0, [("a",)], [1], Origin(b"publisher", 2, after)), lambda: told.append("second"))
-    heard = asyncio.create_task(inorder.hear_out(one))
+    order.take_deltas(one, Deltas(7, 0, [("a",)], [1], Origin(b"publisher", 2, after)), lambda: told.append("second"))
+    heard = asyncio.create_task(order.hear_out(one))
     await asyncio.sleep(0)
-    inorder.note_passed(one, one.ask_passed())
+    order.note_passed(one, one.ask_passed())
     await asyncio.sleep(0)
     assert (told, heard.done()) == ([], False)
 
-    inorder.take_deltas(other, Deltas(8, 0, [("b",)], [1], Origin(b"publisher", 1, [])), lambda: told.append("first"))
-    inorder.note_passed(other, Passed(b"publisher", 1))
+    order.take_deltas(other, Deltas(8, 0, [("b",)], [1], Origin(b"publisher", 1, [])), lambda: told.append("first"))
+    order.note_passed(other, Passed(b"publisher", 1))
 
     assert await heard
     assert told == ["first", "second"]
-    inorder.stop()
+    order.stop()
 
 
-async def test_who_cannot_be_hear_out_as_its_link_breaks_is_not_waited_for() -> None:
+async def test_who_cannot_be_heard_out_as_its_link_breaks_is_not_waited_for() -> None:
     one, other = Line("one"), Line("other")
-    inorder = OrderedDelivery(lambda peer: [], lambda peer: [])
-    heard = [asyncio.create_task(inorder.hear_out(line)) for line in (one, other)]
+    order = OrderedDelivery(lambda peer: [], lambda peer: [], NoEvents())
+    heard = [asyncio.create_task(order.hear_out(line)) for line in (one, other)]
     await asyncio.sleep(0)
 
-    inorder.note_broken(one)
-    inorder.note_passed(other, other.ask_passed())
+    order.note_broken(one)
+    order.note_passed(other, other.ask_passed())
 
     assert await asyncio.gather(*heard) == [False, True]

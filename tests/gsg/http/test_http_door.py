@@ -263,9 +263,9 @@ async def test_an_address_that_is_none_is_refused(url: str) -> None:
 
 def fail_all_feeds(door: HttpDoor) -> None:
     """As when none of the peer's feeds could be set up anew."""
-    intake, why = door._peer._parts.subscriber.intake, gsg.Refused("no")
-    for memory in intake._memories.values():
-        intake.staleness.note_failure(memory, door._peer.contact, ATTEMPTS - 1, why)
+    feeds, why = door._peer._parts.subscriber.feeds, gsg.Refused("no")
+    for memory in feeds.memories.values():
+        feeds.staleness.note_failure(memory, door._peer.contact, ATTEMPTS - 1, why)
 
 
 async def test_a_client_is_told_that_rows_may_be_out_of_date_and_reads_on(door: HttpDoor, client: Client) -> None:

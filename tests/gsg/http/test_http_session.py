@@ -40,13 +40,22 @@ class SlowClient:
         await self.takes_more.wait()
 
 
+class NoRows:
+    """The source of a subscription that the test feeds by itself."""
+
+    def rows_now(self) -> Counter[Row]:
+        return Counter()
+
+    async def close(self) -> None:
+        pass
+
+    def end_unread(self) -> None:
+        pass
+
+
 def subscription(*names: str) -> LiveSubscription:
     """One that somebody else feeds."""
-
-    async def nothing() -> None:
-        return None
-
-    return LiveSubscription(names, rows_now=Counter, on_close=nothing, limit=ROWS_PER_MESSAGE)
+    return LiveSubscription(names, NoRows(), limit=ROWS_PER_MESSAGE)
 
 
 async def test_an_answer_whose_rest_came_and_went_while_the_client_was_slow_is_whole() -> None:

@@ -95,7 +95,7 @@ def test_what_was_told_out_of_order_and_forgotten_before_its_time_is_counted(mon
         facts = [("a", number) for number in range(20)]
         await peer.insert(facts)
         await peer.retract(facts)
-        peer._parts.subscriber.inorder._order.late = 3
+        peer._parts.subscriber.feeds.order._order.late = 3
 
         [status] = [one for one in await peer.status() if one.peer == peer.contact.id]
         counts = {one.name: one.count for one in status.counts}

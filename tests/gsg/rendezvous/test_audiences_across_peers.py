@@ -317,7 +317,7 @@ def test_events_that_a_reader_may_not_see_keep_it_waiting_for_nothing() -> None:
         assert [number for number, _ in heard[carol]] == list(range(0, 60, 3))
         assert max(when for _, when in heard[carol]) < begun_s + 60
         for peer in peers:
-            assert peer._parts.subscriber.inorder.late == 0
+            assert peer._parts.subscriber.feeds.order.late == 0
 
     simulate(work, seed=9)
 

@@ -371,7 +371,7 @@ def test_nothing_is_remembered_of_a_link_that_broke(ends: str) -> None:
         subscription = await subscriber.subscribe('("x", ?n)')
         await publisher.notify([("x", 1)])
         await quiet()
-        streams = subscriber._parts.subscriber.inorder._order._streams
+        streams = subscriber._parts.subscriber.feeds.order._order._streams
         broken = set(subscriber._parts.exchange.channels())
         assert any(broken.intersection(stream.come) for stream in streams.values())
 

@@ -37,7 +37,7 @@ def fed(peers: Sequence[Peer]) -> int:
 
 def held(peer: Peer) -> int:
     """Facts in the memories of a subscriber's peer."""
-    return sum(memory.size() for memory in peer._parts.subscriber.intake._memories.values())
+    return sum(memory.size() for memory in peer._parts.subscriber.feeds.memories.values())
 
 
 def test_facts_and_events_that_fail_a_filter_do_not_travel() -> None:

@@ -13,7 +13,7 @@ import gsg.rendezvous.feed
 import gsg.rendezvous.slow_links
 from dht.simnet import SimNet
 from gsg import LiveSubscription, Overrun, Peer, Symbol
-from gsg.feeds.alpha_memories import Memory
+from gsg.feeds.alpha_memory import AlphaMemory
 from gsg.placement.holders import UNSURE_S
 from gsg.wire.messages import Missed
 
@@ -192,7 +192,7 @@ def test_a_subscription_that_nobody_reads_ends_with_an_error_where_it_asks_for_t
     simulate(work, seed=25, size=2)
 
 
-class Looked(list[Memory]):
+class Looked(list[AlphaMemory]):
     """The memories of a query; notes when somebody looks through them."""
 
     looks = 0
@@ -201,7 +201,7 @@ class Looked(list[Memory]):
         Looked.looks += 1
         return super().__contains__(memory)
 
-    def __iter__(self) -> Iterator[Memory]:
+    def __iter__(self) -> Iterator[AlphaMemory]:
         Looked.looks += 1
         return super().__iter__()
 
@@ -213,21 +213,21 @@ def test_each_of_many_queries_hears_of_what_its_feed_missed_and_the_others_are_n
         subscriber, heard = peer._parts.subscriber, Counter[int]()
         for number, standing in enumerate(subscriber._standing.values()):
             standing.memories = Looked(standing.memories)
-            standing.on_missed = lambda overrun, number=number: heard.update({number: overrun.lost})  # type: ignore[misc]  # a number
+            standing.live.missed = lambda overrun, number=number: heard.update({number: overrun.lost})  # type: ignore[misc]  # a number
 
         Looked.looks = 0
         for lost in (3, 2):
-            for source in list(subscriber.intake._sources.values()):
-                subscriber._missed(source.channel, Missed(source.number, lost))
+            for source in list(subscriber.feeds._sources.values()):
+                subscriber.feeds.receive(source.channel, Missed(source.number, lost))
             await subscriptions[0].close()
 
         assert heard == {0: 3} | dict.fromkeys(range(1, 100), 5)
         assert Looked.looks <= 2 * len(subscriptions)
         late = await peer.subscribe("(?x, ^r0, ?y)")
         [standing] = [one for one in subscriber._standing.values() if not isinstance(one.memories, Looked)]
-        standing.on_missed = lambda overrun: heard.update({100: overrun.lost})
+        standing.live.missed = lambda overrun: heard.update({100: overrun.lost})
         [source] = standing.memories[0].sources
-        subscriber._missed(source.channel, Missed(source.number, 1))
+        subscriber.feeds.receive(source.channel, Missed(source.number, 1))
         assert (heard[0], heard[1], heard[50], heard[100]) == (3, 5, 6, 1)
         await late.close()
 

@@ -23,12 +23,16 @@ class Made:
 
     def __init__(self, callback: Callback | None = None, limit: int = 100) -> None:
         self.closed = 0
-        self.subscription = LiveSubscription(
-            ("x",), rows_now=lambda: Counter({Row({"x": 7}): 1}), on_close=self._close, callback=callback, limit=limit
-        )
+        self.subscription = LiveSubscription(("x",), self, callback=callback, limit=limit)
 
-    async def _close(self) -> None:
+    def rows_now(self) -> Counter[Row]:
+        return Counter({Row({"x": 7}): 1})
+
+    async def close(self) -> None:
         self.closed += 1
+
+    def end_unread(self) -> None:
+        """Nobody asks for that."""
 
 
 async def test_a_reader_waits_for_what_comes_next() -> None:

@@ -14,7 +14,7 @@ import pytest
 import gsg
 import rete
 from gsg import LiveSubscription, Peer, Symbol, TooManyTokens
-from gsg.feeds.alpha_memories import Memory
+from gsg.feeds.alpha_memory import AlphaMemory
 from gsg.languages import parse_query
 from gsg.languages.query import alphas, enter
 from gsg.subscriptions import long_queries, subscriber
@@ -421,11 +421,11 @@ def test_what_nobody_uses_any_more_goes_without_a_look_at_its_facts(monkeypatch:
         async with Peer(("127.0.0.1", 0)) as peer:
             await peer.insert([(n, P, n) for n in range(40)])
             one, other = await peer.subscribe("(?x, p, ?y)"), await peer.subscribe("(?x, p, ?y)")
-            monkeypatch.setattr(Memory, "remove_feed", _no_thread)
+            monkeypatch.setattr(AlphaMemory, "remove_feed", _no_thread)
 
             await one.close()
             await other.close()
 
-            assert not peer._parts.subscriber.intake._sources
+            assert not peer._parts.subscriber.feeds._sources
 
     asyncio.run(work())

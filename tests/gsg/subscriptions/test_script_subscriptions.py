@@ -163,7 +163,7 @@ def test_a_window_over_peers_keeps_what_one_space_keeps() -> None:
 async def test_what_changes_while_a_long_first_answer_is_told_comes_behind_it(
     monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
-    monkeypatch.setattr("gsg.subscriptions.registry.ROWS_AT_ONCE", at_once)
+    monkeypatch.setattr("gsg.subscriptions.standing_query.ROWS_AT_ONCE", at_once)
     told: list[tuple[int, object]] = []
     begun = asyncio.Event()
 

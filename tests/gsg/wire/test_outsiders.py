@@ -50,7 +50,7 @@ def test_whoever_subscribes_where_peers_disagree_reads_the_condition_as_it_was_w
             async def elsewhere(*_: object) -> None:
                 raise Elsewhere("another peer holds it", contact=alone.contact)
 
-            monkeypatch.setattr("gsg.feeds.feeds.Intake._post", elsewhere)
+            monkeypatch.setattr("gsg.feeds.feeds.Feeds._post", elsewhere)
             with pytest.raises(
                 PeerUnreachable, match=r"^no peer takes \(\*, on, \*\): another peer holds it; peers do not agree .* try again"
             ):

@@ -9,9 +9,9 @@ from typing import cast
 
 import pytest
 
-import gsg.feeds.alpha_memories
+import gsg.feeds.alpha_memory
 import rete
-from gsg.feeds.alpha_memories import Memory, Source
+from gsg.feeds.alpha_memory import AlphaMemory, Source
 from gsg.feeds.feed import Differences
 from gsg.tuples.terms import Tuple
 from gsg.wire.exchange import Channel
@@ -34,7 +34,7 @@ class Feeds:
     """The feeds of one memory, the newest last, and how often each row is there as told."""
 
     def __init__(self) -> None:
-        self.memory = Memory(rete.AlphaSpec(rete.Template((None,))), 1)
+        self.memory = AlphaMemory(rete.AlphaSpec(rete.Template((None,))), 1)
         self.told: Counter[Tuple] = Counter()
 
     def hear(self, differences: Differences) -> None:
@@ -88,7 +88,7 @@ def live(feeds: Feeds, rng: Random) -> None:
 
 @pytest.mark.parametrize("said", [1, 10_000])
 async def test_what_is_told_adds_up_whatever_feeds_say_and_when_they_end(said: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gsg.feeds.alpha_memories, "WORDS", said)
+    monkeypatch.setattr(gsg.feeds.alpha_memory, "WORDS", said)
     for seed in range(HISTORIES):
         rng, feeds = Random(seed), Feeds()
         feeds.snapshot(feeds.add(), X)
