@@ -9,15 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from rete import algebra
 from rete.compile.scope import certain
 
+from .expressions.aggregates import Aggregated
 from .expressions.comparing import boolean
 from .expressions.firsts import FIRST, ByFirst, First
 from .expressions.operators import Computed, Holds, Ordered
-from .expressions.tree import Call, Constant, Expression, conjuncts, names_in
+from .expressions.tree import Call, Constant, Expression, Name, conjuncts, names_in
+from .scope import QueryScope
 
 EMPTY = algebra.Basic()
 
@@ -56,26 +58,26 @@ def filtered(tree: algebra.Algebra, parts: Sequence[Expression]) -> algebra.Alge
     return reduce(algebra.Filter, map(Holds, kept), tree)
 
 
-@dataclass(slots=True)
-class Existence:
-    """An EXISTS and what it says of the solutions of a tree."""
-
-    pattern: algebra.Algebra
-    negated: bool
-
-    def of(self, tree: algebra.Algebra) -> algebra.Algebra:
-        return algebra.Exists(tree, self.pattern, self.negated)
+Decided: TypeAlias = list[tuple[str, algebra.Algebra]]
+"""Each EXISTS inside an expression: the name that says whether it holds, and its pattern."""
 
 
 @dataclass(slots=True)
 class Conditions:
     """The FILTERs of a group: EXISTS by themselves, and other expressions with the EXISTS that stand inside them."""
 
-    existences: list[Existence] = field(default_factory=list)
+    existences: list[tuple[algebra.Algebra, bool]] = field(default_factory=list)
+    """The pattern of each EXISTS, and whether it is negated."""
     expressions: list[Expression] = field(default_factory=list)
-    inner: list[tuple[str, algebra.Algebra]] = field(default_factory=list)
+    inner: Decided = field(default_factory=list)
 
-    def beside(self, right: algebra.Algebra) -> tuple[algebra.Algebra, Holds | None]:
+    def add_expression(self, expression: Expression, negated: bool, inner: Decided) -> None:
+        """One more condition; the EXISTS that stand inside it are taken out of ``inner``."""
+        self.expressions.append(Call("!", (expression,)) if negated else expression)
+        self.inner.extend(inner)
+        inner.clear()
+
+    def split_optional(self, right: algebra.Algebra) -> tuple[algebra.Algebra, Holds | None]:
         """The right side of an OPTIONAL with those expressions that it decides by itself, and the others as one test."""
         sure = certain(right)
         parts = [part for expression in self.expressions for part in conjuncts(expression)]
@@ -85,10 +87,10 @@ class Conditions:
             return right, None
         return right, Holds(others[0] if len(others) == 1 else Call("&&", tuple(others)))
 
-    def of(self, tree: algebra.Algebra) -> algebra.Algebra:
+    def restrict(self, tree: algebra.Algebra) -> algebra.Algebra:
         """The solutions of a tree that meet them all."""
-        for existence in self.existences:
-            tree = existence.of(tree)
+        for pattern, negated in self.existences:
+            tree = algebra.Exists(tree, pattern, negated)
         return filtered(decided(tree, self.inner), [part for expression in self.expressions for part in conjuncts(expression)])
 
 
@@ -103,7 +105,7 @@ def too_many_decided(count: int) -> str:
     return f"more than {MAX_DECIDED} EXISTS inside expressions; expected fewer, or each by itself, as in FILTER EXISTS {{ ... }}"
 
 
-def decided(tree: algebra.Algebra, inner: list[tuple[str, algebra.Algebra]]) -> algebra.Algebra:
+def decided(tree: algebra.Algebra, inner: Decided) -> algebra.Algebra:
     """The tree with a name for each EXISTS, which tells whether it holds."""
     for name, pattern in inner:
         holds = algebra.Extend(algebra.Exists(tree, pattern), name, Computed(Constant(boolean(True))))
@@ -112,13 +114,33 @@ def decided(tree: algebra.Algebra, inner: list[tuple[str, algebra.Algebra]]) -> 
     return tree
 
 
+class Aggregates:
+    """The aggregates of the groups of one query, each once."""
+
+    def __init__(self, query: QueryScope) -> None:
+        self._query = query
+        self._names: dict[Aggregated, str] = {}
+        self._inner: Decided = []
+
+    def value(self, aggregate: Aggregated, inner: Decided) -> Name:
+        """The name that has its value, where ``inner`` are the EXISTS inside it."""
+        self._inner.extend(inner)
+        if aggregate not in self._names:
+            self._names[aggregate] = self._query.hidden_name("aggregate")
+        return Name(self._names[aggregate])
+
+    def group(self, tree: algebra.Algebra, keys: tuple[str, ...]) -> algebra.Algebra:
+        """One solution for each group, with its keys and aggregates."""
+        return algebra.Grouped(decided(tree, self._inner), keys, tuple((name, one) for one, name in self._names.items()))
+
+
 def optional(tree: algebra.Algebra, right: algebra.Algebra, conditions: Conditions) -> algebra.Algebra:
     """OPTIONAL: the tree with the solutions of another that meet the conditions together with it, where there are any."""
     if not conditions.existences and not conditions.inner:
-        return algebra.LeftJoin(tree, *conditions.beside(right))
+        return algebra.LeftJoin(tree, *conditions.split_optional(right))
     # The condition asks the graph about the merged solution: those that it holds of, and the left ones without any such.
-    merged = conditions.of(joined(tree, right))
-    return algebra.Union(merged, algebra.Exists(tree, conditions.of(right), negated=True))
+    merged = conditions.restrict(joined(tree, right))
+    return algebra.Union(merged, algebra.Exists(tree, conditions.restrict(right), negated=True))
 
 
 def projected(tree: algebra.Algebra, names: tuple[str, ...], *, distinct: bool) -> algebra.Algebra:

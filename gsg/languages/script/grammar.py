@@ -22,12 +22,12 @@ from ...tuples.terms import IRI, MAX_ARITY, XSD_INTEGER, BlankNode, Symbol, Term
 from ..bad_text import Mistake
 from ..blocks import Block, Delete, Insert, Notify, Subscribe
 from ..expressions.aggregates import AGGREGATES
+from ..expressions.signatures import wrong_call
 from ..expressions.strings import wrong_constants
 from ..query import Query
 from ..scope import MAX_DEPTH
 from .meaning import query_of
 from .mistakes import BLOCKS, Place, describe, quote
-from .signatures import wrong_call
 from .syntax import (
     Asked,
     Body,

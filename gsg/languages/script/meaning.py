@@ -14,7 +14,7 @@ from rete import algebra
 from ..bad_text import Mistake
 from ..expressions.operators import Computed, Ordered
 from ..expressions.tree import Expression
-from ..groups import EMPTY, Conditions, Existence, balanced, decided, joined, optional, projected, sliced
+from ..groups import EMPTY, Conditions, Decided, balanced, decided, joined, optional, projected, sliced
 from ..query import Query
 from ..scope import MAX_DEPTH, depth, visible
 from .scoping import OfGroups, Reading, Scope, aggregates_in, expected_one_of, says_something
@@ -141,7 +141,7 @@ class _Meaning:
     def _group(self, body: Body, outer: frozenset[str]) -> algebra.Algebra:
         """A group of braces; ``outer`` are the names that have a value where its EXISTS or NOT stands."""
         tree, conditions = self._parts(body, outer)
-        return conditions.of(tree)
+        return conditions.restrict(tree)
 
     def _parts(self, body: Body, outer: frozenset[str], left: tuple[str, ...] = ()) -> tuple[algebra.Algebra, Conditions]:
         """The group without its conditions, and these; ``left`` are the names that stand before an OPTIONAL."""
@@ -159,7 +159,7 @@ class _Meaning:
         conditions = Conditions()
         for element in body.elements:
             if isinstance(element, Without):
-                conditions.existences.append(Existence(self._group(element.body, known), True))
+                conditions.existences.append((self._group(element.body, known), True))
             elif isinstance(element, Filter):
                 if not says_something(element.expression):
                     raise Mistake(
@@ -201,7 +201,7 @@ class _Meaning:
         """One row a group: its keys, and what the selection computes of it."""
         tree, keys = self._keyed(tree)
         scope = OfGroups(self._reading, keys, tree)
-        computed: list[tuple[str, Expression, list[tuple[str, algebra.Algebra]]]] = []
+        computed: list[tuple[str, Expression, Decided]] = []
         for item in self._said.selection:
             if item.expression is None:
                 scope.variable(Named(item.position, item.name))
@@ -216,12 +216,10 @@ class _Meaning:
             scope.clause = "HAVING"
             scope.condition(self._said.having.expression, having)
         order = self._order(scope)
-        tree = algebra.Grouped(
-            decided(tree, scope.below), keys, tuple((name, aggregate) for aggregate, name in scope.aggregates.items())
-        )
+        tree = scope.aggregates.group(tree, keys)
         for name, expression, inner in computed:
             tree = algebra.Extend(decided(tree, inner), name, Computed(expression))
-        return decided(having.of(tree), scope.inner), order
+        return decided(having.restrict(tree), scope.inner), order
 
     def _keyed(self, tree: algebra.Algebra) -> tuple[algebra.Algebra, tuple[str, ...]]:
         """The solutions with the keys of their groups: those of GROUP BY, else the variables that are selected."""

@@ -6,59 +6,28 @@ What nothing can give a value is refused here, by its place in the text: SPARQL 
 from __future__ import annotations
 
 import difflib
-import secrets
 from collections.abc import Callable, Collection
-from datetime import UTC, datetime
 from typing import NoReturn
 
 from rete import algebra
 from rete.compile.scope import in_scope
 
-from ...tuples.terms import XSD, Term, literal
 from ..bad_text import Mistake
 from ..expressions.aggregates import AGGREGATES, Aggregated
-from ..expressions.tree import Call, Constant, Expression, Fresh, Name
-from ..groups import Conditions, Existence, too_many_decided
-from ..scope import MAX_PARTS, identity, visible
-from .signatures import CAST_NAMES, FRESH
+from ..expressions.signatures import CAST_NAMES, FRESH
+from ..expressions.tree import Call, Constant, Expression, Name
+from ..groups import Aggregates, Conditions, Decided, too_many_decided
+from ..scope import MAX_PARTS, QueryScope, identity, visible
 from .syntax import Asked, Body, Called, Named, Said, Value
 
 
-class Reading:
-    """What the expressions of one query have in common: names that no text can write, the moment, and chance."""
+class Reading(QueryScope):
+    """What the expressions of one block share: ``group`` makes a tree of a body, ``bound`` are the names in tuples, wherever."""
 
     def __init__(self, group: Callable[[Body, frozenset[str]], algebra.Algebra], bound: frozenset[str]) -> None:
+        super().__init__()
         self.group = group
         self.bound = bound
-        """Names that stand in tuples, wherever."""
-        self.parts = 0
-        """Values, names and calls of all expressions so far."""
-        self._counts: dict[str, int] = {}
-        self._moment: Term | None = None
-        self._seed = ""
-
-    def number(self, what: str) -> int:
-        self._counts[what] = self._counts.get(what, 0) + 1
-        return self._counts[what]
-
-    def count_of(self, what: str) -> int:
-        """How many of these names were given."""
-        return self._counts.get(what, 0)
-
-    def another(self, what: str) -> str:
-        """A variable that no text can name."""
-        return f".{what}{self.number(what)}"
-
-    def moment(self) -> Term:
-        """NOW(): when the query was read."""
-        if self._moment is None:
-            self._moment = literal(datetime.now(UTC).isoformat().replace("+00:00", "Z"), XSD + "dateTime")
-        return self._moment
-
-    def seed(self) -> str:
-        """What tells the chance of this subscription from that of others."""
-        self._seed = self._seed or secrets.token_hex(16)
-        return self._seed
 
 
 class Scope:
@@ -69,8 +38,7 @@ class Scope:
         self.clause = clause
         self.known = frozenset(known)
         self.tree = tree
-        self.inner: list[tuple[str, algebra.Algebra]] = []
-        """Each EXISTS inside an expression: the name that says whether it holds, and its pattern."""
+        self.inner: Decided = []
 
     def expression(self, said: Said) -> Expression:
         """The expression that was said."""
@@ -88,11 +56,10 @@ class Scope:
         if said.function in AGGREGATES:
             return self.aggregate(said)
         if said.function == "NOW":
-            return Constant(self.reading.moment())
+            return Constant(self.reading.moment)
         arguments = tuple(self.expression(argument) for argument in said.arguments)
         if said.function in FRESH:
-            place = self.reading.number("fresh")
-            return Fresh(said.function, self.reading.seed(), place, self.names(), arguments[0] if arguments else None)
+            return self.reading.fresh(said.function, self.names(), arguments[0] if arguments else None)
         if said.function == "IRI":
             arguments = (*arguments, Constant(""))  # a script has no base
         return Call(CAST_NAMES.get(said.function, said.function), arguments)
@@ -113,8 +80,8 @@ class Scope:
         raise Mistake(said.position, f"?{said.name} has no value in {self.clause}; {remedy}")
 
     def asked(self, said: Asked) -> Expression:
-        name = self.reading.another("exists")
-        problem = too_many_decided(self.reading.count_of("exists"))
+        name = self.reading.hidden_name("exists")
+        problem = too_many_decided(self.reading.counts["exists"])
         if problem:
             raise Mistake(said.position, problem)
         self.inner.append((name, self.reading.group(said.body, self.known)))
@@ -137,12 +104,9 @@ class Scope:
                 self.condition(part, conditions)
         elif isinstance(said, Asked):
             pattern = self.reading.group(said.body, self.known)
-            conditions.existences.append(Existence(pattern, said.negated != negated))
+            conditions.existences.append((pattern, said.negated != negated))
         else:
-            expression = self.expression(said)
-            conditions.expressions.append(Call("!", (expression,)) if negated else expression)
-            conditions.inner.extend(self.inner)
-            self.inner.clear()
+            conditions.add_expression(self.expression(said), negated, self.inner)
 
 
 class InAggregate(Scope):
@@ -161,9 +125,7 @@ class OfGroups(Scope):
     def __init__(self, reading: Reading, keys: tuple[str, ...], tree: algebra.Algebra) -> None:
         super().__init__(reading, "the selection", keys, tree)
         self._keys = keys
-        self.aggregates: dict[Aggregated, str] = {}
-        self.below: list[tuple[str, algebra.Algebra]] = []
-        """Each EXISTS inside an aggregate: the name that says whether it holds of a solution of the group, and its pattern."""
+        self.aggregates = Aggregates(reading)
 
     def names(self) -> tuple[str, ...]:
         return self._keys
@@ -183,7 +145,7 @@ class OfGroups(Scope):
     def aggregate(self, said: Called) -> Expression:
         if not said.arguments:
             solution = visible(self.tree) if said.distinct else ()
-            return self._registered(Aggregated(said.function, None, said.distinct, solution=solution))
+            return self.aggregates.value(Aggregated(said.function, None, said.distinct, solution=solution), [])
         inside = InAggregate(self.reading, f"the aggregate {said.function}", visible(self.tree), self.tree)
         separator = " "
         if len(said.arguments) == 2:
@@ -192,14 +154,7 @@ class OfGroups(Scope):
                 raise Mistake(said.position, 'expected the separator of GROUP_CONCAT as a string, such as ", "')
             separator = second.term
         expression = inside.expression(said.arguments[0])
-        self.below.extend(inside.inner)
-        return self._registered(Aggregated(said.function, expression, said.distinct, separator))
-
-    def _registered(self, aggregate: Aggregated) -> Expression:
-        name = self.aggregates.get(aggregate)
-        if name is None:
-            name = self.aggregates[aggregate] = self.reading.another("aggregate")
-        return Name(name)
+        return self.aggregates.value(Aggregated(said.function, expression, said.distinct, separator), inside.inner)
 
 
 def expected_one_of(name: str, known: Collection[str]) -> str:

@@ -12,10 +12,9 @@ it came with.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from rete import algebra
@@ -66,28 +65,19 @@ def parse_query(
     """
     parsed, source = parse_tree(text, what)
     try:
-        return _translated(parsed, source, base, now or _utc_now, seed or (lambda: secrets.token_hex(16)))
+        return _translated(parsed, source, base, now, seed)
     except Mistake as mistake:
         raise bad_text(text, mistake.position, mistake.problem, what=what) from None
     except RecursionError:
         raise bad_text(text, 0, "the query is nested too deep to be translated", what=what) from None
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
-def _translated(parsed: Any, source: Source, base: str, now: Callable[[], datetime], seed: Callable[[], str]) -> SparqlQuery:
+def _translated(
+    parsed: Any, source: Source, base: str, now: Callable[[], datetime] | None, seed: Callable[[], str] | None
+) -> SparqlQuery:
     prologue, query = parsed
     form = _FORMS[kind_of(query)]
-    given: list[str] = []
-
-    def one_seed() -> str:
-        if not given:
-            given.append(seed())
-        return given[0]
-
-    reader = Reader(source, _names(prologue, base), now=lambda: now().isoformat().replace("+00:00", "Z"), seed=one_seed)
+    reader = Reader(source, _names(prologue, base), now, seed)
     modified = Modified(Patterns(reader, subselect), query)
     tree, select = modified.tree, modified.select
     if form == "CONSTRUCT":

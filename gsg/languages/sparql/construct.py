@@ -39,7 +39,7 @@ class Graph:
         self._template = _template(reader, query)
         items = [item for triple in self._template for item in triple]
         self._fresh = any(isinstance(item, BlankNode) for item in items)
-        self._copy = reader.another("copy")
+        self._copy = reader.hidden_name("copy")
         text = " ".join(token.text for token in reader.source.tokens)
         self._seed = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         used = (item.name for item in items if isinstance(item, rete.Variable))

@@ -11,7 +11,7 @@ from ...errors import BadQuery
 from ..expressions.aggregates import Aggregated
 from ..expressions.operators import Computed, Ordered
 from ..expressions.tree import Expression, Name
-from ..groups import Conditions, decided, joined, projected, sliced
+from ..groups import Aggregates, Conditions, decided, joined, projected, sliced
 from ..scope import visible
 from .patterns import InPattern, Patterns
 from .terms import Reader, kind_of
@@ -21,7 +21,7 @@ class InAggregate(InPattern):
     """Expressions inside an aggregate: over the solutions of the group."""
 
     def names(self) -> tuple[str, ...]:
-        return in_scope(self._tree)
+        return in_scope(self.tree)
 
 
 class OfGroups(InPattern):
@@ -32,9 +32,7 @@ class OfGroups(InPattern):
         self._known = set(keys)
         self.keys = keys
         self.strict = True
-        self.aggregates: dict[Aggregated, str] = {}
-        self.below: list[tuple[str, algebra.Algebra]] = []
-        """Each EXISTS inside an aggregate: the name that says whether it holds of a solution of the group, and its pattern."""
+        self.aggregates = Aggregates(patterns.reader)
 
     def names(self) -> tuple[str, ...]:
         return tuple(self.keys)
@@ -51,24 +49,18 @@ class OfGroups(InPattern):
                 f"?{name} has many values in a group; expected it in GROUP BY, or inside an aggregate such as SAMPLE(?{name})"
             )
         # HAVING and ORDER BY take any of them (section 18.2.4.1).
-        return self._registered(Aggregated("SAMPLE", Name(name)))
+        return self.aggregates.value(Aggregated("SAMPLE", Name(name)), [])
 
     def aggregate(self, part: Any) -> Expression:  # Any: rdflib's parse tree is untyped, here and in all that follows
         function = {"GroupConcat": "GROUP_CONCAT"}.get(kind := kind_of(part).removeprefix("Aggregate_"), kind.upper())
         distinct = bool(part.distinct)
         if type(part.vars) is str and part.vars == "*":
-            return self._registered(Aggregated(function, None, distinct, solution=visible(self._tree) if distinct else ()))
-        inside = InAggregate(self._patterns, self._tree)
+            solution = visible(self.tree) if distinct else ()
+            return self.aggregates.value(Aggregated(function, None, distinct, solution=solution), [])
+        inside = InAggregate(self._patterns, self.tree)
         inner = self._patterns.reader.expression(part.vars, inside)
-        self.below.extend(inside.inner)
-        separator = " " if part.separator is None else str(part.separator)
-        return self._registered(Aggregated(function, inner, distinct, separator if function == "GROUP_CONCAT" else " "))
-
-    def _registered(self, aggregate: Aggregated) -> Expression:
-        name = self.aggregates.get(aggregate)
-        if name is None:
-            name = self.aggregates[aggregate] = self._patterns.reader.another("aggregate")
-        return Name(name)
+        separator = " " if part.separator is None or function != "GROUP_CONCAT" else str(part.separator)
+        return self.aggregates.value(Aggregated(function, inner, distinct, separator), inside.inner)
 
 
 class Modified:
@@ -133,8 +125,7 @@ class Modified:
         # A name of SELECT has no value yet where HAVING is decided (section 18.2.4.2).
         for condition in self.part.having.condition if self.part.having else ():
             self._patterns.condition(condition, special, having)
-        aggregates = tuple((name, aggregate) for aggregate, name in special.aggregates.items())
-        self.tree = having.of(algebra.Grouped(decided(before, special.below), keys, aggregates))
+        self.tree = having.restrict(special.aggregates.group(before, keys))
         self._trailing_values()
         self.tree = decided(self.tree, in_select)
         for name, expression in computed:
@@ -151,7 +142,7 @@ class Modified:
             if name is None and isinstance(read, Name):
                 keys.append(read.name)
                 continue
-            key = self._reader.another("key") if name is None else str(name)
+            key = self._reader.hidden_name("key") if name is None else str(name)
             self.tree = self._patterns.extended(self.tree, key, expression, InPattern(self._patterns, self.tree), "GROUP BY")
             keys.append(key)
         return tuple(dict.fromkeys(keys))

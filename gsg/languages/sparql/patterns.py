@@ -16,8 +16,8 @@ from rete import algebra
 from ...errors import BadQuery, Unsupported
 from ..expressions.operators import Computed
 from ..expressions.tree import Call, Expression, Name
-from ..groups import EMPTY, Conditions, Existence, balanced, decided, joined, optional, too_many_decided
-from ..scope import identity, visible
+from ..groups import EMPTY, Conditions, balanced, decided, joined, optional, too_many_decided
+from ..scope import visible
 from .paths import between, path_of
 from .terms import Reader, Special, kind_of, unwrapped
 
@@ -26,16 +26,12 @@ class InPattern(Special):
     """Expressions over the solutions of a pattern."""
 
     def __init__(self, patterns: Patterns, tree: algebra.Algebra) -> None:
+        super().__init__(tree)
         self._patterns = patterns
-        self._tree = tree
-        self.inner: list[tuple[str, algebra.Algebra]] = []
-
-    def names(self) -> tuple[str, ...]:
-        return identity(self._tree)
 
     def exists(self, part: Any, *, negated: bool) -> Expression:
-        name = self._patterns.reader.another("exists")
-        problem = too_many_decided(self._patterns.reader.count_of("exists"))
+        name = self._patterns.reader.hidden_name("exists")
+        problem = too_many_decided(self._patterns.reader.counts["exists"])
         if problem:
             raise BadQuery(problem)
         self.inner.append((name, self._patterns.group(part)))
@@ -53,7 +49,7 @@ class Patterns:
     def group(self, part: Any) -> algebra.Algebra:  # Any: rdflib's parse tree is untyped, here and in all that follows
         """A group graph pattern."""
         tree, conditions = self._group(part)
-        return conditions.of(tree)
+        return conditions.restrict(tree)
 
     def _group(self, part: Any) -> tuple[algebra.Algebra, Conditions]:
         """The group without its FILTERs, and these, which hold of the whole group wherever they stand in it."""
@@ -107,12 +103,9 @@ class Patterns:
             for inner in (part.expr, *part.other):
                 self.condition(inner, special, conditions)
         elif kind in ("Builtin_EXISTS", "Builtin_NOTEXISTS"):
-            conditions.existences.append(Existence(self.group(part.graph), (kind == "Builtin_NOTEXISTS") != negated))
+            conditions.existences.append((self.group(part.graph), (kind == "Builtin_NOTEXISTS") != negated))
         else:
-            expression = self.reader.expression(part, special)
-            conditions.expressions.append(Call("!", (expression,)) if negated else expression)
-            conditions.inner.extend(special.inner)
-            special.inner.clear()
+            conditions.add_expression(self.reader.expression(part, special), negated, special.inner)
 
     def values(self, part: Any) -> algebra.Algebra:
         """Inline data."""
@@ -145,7 +138,7 @@ class Patterns:
                 if kind_of(verb) == "Variable":
                     parts: list[algebra.Algebra] = [algebra.Basic((rete.Condition((subject, rete.Variable(str(verb)), object_)),))]
                 else:
-                    parts = between(subject, path_of(self.reader, verb), object_, self.reader.another)
+                    parts = between(subject, path_of(self.reader, verb), object_, self.reader.hidden_name)
                 for part in parts:
                     if isinstance(part, algebra.Basic):
                         edges += part.conditions

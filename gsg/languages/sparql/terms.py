@@ -8,59 +8,41 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
+from datetime import datetime
 from typing import Any
 
 import rete
+from rete import algebra
 
 from ...errors import BadQuery, Unsupported
 from ...tuples.terms import IRI, XSD, XSD_BOOLEAN, XSD_DOUBLE, XSD_INTEGER, Literal, Term, literal
 from ..bad_text import Mistake
-from ..expressions.aggregates import AGGREGATES
 from ..expressions.functions import CASTS
+from ..expressions.signatures import ARGUMENTS, CAST_NAMES, FRESH
 from ..expressions.strings import wrong_constants
-from ..expressions.tree import Call, Constant, Expression, Fresh, Name
-from ..scope import MAX_PARTS
+from ..expressions.tree import Call, Constant, Expression, Name
+from ..groups import Decided
+from ..scope import MAX_PARTS, QueryScope, identity
 from .iris import Names
 from .placeholders import Source
 
-BUILTINS: dict[str, str] = {
-    **dict.fromkeys(
-        [
-            "STR",
-            "LANG",
-            "DATATYPE",
-            "BOUND",
-            "IRI",
-            "URI",
-            "ABS",
-            "CEIL",
-            "FLOOR",
-            "ROUND",
-            "STRLEN",
-            "UCASE",
-            "LCASE",
-            "ENCODE_FOR_URI",
-        ],
-        "arg",
-    ),
-    **dict.fromkeys(
-        ["YEAR", "MONTH", "DAY", "HOURS", "MINUTES", "SECONDS", "TIMEZONE", "TZ", "MD5", "SHA1", "SHA256", "SHA384", "SHA512"],
-        "arg",
-    ),
-    **dict.fromkeys(["ISIRI", "ISURI", "ISBLANK", "ISLITERAL", "ISNUMERIC", "CONCAT", "COALESCE"], "arg"),
-    **dict.fromkeys(
-        ["LANGMATCHES", "CONTAINS", "STRSTARTS", "STRENDS", "STRBEFORE", "STRAFTER", "STRLANG", "STRDT", "SAMETERM"], "arg1 arg2"
-    ),
+_PARTS = {
     "IF": "arg1 arg2 arg3",
     "SUBSTR": "arg start length",
     "REGEX": "text pattern flags",
     "REPLACE": "arg pattern replacement flags",
-    **dict.fromkeys(("NOW", "RAND", "UUID", "STRUUID", "BNODE", "EXISTS", "NOTEXISTS", *AGGREGATES), ""),
+}
+BUILTINS: dict[str, str] = {
+    **{
+        name: _PARTS.get(name, "arg1 arg2" if most == 2 else "arg")
+        for name, (_, most) in ARGUMENTS.items()
+        if name not in CAST_NAMES and name != "ISSYMBOL"
+    },
+    **dict.fromkeys(("URI", "ISURI", "EXISTS", "NOTEXISTS"), "arg"),
 }
 """Every built-in call, and the names of its arguments in rdflib's parse tree."""
 
 _OTHER_NAMES = {"URI": "IRI", "ISURI": "ISIRI"}
-_FRESH = frozenset(("RAND", "UUID", "STRUUID", "BNODE"))
 MAX_NESTED = 16
 """Sums and products in a row that are calls inside each other; a longer row is one call, as it would be too deep."""
 
@@ -85,46 +67,31 @@ def unwrapped(part: Any) -> Any:
 _CHAINS = frozenset(("ConditionalOrExpression", "ConditionalAndExpression", "AdditiveExpression", "MultiplicativeExpression"))
 
 
-class Reader:
+class Reader(QueryScope):
     """Reads the terms and expressions of one query."""
 
-    def __init__(self, source: Source, names: Names, *, now: Callable[[], str], seed: Callable[[], str]) -> None:
+    def __init__(
+        self, source: Source, names: Names, now: Callable[[], datetime] | None = None, seed: Callable[[], str] | None = None
+    ) -> None:
+        super().__init__(now, seed)
         self.source = source
         self.names = names
-        self._now = now
-        self._seed = seed
-        self._moment: Term | None = None
         self._blanks: dict[str, tuple[str, int]] = {}
-        self._counts: dict[str, int] = {}
-        self._parts = 0
-
-    def another(self, what: str) -> str:
-        """A variable that no text can name."""
-        number = self._counts[what] = self._counts.get(what, 0) + 1
-        return f".{what}{number}"
-
-    def count_of(self, what: str) -> int:
-        """How many of these names were given."""
-        return self._counts.get(what, 0)
 
     # Terms
 
     def iri(self, part: Any) -> IRI:
         """An IRI or prefixed name; an IRI that is not declared raises Mistake."""
         if kind_of(part) == "pname":
-            prefix, local = str(part.prefix or ""), str(part.localname or "")
-            found = self.names.expanded(prefix, local)
-            if found is None:
-                raise Mistake(
-                    self._position(prefix + ":"), f'the prefix "{prefix}:" is not declared; expected PREFIX {prefix}: <...> before'
-                )
-            return found
+            return self._expanded(str(part.prefix or ""), str(part.localname or ""))
         return self.names.iri(str(part))
 
-    def _position(self, start: str) -> int:
-        tokens = (token for token in self.source.tokens if token.kind == "name" and token.text.startswith(start))
-        first = next(tokens, None)
-        return 0 if first is None else first.position
+    def _expanded(self, prefix: str, local: str) -> IRI:
+        found = self.names.expanded(prefix, local)
+        if found is None:
+            same = (token.position for token in self.source.tokens if token.kind == "name" and token.text.startswith(prefix + ":"))
+            raise Mistake(next(same, 0), f'the prefix "{prefix}:" is not declared; expected PREFIX {prefix}: <...> before')
+        return found
 
     def _position_of_string(self, text: str, function: str) -> int:
         """Where a string stands after a function; where the function does, if the text writes the string in a way of its own."""
@@ -143,12 +110,7 @@ class Reader:
         if text.startswith("<"):
             return self.names.iri(text[1:-1])
         prefix, _, local = text.partition(":")
-        found = self.names.expanded(prefix, local)
-        if found is None:
-            raise Mistake(
-                self._position(prefix + ":"), f'the prefix "{prefix}:" is not declared; expected PREFIX {prefix}: <...> before'
-            )
-        return found
+        return self._expanded(prefix, local)
 
     def literal(self, part: Any) -> Term:
         """A literal with its lexical form."""
@@ -198,7 +160,7 @@ class Reader:
     def _blank(self, label: str, scope: int) -> str:
         name, known = self._blanks.get(label, ("", scope))
         if not name:
-            name = self.another("blank")
+            name = self.hidden_name("blank")
             self._blanks[label] = name, scope
         if known != scope:
             raise BadQuery(f"the blank node _:{label} stands in two graph patterns; expected a variable, such as ?{label}, in both")
@@ -209,8 +171,8 @@ class Reader:
     def expression(self, part: Any, special: Special) -> Expression:
         """An expression; ``special`` says what becomes of EXISTS, of aggregates, and what names are in scope."""
         part = unwrapped(part)
-        self._parts += 1
-        if self._parts > MAX_PARTS:
+        self.parts += 1
+        if self.parts > MAX_PARTS:
             raise BadQuery(f"the expressions of this query have more than {MAX_PARTS:,} parts; expected several queries")
         kind = kind_of(part)
         if kind == "Variable":
@@ -282,13 +244,10 @@ class Reader:
         if name in ("EXISTS", "NOTEXISTS"):
             return special.exists(part.graph, negated=name == "NOTEXISTS")
         if name == "NOW":
-            if self._moment is None:
-                self._moment = literal(self._now(), XSD + "dateTime")
-            return Constant(self._moment)
-        if name in _FRESH:
+            return Constant(self.moment)
+        if name in FRESH:
             given = None if part.arg is None else self.expression(part.arg, special)
-            place = self._counts["fresh"] = self._counts.get("fresh", 0) + 1
-            return Fresh(name, self._seed(), place, special.names(), given)
+            return self.fresh(name, special.names(), given)
         if name not in BUILTINS:
             raise Unsupported(f"the function {name} is not supported")
         if name in ("CONCAT", "COALESCE"):
@@ -329,14 +288,18 @@ _OPERATORS: dict[str, Callable[[Reader, Any, Special], Expression]] = {
 
 
 class Special(ABC):
-    """What an expression may hold where it stands; by default no aggregate."""
+    """What an expression of the solutions of a tree may hold where it stands; by default no aggregate."""
+
+    def __init__(self, tree: algebra.Algebra) -> None:
+        self.tree = tree
+        self.inner: Decided = []
 
     def variable(self, name: str) -> Expression:
         return Name(name)
 
-    @abstractmethod
     def names(self) -> tuple[str, ...]:
-        """The variables of the solution."""
+        """The names that tell solutions apart."""
+        return identity(self.tree)
 
     def aggregate(self, part: Any) -> Expression:
         name = kind_of(part).removeprefix("Aggregate_")

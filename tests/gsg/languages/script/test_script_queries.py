@@ -14,8 +14,8 @@ from gsg import BadText, Row, Space, Symbol
 from gsg.languages import parse_query
 from gsg.languages.blocks import Subscribe
 from gsg.languages.expressions.functions import CASTS, FUNCTIONS
+from gsg.languages.expressions.signatures import ARGUMENTS, CAST_NAMES
 from gsg.languages.script import parse
-from gsg.languages.script.signatures import ARGUMENTS, CAST_NAMES
 from gsg.tuples.terms import IRI, Term
 
 NAMES = ("a", "b", "c", "d")

@@ -1,11 +1,11 @@
-"""The functions that an expression of a script may call: SPARQL's, by their names there, with how many arguments they take."""
+"""The functions that a text may call, by SPARQL's names for them, with how many arguments they take."""
 
 from __future__ import annotations
 
 import difflib
 
 from ...tuples.terms import XSD, XSD_BOOLEAN, XSD_DOUBLE, XSD_INTEGER, XSD_STRING
-from ..expressions.aggregates import AGGREGATES
+from .aggregates import AGGREGATES
 
 CAST_NAMES = {
     "BOOLEAN": XSD_BOOLEAN,
