@@ -37,7 +37,7 @@ from .storage.clock import HybridClock
 from .storage.disk.group_commit import GroupCommit, NoDisk
 from .subscriptions.registry import Subscriptions
 from .subscriptions.subscriber import Subscriber
-from .wire.exchange import Channel, Exchange
+from .wire.exchange import Exchange, PeerLink
 
 
 class Parts:
@@ -72,7 +72,7 @@ class Parts:
         self._is_open = is_open
         self.exchange = exchange = Exchange(
             contact,
-            on_message=lambda channel, message: self.dispatch.message(channel, message),
+            on_message=lambda link, message: self.dispatch.message(link, message),
             on_batch=delivery.flush,
             on_broken=self._link_broken,
         )
@@ -107,15 +107,15 @@ class Parts:
             tracing.observe(rendezvous, self.publisher, self.subscriber.feeds)
         self.dispatch = Dispatch(self)
 
-    def _link_broken(self, channel: Channel, reason: str) -> None:
-        self.delivery.end_link(channel)
-        self.interests.lost(channel)
-        self.leases.drop_link(channel)
-        self.dispatch.lost(channel)
+    def _link_broken(self, link: PeerLink, reason: str) -> None:
+        self.delivery.end_link(link)
+        self.interests.lost(link)
+        self.leases.drop_link(link)
+        self.dispatch.lost(link)
         if self._is_open():
-            self.publisher.lost(channel)
-            self.subscriber.feeds.forget_link(channel)
-            self._send_again(channel.contact.id)  # it may have lost what it acknowledged: been started anew unnoticed
+            self.publisher.lost(link)
+            self.subscriber.feeds.forget_link(link)
+            self._send_again(link.contact.id)  # it may have lost what it acknowledged: been started anew unnoticed
 
     def peer_discovered(self, contact: dht.Contact) -> None:
         """Another peer has come, or is heard of for the first time."""

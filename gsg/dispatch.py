@@ -34,7 +34,7 @@ from .replication.catching_up import CatchingUp
 from .replication.changes import Replication
 from .subscriptions.subscriber import Subscriber
 from .wire import admission
-from .wire.exchange import Channel, Exchange, show
+from .wire.exchange import Exchange, PeerLink, show
 from .wire.holder_messages import AskFacts, AskKeys, AskRanges, Buried, Replicate
 from .wire.messages import (
     Arrived,
@@ -128,29 +128,29 @@ class Dispatch:
             flush=parts.delivery.flush,
         )
 
-    def lost(self, channel: Channel) -> None:
+    def lost(self, link: PeerLink) -> None:
         """A link is gone, and with it what it has brought and was not begun."""
-        self._lines.drop_link(channel)
-        self._time_slices.drop_link(channel)
+        self._lines.drop_link(link)
+        self._time_slices.drop_link(link)
 
     def stop(self) -> None:
         """The peer stops."""
         self._time_slices.stop()
 
-    def message(self, channel: Channel, message: Message) -> None:
+    def message(self, link: PeerLink, message: Message) -> None:
         """Carry out what another peer asks, or this one of itself. Raises PeerMisbehaved for what ends the link."""
-        if isinstance(message, (Flash, Publish, Replicate, Buried)) and channel is not self._parts.exchange.own:
+        if isinstance(message, (Flash, Publish, Replicate, Buried)) and link is not self._parts.exchange.own:
             try:
-                admission.check(channel.contact.id, message, channel.frame_bytes)
-                self._count(channel, message)
+                admission.check(link.contact.id, message, link.frame_bytes)
+                self._count(link, message)
             except Refused as error:
-                self._refuse(channel, message, str(error))
+                self._refuse(link, message, str(error))
                 return
-        self._carry_out(channel, message)
+        self._carry_out(link, message)
 
-    def _count(self, channel: Channel, message: Flash | Publish | Replicate | Buried) -> None:
+    def _count(self, link: PeerLink, message: Flash | Publish | Replicate | Buried) -> None:
         """Count what a peer publishes. Raises Refused where that is too much."""
-        peer, size_bytes = channel.contact.id, channel.frame_bytes
+        peer, size_bytes = link.contact.id, link.frame_bytes
         if isinstance(message, (Replicate, Buried)):
             # A holder tells of what others have published, which was counted there.
             count = self._parts.replication.count_strange(peer, message)
@@ -168,91 +168,91 @@ class Dispatch:
         elif isinstance(message, Flash) and message.events:
             self._parts.rendezvous.progress.advance(message.publisher, message.events[-1].number)
 
-    def _carry_out(self, channel: Channel, message: Message) -> None:
+    def _carry_out(self, link: PeerLink, message: Message) -> None:
         parts = self._parts
         try:
             if parts.responsibility.leaving and (isinstance(message, (Replicate, Buried)) or getattr(message, "forwarded", False)):
-                channel.send(NotHere(message.request, parts.contact, leaves=True))  # type: ignore[union-attr]  # all three have it
+                link.send(NotHere(message.request, parts.contact, leaves=True))  # type: ignore[union-attr]  # all three have it
                 return
             if isinstance(message, (Flash, Publish)) and (
-                self._lines.hold_back(channel, message) or self._unknown_holders.hold_back(channel, message)
+                self._lines.hold_back(link, message) or self._unknown_holders.hold_back(link, message)
             ):
                 return
             match message:
                 case Publish():
                     if not message.forwarded and (message.unsure or parts.responsibility.settling):
-                        held = self._fact_forwarding.forward(channel, message)
+                        held = self._fact_forwarding.forward(link, message)
                         if held is not None:
-                            parts.delivery.answer_when_held(channel, message.request, held)
+                            parts.delivery.answer_when_held(link, message.request, held)
                     else:
                         if message.forwarded:
                             parts.handover.check_keys_again()
-                        self._time_slices.carry_out(channel, message, self._change_facts(channel, message))
+                        self._time_slices.carry_out(link, message, self._change_facts(link, message))
                 case Replicate() | Buried():
-                    parts.delivery.answer_when_held(channel, message.request, parts.replication.take_over(message))
+                    parts.delivery.answer_when_held(link, message.request, parts.replication.take_over(message))
                 case Flash():
                     if not message.forwarded and (message.unsure or parts.responsibility.settling):
-                        self._event_forwarding.forward(channel, message)
+                        self._event_forwarding.forward(link, message)
                     else:
-                        self._time_slices.forward(channel, message, partial(parts.delivery.answer, channel, Done(message.request)))
+                        self._time_slices.forward(link, message, partial(parts.delivery.answer, link, Done(message.request)))
                 case AskRanges():
-                    channel.send(parts.anti_entropy.ranges_differ(channel, message))
+                    link.send(parts.anti_entropy.ranges_differ(link, message))
                 case AskKeys():
-                    channel.send(parts.anti_entropy.keys_differ(message))
+                    link.send(parts.anti_entropy.keys_differ(message))
                 case AskFacts():
-                    parts.catching_up.answer(channel, message)
+                    parts.catching_up.answer(link, message)
                 case Deltas() | Happened() | Snapshot() | Gap() | Missed() | Moved() | Passed():
-                    parts.subscriber.feeds.receive(channel, message)
+                    parts.subscriber.feeds.receive(link, message)
                 case AskLoads():
-                    channel.send(Loads(message.request, parts.rendezvous.loads(message.template, message.positions)))
+                    link.send(Loads(message.request, parts.rendezvous.loads(message.template, message.positions)))
                 case InsertCondition():
                     parts.delivery.check_replaced(message.again)
                     # Always, not only while settling: whoever asks may have lost sight of the holder alone.
                     not_here = None if message.standby else parts.responsibility.not_here(message)
                     if not_here is not None:
-                        channel.send(not_here)
+                        link.send(not_here)
                         return
-                    if channel is not parts.exchange.own:
-                        self._check_templates(channel.contact.id, channel.frame_bytes, standby=message.standby)
-                    feed = parts.rendezvous.insert_condition(channel, message)
+                    if link is not parts.exchange.own:
+                        self._check_templates(link.contact.id, link.frame_bytes, standby=message.standby)
+                    feed = parts.rendezvous.insert_condition(link, message)
                     if message.again:
-                        parts.delivery.replay_events(channel, message.again, message.feed)
-                    posted = partial(self._posted, channel, message.request, feed)
+                        parts.delivery.replay_events(link, message.again, message.feed)
+                    posted = partial(self._posted, link, message.request, feed)
                     parts.leases.call_when_known(partial(parts.catching_up.when_caught_up, feed, posted))
                 case RemoveCondition():
-                    parts.rendezvous.conditions.remove_condition(channel, message.feed)
+                    parts.rendezvous.conditions.remove_condition(link, message.feed)
                 case Arrived():
-                    parts.delivery.acknowledge(channel, message.messages)
+                    parts.delivery.acknowledge(link, message.messages)
                 case Resume():
-                    known = parts.rendezvous.conditions.feed(channel, message.feed)
+                    known = parts.rendezvous.conditions.feed(link, message.feed)
                     if known is not None:
-                        parts.delivery.resync_feed(channel, known)
+                        parts.delivery.resync_feed(link, known)
                 case Died():
                     pass  # facts are looked for under all of their keys whoever died (gsg/replication/restoring.py)
                 case AskInterest():
-                    parts.leases.answer(channel, is_sure=not self._unknown_holders.is_strange(channel))
+                    parts.leases.answer(link, is_sure=not self._unknown_holders.is_strange(link))
                 case Interest():
-                    parts.interests.heard(channel, message)
+                    parts.interests.heard(link, message)
                 case Interested():
-                    parts.interests.told(channel, message)
+                    parts.interests.told(link, message)
                 case AskPassed():
-                    parts.rendezvous.progress.ask(channel, message.publisher, message.number)
+                    parts.rendezvous.progress.ask(link, message.publisher, message.number)
                 case Beat():
-                    channel.send(parts.heartbeats.answer(message))
+                    link.send(parts.heartbeats.answer(message))
                 case AskStatus():
-                    parts.status.answer(channel, message.request)
+                    parts.status.answer(link, message.request)
         except Refused as error:
-            self._refuse(channel, message, str(error))
+            self._refuse(link, message, str(error))
         except PeerUnreachable:
-            log.debug("answer to %s not sent: the link is gone", show(channel.contact))
+            log.debug("answer to %s not sent: the link is gone", show(link.contact))
         except PeerMisbehaved:
             raise
         except Exception:
             # A defect of ours that a message brought out must not keep the others waiting, nor whoever sent it.
-            log.exception("a %s from %s was not carried out", type(message).__name__, show(channel.contact))
-            self._refuse(channel, message, DEFECT)
+            log.exception("a %s from %s was not carried out", type(message).__name__, show(link.contact))
+            self._refuse(link, message, DEFECT)
 
-    def _change_facts(self, channel: Channel, message: Publish) -> Work:
+    def _change_facts(self, link: PeerLink, message: Publish) -> Work:
         change = Change(message.sign, message.entries, message.places, message.stamp, message.by_call())
         try:
             while not self._parts.replication.make_until(change, self._time_slices.facts_end_s()):
@@ -260,26 +260,26 @@ class Dispatch:
         except BaseException:
             self._parts.replication.give_up(change)
             raise
-        self._parts.delivery.answer_when_held(channel, message.request, self._parts.replication.made(change))
+        self._parts.delivery.answer_when_held(link, message.request, self._parts.replication.made(change))
 
     def _check_templates(self, peer: bytes, size_bytes: int, *, standby: bool) -> None:
         """Raise Refused where a peer may have no template more, by whichever of its links."""
-        channels = self._parts.exchange.channels_of(peer)
-        posted = sum(self._parts.rendezvous.conditions.feeds(channel, standby=standby) for channel in channels)
-        posted_bytes = sum(self._parts.rendezvous.conditions.templates_bytes(channel) for channel in channels) + size_bytes
+        links = self._parts.exchange.links_of(peer)
+        posted = sum(self._parts.rendezvous.conditions.feeds(link, standby=standby) for link in links)
+        posted_bytes = sum(self._parts.rendezvous.conditions.templates_bytes(link) for link in links) + size_bytes
         # What is fed at one holder stands by at all others.
         self._parts.quotas.of_peer(peer).post(posted // (REPLICAS - 1) if standby else posted, posted_bytes)
 
-    def _posted(self, channel: Channel, request: int, feed: AnyFeed) -> None:
+    def _posted(self, link: PeerLink, request: int, feed: AnyFeed) -> None:
         with contextlib.suppress(PeerUnreachable):  # the feed ends with its link
             # Also where it has ended meanwhile: whoever asked waits for the answer.
-            channel.send(Done(request))
-            if type(feed) is not Feed or self._parts.rendezvous.conditions.feed(channel, feed.number) is feed:
-                self._parts.delivery.send_snapshot(channel, feed)
+            link.send(Done(request))
+            if type(feed) is not Feed or self._parts.rendezvous.conditions.feed(link, feed.number) is feed:
+                self._parts.delivery.send_snapshot(link, feed)
 
-    def _refuse(self, channel: Channel, message: Message, why: str) -> None:
+    def _refuse(self, link: PeerLink, message: Message, why: str) -> None:
         self._pass_over(message)
         request = getattr(message, "request", None)
         if request is not None:
             with contextlib.suppress(PeerUnreachable):
-                channel.send(Failed(request, why))
+                link.send(Failed(request, why))

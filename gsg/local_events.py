@@ -19,7 +19,7 @@ from .rendezvous.matching import EventBatch
 from .rendezvous.rendezvous import Rendezvous
 from .subscriptions.subscriber import Subscriber
 from .tuples.terms import Tuple
-from .wire.exchange import Channel
+from .wire.exchange import PeerLink
 from .wire.messages import Happened, Message
 
 log = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ class LocalEvents:
     def __init__(
         self,
         interests: Interests,
-        own: Channel,
+        own: PeerLink,
         publisher: Publisher,
         rendezvous: Rendezvous,
         subscriber: Subscriber,

@@ -31,7 +31,7 @@ from ..placement.responsibility import Responsibility
 from ..rendezvous.matching import EventBatch
 from ..rendezvous.rendezvous import Rendezvous
 from ..rendezvous.time_slices import TimeSlices
-from ..wire.exchange import Channel, Exchange, Leaving, LinkBroke, answer_of, show
+from ..wire.exchange import Exchange, Leaving, LinkBroke, PeerLink, answer_of, show
 from ..wire.messages import After, Done, Failed, Flash, Message
 from ..wire.waiting import later
 from .forward_queue import Admitted, ForwardQueue
@@ -73,7 +73,7 @@ class EventForwarding:
         rendezvous: Rendezvous,
         time_slices: TimeSlices,
         start_task: StartTask,
-        answer: Callable[[Channel, Done], None],
+        answer: Callable[[PeerLink, Done], None],
         flush: Callable[[], None],
     ) -> None:
         self._own_id = exchange.own.contact.id
@@ -91,7 +91,7 @@ class EventForwarding:
         once would keep the peer as busy as no slices. Those that wait are bounded by the requests that other holders have not
         answered, of which a link has so many at most (:mod:`gsg.wire.exchange`)."""
 
-    def forward(self, channel: Channel, message: Flash) -> None:
+    def forward(self, link: PeerLink, message: Flash) -> None:
         """Carry out a Flash; where others are concerned, the answer comes when those have answered.
 
         Raises Refused where too much waits to go on to them.
@@ -99,19 +99,19 @@ class EventForwarding:
         came_s = _now()
         here, counts, shares = self._sort(message)
         if not shares:
-            self._time_slices.forward(channel, message, lambda: self._answer_done(channel, Done(message.request)), here)
+            self._time_slices.forward(link, message, lambda: self._answer_done(link, Done(message.request)), here)
             return
-        self._queue.check_room(channel.frame_bytes, shares)
+        self._queue.check_room(link.frame_bytes, shares)
         last = message.events[-1].number
         named = [(self._own_id, last, last), *message.after]
         passing: list[asyncio.Future[Taken]] = []
-        admitted = self._queue.enqueue(channel.frame_bytes, shares)
+        admitted = self._queue.enqueue(link.frame_bytes, shares)
         for one, share in zip(admitted, shares.values(), strict=True):
             # Tasks begin in order, those of several messages too: each waits for its turn with its holder.
             passing.append(asyncio.get_running_loop().create_future())
             self._start_task(self._pass_on(one, _share(message, share, named), passing[-1]))
         self._time_slices.forward(
-            channel, message, lambda: self._start_task(self._answer(channel, message, came_s, here, counts, shares, passing)), here
+            link, message, lambda: self._start_task(self._answer(link, message, came_s, here, counts, shares, passing)), here
         )
 
     def _sort(self, message: Flash) -> tuple[list[bytes], list[bytes], Shares]:
@@ -147,7 +147,7 @@ class EventForwarding:
 
     async def _answer(
         self,
-        channel: Channel,
+        link: PeerLink,
         message: Flash,
         came_s: float,
         here: list[bytes],
@@ -174,8 +174,8 @@ class EventForwarding:
                 await self._pass_here(message, came_s, left)
             except Exception:
                 # A defect of ours is no reason to leave whoever sent the events waiting.
-                log.exception("events from %s were not passed on", show(channel.contact))
-                channel.send(Failed(message.request, DEFECT))
+                log.exception("events from %s were not passed on", show(link.contact))
+                link.send(Failed(message.request, DEFECT))
                 return
         self._flush()
         # Whoever lives and has not taken them may be the only one where they are asked for.
@@ -186,9 +186,9 @@ class EventForwarding:
         ]
         if lacking:
             why = f"{', '.join(lacking)} did not take events while keys change hands, and nobody else has them; publish them again"
-            channel.send(Failed(message.request, why))
+            link.send(Failed(message.request, why))
         else:
-            channel.send(Done(message.request))
+            link.send(Done(message.request))
 
     async def _pass_here(self, message: Flash, came_s: float, places: list[bytes]) -> None:
         """Events pass here late, under these places, in slices between which others have their turn."""
@@ -233,7 +233,7 @@ class EventForwarding:
         if self._holders.contact_of(holder.id) is None:
             return Taken.GONE
         try:
-            await self._exchange.channel(holder)
+            await self._exchange.link(holder)
         except PeerUnreachable as error:
             self._holders.failed(holder.id, error)
             return Taken.GONE

@@ -25,7 +25,7 @@ from ..rendezvous.changes import Held
 from ..rendezvous.rendezvous import Rendezvous
 from ..replication.changes import Replication
 from ..tuples.terms import Tuple
-from ..wire.exchange import Channel, Exchange, answer_of, show
+from ..wire.exchange import Exchange, PeerLink, answer_of, show
 from ..wire.messages import Done, Failed, Message, Publish
 from .forward_queue import Admitted, ForwardQueue, Sending
 
@@ -56,14 +56,14 @@ class FactForwarding:
         self._flush = flush
         self._queue = ForwardQueue(holders, exchange)
 
-    def forward(self, channel: Channel, message: Publish) -> Held | None:
+    def forward(self, link: PeerLink, message: Publish) -> Held | None:
         """Carry out a Publish; None when some of it was forwarded, and the answer comes when those are answered."""
         entries = message.entries
         places, kept, shares = self._sort(entries, message.places)
         origin, origins = message.origin, message.by_call()
         stamp = message.stamp
         if shares:
-            self._queue.check_room(channel.frame_bytes, shares)
+            self._queue.check_room(link.frame_bytes, shares)
         held = self._replication.make(message.sign, entries, places, stamp, origins)
         if not shares:
             return held
@@ -86,8 +86,8 @@ class FactForwarding:
                 await kept.everywhere()
             return Done(0, kept.changed, kept.latest, kept.behind, kept.unchanged)
 
-        admitted = self._queue.enqueue(channel.frame_bytes, shares)
-        self._start_task(self._forward(channel, message.request, shares, admitted, held, make, instead))
+        admitted = self._queue.enqueue(link.frame_bytes, shares)
+        self._start_task(self._forward(link, message.request, shares, admitted, held, make, instead))
         return None
 
     def _sort(self, tuples: Sequence[Tuple], places: Sequence[bytes]) -> tuple[list[bytes], list[bytes], Shares]:
@@ -124,7 +124,7 @@ class FactForwarding:
 
     async def _forward(
         self,
-        channel: Channel,
+        link: PeerLink,
         request: int,
         shares: Shares,
         admitted: list[Admitted],
@@ -156,10 +156,10 @@ class FactForwarding:
                 await held.everywhere()
         except GsgError as error:
             self._flush()
-            channel.send(Failed(request, str(error)))
+            link.send(Failed(request, str(error)))
             return
         self._flush()
-        channel.send(Done(request, changed, max(latest, held.latest), sorted(behind.union(held.behind)), unchanged))
+        link.send(Done(request, changed, max(latest, held.latest), sorted(behind.union(held.behind)), unchanged))
 
     async def _send(self, admitted: Admitted, make: Callable[[int], Message]) -> Sending | None:
         """Send a request, whose answer is to come; not where the holder cannot be reached."""

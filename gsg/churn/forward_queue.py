@@ -18,11 +18,11 @@ import dht
 
 from ..errors import PeerUnreachable, Refused
 from ..placement.holders import Holders
-from ..wire.exchange import Answer, Channel, Exchange, show
+from ..wire.exchange import Answer, Exchange, PeerLink, show
 from ..wire.messages import Message
 from ..wire.waiting import ALL_BYTES, WAITING_BYTES, Room
 
-Sending: TypeAlias = "tuple[Channel, asyncio.Future[Answer]]"
+Sending: TypeAlias = "tuple[PeerLink, asyncio.Future[Answer]]"
 """A request that was sent, and its answer."""
 
 
@@ -89,19 +89,19 @@ class ForwardQueue:
                 if line.problem is not None:
                     raise TimeoutError if isinstance(line.problem, TimeoutError) else PeerUnreachable(str(line.problem))
                 try:
-                    channel = await self._exchange.channel(holder)
+                    link = await self._exchange.link(holder)
                 except PeerUnreachable as error:
                     line.problem = error
                     self._holders.failed(holder.id, error)
                     raise
-                if self._full_s is not None and channel.congested:
+                if self._full_s is not None and link.congested:
                     try:
                         async with asyncio.timeout(self._full_s):
-                            await channel.drained()
+                            await link.drained()
                     except TimeoutError as error:
                         line.problem = error
                         raise
-                return channel, channel.ask(make)
+                return link, link.ask(make)
         finally:
             line.room.leave(admitted.size_bytes)
             line.users -= 1

@@ -23,7 +23,7 @@ from dht.liveness.late_timers import late_s
 from ..errors import PeerUnreachable, Refused
 from ..placement.holders import Holders
 from ..storage.clock import HybridClock
-from ..wire.exchange import ANSWER_TIMEOUT_S, Answer, Channel, Exchange
+from ..wire.exchange import ANSWER_TIMEOUT_S, Answer, Exchange, PeerLink
 from ..wire.messages import Beat, Done
 
 log = logging.getLogger(__name__)
@@ -41,14 +41,14 @@ peers in some log N times (Demers and others 1987, "Epidemic algorithms for repl
 
 
 class Heartbeats:
-    """Those of one peer. ``feeding()`` are the channels by which feeds come; ``rng`` chooses who is told the time."""
+    """Those of one peer. ``feeding()`` are the links by which feeds come; ``rng`` chooses who is told the time."""
 
     def __init__(
         self,
         holders: Holders,
         exchange: Exchange,
         versions: HybridClock,
-        feeding: Callable[[], Collection[Channel]],
+        feeding: Callable[[], Collection[PeerLink]],
         rng: Random,
     ) -> None:
         self._holders = holders
@@ -56,7 +56,7 @@ class Heartbeats:
         self._versions = versions
         self._feeding = feeding
         self._rng = rng
-        self._asked: dict[Channel, tuple[asyncio.Future[Answer], float]] = {}
+        self._asked: dict[PeerLink, tuple[asyncio.Future[Answer], float]] = {}
         """What each link owes, and since when. Bounded by the links: a link is asked once at a time."""
 
     async def run(self) -> None:
@@ -74,38 +74,38 @@ class Heartbeats:
 
     async def _find_links(self) -> None:
         """Who has nothing to do with anybody is to hear the time all the same."""
-        if len(self._exchange.channels()) < TOLD and (others := self._holders.others()):
+        if len(self._exchange.links()) < TOLD and (others := self._holders.others()):
             with contextlib.suppress(PeerUnreachable):
-                await self._exchange.channel(self._rng.choice(others))
+                await self._exchange.link(self._rng.choice(others))
 
     def came(self, peer: bytes) -> None:
         """A peer has come, or was started anew: what stood to its former life is to be found out before anybody relies on it."""
         now = asyncio.get_running_loop().time()
-        for channel in self._exchange.channels_of(peer):
-            self._ask(channel, now)
+        for link in self._exchange.links_of(peer):
+            self._ask(link, now)
 
     def beat(self, now: float, *, was_stopped: bool = False) -> None:
         """Ask the links that have been silent, and end those that owe an answer for too long: not where this side was stopped."""
         feeding = self._feeding()
-        for channel, (answer, since_s) in list(self._asked.items()):
+        for link, (answer, since_s) in list(self._asked.items()):
             if answer.done():
-                del self._asked[channel]
-            elif channel in feeding:
-                patience_s = CONGESTED_S if channel.congested else SILENT_S
-                if max(since_s, channel.heard_s) + patience_s <= now and not was_stopped:
-                    channel.abort(f"nothing has come by it for {patience_s:g} s")
-        others = self._exchange.channels()
+                del self._asked[link]
+            elif link in feeding:
+                patience_s = CONGESTED_S if link.congested else SILENT_S
+                if max(since_s, link.heard_s) + patience_s <= now and not was_stopped:
+                    link.abort(f"nothing has come by it for {patience_s:g} s")
+        others = self._exchange.links()
         told = self._rng.sample(others, min(TOLD, len(others)))
-        silent = [channel for channel in feeding if channel.heard_s + BEAT_S <= now]
-        for channel in dict.fromkeys([*silent, *told]):
-            self._ask(channel, now)
+        silent = [link for link in feeding if link.heard_s + BEAT_S <= now]
+        for link in dict.fromkeys([*silent, *told]):
+            self._ask(link, now)
 
-    def _ask(self, channel: Channel, now: float) -> None:
-        asked = self._asked.get(channel)
+    def _ask(self, link: PeerLink, now: float) -> None:
+        asked = self._asked.get(link)
         if asked is None or asked[0].done():
-            answer = channel.ask(lambda request: Beat(request, self._versions.latest))
+            answer = link.ask(lambda request: Beat(request, self._versions.latest))
             answer.add_done_callback(self._answered)
-            self._asked[channel] = answer, now
+            self._asked[link] = answer, now
 
     def answer(self, beat: Beat) -> Done:
         """Another peer asks. Raises Refused for an absurd time."""

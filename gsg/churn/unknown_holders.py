@@ -20,7 +20,7 @@ from ..errors import PeerUnreachable
 from ..placement.holders import Holders
 from ..placement.responsibility import Responsibility
 from ..tuples.features import Key
-from ..wire.exchange import Channel, show
+from ..wire.exchange import PeerLink, show
 from ..wire.messages import Flash, Message
 from ..wire.waiting import WaitingLines
 
@@ -33,19 +33,19 @@ FINDING_S = 10.0
 class UnknownHolders:
     """Those of one peer, whose way to itself is ``own``.
 
-    ``lines`` has what links have brought and waits, ``refuse(channel, message, why)`` answers what cannot be carried out; ``flush``
+    ``lines`` has what links have brought and waits, ``refuse(link, message, why)`` answers what cannot be carried out; ``flush``
     sends what has been.
     """
 
     def __init__(
         self,
         holders: Holders,
-        own: Channel,
+        own: PeerLink,
         responsibility: Responsibility,
         start_task: StartTask,
         lines: WaitingLines,
         *,
-        refuse: Callable[[Channel, Message, str], None],
+        refuse: Callable[[PeerLink, Message, str], None],
         flush: Callable[[], None],
     ) -> None:
         self._holders = holders
@@ -56,25 +56,25 @@ class UnknownHolders:
         self._refuse = refuse
         self._flush = flush
 
-    def hold_back(self, channel: Channel, message: Message) -> bool:
+    def hold_back(self, link: PeerLink, message: Message) -> bool:
         """Let a message wait until its holders are found, where they are not known; whether it does. What its link brings waits
         behind it meanwhile, for FINDING_S at most."""
-        if not isinstance(message, Flash) or not self._unknown(channel, message):
+        if not isinstance(message, Flash) or not self._unknown(link, message):
             return False
-        self._lines.block(channel, "events before them, whose holders are looked up")
-        self._start_task(self._find(channel, message))  # before what may be refused: it unblocks the link
-        return self._lines.hold_back(channel, message)
+        self._lines.block(link, "events before them, whose holders are looked up")
+        self._start_task(self._find(link, message))  # before what may be refused: it unblocks the link
+        return self._lines.hold_back(link, message)
 
-    def is_strange(self, channel: Channel) -> bool:
+    def is_strange(self, link: PeerLink) -> bool:
         """Whether somebody speaks to us who is not there, as far as we know: we take ourselves for alone, and are not."""
-        return channel is not self._own and self._holders.alone
+        return link is not self._own and self._holders.alone
 
-    def _unknown(self, channel: Channel, message: Flash) -> list[Key]:
+    def _unknown(self, link: PeerLink, message: Flash) -> list[Key]:
         """The keys of events whose holders are to be looked up before these are carried out."""
         # What was passed on by another holder is taken as it is.
         if message.forwarded or self._responsibility.leaving:
             return []
-        is_strange = self.is_strange(channel)
+        is_strange = self.is_strange(link)
         if not (is_strange or message.unsure or self._responsibility.settling):
             return []
         keys = {
@@ -86,13 +86,13 @@ class UnknownHolders:
             return list(keys)
         return [key for key, holders in zip(keys, self._holders.holders_of_each(keys), strict=True) if not holders]
 
-    async def _find(self, channel: Channel, message: Flash) -> None:
+    async def _find(self, link: PeerLink, message: Flash) -> None:
         problem = ""
         try:
             async with asyncio.timeout(FINDING_S):
-                while keys := self._unknown(channel, message):
-                    if self.is_strange(channel):
-                        await self._holders.wait_to_meet(channel.contact)
+                while keys := self._unknown(link, message):
+                    if self.is_strange(link):
+                        await self._holders.wait_to_meet(link.contact)
                         # What was known for sure is wrong: these are asked for anew, whatever is remembered.
                         for key in keys:
                             await self._holders.find_anew(key)
@@ -107,9 +107,9 @@ class UnknownHolders:
             log.exception("the holders of events were not looked up")
             problem = DEFECT
         if problem:
-            log.info("what %s has sent is refused: the holders of its keys are not known: %s", show(channel.contact), problem)
+            log.info("what %s has sent is refused: the holders of its keys are not known: %s", show(link.contact), problem)
             # What came later too: to look each of them up in turn would keep its publisher waiting for too long.
-            while (waiting := self._lines.take_next(channel)) is not None:
-                self._refuse(channel, waiting, f"the holders of its keys are not known: {problem}; publish it again")
-        self._lines.unblock(channel)
+            while (waiting := self._lines.take_next(link)) is not None:
+                self._refuse(link, waiting, f"the holders of its keys are not known: {problem}; publish it again")
+        self._lines.unblock(link)
         self._flush()

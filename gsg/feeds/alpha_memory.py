@@ -19,7 +19,7 @@ from ..errors import PeerMisbehaved
 from ..tuples.features import Template
 from ..tuples.long_constants import Remains, size_of
 from ..tuples.terms import Tuple
-from ..wire.exchange import Channel, answer_of, show
+from ..wire.exchange import PeerLink, answer_of, show
 from ..wire.messages import Deltas, Done, Event, InsertCondition, Snapshot, Test
 from .feed import AlphaFeed, Differences
 from .union import Union
@@ -164,12 +164,12 @@ class Source:
     loading ──snapshot whole──> kept ──a feed is asked for that is to take its place──> replaced ──that one heard out──> ended
     """
 
-    __slots__ = ("_feed", "_words", "_words_bytes", "channel", "loading", "memory", "number")
+    __slots__ = ("_feed", "_words", "_words_bytes", "link", "loading", "memory", "number")
 
-    def __init__(self, memory: AlphaMemory, number: int, channel: Channel) -> None:
+    def __init__(self, memory: AlphaMemory, number: int, link: PeerLink) -> None:
         self.memory = memory
         self.number = number
-        self.channel = channel
+        self.link = link
         self._feed: AlphaFeed | None = None
         self.loading: asyncio.Future[None] | None = asyncio.get_running_loop().create_future()
         """Done when the first snapshot is whole, and None from then on; has an error when that will not come."""
@@ -180,7 +180,7 @@ class Source:
     @property
     def holder(self) -> dht.Contact:
         """The rendezvous that it comes from."""
-        return self.channel.contact
+        return self.link.contact
 
     @property
     def feed(self) -> AlphaFeed:
@@ -231,7 +231,7 @@ class Source:
         """Post the memory's template at the holder. ``instead``: the feed there that it takes the place of, 0 for none; ``again``:
         those from there that broke. Raises PeerUnreachable, Refused or Elsewhere."""
         memory = self.memory
-        answer = self.channel.ask(
+        answer = self.link.ask(
             lambda request: InsertCondition(
                 request,
                 self.number,
@@ -245,7 +245,7 @@ class Source:
                 again=again,
             )
         )
-        await answer_of(self.channel, answer, Done)
+        await answer_of(self.link, answer, Done)
 
     def check(self, facts: Sequence[Remains]) -> None:
         """Raise PeerMisbehaved when the feed brings what its template does not match."""

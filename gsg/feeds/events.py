@@ -16,7 +16,7 @@ from typing import Protocol
 
 from ..errors import PeerMisbehaved
 from ..placement.rules import NOWHERE
-from ..wire.exchange import Channel
+from ..wire.exchange import PeerLink
 from ..wire.messages import Event, Happened
 from .acknowledging import Acknowledger
 from .alpha_memory import AlphaMemory
@@ -38,7 +38,7 @@ class Joins(Protocol):
 class IncomingEvents:
     """The events that one peer receives. ``memory_of(link, number)`` is the memory that a feed keeps."""
 
-    def __init__(self, memory_of: Callable[[Channel, int], AlphaMemory | None], joins: Joins) -> None:
+    def __init__(self, memory_of: Callable[[PeerLink, int], AlphaMemory | None], joins: Joins) -> None:
         self.alone = True
         """Whether there was never another peer: everything comes once then."""
         self.acknowledger = Acknowledger()
@@ -46,42 +46,42 @@ class IncomingEvents:
         self._joins = joins
         self._seen = SeenEvents()
 
-    def accept(self, channel: Channel, message: Happened) -> bool:
+    def accept(self, link: PeerLink, message: Happened) -> bool:
         """Acknowledge what a link has brought. Whether it is to be told, in its turn: some feed of it comes by this link, as nobody
         else is to say what was published, and what comes before it. Raises PeerMisbehaved."""
         if len(message.feeds) != len(message.events):
             raise PeerMisbehaved(f"{len(message.events)} events with {len(message.feeds)} lists of feeds; expected as many")
-        self.acknowledger.count_message(channel)
+        self.acknowledger.count_message(link)
         memory_of = self._memory_of
         for feeds in message.feeds:
             for number in feeds:
-                if memory_of(channel, number) is not None:
+                if memory_of(link, number) is not None:
                     return True  # nearly always the first
         return False
 
-    def tell_all(self, channel: Channel, publisher: bytes, events: Sequence[Event], feeds: Sequence[Sequence[int]]) -> None:
+    def tell_all(self, link: PeerLink, publisher: bytes, events: Sequence[Event], feeds: Sequence[Sequence[int]]) -> None:
         """It is the turn of events: as :meth:`tell` for each of them, but each query hears of its rows at once."""
         for event, numbers in zip(events, feeds, strict=True):
             try:
-                self._tell(channel, publisher, event, numbers)
+                self._tell(link, publisher, event, numbers)
             except Exception:
                 # A defect of ours in one listener must not keep the others waiting.
                 log.exception("an event was not carried out")
         self._joins.tell_rows()
 
-    def tell(self, channel: Channel, publisher: bytes, event: Event, feeds: Sequence[int]) -> None:
+    def tell(self, link: PeerLink, publisher: bytes, event: Event, feeds: Sequence[int]) -> None:
         """It is the turn of an event that some feeds match: listeners hear, and it joins with the facts of this moment, once."""
-        self._tell(channel, publisher, event, feeds)
+        self._tell(link, publisher, event, feeds)
         self._joins.tell_rows()
 
-    def hold(self, channel: Channel, publisher: bytes, event: Event, feeds: Sequence[int]) -> Callable[[], None]:
+    def hold(self, link: PeerLink, publisher: bytes, event: Event, feeds: Sequence[int]) -> Callable[[], None]:
         """What is to be done when it is the turn of an event that has come already, and some feeds match.
 
         Whoever listens now hears of it then, also where it has ended by then: it was said before. A query that is asked until then
         does not.
         """
         came_s = asyncio.get_running_loop().time()
-        memories = self._memories_of(channel, feeds)
+        memories = self._memories_of(link, feeds)
 
         def tell() -> None:
             # A query that has ended has no rows any more.
@@ -91,13 +91,13 @@ class IncomingEvents:
 
         return tell
 
-    def _memories_of(self, channel: Channel, feeds: Sequence[int]) -> list[AlphaMemory]:
-        return [memory for number in feeds if (memory := self._memory_of(channel, number)) is not None]
+    def _memories_of(self, link: PeerLink, feeds: Sequence[int]) -> list[AlphaMemory]:
+        return [memory for number in feeds if (memory := self._memory_of(link, number)) is not None]
 
-    def _tell(self, channel: Channel, publisher: bytes, event: Event, feeds: Sequence[int]) -> None:
+    def _tell(self, link: PeerLink, publisher: bytes, event: Event, feeds: Sequence[int]) -> None:
         if len(feeds) == 1:
             # Nearly always, so it is made short.
-            only = self._memory_of(channel, feeds[0])
+            only = self._memory_of(link, feeds[0])
             if only is None:
                 return
             if only.on_event is not None and self.alone:
@@ -105,7 +105,7 @@ class IncomingEvents:
                 return
             memories = [only]
         else:
-            memories = self._memories_of(channel, feeds)
+            memories = self._memories_of(link, feeds)
         self._tell_memories(publisher, event, memories)
 
     def _tell_memories(self, publisher: bytes, event: Event, memories: list[AlphaMemory], came_s: float = inf) -> None:

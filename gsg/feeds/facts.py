@@ -10,7 +10,7 @@ from typing import Protocol
 import rete
 
 from ..tuples.terms import Tuple
-from ..wire.exchange import Channel, show
+from ..wire.exchange import PeerLink, show
 from ..wire.messages import Deltas, Snapshot
 from .alpha_memory import AlphaMemory, Source
 from .feed import Differences, SequenceHole
@@ -49,9 +49,9 @@ class IncomingFacts:
         self._resync = resync
         self._settle_union = settle_union
 
-    def take_snapshot(self, channel: Channel, source: Source, part: Snapshot) -> None:
+    def take_snapshot(self, link: PeerLink, source: Source, part: Snapshot) -> None:
         """A part of a feed's stored facts has come. Raises PeerMisbehaved."""
-        self._resync.note_part(channel)
+        self._resync.note_part(link)
         source.check_snapshot(part)
         before, memory = source.facts, source.memory
         is_alone = memory.union is None and len(memory.sources) == 1 and not source.is_replaced
@@ -69,13 +69,13 @@ class IncomingFacts:
         source.end_loading()
         self._resync.end_wait(source)
 
-    def take_deltas(self, channel: Channel, source: Source, deltas: Deltas) -> None:
+    def take_deltas(self, link: PeerLink, source: Source, deltas: Deltas) -> None:
         """Changes of a feed's facts have come: they are applied when it is their turn. Raises PeerMisbehaved."""
         source.check_deltas(deltas)
         try:
             if source.feed.is_next(deltas):
                 apply = partial(self._apply, source, source.feed.round, deltas)
-                self._order.take_deltas(channel, deltas, apply, one_of_all=source.memory.union is not None)
+                self._order.take_deltas(link, deltas, apply, one_of_all=source.memory.union is not None)
         except SequenceHole:
             log.warning("feed %d from %s has a hole: asking for a snapshot", deltas.feed, show(source.holder))
             self._resync.ask_snapshot(source)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from itertools import chain
 
 from ..rendezvous.broken_links import AGAIN, LINKS
-from ..wire.exchange import Channel
+from ..wire.exchange import PeerLink
 from .alpha_memory import AlphaMemory
 
 
@@ -15,64 +15,64 @@ class FeedingLinks:
     """The links of one kind of feeds. Bounded by the links there are."""
 
     def __init__(self) -> None:
-        self._of_peer: dict[bytes, Counter[Channel]] = {}
+        self._of_peer: dict[bytes, Counter[PeerLink]] = {}
 
     def __bool__(self) -> bool:
         return bool(self._of_peer)
 
-    def __contains__(self, channel: Channel) -> bool:
-        return channel in self._of_peer.get(channel.contact.id, ())
+    def __contains__(self, link: PeerLink) -> bool:
+        return link in self._of_peer.get(link.contact.id, ())
 
-    def __iter__(self) -> Iterator[Channel]:
+    def __iter__(self) -> Iterator[PeerLink]:
         return chain.from_iterable(self._of_peer.values())
 
-    def links_from(self, peer: bytes) -> Collection[Channel]:
+    def links_from(self, peer: bytes) -> Collection[PeerLink]:
         """The links by which a peer feeds us."""
         return self._of_peer.get(peer, ())
 
-    def add_feed(self, channel: Channel) -> None:
+    def add_feed(self, link: PeerLink) -> None:
         """One feed more comes by a link."""
-        self._of_peer.setdefault(channel.contact.id, Counter())[channel] += 1
+        self._of_peer.setdefault(link.contact.id, Counter())[link] += 1
 
-    def remove_feed(self, channel: Channel) -> bool:
+    def remove_feed(self, link: PeerLink) -> bool:
         """One feed fewer comes by a link; whether it was the last one."""
-        links = self._of_peer[channel.contact.id]
-        links[channel] -= 1
-        if links[channel]:
+        links = self._of_peer[link.contact.id]
+        links[link] -= 1
+        if links[link]:
             return False
-        self.forget_link(channel)
+        self.forget_link(link)
         return True
 
-    def forget_link(self, channel: Channel) -> None:
+    def forget_link(self, link: PeerLink) -> None:
         """Nothing comes by a link any more."""
-        links = self._of_peer.get(channel.contact.id)
+        links = self._of_peer.get(link.contact.id)
         if links is not None:
-            links.pop(channel, None)
+            links.pop(link, None)
             if not links:
-                del self._of_peer[channel.contact.id]
+                del self._of_peer[link.contact.id]
 
 
 class BrokenFeeds:
     """The feeds of links that broke of late: the next one of a memory from there names them, and brings what they had not."""
 
     def __init__(self) -> None:
-        self._of: dict[Channel, dict[AlphaMemory, list[int]]] = {}
+        self._of: dict[PeerLink, dict[AlphaMemory, list[int]]] = {}
         """Limit: LINKS; beyond, the link that broke first is forgotten."""
 
-    def __contains__(self, channel: Channel) -> bool:
-        return channel in self._of
+    def __contains__(self, link: PeerLink) -> bool:
+        return link in self._of
 
-    def add_feed(self, channel: Channel, memory: AlphaMemory, number: int) -> None:
+    def add_feed(self, link: PeerLink, memory: AlphaMemory, number: int) -> None:
         """The link of a feed broke, or of what stood by."""
-        if channel not in self._of and len(self._of) >= LINKS:
+        if link not in self._of and len(self._of) >= LINKS:
             del self._of[next(iter(self._of))]
-        self._of.setdefault(channel, {}).setdefault(memory, []).append(number)
+        self._of.setdefault(link, {}).setdefault(memory, []).append(number)
 
     def numbers_at(self, memory: AlphaMemory, peer: bytes) -> list[int]:
         """The numbers of the broken feeds of a memory from a peer, the last AGAIN of them."""
-        of_peer = [feeds for channel, feeds in self._of.items() if channel.contact.id == peer]
+        of_peer = [feeds for link, feeds in self._of.items() if link.contact.id == peer]
         return [number for feeds in of_peer for number in feeds.get(memory, ())][-AGAIN:]
 
-    def forget_link(self, channel: Channel) -> None:
+    def forget_link(self, link: PeerLink) -> None:
         """Nobody keeps anything for the link any more."""
-        self._of.pop(channel, None)
+        self._of.pop(link, None)

@@ -28,7 +28,7 @@ from ..placement.rules import NOWHERE, Anchor
 from ..rendezvous.broken_links import BACK_S
 from ..rendezvous.condition_tests import test_of
 from ..tuples.features import Template, alpha_of
-from ..wire.exchange import Channel, Exchange, Leaving, LinkBroke, show
+from ..wire.exchange import Exchange, Leaving, LinkBroke, PeerLink, show
 from ..wire.messages import Deltas, Gap, Happened, Missed, Moved, Passed, RemoveCondition, Snapshot, Test
 from .alpha_memories import AlphaMemories
 from .alpha_memory import AlphaMemory, OnEvent, Source
@@ -78,7 +78,7 @@ class Feeds:
         one is replaced, or one of each peer, and stands by at REPLICAS. They go by :meth:`_end_feed` and Standbys.end_standby."""
         self._links = FeedingLinks()
         """The links by which we are fed."""
-        self._broken: dict[Channel, None] = {}
+        self._broken: dict[PeerLink, None] = {}
         """Those links that broke within NEXT_S: what they had still to bring may come by the next one."""
         self._broken_feeds = BrokenFeeds()
         self._numbers = count(1)
@@ -173,46 +173,46 @@ class Feeds:
                     memory.ready = False
                 done.set_result(None)
 
-    def memory_of_feed(self, channel: Channel, number: int) -> AlphaMemory | None:
+    def memory_of_feed(self, link: PeerLink, number: int) -> AlphaMemory | None:
         """The memory that a feed keeps; None when the feed has ended."""
         source = self._sources.get(number)
-        return source.memory if source is not None and source.channel is channel else None
+        return source.memory if source is not None and source.link is link else None
 
-    def links(self) -> Collection[Channel]:
+    def links(self) -> Collection[PeerLink]:
         """The links by which anything comes, or would if its holder were the primary."""
-        return {channel: None for channel in chain(self._links, self.standbys.links()) if channel not in self._broken}.keys()
+        return {link: None for link in chain(self._links, self.standbys.links()) if link not in self._broken}.keys()
 
     # --- what other peers tell --------------------------------------------------------------------------------------------
 
-    def receive(self, channel: Channel, message: FromRendezvous) -> None:
+    def receive(self, link: PeerLink, message: FromRendezvous) -> None:
         """What a rendezvous tells. Raises PeerMisbehaved."""
         match message:
             case Happened():
-                if self.events.accept(channel, message):
-                    self.order.take_events(channel, message)
+                if self.events.accept(link, message):
+                    self.order.take_events(link, message)
             case Deltas():
-                if (source := self._source(channel, message.feed)) is not None:
-                    self._facts.take_deltas(channel, source, message)
+                if (source := self._source(link, message.feed)) is not None:
+                    self._facts.take_deltas(link, source, message)
             case Snapshot():
-                if (source := self._source(channel, message.feed)) is not None:
-                    self._facts.take_snapshot(channel, source, message)
+                if (source := self._source(link, message.feed)) is not None:
+                    self._facts.take_snapshot(link, source, message)
             case Passed():
-                self.order.note_passed(channel, message)
+                self.order.note_passed(link, message)
             case Gap():
                 # The rendezvous could not keep what we did not read.
-                if (source := self._source(channel, message.feed)) is not None:
+                if (source := self._source(link, message.feed)) is not None:
                     log.warning("feed %d from %s fell behind: asking for a snapshot", message.feed, show(source.holder))
                     self._resync.ask_snapshot(source)
             case Missed():
-                memory = self.memory_of_feed(channel, message.feed)
+                memory = self.memory_of_feed(link, message.feed)
                 if memory is not None and message.events > 0:
                     log.warning(
                         "%d events of feed %d from %s were missed: its link was full, or had broken",
-                        *(message.events, message.feed, show(channel.contact)),
+                        *(message.events, message.feed, show(link.contact)),
                     )
                     self._matcher.note_missed(memory, message.events)
             case Moved():
-                if (source := self._source(channel, message.feed)) is not None:
+                if (source := self._source(link, message.feed)) is not None:
                     self._follow_rendezvous(source, message)
 
     def _follow_rendezvous(self, source: Source, moved: Moved) -> None:
@@ -227,12 +227,12 @@ class Feeds:
         else:
             self.replacing.start_replacing(source, moved.to)
 
-    def forget_link(self, channel: Channel) -> None:
+    def forget_link(self, link: PeerLink) -> None:
         """A link is gone: what it fed is set up anew, and what comes by others waits a moment at most for what it had to bring."""
-        self._broken[channel] = None
-        for source in [source for source in self._sources.values() if source.channel is channel]:
+        self._broken[link] = None
+        for source in [source for source in self._sources.values() if source.link is link]:
             self._resync.end_wait(source)
-            self._broken_feeds.add_feed(channel, source.memory, source.number)
+            self._broken_feeds.add_feed(link, source.memory, source.number)
             if isinstance(source, Standby):
                 self.standbys.end_standby(source)
                 self.standbys.check(source.memory)
@@ -242,15 +242,15 @@ class Feeds:
             else:
                 # Whoever waits for it tries again by itself.
                 source.fail_loading(LinkBroke(f"the link to {show(source.holder)} broke"))
-        if channel in self._broken_feeds:
-            self._start_task(self._after(BACK_S, self._broken_feeds.forget_link, channel))
+        if link in self._broken_feeds:
+            self._start_task(self._after(BACK_S, self._broken_feeds.forget_link, link))
         # Nobody waits for the dead, nor where only events might have come.
-        if channel in self._links and self._holders.contact_of(channel.contact.id) is not None:
-            self._start_task(self._after(NEXT_S, self._end_link, channel))
+        if link in self._links and self._holders.contact_of(link.contact.id) is not None:
+            self._start_task(self._after(NEXT_S, self._end_link, link))
         else:
-            self._end_link(channel)
-        self.order.note_broken(channel)
-        self.events.acknowledger.forget_link(channel)
+            self._end_link(link)
+        self.order.note_broken(link)
+        self.events.acknowledger.forget_link(link)
 
     def post_at_newcomer(self, contact: dht.Contact) -> None:
         """A peer has come: templates without constants are to be posted there too, and others may have to stand by there."""
@@ -265,11 +265,11 @@ class Feeds:
 
     # --- feeds ------------------------------------------------------------------------------------------------------------
 
-    def _source(self, channel: Channel, number: int) -> Source | None:
-        """The feed of this number, if it comes by this channel and is listened to: numbers are easy to guess, and only its
+    def _source(self, link: PeerLink, number: int) -> Source | None:
+        """The feed of this number, if it comes by this link and is listened to: numbers are easy to guess, and only its
         rendezvous counts."""
         source = self._sources.get(number)
-        if source is None or source.channel is not channel or isinstance(source, Standby) or source in self.replacing.retired:
+        if source is None or source.link is not link or isinstance(source, Standby) or source in self.replacing.retired:
             return None
         return source
 
@@ -303,15 +303,15 @@ class Feeds:
     async def _feed_from(self, memory: AlphaMemory, holder: dht.Contact, anchor: int) -> None:
         """One more feed, until its first snapshot is whole. Raises PeerUnreachable, Refused or Elsewhere."""
         try:
-            channel = await self._exchange.channel(holder)
+            link = await self._exchange.link(holder)
             if not memory.users:
                 # Whoever asked has gone meanwhile, and the template may have another memory by now.
                 return
             # The first feed has the memory's number: one number for both is one object less for each of very many.
             number = next(self._numbers) if memory.number in self._sources else memory.number
-            source = Source(memory, number, channel)
+            source = Source(memory, number, link)
             self._sources[number] = source
-            self._links.add_feed(channel)
+            self._links.add_feed(link)
             memory.sources += (source,)
             instead, again = self.standbys.feed_number_at(memory, holder.id), self._broken_feeds.numbers_at(memory, holder.id)
             try:
@@ -334,7 +334,7 @@ class Feeds:
                 await loading
             source.end_loading()
             return
-        await self._resync.until_whole(loading, source.channel)
+        await self._resync.until_whole(loading, source.link)
 
     def _end_feed(self, source: Source) -> None:
         """End a feed here and at its rendezvous; facts that no other feed has go with it."""
@@ -342,21 +342,21 @@ class Feeds:
             return
         del self._sources[number]
         self._resync.end_wait(source)
-        if source.channel in self._links and self._links.remove_feed(source.channel):
-            self._end_link(source.channel)
+        if source.link in self._links and self._links.remove_feed(source.link):
+            self._end_link(source.link)
         self._facts.remove_feed(source)
         # Nothing will come any more: whoever waits for it goes on without.
         source.end_loading()
         with contextlib.suppress(PeerUnreachable):  # the rendezvous drops the feeds of a link that is gone
-            source.channel.send(RemoveCondition(number))
+            source.link.send(RemoveCondition(number))
 
-    async def _after(self, seconds: float, work: Callable[[Channel], None], channel: Channel) -> None:
+    async def _after(self, seconds: float, work: Callable[[PeerLink], None], link: PeerLink) -> None:
         await asyncio.sleep(seconds)
-        work(channel)
+        work(link)
 
-    def _end_link(self, channel: Channel) -> None:
-        """Nothing is fed by a channel any more: if it broke, nothing that it had still to bring comes either."""
-        self._links.forget_link(channel)
-        if channel in self._broken:
-            del self._broken[channel]
-            self.order.forget_link(channel)
+    def _end_link(self, link: PeerLink) -> None:
+        """Nothing is fed by a link any more: if it broke, nothing that it had still to bring comes either."""
+        self._links.forget_link(link)
+        if link in self._broken:
+            del self._broken[link]
+            self.order.forget_link(link)

@@ -16,7 +16,7 @@ from dht.liveness.late_timers import late_s
 
 from ..errors import PeerUnreachable
 from ..tuples.sizes import size_bytes
-from ..wire.exchange import Channel
+from ..wire.exchange import PeerLink
 from ..wire.messages import After, AskPassed, Deltas, Event, Happened, Origin, Passed, encode
 from .publisher_order import NOBODY, ORDER_WAIT_S, PublisherOrder, Way
 
@@ -26,10 +26,10 @@ log = logging.getLogger(__name__)
 class EventReceiver(Protocol):
     """Who hears of events."""
 
-    def tell_all(self, channel: Channel, publisher: bytes, events: Sequence[Event], feeds: Sequence[Sequence[int]]) -> None:
+    def tell_all(self, link: PeerLink, publisher: bytes, events: Sequence[Event], feeds: Sequence[Sequence[int]]) -> None:
         """It is the turn of events: the link that they came by, their publisher, and the feeds that each matches."""
 
-    def hold(self, channel: Channel, publisher: bytes, event: Event, feeds: Sequence[int]) -> Callable[[], None]:
+    def hold(self, link: PeerLink, publisher: bytes, event: Event, feeds: Sequence[int]) -> Callable[[], None]:
         """An event has come before its turn; returns what is to be done then."""
 
 
@@ -52,8 +52,8 @@ class OrderedDelivery:
 
     def __init__(
         self,
-        links_from: Callable[[bytes], Collection[Channel]],
-        events_by: Callable[[bytes], Collection[Channel]],
+        links_from: Callable[[bytes], Collection[PeerLink]],
+        events_by: Callable[[bytes], Collection[PeerLink]],
         receiver: EventReceiver,
     ) -> None:
         self._order: PublisherOrder[Callable[[], None]] = PublisherOrder(links_from, events_by)
@@ -64,7 +64,7 @@ class OrderedDelivery:
         """How many have come late that are not in the log yet."""
         self._pause: asyncio.TimerHandle | None = None
         """There while the log was told of late ones less than WARN_EVERY_S ago; :meth:`stop` ends it."""
-        self._asked: dict[tuple[Channel, bytes], asyncio.Future[bool]] = {}
+        self._asked: dict[tuple[PeerLink, bytes], asyncio.Future[bool]] = {}
         """Who is being heard out, by a number that the answer repeats. Bounded by those who wait for it."""
         self._numbers = count()
         self._turn: asyncio.Future[None] | None = None
@@ -75,79 +75,79 @@ class OrderedDelivery:
         """How many events and messages of facts were told without what was to come before them, since the start."""
         return self._order.late
 
-    def passes(self, channel: Channel, publisher: bytes, last: int, after: After) -> bool:
-        """Whether events up to a number, which arrive by a channel, may be told at once; otherwise :meth:`hold_events`."""
-        return self._order.passes(channel, publisher, last, after)
+    def passes(self, link: PeerLink, publisher: bytes, last: int, after: After) -> bool:
+        """Whether events up to a number, which arrive by a link, may be told at once; otherwise :meth:`hold_events`."""
+        return self._order.passes(link, publisher, last, after)
 
-    def take_events(self, channel: Channel, message: Happened) -> None:
+    def take_events(self, link: PeerLink, message: Happened) -> None:
         """Events have come: they are told now, or in their turn."""
         publisher, events = message.publisher, message.events
         if not events:
             return
-        if self._order.passes(_way(channel, message.after), publisher, events[-1].number, message.after):
-            self._receiver.tell_all(channel, publisher, events, message.feeds)
+        if self._order.passes(_way(link, message.after), publisher, events[-1].number, message.after):
+            self._receiver.tell_all(link, publisher, events, message.feeds)
         else:
-            self.hold_events(channel, message)
+            self.hold_events(link, message)
 
-    def hold_events(self, channel: Channel, message: Happened) -> None:
+    def hold_events(self, link: PeerLink, message: Happened) -> None:
         """Hold events that do not pass until it is their turn."""
         publisher = message.publisher
         things = [
             (
                 event.number,
-                self._receiver.hold(channel, publisher, event, feeds),
+                self._receiver.hold(link, publisher, event, feeds),
                 size_bytes(event.items) + len(event.text or "") + 8 * len(feeds),
             )
             for event, feeds in zip(message.events, message.feeds, strict=True)
         ]
-        self._deliver(self._order.hold(self._now(), _way(channel, message.after), publisher, message.after, things))
+        self._deliver(self._order.hold(self._now(), _way(link, message.after), publisher, message.after, things))
 
-    def take_deltas(self, channel: Channel, message: Deltas, apply: Callable[[], None], *, one_of_all: bool = False) -> None:
+    def take_deltas(self, link: PeerLink, message: Deltas, apply: Callable[[], None], *, one_of_all: bool = False) -> None:
         """Facts of a feed have come and gone: ``apply`` is called now, or in its turn. It may be one of those from all peers."""
         origin = message.origin or (_NO_ORDER if one_of_all else _NOBODY)
-        concerns = ((channel, message.feed), message.facts)
+        concerns = ((link, message.feed), message.facts)
         order = self._order
-        if order.passes(channel, origin.publisher, origin.number, origin.after, more=message.more) and not (
+        if order.passes(link, origin.publisher, origin.number, origin.after, more=message.more) and not (
             len(order) and order.conflicts(origin.publisher, concerns)
         ):
             apply()
             return
         thing = (origin.number, apply, len(encode(message)))
-        self._deliver(order.hold(self._now(), channel, origin.publisher, origin.after, [thing], concerns))
+        self._deliver(order.hold(self._now(), link, origin.publisher, origin.after, [thing], concerns))
 
-    def note_passed(self, channel: Channel, message: Passed) -> None:
+    def note_passed(self, link: PeerLink, message: Passed) -> None:
         """A rendezvous says how far a publisher has come by it."""
-        heard_out = self._asked.get((channel, message.publisher))
+        heard_out = self._asked.get((link, message.publisher))
         if heard_out is not None and not heard_out.done():
             heard_out.set_result(True)
-        self._deliver(self._order.note_passed(channel, message.publisher, message.number))
+        self._deliver(self._order.note_passed(link, message.publisher, message.number))
 
-    def note_broken(self, channel: Channel) -> None:
+    def note_broken(self, link: PeerLink) -> None:
         """A link is gone: nobody is heard out by it. What it had still to bring may come by the next one (:meth:`forget_link`)."""
         for (asked, _), heard_out in self._asked.items():
-            if asked is channel and not heard_out.done():
+            if asked is link and not heard_out.done():
                 heard_out.set_result(False)
-        self._deliver(self._order.forget_way(_passed_on(channel)))
+        self._deliver(self._order.forget_way(_passed_on(link)))
 
-    def forget_link(self, channel: Channel) -> None:
+    def forget_link(self, link: PeerLink) -> None:
         """What a link that is gone had still to bring is not waited for any more."""
-        self._deliver(self._order.forget_way(channel))
+        self._deliver(self._order.forget_way(link))
 
-    async def hear_out(self, channel: Channel) -> bool:
+    async def hear_out(self, link: PeerLink) -> bool:
         """Wait until all changes of facts are told that the other side has sent by now; False where the link breaks before.
 
         Whoever waits sets a limit, as the other side may read nothing; what waits for its turn does so for ORDER_WAIT_S at most.
         """
         nobody = next(self._numbers).to_bytes(NOBODY_BYTES, "big")
-        answer = self._asked[channel, nobody] = asyncio.get_running_loop().create_future()
+        answer = self._asked[link, nobody] = asyncio.get_running_loop().create_future()
         try:
             with contextlib.suppress(PeerUnreachable):  # its loss is about to be told
-                channel.send(AskPassed(nobody, 0))
+                link.send(AskPassed(nobody, 0))
             if not await answer:
                 return False
         finally:
-            del self._asked[channel, nobody]
-        held = self._order.held_facts(channel)
+            del self._asked[link, nobody]
+        held = self._order.held_facts(link)
         while held:
             if held[-1].done:
                 held.pop()
@@ -167,7 +167,7 @@ class OrderedDelivery:
     def _deliver(self, turn: Sequence[Callable[[], None]]) -> None:
         questions, self._order.questions = self._order.questions, []
         for way, publisher, number in questions:
-            assert isinstance(way, Channel)
+            assert isinstance(way, PeerLink)
             with contextlib.suppress(PeerUnreachable):  # its loss is about to be told
                 way.send(AskPassed(publisher, number))
         for tell in turn:
@@ -221,12 +221,12 @@ class OrderedDelivery:
             self._unlogged = 0
 
 
-def _way(channel: Channel, after: After) -> Way:
+def _way(link: PeerLink, after: After) -> Way:
     """By what way events come: those that name the peer that brings them were passed on to it, past what their publisher sent there
     (:mod:`gsg.churn.forward_events`)."""
-    peer = channel.contact.id
-    return _passed_on(channel) if any(named == peer for named, _, _ in after) else channel
+    peer = link.contact.id
+    return _passed_on(link) if any(named == peer for named, _, _ in after) else link
 
 
-def _passed_on(channel: Channel) -> Way:
-    return (channel,)
+def _passed_on(link: PeerLink) -> Way:
+    return (link,)

@@ -15,7 +15,7 @@ from dht.liveness.late_timers import late_s
 
 from ..background import StartTask
 from ..errors import PeerUnreachable
-from ..wire.exchange import ANSWER_TIMEOUT_S, Channel, show
+from ..wire.exchange import ANSWER_TIMEOUT_S, PeerLink, show
 from ..wire.messages import Resume
 from .alpha_memory import Source
 from .feed import FeedState
@@ -33,42 +33,42 @@ class Resync:
         self._replace = replace
         self._asked: dict[Source, asyncio.Future[None]] = {}
         """Done when the snapshot is whole, or nobody waits for it any more. Bounded by the feeds."""
-        self._part_s: dict[Channel, float] = {}
+        self._part_s: dict[PeerLink, float] = {}
         """When each link last brought a part of a snapshot. Bounded by the links that somebody waits for, as the next."""
-        self._waiting: dict[Channel, int] = {}
+        self._waiting: dict[PeerLink, int] = {}
         """How many wait for each."""
 
-    def note_part(self, channel: Channel) -> None:
+    def note_part(self, link: PeerLink) -> None:
         """A part of a snapshot has come by a link, whichever feed it is of."""
-        if channel in self._part_s:
-            self._part_s[channel] = asyncio.get_running_loop().time()
+        if link in self._part_s:
+            self._part_s[link] = asyncio.get_running_loop().time()
 
-    async def until_whole(self, whole: asyncio.Future[None], channel: Channel) -> None:
+    async def until_whole(self, whole: asyncio.Future[None], link: PeerLink) -> None:
         """Wait for a snapshot. Raises what ``whole`` does, and PeerUnreachable when none has come for ANSWER_TIMEOUT_S."""
         clock = asyncio.get_running_loop().time
         begun_s = clock()
-        self._part_s.setdefault(channel, begun_s)
-        self._waiting[channel] = self._waiting.get(channel, 0) + 1
+        self._part_s.setdefault(link, begun_s)
+        self._waiting[link] = self._waiting.get(link, 0) + 1
         try:
             while not whole.done():
-                left_s = max(begun_s, self._part_s[channel]) + ANSWER_TIMEOUT_S - clock()
+                left_s = max(begun_s, self._part_s[link]) + ANSWER_TIMEOUT_S - clock()
                 if left_s <= 0:
-                    raise PeerUnreachable(f"{show(channel.contact)} stopped in the middle of a snapshot")
+                    raise PeerUnreachable(f"{show(link.contact)} stopped in the middle of a snapshot")
                 due_s = clock() + left_s
                 await asyncio.wait([whole], timeout=left_s)
                 if late_s(due_s):
                     begun_s = clock()
             await whole
         finally:
-            self._waiting[channel] -= 1
-            if not self._waiting[channel]:
-                del self._waiting[channel], self._part_s[channel]
+            self._waiting[link] -= 1
+            if not self._waiting[link]:
+                del self._waiting[link], self._part_s[link]
 
     def ask_snapshot(self, source: Source) -> None:
         """Ask a feed's rendezvous for a snapshot, once more where it was asked already."""
         source.feed.state = FeedState.WAITING
         with contextlib.suppress(PeerUnreachable):  # a link that breaks ends the feed
-            source.channel.send(Resume(source.number))
+            source.link.send(Resume(source.number))
         if source not in self._asked:
             whole = self._asked[source] = asyncio.get_running_loop().create_future()
             self._start_task(self._until_resumed(source, whole))
@@ -86,11 +86,11 @@ class Resync:
         if whole is not None:
             await asyncio.wait([whole])
             return False
-        return await self._order.hear_out(source.channel) and source not in self._asked
+        return await self._order.hear_out(source.link) and source not in self._asked
 
     async def _until_resumed(self, source: Source, whole: asyncio.Future[None]) -> None:
         try:
-            await self.until_whole(whole, source.channel)
+            await self.until_whole(whole, source.link)
         except PeerUnreachable as error:
             # Its rendezvous may know nothing of the feed, or be unable to send what it has.
             log.warning("feed %d from %s is set up anew: %s", source.number, show(source.holder), error)

@@ -23,7 +23,7 @@ from ..errors import GsgError, PeerUnreachable, Refused
 from ..placement.anchors import feature_of
 from ..placement.holders import Holders
 from ..placement.rules import NOWHERE
-from ..wire.exchange import Channel, Exchange, show
+from ..wire.exchange import Exchange, PeerLink, show
 from ..wire.messages import RemoveCondition
 from .alpha_memory import AlphaMemory, Source
 from .feeding_links import BrokenFeeds, FeedingLinks
@@ -47,8 +47,8 @@ class Standby(Source):
 
     __slots__ = ("anchor",)
 
-    def __init__(self, memory: AlphaMemory, number: int, channel: Channel, anchor: int) -> None:
-        super().__init__(memory, number, channel)
+    def __init__(self, memory: AlphaMemory, number: int, link: PeerLink, anchor: int) -> None:
+        super().__init__(memory, number, link)
         self.loading = None
         self.anchor = anchor
 
@@ -86,11 +86,11 @@ class Standbys:
         """Set when there is something to look at before what failed is tried again, and before LOOK_S have passed."""
         self._is_working = False
 
-    def links_from(self, peer: bytes) -> Collection[Channel]:
+    def links_from(self, peer: bytes) -> Collection[PeerLink]:
         """The links by which events may come from a peer: none while all is sure, as only primaries are sent events then."""
         return self._links.links_from(peer) if self._links and self._holders.unsure else ()
 
-    def links(self) -> Iterator[Channel]:
+    def links(self) -> Iterator[PeerLink]:
         """The links by which something stands by."""
         return iter(self._links)
 
@@ -161,9 +161,9 @@ class Standbys:
             del of_memory[peer]
             if not of_memory:
                 del self._of_memory[memory]
-        self._links.remove_feed(standby.channel)
+        self._links.remove_feed(standby.link)
         with contextlib.suppress(PeerUnreachable):  # the rendezvous drops the feeds of a link that is gone
-            standby.channel.send(RemoveCondition(standby.number))
+            standby.link.send(RemoveCondition(standby.number))
 
     # --- the work ---------------------------------------------------------------------------------------------------------
 
@@ -269,14 +269,14 @@ class Standbys:
     async def _post(self, memory: AlphaMemory, holder: dht.Contact, anchor: int, *, refuse: bool) -> bool:
         """Let a memory stand by at one holder; whether it does."""
         try:
-            channel = await self._exchange.channel(holder)
+            link = await self._exchange.link(holder)
             if not memory.users:
                 return True
             before = self._of_memory.get(memory, {}).get(holder.id)
-            standby = Standby(memory, next(self._numbers), channel, anchor)
+            standby = Standby(memory, next(self._numbers), link, anchor)
             self._sources[standby.number] = standby
             self._of_memory.setdefault(memory, {})[holder.id] = standby
-            self._links.add_feed(channel)
+            self._links.add_feed(link)
             instead, again = 0 if before is None else before.number, self._broken.numbers_at(memory, holder.id)
             try:
                 await standby.post(anchor, instead=instead, again=again, standby=True)

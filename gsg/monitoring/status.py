@@ -17,7 +17,7 @@ from ..publisher.publisher import Publisher
 from ..rendezvous.condition_tests import counts_of_tests
 from ..rendezvous.rendezvous import Rendezvous
 from ..tuples.terms import Tuple
-from ..wire.exchange import Channel, Exchange, show
+from ..wire.exchange import Exchange, PeerLink, show
 from ..wire.messages import Count, PeerStatus
 
 Read: TypeAlias = Callable[[], Iterable[Count]]
@@ -98,27 +98,27 @@ class Status:
         self._publisher = publisher
         self._counters = counters
         self._start_task = start_task
-        self._asking: list[tuple[Channel, int]] = []
+        self._asking: list[tuple[PeerLink, int]] = []
         """Who waits for the count under way. Limit: ASKING."""
         self._last: Figures | None = None
         self._fresh_until_s = 0.0
 
-    def answer(self, channel: Channel, request: int) -> None:
+    def answer(self, link: PeerLink, request: int) -> None:
         """Somebody asks. Raises Refused where too many wait already."""
         if len(self._asking) >= ASKING:
             raise Refused(f"{ASKING} questions wait for this peer to count what it holds; ask again in a moment")
         if self._last is not None and self._rendezvous.clock() < self._fresh_until_s:
-            channel.send(self._status(request, self._last))
+            link.send(self._status(request, self._last))
             return
         if not self._asking:
             self._last = None
             counting = figures_of(self._rendezvous)
             figures = next(filter(None, islice(counting, AT_ONCE)), None)
             if figures is not None:
-                channel.send(self._status(request, figures))
+                link.send(self._status(request, figures))
                 return
             self._start_task(self._count(counting))
-        self._asking.append((channel, request))
+        self._asking.append((link, request))
 
     async def _count(self, counting: Iterator[Figures | None]) -> None:
         clock = self._rendezvous.clock
@@ -130,9 +130,9 @@ class Status:
         finally:
             asking, self._asking = self._asking, []
         assert self._last is not None, "the walk ends with the figures"
-        for channel, request in asking:
+        for link, request in asking:
             with contextlib.suppress(PeerUnreachable):
-                channel.send(self._status(request, self._last))
+                link.send(self._status(request, self._last))
 
     def _status(self, request: int, figures: Figures) -> PeerStatus:
         contact, traffic, rendezvous = self._exchange.own.contact, self._exchange.traffic, self._rendezvous

@@ -27,7 +27,7 @@ from ..tuples.features import positions
 from ..tuples.long_constants import Remains, remains_of
 from ..tuples.sizes import total_bytes
 from ..tuples.terms import Tuple, show
-from ..wire.exchange import ANSWER_TIMEOUT_S, Answer, Channel, Exchange, answer_of
+from ..wire.exchange import ANSWER_TIMEOUT_S, Answer, Exchange, PeerLink, answer_of
 from ..wire.messages import After, Count, Done, Event, Origin, Publish
 from .batches import Again, Batch, Events, Facts
 from .coalescing import Together
@@ -48,7 +48,7 @@ GOING_FACTS = 100_000
 """Batches of facts, of which it is known what was sent after them; beyond, the oldest is forgotten."""
 
 
-InFlight: TypeAlias = tuple[Parcel, Channel, "asyncio.Future[Answer]"]
+InFlight: TypeAlias = tuple[Parcel, PeerLink, "asyncio.Future[Answer]"]
 
 
 class Publisher:
@@ -195,9 +195,9 @@ class Publisher:
         """Events up to this number go the short way: they are here. Returns what may have to come before them."""
         return self._sent.passed(self.own_id, number, self.now())
 
-    def lost(self, channel: Channel) -> None:
+    def lost(self, link: PeerLink) -> None:
         """A link is gone: what went by it and was not acknowledged is sent again, late, and nobody is to wait for it."""
-        self._sent.forget(channel.contact.id)
+        self._sent.forget(link.contact.id)
 
     def keep(self, parcel: Parcel, said: Said) -> None:
         """A rendezvous has acknowledged events: should it die in the next moment, they are sent again."""
@@ -300,9 +300,9 @@ class Publisher:
             finally:
                 self._turns.leave(turn)
                 turn = None
-            for at, (parcel, channel, answer) in enumerate(sent):
+            for at, (parcel, link, answer) in enumerate(sent):
                 try:
-                    done = await answer_of(channel, answer, Done, shared=True)
+                    done = await answer_of(link, answer, Done, shared=True)
                 except PeerUnreachable as error:
                     problem = error
                     answer.cancel()
@@ -350,9 +350,9 @@ class Publisher:
                     parcel.add_to(missed)
                     continue
                 try:
-                    channel = await self._exchange.channel(parcel.holder)
-                    if channel.congested:
-                        await channel.drained(ANSWER_TIMEOUT_S)
+                    link = await self._exchange.link(parcel.holder)
+                    if link.congested:
+                        await link.drained(ANSWER_TIMEOUT_S)
                 except PeerUnreachable as error:
                     problem = error
                     unreachable.add(parcel.holder.id)
@@ -363,8 +363,8 @@ class Publisher:
                 now = self.now()
                 self._sent.sending(parcel.holder.id, parcel.last, now, is_event=batch.is_events)
                 after = self._sent.others(parcel.holder.id, now)
-                sent.append((parcel, channel, channel.ask(partial(batch.message, parcel, after=after))))
-                parcel.size_bytes = channel.sent_bytes
+                sent.append((parcel, link, link.ask(partial(batch.message, parcel, after=after))))
+                parcel.size_bytes = link.sent_bytes
         except asyncio.CancelledError:
             # What has left is answered all the same: it is not to be named for ever, and events of it are kept like any other.
             for parcel, _, answer in sent:
@@ -376,15 +376,15 @@ class Publisher:
     def _give_up(self, parcels: Sequence[Parcel]) -> None:
         """Their caller has gone: what others were told comes by these will not, and nobody is to wait for it."""
         for holder, number in {parcel.holder: parcel.last for parcel in parcels}.items():
-            channel = self._exchange.channel_now(holder)
-            if channel is None:
+            link = self._exchange.link_now(holder)
+            if link is None:
                 self._sent.forget(holder.id)
                 continue
             # No facts, which have come when all before them has.
             origin = Origin(self.own_id, number, [])
-            channel.ask(
-                partial(Publish, sign=1, facts=[], places=[], stamp=self._versions.latest, origin=origin)
-            ).add_done_callback(partial(self._given_up, holder.id, number))
+            link.ask(partial(Publish, sign=1, facts=[], places=[], stamp=self._versions.latest, origin=origin)).add_done_callback(
+                partial(self._given_up, holder.id, number)
+            )
 
     def _given_up(self, holder: bytes, number: int, answer: asyncio.Future[Answer]) -> None:
         if not answer.cancelled() and answer.exception() is None:

@@ -39,7 +39,7 @@ from ..rendezvous.interest import LEASE_S, NAMED_KEYS
 from ..tuples.features import HOME, positions
 from ..tuples.long_constants import Hashed, ShortTerm, short
 from ..tuples.terms import MAX_ARITY, Term, Tuple, Variable
-from ..wire.exchange import Channel, Exchange
+from ..wire.exchange import Exchange, PeerLink
 from ..wire.messages import AskInterest, Done, Interest, Interested
 
 log = logging.getLogger(__name__)
@@ -122,42 +122,42 @@ class Interests:
         self._responsibility = responsibility
         self._own = exchange.own.contact.id
         self._of_peer: dict[bytes, _Wanted] = {}
-        self._channels: dict[Channel, bytes] = {}
+        self._links: dict[PeerLink, bytes] = {}
         self._asked_s: dict[bytes, float] = {}
         """When each peer that has not answered yet was asked."""
-        self._unanswered: dict[Channel, deque[float]] = {}
+        self._unanswered: dict[PeerLink, deque[float]] = {}
         """When each question was asked to which the answer may still come, by link, which keeps their order: a lease counts from
         its own question. Limit: UNANSWERED of each. An answer that comes without being asked for is nothing."""
         self._sure_until_s = 0.0
 
-    def heard(self, channel: Channel, interest: Interest) -> None:
+    def heard(self, link: PeerLink, interest: Interest) -> None:
         """A rendezvous says what it asks for. What it tells of later comes after this, by the same link."""
-        peer = channel.contact.id
-        unanswered = self._unanswered.get(channel)
+        peer = link.contact.id
+        unanswered = self._unanswered.get(link)
         if unanswered:
             # The lease counts from the question, so that the other side's ends later.
             self._of_peer[peer] = _Wanted(unanswered.popleft() + LEASE_S, interest.anything, interest.keys)
-            self._channels[channel] = peer
+            self._links[link] = peer
             if not unanswered:
-                del self._unanswered[channel]
+                del self._unanswered[link]
                 self._asked_s.pop(peer, None)
 
-    def told(self, channel: Channel, interested: Interested) -> None:
+    def told(self, link: PeerLink, interested: Interested) -> None:
         """A rendezvous has told of more, and waits for the acknowledgement."""
-        wanted = self._of_peer.get(channel.contact.id)
+        wanted = self._of_peer.get(link.contact.id)
         # When its lease is over, nobody relies on it: it is asked anew.
         if wanted is not None and wanted.until_s > asyncio.get_running_loop().time():
             wanted.add(interested.keys)
             wanted.anything |= interested.anything
             if wanted.anything:
                 self._sure_until_s = 0.0
-        channel.send(Done(interested.request))
+        link.send(Done(interested.request))
 
-    def lost(self, channel: Channel) -> None:
+    def lost(self, link: PeerLink) -> None:
         """A link is gone, and with it what was told by it."""
-        if self._unanswered.pop(channel, None):
-            self._asked_s.pop(channel.contact.id, None)
-        peer = self._channels.pop(channel, None)
+        if self._unanswered.pop(link, None):
+            self._asked_s.pop(link.contact.id, None)
+        peer = self._links.pop(link, None)
         if peer is not None:
             self._of_peer.pop(peer, None)
             self._sure_until_s = 0.0
@@ -165,10 +165,10 @@ class Interests:
     def forget(self) -> None:
         """Peers have come or gone."""
         self._of_peer.clear()
-        self._channels.clear()
+        self._links.clear()
         self._asked_s.clear()
         # What is answered now was asked before: it holds for no time.
-        self._unanswered = {channel: deque(repeat(-inf, len(asked_s))) for channel, asked_s in self._unanswered.items()}
+        self._unanswered = {link: deque(repeat(-inf, len(asked_s))) for link, asked_s in self._unanswered.items()}
         self._sure_until_s = 0.0
 
     @property
@@ -268,10 +268,10 @@ class Interests:
 
     async def _ask(self, contact: dht.Contact, now: float) -> None:
         try:
-            channel = await self._exchange.channel(contact)
-            unanswered = self._unanswered.setdefault(channel, deque())
+            link = await self._exchange.link(contact)
+            unanswered = self._unanswered.setdefault(link, deque())
             if len(unanswered) < UNANSWERED:
-                channel.send(AskInterest())
+                link.send(AskInterest())
                 unanswered.append(now)
         except PeerUnreachable as error:
             self._asked_s.pop(contact.id, None)

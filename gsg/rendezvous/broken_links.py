@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import groupby
 
-from ..wire.exchange import Channel
+from ..wire.exchange import PeerLink
 from ..wire.messages import Event, Happened, Message, Missed, encode
 from ..wire.waiting import ALL_BYTES, BoundedQueue, Room
 from .slow_links import KEPT_BYTES, KEPT_EVENTS, HeldEvents, count_feeds
@@ -82,8 +82,8 @@ class UnacknowledgedEvents:
 class BrokenLink:
     """The subscriber of the feeds that a link had which broke, until they are posted by another one."""
 
-    def __init__(self, channel: Channel, unacknowledged: UnacknowledgedEvents, held: HeldEvents | None, now: float) -> None:
-        self.contact = channel.contact
+    def __init__(self, link: PeerLink, unacknowledged: UnacknowledgedEvents, held: HeldEvents | None, now: float) -> None:
+        self.contact = link.contact
         self.since_s = now
         """When the link broke."""
         self._missed = unacknowledged.missed
@@ -152,41 +152,41 @@ class BrokenLinks:
     """What one rendezvous has sent by each link and was not acknowledged, and what it keeps for links that broke."""
 
     def __init__(self) -> None:
-        self._unacknowledged: dict[Channel, UnacknowledgedEvents] = {}
+        self._unacknowledged: dict[PeerLink, UnacknowledgedEvents] = {}
         """Bounded by the links."""
         self._room = Room(ALL_BYTES)
         """Of what is under way by all of them."""
-        self._broken: dict[Channel, BrokenLink] = {}
+        self._broken: dict[PeerLink, BrokenLink] = {}
         """The one that broke first comes first. Limits: LINKS, LINKS_EACH."""
         self.untold = 0
         """Events of links that broke of which no other link told in the end, those of several feeds for each of these."""
 
-    def add_sent(self, channel: Channel, message: Happened, size_bytes: int, now: Callable[[], float]) -> None:
+    def add_sent(self, link: PeerLink, message: Happened, size_bytes: int, now: Callable[[], float]) -> None:
         """Events are sent by a link, in a message of this length; where it is broken, and that was told, they are kept."""
-        unacknowledged = self._unacknowledged.get(channel)
+        unacknowledged = self._unacknowledged.get(link)
         if unacknowledged is None:
-            broken = self._broken.get(channel)
+            broken = self._broken.get(link)
             if broken is not None:
                 broken.add(message, now())
                 return
-            unacknowledged = self._unacknowledged[channel] = UnacknowledgedEvents(self._room)
+            unacknowledged = self._unacknowledged[link] = UnacknowledgedEvents(self._room)
         unacknowledged.add(message, size_bytes)
 
-    def acknowledge(self, channel: Channel, count: int) -> None:
+    def acknowledge(self, link: PeerLink, count: int) -> None:
         """So many messages of events have arrived by a link, as its other side says."""
-        unacknowledged = self._unacknowledged.get(channel)
+        unacknowledged = self._unacknowledged.get(link)
         if unacknowledged is not None:
             unacknowledged.acknowledge(count)
 
-    def end_link(self, channel: Channel, held: HeldEvents | None, now: float) -> BrokenLink:
+    def end_link(self, link: PeerLink, held: HeldEvents | None, now: float) -> BrokenLink:
         """A link broke, with what it could not take: its subscriber, with all that it was not told."""
-        unacknowledged = self._unacknowledged.pop(channel, None)
-        return BrokenLink(channel, UnacknowledgedEvents() if unacknowledged is None else unacknowledged, held, now)
+        unacknowledged = self._unacknowledged.pop(link, None)
+        return BrokenLink(link, UnacknowledgedEvents() if unacknowledged is None else unacknowledged, held, now)
 
-    def keep_events(self, channel: Channel, broken: BrokenLink) -> list[BrokenLink]:
+    def keep_events(self, link: PeerLink, broken: BrokenLink) -> list[BrokenLink]:
         """Wait for the subscriber of a link that broke; returns for whom nobody waits any more, as they are too many."""
-        self._broken[channel] = broken
-        of_peer = [one for one in self._broken if one.contact.id == channel.contact.id]
+        self._broken[link] = broken
+        of_peer = [one for one in self._broken if one.contact.id == link.contact.id]
         beyond = [self._broken[one] for one in dict.fromkeys([*of_peer[:-LINKS_EACH], *list(self._broken)[:-LINKS]])]
         for one in beyond:
             self.end(one)
@@ -198,13 +198,13 @@ class BrokenLinks:
 
     def of_peer(self, peer: bytes) -> list[BrokenLink]:
         """Who stands for a peer, the last one first."""
-        return [broken for channel, broken in reversed(self._broken.items()) if channel.contact.id == peer]
+        return [broken for link, broken in reversed(self._broken.items()) if link.contact.id == peer]
 
-    def other_links(self, channel: Channel) -> list[Channel]:
+    def other_links(self, link: PeerLink) -> list[PeerLink]:
         """The other links of the same peer by which events went."""
-        return [one for one in self._unacknowledged if one.contact.id == channel.contact.id and one is not channel]
+        return [one for one in self._unacknowledged if one.contact.id == link.contact.id and one is not link]
 
     def end(self, broken: BrokenLink) -> None:
         """Nobody waits for it any more."""
         self.untold += broken.untold()
-        self._broken = {channel: one for channel, one in self._broken.items() if one is not broken}
+        self._broken = {link: one for link, one in self._broken.items() if one is not broken}

@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from ..background import StartTask, Worker
 from ..errors import GsgError, PeerUnreachable, Refused
-from ..wire.exchange import Channel, show
+from ..wire.exchange import PeerLink, show
 from ..wire.messages import Count, Done, Failed, Happened, Message
 from ..wire.waiting import ALL_BYTES, Room
 from .broken_links import AGAIN, BACK_S, FEEDS, BrokenLink, BrokenLinks
@@ -36,56 +36,56 @@ class Delivery:
         self._rendezvous = rendezvous
         self._conditions = rendezvous.conditions
         self._start_task = start_task
-        self._held: dict[Channel, HeldEvents] = {}
+        self._held: dict[PeerLink, HeldEvents] = {}
         """Links that take no more now, and their events. Bounded by the links, and each as HeldEvents says."""
         self._room = Room(ALL_BYTES)
         """Of the events of all of them."""
         self._times_held = 0
         self._missed = 0
-        self._done: list[tuple[Channel, Done]] = []
+        self._done: list[tuple[PeerLink, Done]] = []
         """Answers to publishers, due at the end of the read under way."""
         self._snapshots = SnapshotQueue(rendezvous, start_task, self.flush)
         self._broken_links = BrokenLinks()
         self._expiring = Worker(start_task, self._expire)
         """Ends broken links whose subscribers do not come back."""
-        self._resuming: dict[Feed, Channel] = {}
+        self._resuming: dict[Feed, PeerLink] = {}
         """Feeds whose subscribers ask for a snapshot, due then too."""
 
-    def answer(self, channel: Channel, done: Done) -> None:
+    def answer(self, link: PeerLink, done: Done) -> None:
         """Answer a publisher after its tuples have been forwarded."""
-        self._done.append((channel, done))
+        self._done.append((link, done))
 
-    def answer_when_held(self, channel: Channel, request: int, held: Held) -> None:
+    def answer_when_held(self, link: PeerLink, request: int, held: Held) -> None:
         """Answer a publisher once all holders have its tuples."""
         if held.everywhere is None:
-            self.answer(channel, _done(request, held))
+            self.answer(link, _done(request, held))
         else:
-            self._start_task(self._answer_later(channel, request, held, held.everywhere))
+            self._start_task(self._answer_later(link, request, held, held.everywhere))
 
-    async def _answer_later(self, channel: Channel, request: int, held: Held, everywhere: Callable[[], Awaitable[None]]) -> None:
+    async def _answer_later(self, link: PeerLink, request: int, held: Held, everywhere: Callable[[], Awaitable[None]]) -> None:
         answer: Done | Failed
         try:
             await everywhere()
             answer = _done(request, held)
         except GsgError as error:
             answer = Failed(request, str(error))
-        channel.send(answer)
+        link.send(answer)
 
-    def resync_feed(self, channel: Channel, feed: Feed) -> None:
+    def resync_feed(self, link: PeerLink, feed: Feed) -> None:
         """A subscriber asks for a fresh snapshot: once at the end of the read, however often it asks."""
-        self._resuming[feed] = channel
+        self._resuming[feed] = link
 
-    def send_snapshot(self, channel: Channel, feed: AnyFeed) -> None:
+    def send_snapshot(self, link: PeerLink, feed: AnyFeed) -> None:
         """Send what is stored for a feed, then let it speak."""
         if isinstance(feed, Feed):  # nothing is stored for the others, and nothing kept
-            self._snapshots.send_snapshot(channel, feed)
+            self._snapshots.send_snapshot(link, feed)
 
     def flush(self) -> None:
         """Send what the messages of one read have caused; publishers are answered after their tuples have been forwarded."""
         resuming, self._resuming = self._resuming, {}
-        for feed, channel in resuming.items():
+        for feed, link in resuming.items():
             with contextlib.suppress(PeerUnreachable):  # the feed ends with its link
-                self.send_snapshot(channel, feed)
+                self.send_snapshot(link, feed)
         done, self._done = self._done, []
         for subscriber, message in [*self._rendezvous.take_messages(), *done]:
             self.send(subscriber, message)
@@ -95,7 +95,7 @@ class Delivery:
         if isinstance(subscriber, BrokenLink):
             subscriber.add(message, _now())
             return
-        assert isinstance(subscriber, Channel)
+        assert isinstance(subscriber, PeerLink)
         if self._held and isinstance(message, Happened) and (kept := self._held.get(subscriber)) is not None:
             kept.add(message)
             return
@@ -106,7 +106,7 @@ class Delivery:
             self._rendezvous.hold_subscriber(subscriber)
             self._start_task(self._release(subscriber, kept))
 
-    def _put(self, subscriber: Channel, message: Message) -> None:
+    def _put(self, subscriber: PeerLink, message: Message) -> None:
         try:
             subscriber.send(message)
         except PeerUnreachable:
@@ -119,7 +119,7 @@ class Delivery:
             # Also where the link is gone already: the next one tells of it.
             self._broken_links.add_sent(subscriber, message, subscriber.sent_bytes, _now)
 
-    async def _release(self, subscriber: Channel, kept: HeldEvents) -> None:
+    async def _release(self, subscriber: PeerLink, kept: HeldEvents) -> None:
         try:
             while True:
                 await subscriber.drained()
@@ -139,28 +139,28 @@ class Delivery:
 
     # --- links that break -------------------------------------------------------------------------------------------------
 
-    def acknowledge(self, channel: Channel, messages: int) -> None:
+    def acknowledge(self, link: PeerLink, messages: int) -> None:
         """So many messages of events have arrived by a link."""
-        self._broken_links.acknowledge(channel, messages)
+        self._broken_links.acknowledge(link, messages)
 
-    def end_link(self, channel: Channel) -> None:
+    def end_link(self, link: PeerLink) -> None:
         """A link is gone: its feeds end, and for a while events that they match are kept for its peer, which may be back."""
         # What was on the way to them is theirs: nothing is sent to a link of which nothing is remembered any more.
         self.flush()
-        broken = self._broken_links.end_link(channel, self._held.pop(channel, None), _now())
-        if not 0 < (feeds := self._most_feeds(channel)) <= FEEDS:
+        broken = self._broken_links.end_link(link, self._held.pop(link, None), _now())
+        if not 0 < (feeds := self._most_feeds(link)) <= FEEDS:
             # Of feeds that have ended nobody misses anything.
             if feeds:
                 self._broken_links.untold += (lost := broken.untold())
                 log.warning(
                     "the link to %s broke, which had %d feeds: events are kept for at most %d, so %d that were on their way "
                     "are lost, and those that happen until it is back",
-                    *(show(channel.contact), feeds, FEEDS, lost),
+                    *(show(link.contact), feeds, FEEDS, lost),
                 )
-            self._rendezvous.drop_subscriber(channel)
+            self._rendezvous.drop_subscriber(link)
             return
-        self._rendezvous.break_link(channel, broken)
-        for one in self._broken_links.keep_events(channel, broken):
+        self._rendezvous.break_link(link, broken)
+        for one in self._broken_links.keep_events(link, broken):
             log.info("of links that broke too many wait: events for %s are kept no longer", show(one.contact))
             self._rendezvous.drop_subscriber(one)
         self._expiring.wake()
@@ -183,20 +183,20 @@ class Delivery:
         if len(feeds) > AGAIN:
             raise Refused(f"{len(feeds)} feeds are named that broke; expected at most {AGAIN}, those that broke last")
 
-    def replay_events(self, channel: Channel, feeds: Sequence[int], instead: int) -> None:
+    def replay_events(self, link: PeerLink, feeds: Sequence[int], instead: int) -> None:
         """A subscriber is back with a feed in the place of others: it is told what those had not brought."""
         # What came in the same read is on the way to them still.
         self.flush()
-        for other in self._broken_links.other_links(channel):
-            if any(self._are_alike(other, feed, channel, instead) for feed in feeds):
+        for other in self._broken_links.other_links(link):
+            if any(self._are_alike(other, feed, link, instead) for feed in feeds):
                 # The other side knows that it broke, and this one does not yet.
                 self.end_link(other)
                 other.abort("its feeds come by another one now")
-        for broken in self._broken_links.of_peer(channel.contact.id):
+        for broken in self._broken_links.of_peer(link.contact.id):
             for feed in feeds:
-                if self._are_alike(broken, feed, channel, instead):
+                if self._are_alike(broken, feed, link, instead):
                     for message in broken.take_messages(feed, instead, _now()):
-                        self.send(channel, message)
+                        self.send(link, message)
                     self._conditions.remove_condition(broken, feed)
             if not self._most_feeds(broken):
                 self._end(broken)

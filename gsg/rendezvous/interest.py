@@ -13,7 +13,7 @@ from itertools import chain
 from ..background import StartTask
 from ..placement.responsibility import Responsibility
 from ..tuples.long_constants import ShortTerm
-from ..wire.exchange import Answer, Channel
+from ..wire.exchange import Answer, PeerLink
 from ..wire.messages import Interest, Interested
 from .conditions import Conditions, KeyInUse
 
@@ -30,19 +30,19 @@ class InterestLeases:
         self._conditions = conditions
         self._responsibility = responsibility
         self._start_task = start_task
-        self._until_s: dict[Channel, float] = {}
+        self._until_s: dict[PeerLink, float] = {}
         """Until when each may rely on what it was told. Bounded by the links."""
         self._unacknowledged: dict[asyncio.Future[Answer], float] = {}
         """What was told and not acknowledged, and until when that is waited for. Bounded by what comes into use within LEASE_S."""
 
-    def answer(self, channel: Channel, *, is_sure: bool = True) -> None:
+    def answer(self, link: PeerLink, *, is_sure: bool = True) -> None:
         """A publisher asks; ``is_sure``: whether this peer may know all that is asked for here."""
         if self._responsibility.settling or not is_sure:
-            self._until_s.pop(channel, None)
-            channel.send(Interest(True, []))
+            self._until_s.pop(link, None)
+            link.send(Interest(True, []))
             return
-        self._until_s[channel] = asyncio.get_running_loop().time() + LEASE_S
-        channel.send(Interest(False, self._keys()))
+        self._until_s[link] = asyncio.get_running_loop().time() + LEASE_S
+        link.send(Interest(False, self._keys()))
 
     def _keys(self) -> list[KeyInUse]:
         by_place: dict[tuple[int, int], list[ShortTerm | None]] = {}
@@ -82,15 +82,15 @@ class InterestLeases:
         self._tell(True, [])
         self._until_s.clear()
 
-    def drop_link(self, channel: Channel) -> None:
+    def drop_link(self, link: PeerLink) -> None:
         """A link is gone, and what was told by it."""
-        self._until_s.pop(channel, None)
+        self._until_s.pop(link, None)
 
     def _tell(self, anything: bool, keys: list[KeyInUse]) -> None:
         now = asyncio.get_running_loop().time()
-        self._until_s = {channel: until_s for channel, until_s in self._until_s.items() if until_s > now}
-        for channel, until_s in self._until_s.items():
-            answer = channel.ask(lambda request: Interested(request, anything, keys))
+        self._until_s = {link: until_s for link, until_s in self._until_s.items() if until_s > now}
+        for link, until_s in self._until_s.items():
+            answer = link.ask(lambda request: Interested(request, anything, keys))
             if not answer.done():
                 self._unacknowledged[answer] = until_s
                 answer.add_done_callback(self._acknowledge)

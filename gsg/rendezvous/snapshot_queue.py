@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from ..background import StartTask
 from ..errors import GsgError, PeerUnreachable
-from ..wire.exchange import Channel
+from ..wire.exchange import PeerLink
 from ..wire.messages import Snapshot
 from .feed import Feed
 from .rendezvous import Rendezvous
@@ -38,61 +38,61 @@ class SnapshotQueue:
         self._flush = flush
         self._turn = asyncio.Lock()
         """Held from one turn of the loop to the next, so that one slice is looked through in each. Bounded by the links."""
-        self._lines: dict[Channel, dict[Feed, None]] = {}
+        self._lines: dict[PeerLink, dict[Feed, None]] = {}
         """Links with a snapshot under way, and the feeds whose turn comes after it. Bounded by the feeds; one task for each link,
         which ends with it."""
 
-    def send_snapshot(self, channel: Channel, feed: Feed) -> None:
+    def send_snapshot(self, link: PeerLink, feed: Feed) -> None:
         """Send what is stored for a feed, then let it speak: now, or when it is its turn. Raises PeerUnreachable."""
-        line = self._lines.get(channel)
-        if line is not None or channel.congested:
+        line = self._lines.get(link)
+        if line is not None or link.congested:
             feed.await_snapshot()
             if line is None:
-                line = self._lines[channel] = {}
-                self._start_task(self._serve(channel, line))
+                line = self._lines[link] = {}
+                self._start_task(self._serve(link, line))
             line[feed] = None
             return
         parts = self._rendezvous.snapshot(feed)
         part = next(parts)
         if part is not None:
-            channel.send(part)
+            link.send(part)
         if part is not None and part.last:
             self._rendezvous.release_feed(feed)
         else:
-            line = self._lines[channel] = {}
-            self._start_task(self._serve(channel, line, (feed, parts)))
+            line = self._lines[link] = {}
+            self._start_task(self._serve(link, line, (feed, parts)))
 
-    async def _serve(self, channel: Channel, line: dict[Feed, None], begun: Begun | None = None) -> None:
+    async def _serve(self, link: PeerLink, line: dict[Feed, None], begun: Begun | None = None) -> None:
         """Send the rest of a snapshot that is begun, then those in line."""
         try:
             if begun is not None:
-                await self._send_rest(channel, *begun)
+                await self._send_rest(link, *begun)
             while line:
                 feed = next(iter(line))
                 del line[feed]
-                await self._send(channel, feed)
+                await self._send(link, feed)
         finally:
-            del self._lines[channel]
+            del self._lines[link]
 
-    async def _send(self, channel: Channel, feed: Feed) -> None:
-        await channel.drained()
-        if self._rendezvous.conditions.feed(channel, feed.number) is feed:
-            await self._send_rest(channel, feed, self._rendezvous.snapshot(feed))
+    async def _send(self, link: PeerLink, feed: Feed) -> None:
+        await link.drained()
+        if self._rendezvous.conditions.feed(link, feed.number) is feed:
+            await self._send_rest(link, feed, self._rendezvous.snapshot(feed))
 
-    async def _send_rest(self, channel: Channel, feed: Feed, parts: Iterator[Snapshot | None]) -> None:
+    async def _send_rest(self, link: PeerLink, feed: Feed, parts: Iterator[Snapshot | None]) -> None:
         """One part, or slice, at a turn, so that a large one keeps nobody else waiting, and no faster than it is read."""
         now = feed.round
         try:
             while True:
                 # Whatever else has filled the link in this moment: one part more each time that it was drained.
-                await channel.drained()
+                await link.drained()
                 async with self._turn:
                     await asyncio.sleep(0)
-                if feed.round != now or self._rendezvous.conditions.feed(channel, feed.number) is not feed:
+                if feed.round != now or self._rendezvous.conditions.feed(link, feed.number) is not feed:
                     return
                 part = next(parts)
                 if part is not None:
-                    channel.send(part)
+                    link.send(part)
                     if part.last:
                         break
         except PeerUnreachable:

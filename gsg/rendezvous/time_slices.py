@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from ..background import DEFECT, SLICE_S
 from ..errors import Refused
-from ..wire.exchange import Channel, show
+from ..wire.exchange import PeerLink, show
 from ..wire.messages import Flash, Message, Publish
 from ..wire.waiting import WaitingLines
 from .delivery import Delivery
@@ -42,15 +42,15 @@ class TimeSlices:
     """
 
     def __init__(
-        self, rendezvous: Rendezvous, delivery: Delivery, lines: WaitingLines, refuse: Callable[[Channel, Message, str], None]
+        self, rendezvous: Rendezvous, delivery: Delivery, lines: WaitingLines, refuse: Callable[[PeerLink, Message, str], None]
     ) -> None:
         self._rendezvous = rendezvous
         self._delivery = delivery
         self._lines = lines
         self._refuse = refuse
-        self._under_way: dict[Channel, tuple[Message, Work]] = {}
+        self._under_way: dict[PeerLink, tuple[Message, Work]] = {}
         """The message of each link that is being carried out, the next one first. Bounded by the links."""
-        self._paused: set[Channel] = set()
+        self._paused: set[PeerLink] = set()
         """Links that are not read now, as each of their messages takes less than its slice: their publishers are to be slowed down,
         not refused. Bounded by the links."""
         self._next: asyncio.Handle | None = None
@@ -62,7 +62,7 @@ class TimeSlices:
         self._look_s = 0.0
         """When the next turn is looked at: not each of them, as most are short."""
 
-    def forward(self, link: Channel, flash: Flash, done: Callable[[], object], places: Sequence[bytes] | None = None) -> None:
+    def forward(self, link: PeerLink, flash: Flash, done: Callable[[], object], places: Sequence[bytes] | None = None) -> None:
         """Events have come: match and forward them, then call ``done``.
 
         ``places`` are those under which they pass here, where that is not all of the message's.
@@ -79,7 +79,7 @@ class TimeSlices:
             self._rendezvous.progress.advance(flash.publisher, flash.events[-1].number)
         done()
 
-    def carry_out(self, link: Channel, message: Flash | Publish, work: Work) -> None:
+    def carry_out(self, link: PeerLink, message: Flash | Publish, work: Work) -> None:
         """Do the first slice of some work now, where there is time for one, and the rest in turn with that of other links."""
         has_time = self._has_time()
         if has_time and not _is_under_way(work):
@@ -108,7 +108,7 @@ class TimeSlices:
     def _end_turn(self) -> None:
         self._turn = None
 
-    def drop_link(self, link: Channel) -> None:
+    def drop_link(self, link: PeerLink) -> None:
         """A link is gone: whoever sent by it sends again what was not answered."""
         if link in self._under_way:
             _, work = self._under_way.pop(link)
@@ -152,7 +152,7 @@ class TimeSlices:
         self._delivery.flush()
         self._call_soon()
 
-    def _resume_reading(self, link: Channel) -> None:
+    def _resume_reading(self, link: PeerLink) -> None:
         if link in self._paused:
             self._paused.discard(link)
             link.resume_reading()

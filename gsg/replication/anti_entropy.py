@@ -31,7 +31,7 @@ from ..placement.responsibility import Responsibility
 from ..rendezvous.rendezvous import Rendezvous
 from ..storage.clock import HybridClock
 from ..tuples.features import Key
-from ..wire.exchange import Channel, Exchange, show
+from ..wire.exchange import Exchange, PeerLink, show
 from ..wire.holder_messages import AskKeys, AskRanges, Differ
 from .copying import ASKED_KEYS, Copying
 from .digests import RANGES, Digests
@@ -209,14 +209,14 @@ class AntiEntropy:
 
     # --- what others ask ----------------------------------------------------------------------------------------------------
 
-    def ranges_differ(self, channel: Channel, asked: AskRanges) -> Differ:
+    def ranges_differ(self, link: PeerLink, asked: AskRanges) -> Differ:
         """Which ranges of keys that we hold with the asker are not the same here. Raises Refused."""
         if len(asked.digests) != RANGES:
             raise Refused(f"digests of {len(asked.digests)} ranges; expected {RANGES}")
         since = self._held.buried.since
         if since > asked.since:
             return Differ(asked.request, [], since)
-        ours = self._digests.beside_peer(channel.contact.id, asked.since)
+        ours = self._digests.beside_peer(link.contact.id, asked.since)
         return Differ(asked.request, [number for number in range(RANGES) if ours[number] != asked.digests[number]])
 
     def keys_differ(self, asked: AskKeys) -> Differ:

@@ -23,7 +23,7 @@ from ..placement.responsibility import Responsibility, Stage
 from ..rendezvous.feed import AnyFeed, Feed
 from ..rendezvous.rendezvous import Rendezvous
 from ..tuples.features import Key
-from ..wire.exchange import Channel, Exchange, show
+from ..wire.exchange import Exchange, PeerLink, show
 from ..wire.holder_messages import AskFacts
 from ..wire.messages import Done
 from .copying import Copying
@@ -113,7 +113,7 @@ class CatchingUp:
 
     # --- what others ask --------------------------------------------------------------------------------------------------------
 
-    def answer(self, channel: Channel, message: AskFacts) -> None:
+    def answer(self, link: PeerLink, message: AskFacts) -> None:
         """Another holder wants to know what it has missed. Raises Refused."""
         if len(message.keys) != len(message.digests) or len(message.keys) > ASKED_KEYS:
             raise Refused(
@@ -122,20 +122,20 @@ class CatchingUp:
         # Mostly their holders are known; who has just come back may be asked before it knows the others.
         unknown = [key for key in message.keys if self._held.knows(key) and not self._holders.holders_if_none_aside(key)]
         if unknown and self._finding < FINDING:
-            self._start_task(self._answer_later(channel, message, unknown))
+            self._start_task(self._answer_later(link, message, unknown))
         else:
-            self._answer_now(channel, message)
+            self._answer_now(link, message)
 
-    async def _answer_later(self, channel: Channel, message: AskFacts, unknown: list[Key]) -> None:
+    async def _answer_later(self, link: PeerLink, message: AskFacts, unknown: list[Key]) -> None:
         self._finding += 1
         try:
             await self._holders.look_up_each(unknown)
         finally:
             self._finding -= 1
-        self._answer_now(channel, message)
+        self._answer_now(link, message)
 
-    def _answer_now(self, channel: Channel, message: AskFacts) -> None:
-        peer = channel.contact.id
+    def _answer_now(self, link: PeerLink, message: AskFacts) -> None:
+        peer = link.contact.id
         # To holders only, since there may be facts for named readers among them; also where one is set aside, and behind for it.
         wanted = [
             key
@@ -145,13 +145,13 @@ class CatchingUp:
             and any(holder.id == peer for holder in self._holders.holders_if_none_aside(key) or self._holders.holders_of(key))
         ]
         if wanted:
-            self._start_task(self._tell(channel, message.request, wanted))
+            self._start_task(self._tell(link, message.request, wanted))
         else:
-            channel.send(Done(message.request))
+            link.send(Done(message.request))
 
-    async def _tell(self, channel: Channel, request: int, keys: list[Key]) -> None:
+    async def _tell(self, link: PeerLink, request: int, keys: list[Key]) -> None:
         # A copy that fails goes again with the next round of repair.
         try:
-            await self._copying.copy_keys(channel.contact, keys)
+            await self._copying.copy_keys(link.contact, keys)
         finally:
-            channel.send(Done(request))
+            link.send(Done(request))

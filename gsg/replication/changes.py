@@ -40,7 +40,7 @@ from ..tuples.features import Key
 from ..tuples.long_constants import Remains, short
 from ..tuples.sizes import parts
 from ..tuples.terms import Tuple
-from ..wire.exchange import Answer, Channel, Exchange, Leaving, LinkBroke, show
+from ..wire.exchange import Answer, Exchange, Leaving, LinkBroke, PeerLink, show
 from ..wire.holder_messages import Buried, Replicate
 from ..wire.messages import Done, Origin
 from .deaf_holders import DEAF_S, DeafHolders, check_confirmed
@@ -243,14 +243,14 @@ class Replication:
         sent: Sent = {}
         rest: Copies = {}
         for holder, copy in copies.items():
-            channel = self._exchange.channel_now(holder)
-            if channel is None or channel.congested:
+            link = self._exchange.link_now(holder)
+            if link is None or link.congested:
                 rest[holder] = copy
             else:
-                sent[holder] = copy, self._ask(channel, sign, facts, copy, stamp)
+                sent[holder] = copy, self._ask(link, sign, facts, copy, stamp)
         return sent, rest
 
-    def _ask(self, channel: Channel, sign: int, facts: Sequence[Tuple], copy: Copy, stamp: int) -> list[asyncio.Future[Answer]]:
+    def _ask(self, link: PeerLink, sign: int, facts: Sequence[Tuple], copy: Copy, stamp: int) -> list[asyncio.Future[Answer]]:
         numbers, places = copy
         theirs = [facts[number] for number in numbers]
         audiences = audiences_of(theirs)
@@ -259,9 +259,9 @@ class Replication:
             count = len(theirs[part])
             return lambda request: Replicate(request, [sign] * count, theirs[part], places[part], [stamp] * count, audiences[part])
 
-        answers = [channel.ask(make(part)) for part in parts(theirs, CHUNK_FACTS)]
+        answers = [link.ask(make(part)) for part in parts(theirs, CHUNK_FACTS)]
         for answer in answers:
-            self._deaf_holders.expect_answer(channel.contact.id, answer)
+            self._deaf_holders.expect_answer(link.contact.id, answer)
         return answers
 
     async def _send_rest(self, sign: int, facts: Sequence[Tuple], copies: Copies, stamp: int, sent: Sent) -> GsgError | None:
@@ -269,16 +269,16 @@ class Replication:
 
         async def tell(holder: dht.Contact, copy: Copy) -> GsgError | None:
             try:
-                channel = await self._exchange.channel(holder)
-                if channel.congested:
-                    await channel.drained(DEAF_S)
+                link = await self._exchange.link(holder)
+                if link.congested:
+                    await link.drained(DEAF_S)
             except LinkBroke as error:
                 return error
             except PeerUnreachable as error:
                 # It may live all the same, as a program that is busy: the overlay finds out. Mostly it is dead.
                 self._deaf_holders.set_aside(holder, error, level=logging.INFO)
                 return error
-            sent[holder] = copy, self._ask(channel, sign, facts, copy, stamp)
+            sent[holder] = copy, self._ask(link, sign, facts, copy, stamp)
             return None
 
         problems = await asyncio.gather(*(tell(holder, copy) for holder, copy in copies.items()))

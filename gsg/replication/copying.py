@@ -145,7 +145,7 @@ class Copying:
 
     async def replicate(self, holder: dht.Contact, copy: Copy) -> None:
         """Tell a holder of facts that came or went, and wait until it has confirmed. Raises PeerUnreachable or Refused."""
-        channel = await self._exchange.channel(holder)
+        link = await self._exchange.link(holder)
         unanswered: deque[asyncio.Future[Answer]] = deque()
         # One key may have more facts than a link takes at once, or a peer reads soon.
         messages = chain(
@@ -154,12 +154,12 @@ class Copying:
         )
         for make in messages:
             if len(unanswered) == UNDER_WAY:
-                await answer_of(channel, unanswered.popleft(), Done)
-            if channel.congested:
-                await channel.drained(ANSWER_TIMEOUT_S)
-            unanswered.append(channel.ask(make))
+                await answer_of(link, unanswered.popleft(), Done)
+            if link.congested:
+                await link.drained(ANSWER_TIMEOUT_S)
+            unanswered.append(link.ask(make))
         for answer in unanswered:
-            await answer_of(channel, answer, Done)
+            await answer_of(link, answer, Done)
 
     async def differing(self, holder: dht.Contact, keys: Sequence[Key], since: int, until: int = EVER) -> list[Key]:
         """The keys, of ASKED_KEYS at most, of which a holder does not know the same, as they were before the stamp ``until``.

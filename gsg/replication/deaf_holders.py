@@ -18,7 +18,7 @@ from dht.liveness.late_timers import AwakeClock, late_s
 from ..background import StartTask
 from ..errors import GsgError, Refused
 from ..placement.holders import Holders
-from ..wire.exchange import ANSWER_TIMEOUT_S, Answer, Channel, Exchange, Leaving, show
+from ..wire.exchange import ANSWER_TIMEOUT_S, Answer, Exchange, Leaving, PeerLink, show
 from ..wire.holder_messages import Replicate
 from ..wire.messages import Failed, NotHere
 
@@ -75,9 +75,9 @@ class DeafHolders:
         contact: dht.Contact | None = holder
         while (contact := self._holders.contact_of(holder.id)) is not None:
             try:
-                channel = await self._exchange.channel(contact)
+                link = await self._exchange.link(contact)
                 # When this is answered, all that was sent before it has been read.
-                await self._read_all(channel, channel.ask(lambda request: Replicate(request, [], [], [], [])))
+                await self._read_all(link, link.ask(lambda request: Replicate(request, [], [], [], [])))
             except GsgError:
                 await asyncio.sleep(RETURN_S)
             else:
@@ -86,21 +86,21 @@ class DeafHolders:
         if contact is not None:
             self._on_missed(holder.id)
 
-    async def _read_all(self, channel: Channel, answer: asyncio.Future[Answer]) -> None:
+    async def _read_all(self, link: PeerLink, answer: asyncio.Future[Answer]) -> None:
         """Wait for an answer for as long as anything comes by the link. Raises PeerUnreachable or Refused."""
         now = asyncio.get_running_loop().time
         since_s = now()
         while not answer.done():
-            left_s = max(since_s, channel.heard_s) + ANSWER_TIMEOUT_S - now()
+            left_s = max(since_s, link.heard_s) + ANSWER_TIMEOUT_S - now()
             if left_s <= 0:
                 # It may read by another link: the other side can have lost this one, and we were not told.
-                channel.abort(f"nothing has come by it for {ANSWER_TIMEOUT_S:g} s")
+                link.abort(f"nothing has come by it for {ANSWER_TIMEOUT_S:g} s")
                 break
             due_s = now() + left_s
             await asyncio.wait([answer], timeout=left_s)
             if late_s(due_s):
                 since_s = now()
-        check_confirmed(channel.contact, await answer)
+        check_confirmed(link.contact, await answer)
 
 
 def check_confirmed(holder: dht.Contact, answer: Answer) -> None:

@@ -1,6 +1,6 @@
 """Messages over links: requests, their answers, and what goes without one.
 
-A channel is one link that speaks :mod:`gsg.wire.messages`. The peer itself is reached by a channel too, which is a queue: every
+A :class:`PeerLink` is a link of :mod:`dht` that speaks :mod:`gsg.wire.messages`. The peer itself has one too, a queue: every
 code path is the same whether a rendezvous is this peer or another.
 """
 
@@ -37,7 +37,7 @@ MAX_PENDING = 128_000
 Answer: TypeAlias = Done | Failed | Loads | NotHere | Differ | PeerStatus
 _ANSWERS = (Done, Failed, Loads, NotHere, Differ, PeerStatus)
 Wanted = TypeVar("Wanted", bound=Answer)
-OnMessage: TypeAlias = "Callable[[Channel, Message], None]"
+OnMessage: TypeAlias = "Callable[[PeerLink, Message], None]"
 
 
 class LinkBroke(PeerUnreachable):
@@ -52,7 +52,7 @@ class Leaving(PeerUnreachable):
     """The peer is about to stop: it is not asked any more, and its links stand until it has handed over what it holds."""
 
 
-class Channel(ABC):
+class PeerLink(ABC):
     """One way to a peer. ``pending`` has the requests that wait for an answer; whoever asks bounds how many they are, and gives up
     in the end. Those that were given up are forgotten when FORGET_AT wait, or twice as many as were left the last time."""
 
@@ -153,7 +153,7 @@ def named(contact: dht.Contact) -> str:
     return f"peer {contact.id.hex()[:12]} at {show(contact)}"
 
 
-class _RemoteChannel(Channel):
+class _RemoteLink(PeerLink):
     def __init__(self, dht_link: dht.Link, traffic: Traffic) -> None:
         super().__init__(dht_link.peer)
         self._dht_link = dht_link
@@ -202,13 +202,13 @@ class _RemoteChannel(Channel):
         self._dht_link.abort(reason)
 
 
-class _OwnChannel(Channel):
+class _OwnLink(PeerLink):
     """The way to ourselves. Unbounded by itself: what is queued here was produced by a caller who awaits its answer."""
 
     max_pending = inf
     is_remote = False
 
-    def __init__(self, contact: dht.Contact, deliver: Callable[[Channel, Iterable[Message]], None]) -> None:
+    def __init__(self, contact: dht.Contact, deliver: Callable[[PeerLink, Iterable[Message]], None]) -> None:
         super().__init__(contact)
         self._deliver = deliver
         self._queue: deque[Message] = deque()
@@ -272,10 +272,10 @@ class Traffic:
 
 
 class Exchange:
-    """The channels of a peer.
+    """The links of a peer.
 
-    ``on_message(channel, message)`` gets everything that is no answer; ``on_batch()`` is called after the messages of one read, so
-    that what they caused goes out together; ``on_broken(channel, reason)`` when a link is gone.
+    ``on_message(link, message)`` gets everything that is no answer; ``on_batch()`` is called after the messages of one read, so
+    that what they caused goes out together; ``on_broken(link, reason)`` when a link is gone.
     """
 
     def __init__(
@@ -284,22 +284,22 @@ class Exchange:
         *,
         on_message: OnMessage,
         on_batch: Callable[[], None],
-        on_broken: Callable[[Channel, str], None],
+        on_broken: Callable[[PeerLink, str], None],
     ) -> None:
         self.traffic = Traffic()
-        self.own: Channel = _OwnChannel(own, self._deliver)
+        self.own: PeerLink = _OwnLink(own, self._deliver)
         self._own_id = own.id
         self._on_message = on_message
         self._on_batch = on_batch
         self._on_broken = on_broken
-        self._channels: dict[dht.Link, Channel] = {}
+        self._links: dict[dht.Link, PeerLink] = {}
         self._dht_links: dht.Links | None = None
 
     def attach(self, dht_links: dht.Links) -> None:
         """Use these links from now on; give them :meth:`receive_frames` and :meth:`drop_link` as callbacks."""
         self._dht_links = dht_links
 
-    async def channel(self, contact: dht.Contact) -> Channel:
+    async def link(self, contact: dht.Contact) -> PeerLink:
         """The way to a peer, dialled if need be. Raises PeerUnreachable."""
         if contact.id == self._own_id:
             return self.own
@@ -310,37 +310,37 @@ class Exchange:
             raise DialBroke(str(error)) from None
         except dht.DhtError as error:
             raise PeerUnreachable(str(error)) from None
-        return self._channel_of(found)
+        return self._link_of(found)
 
-    def channel_now(self, contact: dht.Contact) -> Channel | None:
+    def link_now(self, contact: dht.Contact) -> PeerLink | None:
         """The way to a peer, if there is one already."""
         if contact.id == self._own_id:
             return self.own
         found = None if self._dht_links is None else self._dht_links.link_to(contact.id)
-        return None if found is None else self._channel_of(found)
+        return None if found is None else self._link_of(found)
 
-    def channels(self) -> list[Channel]:
+    def links(self) -> list[PeerLink]:
         """All ways to other peers that there are."""
-        return list(self._channels.values())
+        return list(self._links.values())
 
-    def channels_of(self, peer: bytes) -> list[Channel]:
+    def links_of(self, peer: bytes) -> list[PeerLink]:
         """All ways to another peer that there are."""
         found = [] if self._dht_links is None else self._dht_links.links_to(peer)
-        return [self._channels[one] for one in found if one in self._channels]
+        return [self._links[one] for one in found if one in self._links]
 
     async def ask(self, contact: dht.Contact, make: Callable[[int], Message], wanted: type[Wanted]) -> Wanted:
         """Ask a peer and wait. Raises PeerUnreachable, or Refused with its reason."""
-        channel = await self.channel(contact)
-        return await answer_of(channel, channel.ask(make), wanted)
+        link = await self.link(contact)
+        return await answer_of(link, link.ask(make), wanted)
 
     @property
     def link_count(self) -> int:
         """How many links to other peers have spoken or been spoken to."""
-        return len(self._channels)
+        return len(self._links)
 
     def receive_frames(self, dht_link: dht.Link, payloads: list[bytes]) -> None:
         """Everything complete that one read brought."""
-        channel = self._channel_of(dht_link)
+        link = self._link_of(dht_link)
         try:
             messages = [decode(payload) for payload in payloads]
         except PeerMisbehaved as error:
@@ -348,43 +348,43 @@ class Exchange:
             log.warning("link to %s ended: %s", show(dht_link.peer), error)
             dht_link.abort(str(error))
             return
-        self._deliver(channel, messages, map(len, payloads))
+        self._deliver(link, messages, map(len, payloads))
 
     def drop_link(self, dht_link: dht.Link, reason: str) -> None:
         """The link is gone."""
-        channel = self._channels.pop(dht_link, None)
-        if channel is not None:
-            channel.fail_requests(reason)
-            self._on_broken(channel, reason)
+        link = self._links.pop(dht_link, None)
+        if link is not None:
+            link.fail_requests(reason)
+            self._on_broken(link, reason)
 
-    def _channel_of(self, dht_link: dht.Link) -> Channel:
-        channel = self._channels.get(dht_link)
-        if channel is None:
-            channel = self._channels[dht_link] = _RemoteChannel(dht_link, self.traffic)
-        return channel
+    def _link_of(self, dht_link: dht.Link) -> PeerLink:
+        link = self._links.get(dht_link)
+        if link is None:
+            link = self._links[dht_link] = _RemoteLink(dht_link, self.traffic)
+        return link
 
-    def _deliver(self, channel: Channel, messages: Iterable[Message], sizes: Iterable[int] = repeat(0)) -> None:
+    def _deliver(self, link: PeerLink, messages: Iterable[Message], sizes: Iterable[int] = repeat(0)) -> None:
         try:
             for message, size_bytes in zip(messages, sizes, strict=False):
-                channel.frame_bytes = size_bytes
+                link.frame_bytes = size_bytes
                 if isinstance(message, _ANSWERS):
-                    channel.take_answer(message)
+                    link.take_answer(message)
                 else:
-                    self._on_message(channel, message)
+                    self._on_message(link, message)
         except PeerMisbehaved as error:
             self.traffic.malformed += 1
-            log.warning("link to %s ended: %s", show(channel.contact), error)
-            channel.abort(str(error))
+            log.warning("link to %s ended: %s", show(link.contact), error)
+            link.abort(str(error))
         finally:
             self._on_batch()
 
     def abort(self, peer: bytes, reason: str) -> None:
         """End every link to a peer."""
-        for channel in [channel for channel in self._channels.values() if channel.contact.id == peer]:
-            channel.abort(reason)
+        for link in [link for link in self._links.values() if link.contact.id == peer]:
+            link.abort(reason)
 
 
-async def answer_of(channel: Channel, future: asyncio.Future[Answer], wanted: type[Wanted], *, shared: bool = False) -> Wanted:
+async def answer_of(link: PeerLink, future: asyncio.Future[Answer], wanted: type[Wanted], *, shared: bool = False) -> Wanted:
     """Wait for an answer of one kind. It is ``shared`` where others want it as well, whatever becomes of whoever waits here.
 
     Raises PeerUnreachable after ANSWER_TIMEOUT_S, Refused with the peer's reason, Elsewhere when it names another peer, and
@@ -392,19 +392,19 @@ async def answer_of(channel: Channel, future: asyncio.Future[Answer], wanted: ty
     """
     if shared and not future.done():
         future = _copy_of(future)
-    timer = Timer(ANSWER_TIMEOUT_S, partial(_did_not_come, future, channel.contact))
+    timer = Timer(ANSWER_TIMEOUT_S, partial(_did_not_come, future, link.contact))
     try:
         answer = await future
     finally:
         timer.cancel()
     if isinstance(answer, Failed):
-        raise Refused(f"{show(channel.contact)} refused: {answer.reason}")
+        raise Refused(f"{show(link.contact)} refused: {answer.reason}")
     if isinstance(answer, NotHere):
         if answer.leaves:
-            raise Leaving(f"{show(channel.contact)} is about to stop")
-        raise Elsewhere(f"{show(channel.contact)} says that {show(answer.peer)} is responsible", contact=answer.peer)
+            raise Leaving(f"{show(link.contact)} is about to stop")
+        raise Elsewhere(f"{show(link.contact)} says that {show(answer.peer)} is responsible", contact=answer.peer)
     if not isinstance(answer, wanted):
-        raise PeerMisbehaved(f"{show(channel.contact)} answered with {type(answer).__name__}; expected {wanted.__name__}")
+        raise PeerMisbehaved(f"{show(link.contact)} answered with {type(answer).__name__}; expected {wanted.__name__}")
     return answer
 
 

@@ -17,7 +17,7 @@ from typing import Generic, TypeAlias, TypeVar
 from msgspec.structs import replace
 
 from ..errors import PeerMisbehaved, Refused
-from .exchange import Channel
+from .exchange import PeerLink
 from .messages import Event, Flash, Message
 
 WAITING_BYTES = 32 * 1024 * 1024
@@ -27,7 +27,7 @@ ALL_BYTES = 8 * WAITING_BYTES
 MESSAGE_BYTES = 1_000
 """What a message takes, however short it was on its way."""
 
-OnMessage: TypeAlias = Callable[[Channel, Message], None]
+OnMessage: TypeAlias = Callable[[PeerLink, Message], None]
 Item = TypeVar("Item")
 
 
@@ -129,11 +129,11 @@ class WaitingLines:
     def __init__(self, on_message: OnMessage, clock: Callable[[], float]) -> None:
         self._on_message = on_message
         self._clock = clock
-        self._lines: dict[Channel, _Line] = {}
+        self._lines: dict[PeerLink, _Line] = {}
         """Of links that are blocked, or of which something waits. Bounded by the links."""
         self._room = Room(ALL_BYTES)
 
-    def hold_back(self, link: Channel, message: Message) -> bool:
+    def hold_back(self, link: PeerLink, message: Message) -> bool:
         """Let the message that is being delivered wait, where its link is blocked; whether it is.
 
         Raises Refused where too much waits already.
@@ -146,14 +146,14 @@ class WaitingLines:
         line.messages.append((message, link.frame_bytes, self._clock()), link.frame_bytes)
         return True
 
-    def block(self, link: Channel, reason: str) -> None:
+    def block(self, link: PeerLink, reason: str) -> None:
         """From now on what a link brings waits, as its publisher is told where too much does: for ``reason``."""
         line = self._lines.get(link)
         if line is None:
             line = self._lines[link] = _Line(self._room)
         line.blocked_by = reason
 
-    def unblock(self, link: Channel) -> None:
+    def unblock(self, link: PeerLink) -> None:
         """Deliver what waits, in order, until something blocks the link again. What breaks the protocol ends the link."""
         line = self._lines.get(link)
         if line is None:
@@ -166,7 +166,7 @@ class WaitingLines:
             link.abort(str(error))
             self.drop_link(link)
 
-    def take_next(self, link: Channel) -> Message | None:
+    def take_next(self, link: PeerLink) -> Message | None:
         """The message that has waited longest, which waits no more and is the one being delivered; None where none does.
 
         Events say how long they have waited, so that who has subscribed since does not hear of them.
@@ -182,7 +182,7 @@ class WaitingLines:
             return replace(message, events=later(message.events, self._clock() - came_s))
         return message
 
-    def drop_link(self, link: Channel) -> None:
+    def drop_link(self, link: PeerLink) -> None:
         """A link is gone, and what it brought with it."""
         line = self._lines.pop(link, None)
         if line is not None:

@@ -13,23 +13,23 @@ from gsg.publisher.publisher import Publisher
 from gsg.storage.clock import HybridClock
 from gsg.tuples.features import Key, positions
 from gsg.tuples.terms import Tuple
-from gsg.wire.exchange import Channel, Exchange
+from gsg.wire.exchange import Exchange, PeerLink
 from gsg.wire.messages import Done, Failed, Flash, Message, Publish
 
 NOW_US = 1_500_000
 
-Reply = Callable[["Channel", Publish | Flash], None]
+Reply = Callable[["PeerLink", Publish | Flash], None]
 
 
-def accept(channel: Channel, message: Publish | Flash) -> None:
-    channel.send(Done(message.request, 1))
+def accept(link: PeerLink, message: Publish | Flash) -> None:
+    link.send(Done(message.request, 1))
 
 
-def refuse(channel: Channel, message: Publish | Flash) -> None:
-    channel.send(Failed(message.request, "no room"))
+def refuse(link: PeerLink, message: Publish | Flash) -> None:
+    link.send(Failed(message.request, "no room"))
 
 
-def say_nothing(channel: Channel, message: Publish | Flash) -> None:
+def say_nothing(link: PeerLink, message: Publish | Flash) -> None:
     pass
 
 
@@ -51,10 +51,10 @@ class Place:
         )
         self.exchange.attach(self.links)
 
-    def _message(self, channel: Channel, message: Message) -> None:
+    def _message(self, link: PeerLink, message: Message) -> None:
         assert isinstance(message, Publish | Flash)
         self.heard.append(message)
-        self.reply(channel, message)
+        self.reply(link, message)
 
 
 class FixedHolders:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import dht
-from gsg.wire.exchange import Channel
+from gsg.wire.exchange import PeerLink
 from gsg.wire.messages import AskPassed, Event, Message, Passed
 
 
-class Line(Channel):
+class Line(PeerLink):
     """A way to a peer, and what was sent by it."""
 
     def __init__(self, name: str) -> None:
@@ -46,8 +46,8 @@ class Line(Channel):
 class NoEvents:
     """Who hears of the events that lines bring, where nobody looks at them."""
 
-    def tell_all(self, channel: Channel, publisher: bytes, events: Sequence[Event], feeds: Sequence[Sequence[int]]) -> None:
+    def tell_all(self, link: PeerLink, publisher: bytes, events: Sequence[Event], feeds: Sequence[Sequence[int]]) -> None:
         pass
 
-    def hold(self, channel: Channel, publisher: bytes, event: Event, feeds: Sequence[int]) -> Callable[[], None]:
+    def hold(self, link: PeerLink, publisher: bytes, event: Event, feeds: Sequence[int]) -> Callable[[], None]:
         return lambda: None

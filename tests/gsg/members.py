@@ -35,11 +35,11 @@ class Member:
 
     async def say(self, peer: Peer, message: Message) -> None:
         """Send a message that nobody answers."""
-        (await self.exchange.channel(peer.contact)).send(message)
+        (await self.exchange.link(peer.contact)).send(message)
 
     async def ask(self, peer: Peer, make: Callable[[int], Message]) -> Answer:
         """Send a request; its answer, whichever it is. Raises LinkBroke where the peer ends the link instead."""
-        return await (await self.exchange.channel(peer.contact)).ask(make)
+        return await (await self.exchange.link(peer.contact)).ask(make)
 
 
 @asynccontextmanager

@@ -108,7 +108,7 @@ def test_long_templates_of_a_peer_are_counted_until_it_ends_them(monkeypatch: py
         assert (
             sum(
                 second._parts.rendezvous.conditions.templates_bytes(link)
-                for link in second._parts.exchange.channels_of(first.contact.id)
+                for link in second._parts.exchange.links_of(first.contact.id)
             )
             == 0
         )

@@ -18,7 +18,7 @@ from gsg.replication.copying import Copying
 from gsg.storage.disk.group_commit import GroupCommit
 from gsg.storage.disk.records import rows_of
 from gsg.storage.facts_by_key import FactsByKey
-from gsg.wire.exchange import Channel
+from gsg.wire.exchange import PeerLink
 from gsg.wire.messages import Happened
 
 Columns: TypeAlias = list[Any]  # Any: one column of a message
@@ -52,8 +52,8 @@ def order_not_kept(patch: pytest.MonkeyPatch) -> None:
     """Of the events that come together the last is told first."""
     happened = OrderedDelivery.take_events
 
-    def backwards(inorder: OrderedDelivery, channel: Channel, message: Happened) -> None:
-        happened(inorder, channel, replace(message, events=message.events[::-1], feeds=message.feeds[::-1]))
+    def backwards(inorder: OrderedDelivery, link: PeerLink, message: Happened) -> None:
+        happened(inorder, link, replace(message, events=message.events[::-1], feeds=message.feeds[::-1]))
 
     patch.setattr(OrderedDelivery, "take_events", backwards)
 

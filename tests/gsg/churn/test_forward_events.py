@@ -94,7 +94,7 @@ def test_a_holder_whose_full_link_breaks_and_that_lives_is_not_taken_for_gone() 
         async with member_of(net) as publisher:
             for peer in others(peers, at):
                 net.stall(peer.contact.host)
-                link = await at._parts.exchange.channel(peer.contact)
+                link = await at._parts.exchange.link(peer.contact)
                 while not link.congested:
                     link.send(Passed(b"nobody" * 10_000, 0))
             asking = asyncio.create_task(publisher.ask(at, lambda request: rang(publisher.contact.id, request, 1)))

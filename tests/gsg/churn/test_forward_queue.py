@@ -47,7 +47,7 @@ class Links:
         self.failed_ids: list[bytes] = []
         self.ways: dict[dht.Contact, Way] = {A: Way(), B: Way(), C: Way()}
 
-    async def channel(self, contact: dht.Contact) -> Way:
+    async def link(self, contact: dht.Contact) -> Way:
         self.called.append(contact)
         # As a call does, also where it takes no time.
         await asyncio.sleep(0)

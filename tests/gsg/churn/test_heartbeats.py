@@ -16,7 +16,7 @@ from gsg import Peer, Symbol
 from gsg.churn.heartbeats import BEAT_S, CONGESTED_S, SILENT_S, Heartbeats
 from gsg.storage.clock import HybridClock
 from gsg.tuples.features import key
-from gsg.wire.exchange import Channel
+from gsg.wire.exchange import PeerLink
 from gsg.wire.messages import Passed
 
 ON = Symbol("on")
@@ -56,7 +56,7 @@ def test_links_to_a_former_life_are_ended_as_soon_as_its_peer_is_back(tmp_path: 
         victim = lives.peers[5].contact
         for number, peer in lives.peers.items():
             await peer.insert([(f"{number}", f"{other}") for other in range(20)])
-        before = {number: set(peer._parts.exchange.channels_of(victim.id)) for number, peer in lives.peers.items() if number != 5}
+        before = {number: set(peer._parts.exchange.links_of(victim.id)) for number, peer in lives.peers.items() if number != 5}
         assert all(before.values())
 
         # As when its machine loses power for a moment: nobody is told by TCP, and nobody's probe has found it silent.
@@ -65,7 +65,7 @@ def test_links_to_a_former_life_are_ended_as_soon_as_its_peer_is_back(tmp_path: 
         await asyncio.sleep(1.0)
 
         for number, links in before.items():
-            assert links.isdisjoint(lives.peers[number]._parts.exchange.channels_of(victim.id)), number
+            assert links.isdisjoint(lives.peers[number]._parts.exchange.links_of(victim.id)), number
         await lives.end()
 
     run(main, seed=3)
@@ -75,14 +75,14 @@ def test_a_link_by_which_nothing_comes_though_it_owes_an_answer_is_ended() -> No
     async def work(net: SimNet, peers: list[Peer]) -> None:
         rendezvous, *_, subscriber = closest(peers, "x")
         await subscriber.subscribe('("x")')
-        (feeding,) = [channel for channel in subscriber._parts.subscriber.feeds.links() if channel.contact == rendezvous.contact]
+        (feeding,) = [link for link in subscriber._parts.subscriber.feeds.links() if link.contact == rendezvous.contact]
         await asyncio.sleep(BEAT_S)
         net.stall(rendezvous.contact.host)
-        assert feeding in subscriber._parts.exchange.channels()
+        assert feeding in subscriber._parts.exchange.links()
 
         await asyncio.sleep(SILENT_S + 3 * BEAT_S)
 
-        assert feeding not in subscriber._parts.exchange.channels()
+        assert feeding not in subscriber._parts.exchange.links()
         net.read_on(rendezvous.contact.host)
         await asyncio.sleep(SILENT_S)
         await rendezvous.insert([("x",)])
@@ -96,16 +96,16 @@ def test_a_link_that_takes_nothing_either_is_ended_later() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         rendezvous, *_, subscriber = closest(peers, "x")
         await subscriber.subscribe('("x")')
-        (feeding,) = [channel for channel in subscriber._parts.subscriber.feeds.links() if channel.contact == rendezvous.contact]
+        (feeding,) = [link for link in subscriber._parts.subscriber.feeds.links() if link.contact == rendezvous.contact]
         net.stall(rendezvous.contact.host)
         while not feeding.congested:
             feeding.send(Passed(subscriber.contact.id, 1))
 
         await asyncio.sleep(SILENT_S + 3 * BEAT_S)
-        assert feeding in subscriber._parts.exchange.channels()
+        assert feeding in subscriber._parts.exchange.links()
         await asyncio.sleep(CONGESTED_S - SILENT_S)
 
-        assert feeding not in subscriber._parts.exchange.channels()
+        assert feeding not in subscriber._parts.exchange.links()
         net.read_on(rendezvous.contact.host)
 
     simulate(work, seed=1, size=8)
@@ -126,7 +126,7 @@ def test_who_has_nothing_to_do_with_a_change_hears_of_its_time() -> None:
 def test_a_defect_that_one_beat_brings_out_ends_no_other() -> None:
     beats: list[float] = []
 
-    def feeding() -> list[Channel]:
+    def feeding() -> list[PeerLink]:
         beats.append(asyncio.get_running_loop().time())
         if len(beats) == 1:
             raise TypeError("a defect")
@@ -134,7 +134,7 @@ def test_a_defect_that_one_beat_brings_out_ends_no_other() -> None:
 
     async def main(net: SimNet) -> None:
         holders = SimpleNamespace(others=list)
-        exchange = SimpleNamespace(channels=list)
+        exchange = SimpleNamespace(links=list)
         heartbeats = Heartbeats(holders, exchange, HybridClock(lambda: 0), feeding, net.rng())  # type: ignore[arg-type]  # as far as they are asked
         running = asyncio.create_task(heartbeats.run())
         await asyncio.sleep(3 * BEAT_S + 1)
@@ -149,18 +149,18 @@ def test_who_only_reads_and_slowly_is_not_taken_for_lost() -> None:
         rendezvous, *_, subscriber = closest(peers, "x")
         await subscriber.subscribe('("x")')
         heartbeats = rendezvous._parts.heartbeats
-        fed = rendezvous._parts.exchange.channels()
+        fed = rendezvous._parts.exchange.links()
         asked_s = net.loop.time()
         net.stall(subscriber.contact.host)
         assert not set(fed) & set(rendezvous._parts.subscriber.feeds.links())
 
         heartbeats.beat(asked_s)
-        owing = [channel for channel in fed if channel.pending]
+        owing = [link for link in fed if link.pending]
         heartbeats.beat(asked_s + 2 * SILENT_S)
 
         assert owing
         await asyncio.sleep(1)
-        assert set(owing) <= set(rendezvous._parts.exchange.channels())
+        assert set(owing) <= set(rendezvous._parts.exchange.links())
         net.read_on(subscriber.contact.host)
 
     simulate(work, seed=1, size=2)

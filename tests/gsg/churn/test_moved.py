@@ -26,10 +26,10 @@ def test_who_names_ever_more_peers_starts_a_bounded_search_and_rows_go_on() -> N
         await quiet()
         [number] = [each.number for each in reader._parts.subscriber.feeds._sources.values() if each.holder.id == host.contact.id]
         before = len(reader._running)
-        channel = await host._parts.exchange.channel(reader.contact)
+        link = await host._parts.exchange.link(reader.contact)
 
         for each in range(1_000):
-            channel.send(Moved(number, dht.Contact(each.to_bytes(20), "10.9.9.9", 7400), False))
+            link.send(Moved(number, dht.Contact(each.to_bytes(20), "10.9.9.9", 7400), False))
         await asyncio.sleep(0.2)
         running = len(reader._running) - before
 
@@ -56,7 +56,7 @@ def test_a_feed_that_moves_before_it_is_whole_is_set_up_by_whoever_waits_for_it(
         while not (coming := [one for one in memory.sources if one.loading is not None]):  # noqa: ASYNC110  # turns of the loop
             await asyncio.sleep(0)
 
-        feeds.receive(coming[0].channel, Moved(coming[0].number, another.contact, False))
+        feeds.receive(coming[0].link, Moved(coming[0].number, another.contact, False))
 
         # Two that set it up would both go on, each beside the feed of the other, if the link broke now.
         assert not coming[0].is_replaced
@@ -120,10 +120,10 @@ def test_what_the_old_feed_tells_while_the_new_one_is_heard_out_neither_comes_no
         hear_out = net.loop.create_future()
         monkeypatch.setattr(feeds.order, "hear_out", lambda _: hear_out)
 
-        feeds.receive(old.channel, Deltas(old.number, 0, [("x", 1)], [1]))
+        feeds.receive(old.link, Deltas(old.number, 0, [("x", 1)], [1]))
         handing_over = asyncio.create_task(feeds.replacing.hand_over(old))
         await asyncio.sleep(0.1)
-        feeds.receive(old.channel, Deltas(old.number, 1, [("x", 2)], [1]))
+        feeds.receive(old.link, Deltas(old.number, 1, [("x", 2)], [1]))
         hear_out.set_result(True)
         await handing_over
 

@@ -61,7 +61,7 @@ def test_a_rendezvous_whose_answer_lies_unread_is_not_taken_for_dead() -> None:
         rendezvous, *_, publisher = closest(peers, "x")
         gone: list[bytes] = []
         publisher._parts.holders._on_gone = lambda peer, lives: gone.append(peer)
-        await publisher._parts.exchange.channel(rendezvous.contact)
+        await publisher._parts.exchange.link(rendezvous.contact)
         net.stall(rendezvous.contact.host)
         inserting = asyncio.create_task(publisher.insert([("x",)]))
         subscribing = asyncio.create_task(publisher.subscribe('("x")'))
@@ -82,7 +82,7 @@ def test_a_link_that_owes_an_answer_stands() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         rendezvous, *_, subscriber = closest(peers, "x")
         await subscriber.subscribe('("x")')
-        (feeding,) = [channel for channel in subscriber._parts.subscriber.feeds.links() if channel.contact == rendezvous.contact]
+        (feeding,) = [link for link in subscriber._parts.subscriber.feeds.links() if link.contact == rendezvous.contact]
         await asyncio.sleep(BEAT_S)
         net.stall(rendezvous.contact.host)
         await asyncio.sleep(BEAT_S)
@@ -92,7 +92,7 @@ def test_a_link_that_owes_an_answer_stands() -> None:
         net.read_on(rendezvous.contact.host)
         await asyncio.sleep(SILENT_S + 2 * BEAT_S)
 
-        assert feeding in subscriber._parts.exchange.channels()
+        assert feeding in subscriber._parts.exchange.links()
 
     simulate(work, seed=1, size=8)
 
@@ -154,7 +154,7 @@ async def bury(stopped: Peer, peers: list[Peer]) -> None:
             peer._parts.holders.failed(stopped.contact.id, PeerUnreachable("it does not answer"))
     # Until whom it fed has left; there is a moment before these are back.
     await asyncio.sleep(LOOK_S / 2)
-    assert not any(stopped._parts.rendezvous.conditions.feeds(channel) for channel in stopped._parts.exchange.channels())
+    assert not any(stopped._parts.rendezvous.conditions.feeds(link) for link in stopped._parts.exchange.links())
 
 
 def test_a_peer_that_others_took_for_dead_meanwhile_loses_no_event() -> None:

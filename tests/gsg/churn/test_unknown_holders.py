@@ -22,7 +22,7 @@ from gsg.errors import PeerUnreachable, Refused
 from gsg.placement.holders import UNSURE_S
 from gsg.tuples.features import Key
 from gsg.tuples.terms import Symbol, Term
-from gsg.wire.exchange import Channel
+from gsg.wire.exchange import PeerLink
 from gsg.wire.messages import Event, Flash, Message, Publish
 from gsg.wire.waiting import WaitingLines
 
@@ -56,14 +56,14 @@ class Served:
             self,  # type: ignore[arg-type]  # all that is asked of Responsibility
             lambda work: self._start(group, work),
             self.lines,
-            refuse=lambda channel, message, why: self.refused.append(why),
+            refuse=lambda link, message, why: self.refused.append(why),
             flush=lambda: None,
         )
 
     def _start(self, group: asyncio.TaskGroup, work: Coroutine[None, None, None]) -> None:
         group.create_task(work)
 
-    def _delivered(self, channel: Channel, message: Message) -> None:
+    def _delivered(self, link: PeerLink, message: Message) -> None:
         self.brought(message)
 
     def holders_of_each(self, keys: Iterable[Key]) -> list[tuple[dht.Contact, ...]]:

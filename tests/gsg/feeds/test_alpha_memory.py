@@ -14,7 +14,7 @@ import rete
 from gsg.feeds.alpha_memory import AlphaMemory, Source
 from gsg.feeds.feed import Differences
 from gsg.tuples.terms import Tuple
-from gsg.wire.exchange import Channel
+from gsg.wire.exchange import PeerLink
 from gsg.wire.messages import Deltas, Snapshot
 
 X, Y = ("x",), ("y",)
@@ -25,7 +25,7 @@ HAPPENINGS = 40
 
 @dataclass
 class Nowhere:
-    """In the place of a channel."""
+    """In the place of a link."""
 
     contact: None = None
 
@@ -46,7 +46,7 @@ class Feeds:
         """A feed beside those that there are; the newest of these is to be replaced by it."""
         if self.memory.sources:
             self.memory.sources[-1].begin_replacing()
-        source = Source(self.memory, len(self.memory.sources), cast(Channel, Nowhere()))
+        source = Source(self.memory, len(self.memory.sources), cast(PeerLink, Nowhere()))
         self.memory.sources += (source,)
         return source
 

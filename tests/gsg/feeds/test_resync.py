@@ -24,9 +24,9 @@ def test_a_feed_that_its_rendezvous_knows_nothing_of_is_set_up_anew() -> None:
         subscriber = others(peers, asked)[0]
         subscription = await subscriber.subscribe('("x")')
         (source,) = [one for one in subscriber._parts.subscriber.feeds._sources.values() if one.holder == asked.contact]
-        (channel,) = [one for one in asked._parts.rendezvous.conditions._of_subscriber if one.contact == subscriber.contact]
-        asked._parts.rendezvous.conditions.remove_condition(channel, source.number)
-        channel.send(Gap(source.number))
+        (link,) = [one for one in asked._parts.rendezvous.conditions._of_subscriber if one.contact == subscriber.contact]
+        asked._parts.rendezvous.conditions.remove_condition(link, source.number)
+        link.send(Gap(source.number))
         await asked.insert([("x",)])
         await quiet()
         assert not subscription.rows()
@@ -61,7 +61,7 @@ def test_a_feed_that_ends_late_does_not_end_the_one_that_has_its_number_by_then(
         subscription = await subscriber.subscribe('("x")')
         feeds = subscriber._parts.subscriber.feeds
         (source,) = [one for one in feeds._sources.values() if one.holder == asked.contact]
-        before = Source(source.memory, source.number, source.channel)
+        before = Source(source.memory, source.number, source.link)
 
         feeds._end_feed(before)
         await feeds.replacing.replace(before)
@@ -79,10 +79,10 @@ def test_who_posts_a_template_and_ends_it_at_once_is_answered() -> None:
         asked = rendezvous(peers, 1, 0, "x")
         await asked.insert([("x",)])
         async with member_of(net) as member:
-            channel = await member.exchange.channel(asked.contact)
+            link = await member.exchange.link(asked.contact)
             # Its rendezvous compares the key with its other holders before it answers, since a peer has just come.
-            answer = channel.ask(lambda request: InsertCondition(request, 7, Template(("x",)), 0))
-            channel.send(RemoveCondition(7))
+            answer = link.ask(lambda request: InsertCondition(request, 7, Template(("x",)), 0))
+            link.send(RemoveCondition(7))
             await quiet()
 
             assert answer.done()

@@ -27,7 +27,7 @@ from gsg.placement.rules import REPLICAS
 from gsg.rendezvous.broken_links import BACK_S
 from gsg.tuples.features import Key, key
 from gsg.tuples.terms import Symbol, Tuple
-from gsg.wire.exchange import Channel
+from gsg.wire.exchange import PeerLink
 from gsg.wire.messages import Event
 
 SAID = Symbol("said")
@@ -216,9 +216,9 @@ def test_who_subscribed_after_an_event_does_not_hear_of_it_when_its_rendezvous_d
         events = subscriber._parts.subscriber.feeds.events
         tell_all = events.tell_all
 
-        def tell(channel: Channel, publisher: bytes, some: Sequence[Event], feeds: Sequence[Sequence[int]]) -> None:
+        def tell(link: PeerLink, publisher: bytes, some: Sequence[Event], feeds: Sequence[Sequence[int]]) -> None:
             told.extend(event.late_s for event in some)
-            tell_all(channel, publisher, some, feeds)
+            tell_all(link, publisher, some, feeds)
 
         monkeypatch.setattr(events, "tell_all", tell)
 

@@ -16,7 +16,7 @@ from gsg import LiveSubscription, Peer
 from gsg.feeds.ordered_delivery import OrderedDelivery
 from gsg.tuples.features import HOME, key
 from gsg.tuples.terms import Tuple
-from gsg.wire.exchange import Channel
+from gsg.wire.exchange import PeerLink
 from gsg.wire.messages import Deltas, Origin, Passed
 
 READS_ALL = "(?x, ?y)"
@@ -198,7 +198,7 @@ def test_of_what_another_peer_has_nobody_is_asked(monkeypatch: pytest.MonkeyPatc
         subscription = await reader.subscribe(READS_ALL)
         await reader.insert([fact_at(peers, [first, *rest])])
         await quiet()
-        asked: list[Channel] = []
+        asked: list[PeerLink] = []
         monkeypatch.setattr(reader._parts.subscriber.feeds.order, "hear_out", asked.append)
 
         kill(net, first)

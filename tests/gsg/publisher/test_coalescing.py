@@ -18,7 +18,7 @@ from gsg.publisher.publisher import ATTEMPTS, Publisher
 from gsg.publisher.turns import PATIENCE_S, ROUNDS, Turn
 from gsg.tuples.audiences import audience_of
 from gsg.tuples.terms import Tuple
-from gsg.wire.exchange import Channel
+from gsg.wire.exchange import PeerLink
 from gsg.wire.messages import Done, Failed, Flash, Publish
 
 Heard = list[tuple[int, list[Tuple]]]
@@ -38,7 +38,7 @@ def waiting(work: Callable[[Publisher, Place], Coroutine[None, None, None]], rep
             publisher = publisher_of(us, FixedHolders(lambda feature: [there]))
             # The link stands already, so that nothing is sent for longer than a turn of the loop takes.
             await publisher.facts(1, [])
-            await publisher._exchange.channel(there.contact)
+            await publisher._exchange.link(there.contact)
             before = [asyncio.create_task(publisher.facts(1, [("before", number)])) for number in range(ROUNDS)]
             await asyncio.sleep(PATIENCE_S / 2)
             assert len(there.heard) == ROUNDS
@@ -53,18 +53,18 @@ def slowly(net_reply: Reply, at: int = ROUNDS) -> Reply:
     """The first answers never come; the others do."""
     count = 0
 
-    def reply(channel: Channel, message: Publish | Flash) -> None:
+    def reply(link: PeerLink, message: Publish | Flash) -> None:
         nonlocal count
         count += 1
         if count > at:
-            net_reply(channel, message)
+            net_reply(link, message)
 
     return reply
 
 
 def test_calls_that_wait_go_together_and_each_is_told_how_many_of_its_own_changed() -> None:
-    def reply(channel: Channel, message: Publish | Flash) -> None:
-        channel.send(Done(message.request, 3, unchanged=[1, 3]))
+    def reply(link: PeerLink, message: Publish | Flash) -> None:
+        link.send(Done(message.request, 3, unchanged=[1, 3]))
 
     async def work(publisher: Publisher, there: Place) -> None:
         calls = ([("a",)], [("b",), ("c",)], [("a",)], [("d",)])
@@ -174,9 +174,9 @@ def test_where_the_one_who_sent_has_gone_each_of_the_others_sends_its_own_again_
 
 
 def test_a_refusal_is_told_to_whom_it_concerns_alone() -> None:
-    def reply(channel: Channel, message: Publish | Flash) -> None:
+    def reply(link: PeerLink, message: Publish | Flash) -> None:
         assert isinstance(message, Publish)
-        channel.send(Failed(message.request, "odd") if (1,) in message.facts else Done(message.request, len(message.facts)))
+        link.send(Failed(message.request, "odd") if (1,) in message.facts else Done(message.request, len(message.facts)))
 
     async def work(publisher: Publisher, there: Place) -> None:
         said = await asyncio.gather(*(publisher.facts(1, [(number,)]) for number in range(3)), return_exceptions=True)
@@ -192,11 +192,11 @@ def test_a_refusal_is_told_to_whom_it_concerns_alone() -> None:
 def test_what_changed_where_it_was_not_refused_counts(order: tuple[int, int]) -> None:
     came: set[Tuple] = set()
 
-    def reply(channel: Channel, message: Publish | Flash) -> None:
+    def reply(link: PeerLink, message: Publish | Flash) -> None:
         assert isinstance(message, Publish)
         unchanged = [number for number, fact in enumerate(message.facts) if fact in came]
         came.update(message.facts)
-        channel.send(Done(message.request, len(message.facts) - len(unchanged), unchanged=unchanged))
+        link.send(Done(message.request, len(message.facts) - len(unchanged), unchanged=unchanged))
 
     async def main(net: SimNet) -> None:
         us, there, full = Place(net), Place(net, reply), Place(net, refuse)
@@ -235,10 +235,10 @@ def test_nobody_is_to_wait_for_what_was_to_go_with_a_part_to_a_holder_that_is_go
 def test_what_is_behind_is_sent_again_by_its_own_caller() -> None:
     answers = [[1], [0]]
 
-    def reply(channel: Channel, message: Publish | Flash) -> None:
+    def reply(link: PeerLink, message: Publish | Flash) -> None:
         assert isinstance(message, Publish)
         behind = answers.pop(0) if answers else []
-        channel.send(Done(message.request, len(message.facts) - len(behind), behind=behind))
+        link.send(Done(message.request, len(message.facts) - len(behind), behind=behind))
 
     async def work(publisher: Publisher, there: Place) -> None:
         assert await asyncio.gather(*(publisher.facts(1, [(number,)]) for number in range(3))) == [1, 1, 1]

@@ -19,7 +19,7 @@ from gsg.storage.clock import HybridClock
 from gsg.tuples.features import Key
 from gsg.tuples.sizes import MAX_TUPLE_BYTES
 from gsg.tuples.terms import Tuple
-from gsg.wire.exchange import Channel
+from gsg.wire.exchange import PeerLink
 from gsg.wire.messages import Done, Flash, Origin, Publish
 
 
@@ -104,10 +104,10 @@ def late_by(*behind: list[int]) -> Reply:
     """Says so of these facts of the first messages, and knows of a time that is a second later each time."""
     answers = list(behind)
 
-    def reply(channel: Channel, message: Publish | Flash) -> None:
+    def reply(link: PeerLink, message: Publish | Flash) -> None:
         assert isinstance(message, Publish)
         numbers = answers.pop(0) if answers else []
-        channel.send(Done(message.request, len(message.facts) - len(numbers), message.stamp + 1_000_000 * bool(numbers), numbers))
+        link.send(Done(message.request, len(message.facts) - len(numbers), message.stamp + 1_000_000 * bool(numbers), numbers))
 
     return reply
 
@@ -332,18 +332,18 @@ def test_nobody_waits_for_events_whose_caller_was_cancelled_before_they_were_sen
 
 async def cancelled_between(us: Place, there: Place, full: Place, publisher: Publisher) -> None:
     """Publish an event to two rendezvous and go when it has left for the first, which answers then, and not for the other."""
-    asked: list[tuple[Channel, int]] = []
+    asked: list[tuple[PeerLink, int]] = []
     await publisher.events([(("a", "b"), None)])
-    there.reply = lambda channel, message: asked.append((channel, message.request))
-    [link] = [link for link in us.links.open_links() if link.peer == full.contact]
-    link.pause_writing()
+    there.reply = lambda link, message: asked.append((link, message.request))
+    [full_link] = [one for one in us.links.open_links() if one.peer == full.contact]
+    full_link.pause_writing()
     publishing = asyncio.create_task(publisher.events([(("c", "d"), None)]))
     await asyncio.sleep(1)
     publishing.cancel()
     await asyncio.sleep(1)
-    link.resume_writing()
-    [(channel, request)] = asked
-    channel.send(Done(request, 1))
+    full_link.resume_writing()
+    [(link, request)] = asked
+    link.send(Done(request, 1))
     there.reply = accept
     await asyncio.sleep(1)
 

@@ -154,7 +154,7 @@ def test_a_lease_ends_where_its_publisher_is_silent() -> None:
         await settled(peers)
         loop = asyncio.get_running_loop()
         # It never acknowledges what it is told.
-        publisher._parts.interests.told = lambda channel, interested: None  # type: ignore[method-assign]  # a peer that hangs
+        publisher._parts.interests.told = lambda link, interested: None  # type: ignore[method-assign]  # a peer that hangs
         began = loop.time()
 
         await hear(listener, TEMPERATURES, 0)
@@ -239,8 +239,8 @@ def test_who_asks_for_positions_that_no_tuple_has_is_cut_off_and_events_go_on(ke
         publisher, reader, liar = peers[:3]
         heard = await hear(reader, TEMPERATURES, 0)
         await settled(peers)
-        channel = await publisher._parts.exchange.channel(liar.contact)
-        to_publisher = await liar._parts.exchange.channel(publisher.contact)
+        link = await publisher._parts.exchange.link(liar.contact)
+        to_publisher = await liar._parts.exchange.link(publisher.contact)
 
         to_publisher.send(Interested(1, False, [key]))
         await asyncio.sleep(0.5)
@@ -249,7 +249,7 @@ def test_who_asks_for_positions_that_no_tuple_has_is_cut_off_and_events_go_on(ke
 
         assert heard == [(TEMP, 1, 2)]
         with pytest.raises(PeerUnreachable):
-            channel.send(AskInterest())
+            link.send(AskInterest())
 
     simulate(work, seed=21)
 
@@ -359,7 +359,7 @@ class SlowLink:
         async def there(contact: dht.Contact) -> SlowLink:
             return self
 
-        asking.exchange.channel = there  # type: ignore[method-assign, assignment]  # as far as it is asked
+        asking.exchange.link = there  # type: ignore[method-assign, assignment]  # as far as it is asked
         await asking.interests._ask(self.contact, asked_s)
 
     def answer(self, *, anything: bool = False) -> _Wanted:
@@ -442,12 +442,12 @@ def test_what_is_told_after_a_lease_is_not_kept() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         publisher, other = peers[:2]
         await settled(peers)
-        channel = await publisher._parts.exchange.channel(other.contact)
+        link = await publisher._parts.exchange.link(other.contact)
         wanted = publisher._parts.interests._of_peer[other.contact.id]
 
-        publisher._parts.interests.told(channel, Interested(1, False, [(3, 0, "in time")]))
+        publisher._parts.interests.told(link, Interested(1, False, [(3, 0, "in time")]))
         await asyncio.sleep(2 * LEASE_S)
-        publisher._parts.interests.told(channel, Interested(2, False, [(3, 0, "too late")]))
+        publisher._parts.interests.told(link, Interested(2, False, [(3, 0, "too late")]))
 
         assert wanted.asks_for(3, 0, "in time")
         assert not wanted.asks_for(3, 0, "too late")

@@ -21,11 +21,11 @@ from gsg.placement.holders import UNSURE_S
 from gsg.rendezvous.broken_links import BACK_S, BrokenLink, BrokenLinks, UnacknowledgedEvents
 from gsg.rendezvous.slow_links import HeldEvents
 from gsg.tuples.terms import Term
-from gsg.wire.exchange import Channel
+from gsg.wire.exchange import PeerLink
 from gsg.wire.messages import Arrived, Event, Happened, Missed
 from gsg.wire.waiting import Room
 
-TellAgain: TypeAlias = Callable[[Channel, Sequence[int], int], None]
+TellAgain: TypeAlias = Callable[[PeerLink, Sequence[int], int], None]
 
 
 def happened(first: int, count: int, *feeds: int, late_s: int = 0) -> Happened:
@@ -293,9 +293,9 @@ def test_listeners_hear_once_what_a_link_has_brought_or_not_when_it_breaks_again
 def noting(tell_again: TellAgain, named: list[int]) -> TellAgain:
     """Tell again, and note which feeds are named."""
 
-    def both(channel: Channel, feeds: Sequence[int], instead: int) -> None:
+    def both(link: PeerLink, feeds: Sequence[int], instead: int) -> None:
         named.extend(feeds)
-        tell_again(channel, feeds, instead)
+        tell_again(link, feeds, instead)
 
     return both
 
@@ -372,7 +372,7 @@ def test_nothing_is_remembered_of_a_link_that_broke(ends: str) -> None:
         await publisher.notify([("x", 1)])
         await quiet()
         streams = subscriber._parts.subscriber.feeds.order._order._streams
-        broken = set(subscriber._parts.exchange.channels())
+        broken = set(subscriber._parts.exchange.links())
         assert any(broken.intersection(stream.come) for stream in streams.values())
 
         if ends == "before":
@@ -413,7 +413,7 @@ def test_a_link_of_which_only_the_subscriber_knows_that_it_broke_is_ended_when_i
         asked, subscriber, _ = three(peers)
         subscription = await subscriber.subscribe('("x", ?n)')
         await quiet()
-        [old] = asked._parts.exchange.channels_of(subscriber.contact.id)
+        [old] = asked._parts.exchange.links_of(subscriber.contact.id)
         net.partition([[subscriber.contact.host], [asked.contact.host]])
         subscriber._parts.exchange.abort(asked.contact.id, "it does not answer")
         await asked.notify([("x", 1)])
@@ -421,7 +421,7 @@ def test_a_link_of_which_only_the_subscriber_knows_that_it_broke_is_ended_when_i
         await quiet()
 
         assert await unread(subscription) == ["!?n=1"]
-        assert old not in asked._parts.exchange.channels_of(subscriber.contact.id)
+        assert old not in asked._parts.exchange.links_of(subscriber.contact.id)
         assert asked._parts.rendezvous.conditions.feeds() == 1
 
     simulate(work, seed=4, size=5)

@@ -21,7 +21,7 @@ from gsg.rendezvous.matching import EventBatch
 from gsg.rendezvous.rendezvous import Rendezvous
 from gsg.rendezvous.time_slices import TimeSlices
 from gsg.tuples.terms import Symbol
-from gsg.wire.exchange import Channel
+from gsg.wire.exchange import PeerLink
 from gsg.wire.messages import Event, Flash, Happened, InsertCondition, Message, Publish
 from gsg.wire.messages import Test as TupleTest  # a name that pytest does not take for a class of tests
 from gsg.wire.waiting import MESSAGE_BYTES, WaitingLines
@@ -217,22 +217,22 @@ class Served:
         self.lines = WaitingLines(self.message, lambda: 0.0)
         self.slices = TimeSlices(self.at, Delivery(self.at, lambda work: work.close()), self.lines, self.refuse)
 
-    def message(self, channel: Channel, message: Message) -> None:
-        if self.lines.hold_back(channel, message):
+    def message(self, link: PeerLink, message: Message) -> None:
+        if self.lines.hold_back(link, message):
             return
         if isinstance(message, Flash):
-            self.frame_bytes[message.request] = channel.frame_bytes
-            name = f"{channel.contact.host} {message.request}"
-            self.slices.forward(channel, message, lambda: self.order.append(name))
+            self.frame_bytes[message.request] = link.frame_bytes
+            name = f"{link.contact.host} {message.request}"
+            self.slices.forward(link, message, lambda: self.order.append(name))
         else:
-            self.order.append(f"{channel.contact.host} {type(message).__name__}")
+            self.order.append(f"{link.contact.host} {type(message).__name__}")
 
-    def refuse(self, channel: Channel, message: Message, why: str) -> None:
+    def refuse(self, link: PeerLink, message: Message, why: str) -> None:
         raise AssertionError(f"{message} is refused: {why}")
 
-    def flash(self, channel: Channel, request: int, events: int) -> None:
+    def flash(self, link: PeerLink, request: int, events: int) -> None:
         made = [Event(number, (SAY, "a")) for number in range(events)]
-        self.message(channel, Flash(request, b"p", made, [everywhere(event.items) for event in made]))
+        self.message(link, Flash(request, b"p", made, [everywhere(event.items) for event in made]))
 
     async def all(self) -> list[str]:
         for _ in range(1_000):

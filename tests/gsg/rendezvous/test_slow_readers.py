@@ -41,8 +41,8 @@ async def read_all(subscription: LiveSubscription) -> tuple[int, int]:
 
 def held_for(host: Peer, slow: Peer) -> tuple[int, int]:
     """Events and deltas that a rendezvous holds for a peer."""
-    events = sum(kept._messages._count for channel, kept in host._parts.delivery._held.items() if channel.contact == slow.contact)
-    links = [link for link in host._parts.exchange.channels() if link.contact == slow.contact]
+    events = sum(kept._messages._count for link, kept in host._parts.delivery._held.items() if link.contact == slow.contact)
+    links = [link for link in host._parts.exchange.links() if link.contact == slow.contact]
     feeds = [feed for link in links for feed in host._parts.rendezvous.conditions.feeds_of(link)]
     return events, sum(feed._kept for feed in feeds)
 
@@ -218,7 +218,7 @@ def test_each_of_many_queries_hears_of_what_its_feed_missed_and_the_others_are_n
         Looked.looks = 0
         for lost in (3, 2):
             for source in list(subscriber.feeds._sources.values()):
-                subscriber.feeds.receive(source.channel, Missed(source.number, lost))
+                subscriber.feeds.receive(source.link, Missed(source.number, lost))
             await subscriptions[0].close()
 
         assert heard == {0: 3} | dict.fromkeys(range(1, 100), 5)
@@ -227,7 +227,7 @@ def test_each_of_many_queries_hears_of_what_its_feed_missed_and_the_others_are_n
         [standing] = [one for one in subscriber._standing.values() if not isinstance(one.memories, Looked)]
         standing.live.missed = lambda overrun: heard.update({100: overrun.lost})
         [source] = standing.memories[0].sources
-        subscriber.feeds.receive(source.channel, Missed(source.number, 1))
+        subscriber.feeds.receive(source.link, Missed(source.number, 1))
         assert (heard[0], heard[1], heard[50], heard[100]) == (3, 5, 6, 1)
         await late.close()
 

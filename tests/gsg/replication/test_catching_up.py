@@ -43,7 +43,7 @@ def test_a_primary_that_was_behind_does_not_answer_with_less(trouble: str, monke
         if trouble == "its disk fails":
             monkeypatch.setattr(second._disk, "check", fail)
         if trouble == "another hangs":
-            heir._parts.catching_up.answer = lambda channel, message: None  # type: ignore[method-assign]  # a busy peer
+            heir._parts.catching_up.answer = lambda link, message: None  # type: ignore[method-assign]  # a busy peer
         net.crash(primary.contact.host, quietly=True)
 
         await asyncio.sleep(NOTICED_S)
@@ -60,7 +60,7 @@ def test_who_answers_nothing_keeps_a_subscriber_waiting_for_a_moment_only() -> N
     async def work(net: SimNet, peers: list[Peer]) -> None:
         await peers[0].insert(FACTS)
         for peer in peers:
-            peer._parts.catching_up.answer = lambda channel, message: None  # type: ignore[method-assign]  # busy peers
+            peer._parts.catching_up.answer = lambda link, message: None  # type: ignore[method-assign]  # busy peers
         began_s = net.loop.time()
 
         subscription = await peers[0].subscribe("(?x, on, ?y)")
@@ -111,10 +111,10 @@ def test_who_has_just_come_back_finds_out_first_who_the_other_holders_are(is_ask
 
 def test_more_keys_than_one_question_may_have_are_refused() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
-        channel = await peers[0]._parts.exchange.channel(peers[1].contact)
+        link = await peers[0]._parts.exchange.link(peers[1].contact)
         for keys, digests in ((ASKED_KEYS + 1, ASKED_KEYS + 1), (1, 2)):
-            answer = channel.ask(lambda request, k=keys, d=digests: AskFacts(request, [PLACE] * k, [0] * d))  # type: ignore[misc]  # bound now
+            answer = link.ask(lambda request, k=keys, d=digests: AskFacts(request, [PLACE] * k, [0] * d))  # type: ignore[misc]  # bound now
             with pytest.raises(Refused, match=rf"{keys} keys with {digests} digests; expected as many, and at most {ASKED_KEYS}"):
-                await answer_of(channel, answer, Done)
+                await answer_of(link, answer, Done)
 
     simulate(work, seed=24, size=2)

@@ -302,13 +302,13 @@ def test_a_holder_that_was_set_aside_and_says_nothing_for_long_is_asked_by_a_new
         await primary.insert([("x",)])
         stop_reading(net, deaf)
         await primary.retract([("x",)])
-        asked = primary._parts.exchange.channel_now(deaf.contact)
+        asked = primary._parts.exchange.link_now(deaf.contact)
         assert asked is not None
 
         await asyncio.sleep(ANSWER_TIMEOUT_S)
 
         assert not asked.pending
-        assert asked not in primary._parts.exchange.channels_of(deaf.contact.id)
+        assert asked not in primary._parts.exchange.links_of(deaf.contact.id)
         read_on(net, deaf)
         await asyncio.sleep(MENDED_S)
         assert not primary._parts.holders.aside
@@ -375,7 +375,7 @@ def test_a_publisher_hears_from_the_primary_which_holder_does_not_confirm() -> N
             with pytest.raises(Refused, match=r"a change of 1 fact was not acknowledged by all holders of its keys: .*confirmed"):
                 await publisher.retract([("x",)])
 
-        assert publisher._parts.exchange.channel_now(primary.contact) is not None
+        assert publisher._parts.exchange.link_now(primary.contact) is not None
         read_on(net, *still)
 
     simulate(work, seed=7, size=4)

@@ -140,7 +140,7 @@ async def rave(rng: Random, mad: Peer, target: Peer, peers: Sequence[Peer], coun
     wild = Wild(rng, [peer.contact for peer in peers])
     for number in range(count):
         with contextlib.suppress(PeerUnreachable, Refused):
-            (await mad._parts.exchange.channel(target.contact)).send(wild.message())
+            (await mad._parts.exchange.link(target.contact)).send(wild.message())
         if number % 5 == 0:
             await asyncio.sleep(0.02)
 

@@ -7,7 +7,7 @@ from line import Line
 
 import gsg.wire.waiting
 from gsg.errors import PeerMisbehaved, Refused
-from gsg.wire.exchange import Channel
+from gsg.wire.exchange import PeerLink
 from gsg.wire.messages import Arrived, Event, Flash, Message
 from gsg.wire.waiting import MESSAGE_BYTES, BoundedQueue, Room, WaitingLines
 
@@ -30,7 +30,7 @@ class Served:
         self.blocks_at: Message | None = None
         self.lines = WaitingLines(self.deliver, lambda: self.now_s)
 
-    def deliver(self, link: Channel, message: Message) -> None:
+    def deliver(self, link: PeerLink, message: Message) -> None:
         if message == Arrived(-1):
             raise PeerMisbehaved(f"{message} cannot be")
         self.delivered.append((message, link.frame_bytes))
