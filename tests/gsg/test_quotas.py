@@ -187,7 +187,7 @@ def test_templates_of_all_links_of_a_peer_are_counted() -> None:
                 assert isinstance(link, dht.Link)
                 template: rete.Template[Term] = rete.Template((None, Symbol(f"p{number}"), None))
                 posting = InsertCondition(1, 1, template, 1)
-                answers.append(await member.exchange._channel_of(link).ask(lambda _, p=posting: p))  # type: ignore[misc]  # bound now
+                answers.append(await member.exchange._link_of(link).ask(lambda _, p=posting: p))  # type: ignore[misc]  # bound now
 
             assert [type(answer) for answer in answers] == [Done, Done, Failed, Failed]
             assert host._parts.rendezvous.conditions.feeds() == 2
