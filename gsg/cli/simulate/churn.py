@@ -37,8 +37,8 @@ def command(
     runs (Parquet), the numbers and the run's configuration (JSON), and report.html, which needs no network to be read.
     """
     with mistakes_told():
-        from simulations.churn.runs import ChurnRequest, run
-        from simulations.engine.results import numbers
+        from simulations.churn.runs import ChurnRequest, experiment
+        from simulations.engine.results import parse_numbers
 
         request = ChurnRequest(
             peers=peers,
@@ -46,10 +46,10 @@ def command(
             subscriptions=subscriptions,
             mix=mix,
             strategies=strategies,
-            replicas=numbers(replicas, "--replicas", int) if replicas else (),
-            dying=numbers(dying, "--dying", float),
+            replicas=parse_numbers(replicas, "--replicas", int) if replicas else (),
+            dying=parse_numbers(dying, "--dying", float),
             epochs=epochs,
             runs=runs,
             seed=seed,
         )
-        played(lambda player, title: run(request, player, how.out, title, how.provenance), how)
+        played(lambda title: experiment(request, title), how)

@@ -42,20 +42,20 @@ def command(
     """
     with mistakes_told():
         from simulations.dissemination.cases import DisseminationRequest
-        from simulations.dissemination.runs import run
-        from simulations.engine.results import numbers, two_numbers
+        from simulations.dissemination.runs import experiment
+        from simulations.engine.results import parse_numbers, parse_pair
 
         request = DisseminationRequest(
-            agents=numbers(peers, "--peers", int),
-            views=numbers(views, "--views", int),
+            agents=parse_numbers(peers, "--peers", int),
+            views=parse_numbers(views, "--views", int),
             exchanged=exchanged,
-            removed=numbers(removed, "--removed", float),
-            subscribers=numbers(subscribers, "--subscribers", float),
+            removed=parse_numbers(removed, "--removed", float),
+            subscribers=parse_numbers(subscribers, "--subscribers", float),
             settle=settle,
             rounds=rounds,
             round_s=round_s,
-            hop_ms=two_numbers(hop_ms, "--hop-ms"),
+            hop_ms=parse_pair(hop_ms, "--hop-ms"),
             runs=runs,
             seed=seed,
         )
-        played(lambda player, title: run(request, player, how.out, title, how.provenance), how)
+        played(lambda _: experiment(request), how)

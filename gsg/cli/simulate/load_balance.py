@@ -75,10 +75,10 @@ def command(
             seeds=seeds,
         )
         found = _run(request, how)
-        from simulations.load_balance import seeds as over
-        from simulations.load_balance.report import LEGEND, NOT_COUNTED, seeds_said, shown
+        from simulations.load_balance.report import LEGEND, NOT_COUNTED, seeds_said, terminal_table
+        from simulations.load_balance.seeds import seeds_table
 
-        tables = [shown(found.outcomes), *([over.shown(found.over_seeds)] if found.over_seeds else [])]
+        tables = [terminal_table(found.outcomes), *([seeds_table(found.over_seeds)] if found.over_seeds else [])]
         printed(how, found.summary(), tables, f"{LEGEND}{seeds_said(found.over_seeds)}{NOT_COUNTED}", found.left_out)
 
 

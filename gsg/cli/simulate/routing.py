@@ -31,10 +31,9 @@ def command(
     run's configuration (JSON), and report.html, which needs no network to be read.
     """
     with mistakes_told():
-        from simulations.engine.results import numbers
-        from simulations.routing.runs import RoutingRequest, run
+        from simulations.engine.results import parse_numbers
+        from simulations.routing.runs import RoutingRequest, experiment
 
-        request = RoutingRequest(
-            peers=peers, lookups=lookups, k=numbers(k, "--k", int), dead=numbers(dead, "--dead", float), runs=runs, seed=seed
-        )
-        played(lambda player, title: run(request, player, how.out, title, how.provenance), how)
+        k_values, shares = parse_numbers(k, "--k", int), parse_numbers(dead, "--dead", float)
+        request = RoutingRequest(peers=peers, lookups=lookups, k=k_values, dead=shares, runs=runs, seed=seed)
+        played(lambda _: experiment(request), how)

@@ -16,7 +16,8 @@ import click
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from simulations.engine.results import Findings, Shown
+    from simulations.engine import results
+    from simulations.engine.experiment import Experiment
     from simulations.engine.spark_progress import Progress
     from simulations.engine.sweep import Player
 
@@ -119,8 +120,10 @@ sweep_options = run_options(cut="Into how many tasks the runs are put. [default:
 """Those of an experiment that is a sweep over parameters."""
 
 
-def played(run: Callable[[Callable[[], Player], Callable[[str], None]], Findings], how: How) -> None:
-    """Run an experiment under a bar and print what it came to; ``run`` is given what starts a player, and what names a part."""
+def played(experiment: Callable[[Callable[[str], None]], Experiment], how: How) -> None:
+    """Run an experiment under a bar and print what it came to; ``experiment`` makes it, told what names a part."""
+    from simulations.engine.experiment import run
+
     how.checked()
     with bar() as (title, progress):
 
@@ -131,11 +134,11 @@ def played(run: Callable[[Callable[[], Player], Callable[[str], None]], Findings
                 return in_one_thread(progress)
             return on_spark(how.session(title), partitions=how.partitions, progress=progress)
 
-        findings = run(player, title)
-    printed(how, findings.summary, findings.tables, findings.notes)
+        results = run(experiment(title), player, how.out, title, how.provenance)
+    printed(how, results.summary, results.tables, results.notes)
 
 
-def printed(how: How, summary: list[dict[str, object]], tables: Sequence[Shown], notes: str, left_out: str = "") -> None:
+def printed(how: How, summary: list[dict[str, object]], tables: Sequence[results.Table], notes: str, left_out: str = "") -> None:
     """What a run came to, as one JSON document or as tables with what they mean, and what is to be said of its workload."""
     if how.as_json:
         if left_out:
