@@ -193,23 +193,15 @@ class _Meaning(Transformer[Token, Any]):  # Any: every rule and terminal makes i
         return Body(tuple(elements), max(depths), max(braces))
 
     def without(self, children: list[Any]) -> Without:
-        body: Body = children[1]
-        if not body.elements:
-            raise Mistake(children[0].start_pos, "this NOT group is empty and would refuse every row; expected a tuple in it")
-        _check_braces(children[0], body)
+        body = _checked_group(children, "this NOT group is empty and would refuse every row; expected a tuple in it")
         return Without(children[0].start_pos, body)
 
     def optional(self, children: list[Any]) -> Optional:
-        body: Body = children[1]
-        if not body.elements:
-            raise Mistake(children[0].start_pos, "this OPTIONAL group is empty and adds nothing; expected a tuple in it")
-        _check_braces(children[0], body)
+        body = _checked_group(children, "this OPTIONAL group is empty and adds nothing; expected a tuple in it")
         return Optional(children[0].start_pos, body)
 
     def braces(self, children: list[Any]) -> Body:
-        _check_braces(children[0], children[1])
-        body: Body = children[1]
-        return body
+        return _checked_group(children, "")
 
     def either(self, children: list[Any]) -> Either:
         return Either(tuple(child for child in children if isinstance(child, Body)))
@@ -256,10 +248,8 @@ class _Meaning(Transformer[Token, Any]):  # Any: every rule and terminal makes i
         return _call(name, distinct, arguments)
 
     def exists(self, children: list[Any]) -> Asked:
-        keyword, body = children
-        if not body.elements:
-            raise Mistake(keyword.start_pos, "this EXISTS group is empty and says the same of every row; expected a tuple in it")
-        _check_braces(keyword, body)
+        keyword = children[0]
+        body = _checked_group(children, "this EXISTS group is empty and says the same of every row; expected a tuple in it")
         return Asked(keyword.start_pos, body, keyword.type == "NOT_EXISTS", body.depth + 1, body.braces + 1)
 
     def tagged(self, children: list[Any]) -> Term:
@@ -349,9 +339,14 @@ def _nesting(element: Element) -> tuple[int, int]:
     return 0, 0
 
 
-def _check_braces(opening: Token, body: Body) -> None:
+def _checked_group(children: list[Any], problem_if_empty: str) -> Body:  # Any: a token and a Body
+    opening: Token = children[0]
+    body: Body = children[1]
+    if problem_if_empty and not body.elements:
+        raise Mistake(opening.start_pos or 0, problem_if_empty)
     if body.braces >= MAX_BRACES:
         raise Mistake(opening.start_pos or 0, f"groups in braces are nested more than {MAX_BRACES} deep")
+    return body
 
 
 def _called(token: Token, function: str, *arguments: Said, distinct: bool = False) -> Called:

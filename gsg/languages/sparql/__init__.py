@@ -21,7 +21,6 @@ from rete import algebra
 
 from ...errors import BadQuery
 from ..bad_text import Mistake, bad_text
-from ..expressions.operators import Ordered
 from ..scope import MAX_DEPTH, depth
 from .construct import TRIPLE, Graph
 from .iris import Names
@@ -41,13 +40,12 @@ class SparqlQuery:
     """A query: ``tree`` has its solutions, ``select`` says which names make a row.
 
     ``form`` is SELECT, ASK (one empty row while it is true) or CONSTRUCT (a row is a triple: constructing.py).
-    ``ordered`` sorts the rows for a reader, where ORDER BY reads selected names only; LIMIT and OFFSET are in the tree.
+    ORDER BY is in the tree where LIMIT or OFFSET follow it; alone it says nothing, as rows are told when they come and go.
     """
 
     form: str
     tree: algebra.Algebra
     select: tuple[str, ...]
-    ordered: Ordered | None = None
 
 
 def parse_query(
@@ -89,8 +87,7 @@ def _translated(
         raise BadQuery(f"the query is more than {MAX_DEPTH} operators deep; expected shorter chains, or several queries")
     if form == "ASK":
         return SparqlQuery(form, algebra.Distinct(tree), ())
-    sorts = form == "SELECT" and modified.order is not None and set(modified.order.names) <= set(select)
-    return SparqlQuery(form, tree, select, modified.order if sorts else None)
+    return SparqlQuery(form, tree, select)
 
 
 def _names(prologue: Any, base: str) -> Names:  # Any: rdflib's parse tree is untyped, here and below
