@@ -116,7 +116,7 @@ class AlphaMemory:
 
     def changes_from(self, source: Source, differences: Differences) -> Differences:
         """What differences of a feed mean for the memory: a fact counts once, however many feeds have it."""
-        if len(self.sources) > 1:
+        if isinstance(self._sources, tuple):
             others = self.other_sources(source)
             differences = [
                 (fact, sign)
@@ -146,6 +146,10 @@ class AlphaMemory:
         self.sources = others = self.other_sources(source)
         retracted = [fact for fact in source.latest_words if source.has_retracted(fact)]
         return [*differences, *((fact, 1) for fact in retracted if any(fact in other.facts for other in others))]
+
+    def is_fed_by(self, source: Source) -> bool:
+        """Whether a feed is one of its feeds."""
+        return self._sources is source or source in self.sources
 
     def other_sources(self, source: Source) -> tuple[Source, ...]:
         """Its feeds but one."""

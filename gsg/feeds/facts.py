@@ -83,7 +83,7 @@ class IncomingFacts:
     def _apply(self, source: Source, round: int, deltas: Deltas) -> None:
         feed, memory = source.feed, source.memory
         # While these waited their feed may have ended, or a snapshot begun that has them.
-        if feed.round != round or source not in memory.sources:
+        if feed.round != round or not memory.is_fed_by(source):
             return
         if memory.union is None:
             self.tell(memory, memory.changes_from(source, feed.apply(deltas)))

@@ -74,6 +74,7 @@ class Query:
 
 @lru_cache(maxsize=1024)
 def cross_products_of(body: rete.Group | algebra.Algebra) -> tuple[tuple[rete.Condition | algebra.Algebra, ...], ...]:
+    """Parts of a query that share no variable with the others (:func:`rete.compile.cross_products.cross_products`)."""
     return tuple(cross_products(body))
 
 

@@ -187,12 +187,13 @@ class Subscriber:
         self._expire_later()
 
     def _join(self, network: rete.Network, event: Event, said_s: float) -> None:
+        event_rows = self._event_rows
         for production, rows in network.flash(event.items):
             if self._asked_since(production, said_s):
                 continue
-            known = self._event_rows.get(production)
+            known = event_rows.get(production)
             if known is None:
-                self._event_rows[production] = rows
+                event_rows[production] = rows
             else:
                 known += rows
 
