@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from .running import How, mistakes_told, played, sweep_options
+from .running import How, run_sweep, sweep_options
 
 
 @click.command(short_help="How far lookups go, and how many succeed.")
@@ -16,25 +18,13 @@ from .running import How, mistakes_told, played, sweep_options
 )
 @click.option("--runs", default=5, show_default=True, help="How many overlays of each setting, each with other peers.")
 @sweep_options
-def command(
-    peers: int,
-    lookups: int,
-    k: str,
-    dead: str,
-    runs: int,
-    seed: int,
-    how: How,
-) -> None:
+def command(how: How, k: str, dead: str, **given: Any) -> None:  # Any: click checked them
     """Look keys up in large overlays, of which a share of the peers is dead.
 
     Keys are hashes, so how lookups go depends neither on tuples nor on strategies. DIR gets all runs (Parquet), the numbers and the
     run's configuration (JSON), and report.html, which needs no network to be read.
     """
-    with mistakes_told():
-        from simulations.engine.results import numbers
-        from simulations.routing.runs import RoutingRequest, run
+    from simulations.engine.results import numbers
+    from simulations.routing.runs import RoutingRequest, run
 
-        request = RoutingRequest(
-            peers=peers, lookups=lookups, k=numbers(k, "--k", int), dead=numbers(dead, "--dead", float), runs=runs, seed=seed
-        )
-        played(lambda player, title: run(request, player, how.out, title, how.provenance), how)
+    run_sweep(run, RoutingRequest(k=numbers(k, "--k", int), dead=numbers(dead, "--dead", float), **given), how)

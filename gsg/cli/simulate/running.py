@@ -9,9 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import click
+
+from ..arguments import with_options
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -20,6 +22,13 @@ if TYPE_CHECKING:
     from simulations.engine.spark_progress import Progress
     from simulations.engine.sweep import Player
 
+Title: TypeAlias = Callable[[str], None]
+"""Names the part of a run that is under way."""
+Request = TypeVar("Request")
+Engine = TypeVar("Engine")
+Found = TypeVar("Found")
+Run: TypeAlias = Callable[[Request, Callable[[], Engine], Path, Title, Callable[[], dict[str, object]]], Found]
+"""An experiment: what is requested, what starts the engine, the folder of its results, a title, and what made them."""
 Command: TypeAlias = Callable[..., Any]  # Any: click calls it with whatever its options are
 
 
@@ -39,7 +48,7 @@ class How:
         """Whether Spark runs it."""
         return self.engine == "spark"
 
-    def session(self, title: Callable[[str], None]) -> SparkSession:
+    def session(self, title: Title) -> SparkSession:
         """Spark, started; ``title`` is told of it, since that takes seconds. Raises SimulationError."""
         from simulations.engine.spark import session
 
@@ -104,13 +113,9 @@ def run_options(*, cut: str) -> Callable[[Command], Command]:
                 from simulations.engine.places import written_to
 
                 given["out"] = written_to(given["out"])
-            how = How(**{one.name: given.pop(one.name) for one in fields(How)})
-            command(how=how, **given)
+                command(how=How(**{one.name: given.pop(one.name) for one in fields(How)}), **given)
 
-        found: Command = bundled
-        for option in reversed(options):
-            found = option(found)
-        return found
+        return with_options(options)(bundled)
 
     return decorated
 
@@ -119,37 +124,45 @@ sweep_options = run_options(cut="Into how many tasks the runs are put. [default:
 """Those of an experiment that is a sweep over parameters."""
 
 
-def played(run: Callable[[Callable[[], Player], Callable[[str], None]], Findings], how: How) -> None:
-    """Run an experiment under a bar and print what it came to; ``run`` is given what starts a player, and what names a part."""
+def run_by(
+    how: How,
+    run: Run[Request, Engine, Found],
+    request: Request,
+    in_one_thread: Callable[[Progress], Engine],
+    on_spark: Callable[..., Engine],
+) -> Found:
+    """Run what was requested under a bar, by one engine or the other. Raises SimulationError."""
     how.checked()
     with bar() as (title, progress):
 
-        def player() -> Player:
-            from simulations.engine.sweep import in_one_thread, on_spark
+        def engine() -> Engine:
+            if how.on_spark:
+                return on_spark(how.session(title), partitions=how.partitions, progress=progress)
+            return in_one_thread(progress)
 
-            if not how.on_spark:
-                return in_one_thread(progress)
-            return on_spark(how.session(title), partitions=how.partitions, progress=progress)
-
-        findings = run(player, title)
-    printed(how, findings.summary, findings.tables, findings.notes)
+        return run(request, engine, how.out, title, how.provenance)
 
 
-def printed(how: How, summary: list[dict[str, object]], tables: Sequence[Shown], notes: str, left_out: str = "") -> None:
+def run_sweep(run: Run[Request, Player, Findings], request: Request, how: How) -> None:
+    """Run an experiment that is a sweep over parameters, and print what it came to. Raises SimulationError."""
+    from simulations.engine.sweep import in_one_thread, on_spark
+
+    findings = run_by(how, run, request, in_one_thread, on_spark)
+    print_results(how, findings.summary, findings.tables, findings.notes)
+
+
+def print_results(how: How, summary: list[dict[str, object]], tables: Sequence[Shown], notes: str, left_out: str = "") -> None:
     """What a run came to, as one JSON document or as tables with what they mean, and what is to be said of its workload."""
     if how.as_json:
         if left_out:
             click.echo(f"gsg: warning: {left_out}", err=True)
         click.echo(json.dumps(summary, indent=2))
         return
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    from ..tables import console
+    from ..tables import console, plain_table
 
     output = console()
     for shown in tables:
-        table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+        table = plain_table()
         for number, heading in enumerate(shown.columns):
             # Digits that have no room go to the next line.
             table.add_column(heading, justify="right" if number else "left", no_wrap=not number, overflow="fold")
@@ -166,23 +179,21 @@ def printed(how: How, summary: list[dict[str, object]], tables: Sequence[Shown],
 def mistakes_told() -> Iterator[None]:
     """One line and status 2 for whatever a run cannot be."""
     try:
+        # Where the extra is missing, numpy is what cannot be imported first, here or later.
         from simulations.errors import SimulationError
-    except ImportError as error:
-        # numpy is the first thing that is missing where the extra is.
-        click.echo(f"gsg: the simulation is not installed ({error}); install the extra: pip install 'gsg-router[sim]'", err=True)
-        sys.exit(2)
-    try:
-        yield
-    except SimulationError as error:
-        click.echo(f"gsg: {error}", err=True)
-        sys.exit(2)
+
+        try:
+            yield
+        except SimulationError as error:
+            click.echo(f"gsg: {error}", err=True)
+            sys.exit(2)
     except ImportError as error:
         click.echo(f"gsg: the simulation is not installed ({error}); install the extra: pip install 'gsg-router[sim]'", err=True)
         sys.exit(2)
 
 
 @contextmanager
-def bar() -> Iterator[tuple[Callable[[str], None], Progress]]:
+def bar() -> Iterator[tuple[Title, Progress]]:
     """What names the part of a run that is under way, and what is told how far it is; drawn where standard error is a terminal."""
     if not sys.stderr.isatty():
         yield (lambda _: None), (lambda _, __: None)
