@@ -181,11 +181,10 @@ class Holders:
 
     async def primaries_of(self, features: Iterable[Key]) -> dict[Key, dht.Contact]:
         """The holder of each feature. Raises PeerUnreachable when the overlay cannot say."""
-        found = {}
-        for feature in features:
-            holder = self.primary_now(feature)
-            found[feature] = (await self._owners(key(*feature)))[0] if holder is None else holder
-        return found
+        wanted = list(features)
+        if not self.aside and all(sets := self.holders_of_each(wanted)):
+            return {feature: holders[0] for feature, holders in zip(wanted, sets, strict=True)}
+        return {feature: self.primary_now(feature) or (await self._owners(key(*feature)))[0] for feature in wanted}
 
     def primary_now(self, feature: Key) -> dht.Contact | None:
         """The holder of a feature as far as known without asking anybody."""
